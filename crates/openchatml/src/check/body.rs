@@ -1,0 +1,79 @@
+//! `E-BODY-CONSTRAINT-VIOLATION`: the body is not what it declares to be (SPEC 2.2 §6, §14);
+//! `E-CALL-SCHEMA`: the arguments of a call are missing or of no use (SPEC 2.2 §8).
+
+use super::Scene;
+use crate::diagnostic::quote;
+use crate::json::{self, Json};
+use crate::model::{Data, End, Message};
+use crate::{Code, Diagnostic, Span};
+
+pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
+    if matches!(message.end, End::Open | End::Prompt) {
+        // What was cut off violates nothing yet; that it was cut off is reported already.
+        return;
+    }
+    match message.content_type.as_deref() {
+        Some("json") if message.constrained || message.is_call() => {
+            check_json(scene, message, found);
+        }
+        Some("json" | "text" | "markdown") | None => {}
+        Some(other) if message.constrained => {
+            let text = format!("no checker knows the content type {}", quote(other));
+            let help = "`json`, `text` and `markdown` are known";
+            found.push(Code::ContentType.at(message.header_span(), text).help(help));
+        }
+        Some(_) => {}
+    }
+    let is_function = message.recipient.as_deref().is_some_and(|to| to.starts_with("functions."));
+    if message.is_call() && is_function && message.body.text().trim().is_empty() {
+        let text = "the call has no arguments";
+        let help = "write `{}` for a call without arguments";
+        found.push(Code::CallSchema.at(message.span, text).help(help));
+    }
+}
+
+fn check_json(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
+    let body = message.body.text();
+    if body.trim().is_empty() && message.is_call() {
+        return;
+    }
+    let checked = json::check(&body, scene.limits);
+    if let Some(error) = checked.error {
+        let code = match error.limit {
+            Some(_) => Code::Limit,
+            None => Code::BodyConstraintViolation,
+        };
+        let text = format!("the body is not one JSON value: {}", error.message);
+        found.push(code.at(message.body_span(error.span), text));
+        return;
+    }
+    for (key, span) in checked.duplicates {
+        let text = format!("key {} is given twice", quote(&key));
+        let span = message.body_span(span);
+        let diagnostic = Code::DuplicateKey.at(span, text).help("the last one counts");
+        found.push(diagnostic.severity(scene.tolerated()));
+    }
+    if message.is_call() && body.contains("\"deadline_ms\"") {
+        check_deadline(scene, message, &body, found);
+    }
+}
+
+/// `deadline_ms` is a whole number of milliseconds (SPEC 2.2 §8.2).
+fn check_deadline(
+    scene: &Scene<'_>,
+    message: &Message<'_>,
+    body: &str,
+    found: &mut Vec<Diagnostic>,
+) {
+    let Ok(arguments) = Json::new(body, scene.limits.json_depth).value() else { return };
+    let Some(deadline) = arguments.get("deadline_ms") else { return };
+    let is_whole = match &deadline.data {
+        Data::Number(spelling) => spelling.parse::<u64>().is_ok(),
+        _ => false,
+    };
+    if !is_whole {
+        let text = "`deadline_ms` is not a whole number of milliseconds";
+        let span = Span::new(deadline.span.start, deadline.span.end);
+        found.push(Code::CallSchema.at(message.body_span(span), text));
+    }
+}

@@ -1,0 +1,49 @@
+//! What a tool's reply must say of itself (SPEC 2.2 §6, §8; SPEC 2.0 §6).
+
+use super::Scene;
+use crate::model::{End, Message, Role};
+use crate::reply::Reply;
+use crate::{Code, Diagnostic, Severity};
+
+/// A reply of role `tool` names the tool (SPEC 2.2 §6).
+pub(super) fn check_name(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
+    if message.role == Role::Tool && message.name.is_none() && message.end != End::Prompt {
+        let text = "the reply does not say which tool it comes from";
+        let diagnostic = Code::ParseHeader.at(message.header_span(), text);
+        let diagnostic = diagnostic.help("add `name=` and the name of the tool");
+        found.push(diagnostic.severity(scene.tolerated()));
+    }
+}
+
+/// A reply says whom it is for (SPEC 2.0 §6).
+pub(super) fn check_recipient(
+    scene: &Scene<'_>,
+    message: &Message<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
+    if message.role == Role::Tool && message.recipient.is_none() && message.end != End::Prompt {
+        let text = "the reply does not say whom it is for";
+        let diagnostic = Code::ParseHeader.at(message.header_span(), text);
+        let diagnostic = diagnostic.help("add `to=assistant`");
+        found.push(diagnostic.severity(scene.tolerated()));
+    }
+}
+
+/// Notes the errors that replies report in the recommended envelope (SPEC 2.2 §8.2, §14).
+pub(super) fn check_envelope(
+    scene: &Scene<'_>,
+    message: &Message<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
+    if message.role != Role::Tool {
+        return;
+    }
+    let body = message.body.text();
+    if !body.contains("\"E-") {
+        return;
+    }
+    if let Some(code) = Reply::parse(&body, scene.limits).and_then(|reply| reply.code()) {
+        let text = format!("the tool reports an error: {}", code.title());
+        found.push(code.at(message.span, text).severity(Severity::Note));
+    }
+}

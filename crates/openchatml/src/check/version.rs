@@ -1,0 +1,36 @@
+//! `E-PARSE-VERSION`: the transcript says that it is in another version of the format.
+
+use crate::diagnostic::quote;
+use crate::{Code, Diagnostic, Header, Span};
+
+/// Checks `version` against the versions that the reader knows: `2.2`, or `1.` for all of 1.x.
+pub(crate) fn check(header: &Header<'_>, span: Span, known: &[&str], found: &mut Vec<Diagnostic>) {
+    let Some(value) = header.get("version") else {
+        let message = "the header has no `version`";
+        found.push(Code::ParseHeader.at(Span::new(span.start, span.start), message));
+        return;
+    };
+    let Some(version) = value.as_spelling() else {
+        let message = format!("`version` is {}, not major.minor", value.kind());
+        found.push(Code::ParseHeader.at(value.span, message));
+        return;
+    };
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    match version.split_once('.') {
+        Some((major, minor)) if is_number(major) && is_number(minor) => {
+            let matches = |one: &&str| {
+                if one.ends_with('.') { version.starts_with(*one) } else { *one == version }
+            };
+            if !known.iter().any(matches) {
+                let message = format!("version {} cannot be read as this format", quote(version));
+                let help = "name the format of the text, or let it be detected";
+                found.push(Code::ParseVersion.at(value.span, message).help(help));
+            }
+        }
+        _ => {
+            let message = format!("{} is no version", quote(version));
+            let help = "write major.minor, such as `2.2`";
+            found.push(Code::ParseHeader.at(value.span, message).help(help));
+        }
+    }
+}

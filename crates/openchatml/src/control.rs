@@ -1,0 +1,52 @@
+//! The closed set of meanings that a control token can have.
+
+use crate::model::Marker;
+
+/// What a control token means, whatever its spelling or id in a dialect.
+///
+/// Only a lexer makes one out of input, and only [`Sink::control`](crate::render::Sink::control)
+/// turns one into output. Everything else that looks like a control token is text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Control {
+    /// Opens a message header: `<|start|>`, `<|im_start|>`.
+    Start,
+    /// Declares the channel: `<|channel|>`.
+    Channel,
+    /// Opens the body: `<|message|>`.
+    Message,
+    /// Closes the body of an outgoing tool call: `<|call|>`.
+    Call,
+    /// Declares the type of the body: `<|constrain|>`.
+    Constrain,
+    /// Closes the body and ends sampling: `<|return|>`.
+    Return,
+    /// Closes the body: `<|end|>`, `<|end_message|>`, `<|im_end|>`.
+    End,
+    /// Opens a literal block: `<|literal|>`.
+    Literal,
+    /// Closes a literal block: `<|endliteral|>`.
+    EndLiteral,
+    /// A chain-of-thought marker: `<|start_reason|>` and its like.
+    Marker(Marker),
+    /// Begins a sequence: `<s>`.
+    Bos,
+    /// Ends a sequence: `</s>`.
+    Eos,
+    /// Stands before the text before the cursor: `<|fim_prefix|>`.
+    FimPrefix,
+    /// Stands where the cursor is: `<|fim_middle|>`.
+    FimMiddle,
+    /// Stands before the text after the cursor: `<|fim_suffix|>`.
+    FimSuffix,
+    /// Stands between files: `<|file_separator|>`.
+    FileSeparator,
+}
+
+impl Control {
+    /// Whether this control ends a message: [`Call`](Self::Call), [`Return`](Self::Return) or
+    /// [`End`](Self::End).
+    pub const fn ends_message(self) -> bool {
+        matches!(self, Self::Call | Self::Return | Self::End)
+    }
+}

@@ -1,0 +1,211 @@
+//! Makes a conversation one that a format can carry.
+
+use super::carries::{Carries, Channels};
+use super::loss::{Loss, Lost};
+use crate::model::{
+    Body, Channel, Conversation, Data, End, Message, Role, Segment, Value, Visibility,
+};
+
+/// The conversation as `carries` can carry it. `None` if it can carry it as it is.
+pub(super) fn conversation<'a>(
+    conversation: &Conversation<'a>,
+    carries: &Carries,
+    losses: &mut Vec<Loss>,
+) -> Option<Conversation<'a>> {
+    if carries.fits_all(conversation) {
+        return None;
+    }
+    let mut adapted = Conversation {
+        header: conversation.header.clone(),
+        tools: conversation.tools.clone(),
+        messages: Vec::with_capacity(conversation.messages.len()),
+        origin: conversation.origin,
+        layout: conversation.layout.clone(),
+    };
+    document(&mut adapted, carries, losses);
+    for (index, message) in conversation.messages.iter().enumerate() {
+        let mut adapter = Adapter { carries, index, losses, message: message.clone() };
+        if carries.fits(message) || adapter.adapt() {
+            adapted.messages.push(adapter.message);
+        }
+    }
+    Some(adapted)
+}
+
+fn document(adapted: &mut Conversation<'_>, carries: &Carries, losses: &mut Vec<Loss>) {
+    let mut lose = |lost| {
+        losses.push(Loss { message: None, span: crate::Span::default(), lost });
+    };
+    if !carries.tools && !adapted.tools.is_empty() {
+        lose(Lost::Tools);
+        adapted.tools.clear();
+    }
+    if !carries.header {
+        if adapted.header.take().is_some() {
+            lose(Lost::Header);
+        }
+        return;
+    }
+    let Some(header) = &mut adapted.header else { return };
+    for key in carries.header_keys {
+        if header.remove(key).is_some() {
+            lose(if *key == "profiles" { Lost::Profiles } else { Lost::Capabilities });
+        }
+    }
+    if let Some(version) = carries.version
+        && header.version() != Some(version)
+    {
+        header.insert("version", Value::from(Data::Number(version.into())));
+    }
+}
+
+struct Adapter<'c, 'a> {
+    carries: &'c Carries,
+    index: usize,
+    losses: &'c mut Vec<Loss>,
+    message: Message<'a>,
+}
+
+impl Adapter<'_, '_> {
+    fn lose(&mut self, lost: Lost) {
+        let span = self.message.span;
+        self.losses.push(Loss { message: Some(self.index), span, lost });
+    }
+
+    /// Makes the message one that can be carried. Whether there is such a message.
+    fn adapt(&mut self) -> bool {
+        if let Some(lost) = self.unsayable() {
+            self.lose(lost);
+            return false;
+        }
+        if !self.carries.roles.contains(&self.message.role) {
+            self.lose(Lost::Developer);
+            self.message.role = Role::System;
+        }
+        self.channel();
+        self.attributes();
+        self.end();
+        if !self.carries.markers && self.message.body.has_markers() {
+            self.lose(Lost::Markers);
+            let rest = self.message.body.segments().filter_map(|segment| match segment {
+                Segment::Marker(_) => None,
+                Segment::Text(text) => Some(Segment::Text(text.into_owned().into())),
+                Segment::Literal(text) => Some(Segment::Literal(text.into_owned().into())),
+            });
+            self.message.body = Body::from_segments(rest.collect::<Vec<_>>());
+        }
+        if !self.carries.recovered && std::mem::take(&mut self.message.recovered) {
+            self.lose(Lost::Recovered);
+        }
+        true
+    }
+
+    /// Why the message cannot be carried at all: it would become visible, or gain authority.
+    fn unsayable(&self) -> Option<Lost> {
+        let Message { role, recipient, .. } = &self.message;
+        if !self.carries.roles.contains(role) && *role != Role::Developer {
+            return Some(Lost::Reply);
+        }
+        let hidden = self.message.visibility() == Visibility::Hidden;
+        let channel = self.message.effective_channel();
+        match (self.carries.channels, role) {
+            (Channels::All, _) => None,
+            // Hidden by their role, whatever the channel.
+            (_, Role::System | Role::Developer | Role::Tool) => None,
+            (_, Role::User) => hidden.then_some(Lost::Hidden),
+            (Channels::Turns, Role::Assistant) => match (recipient, channel) {
+                (Some(_), _) if self.message.end == End::Call => None,
+                (Some(_), _) => Some(Lost::Call),
+                (None, Channel::Analysis) => None,
+                (None, Channel::Final) if !hidden => None,
+                (None, _) => Some(Lost::Commentary),
+            },
+            (Channels::None, Role::Assistant) if hidden => Some(match (recipient, channel) {
+                (Some(_), _) => Lost::Call,
+                (None, Channel::Analysis) => Lost::Analysis,
+                (None, Channel::Commentary) => Lost::Commentary,
+                (None, Channel::Final) => Lost::Hidden,
+            }),
+            (Channels::None, Role::Assistant) => None,
+        }
+    }
+
+    fn channel(&mut self) {
+        let fixed = match (self.carries.channels, self.message.role) {
+            (Channels::All, _) => return,
+            (Channels::None, _) | (_, Role::System | Role::Developer | Role::User) => None,
+            (Channels::Turns, Role::Tool) => Some(Channel::Commentary),
+            (Channels::Turns, Role::Assistant) if self.message.recipient.is_some() => {
+                Some(Channel::Commentary)
+            }
+            (Channels::Turns, Role::Assistant) => Some(self.message.effective_channel()),
+        };
+        let before = self.message.channel;
+        // `final` is what a message without a channel is.
+        let same = before.unwrap_or(Channel::Final) == fixed.unwrap_or(Channel::Final);
+        if before.is_some() && !same {
+            self.lose(Lost::Channel);
+        }
+        self.message.channel = fixed;
+    }
+
+    fn attributes(&mut self) {
+        let carries = self.carries;
+        if self.message.name.is_some() && !(carries.names)(&self.message) {
+            self.message.name = None;
+            self.lose(Lost::Name);
+        }
+        self.recipient();
+        let is_paired = self.message.is_call() || self.message.role == Role::Tool;
+        let keeps_id = carries.call_ids && (carries.channels != Channels::Turns || is_paired);
+        if self.message.call_id.is_some() && !keeps_id {
+            self.message.call_id = None;
+            self.lose(Lost::CallId);
+        }
+        if self.message.intent.is_some() && !carries.intents {
+            self.message.intent = None;
+            self.lose(Lost::Intent);
+        }
+        if self.message.content_type.is_some() && !carries.content_types {
+            self.message.content_type = None;
+            let constrained = std::mem::take(&mut self.message.constrained);
+            self.lose(if constrained { Lost::Constraint } else { Lost::ContentType });
+        }
+    }
+
+    fn recipient(&mut self) {
+        let carries = self.carries;
+        let is_reply = self.message.role == Role::Tool;
+        let fixed = carries.channels == Channels::Turns && !self.message.is_call();
+        if self.message.recipient.is_some() && (!carries.recipients || fixed) {
+            let implied = is_reply && self.message.recipient.as_deref() == Some("assistant");
+            self.message.recipient = None;
+            if !implied {
+                self.lose(Lost::Recipient);
+            }
+        }
+        // What the format requires is filled in; nothing is lost by that.
+        if carries.reply_recipients && is_reply && self.message.recipient.is_none() {
+            self.message.recipient = Some("assistant".into());
+        }
+    }
+
+    fn end(&mut self) {
+        let end = self.message.end;
+        let is_call = self.message.is_call();
+        let fits = end == End::End
+            || self.carries.ends.contains(&end)
+                && (self.carries.channels != Channels::Turns || is_call);
+        // A guess must not be taken for a call that is to be made.
+        let guessed = end == End::Call && self.message.recovered && !self.carries.recovered;
+        if fits && !guessed {
+            return;
+        }
+        self.message.end = End::End;
+        self.lose(match end {
+            End::Return => Lost::Return,
+            End::Call => Lost::CallEnd,
+            _ => Lost::Open,
+        });
+    }
+}

@@ -1,0 +1,162 @@
+//! What a format can say.
+
+use crate::model::{Channel, Conversation, End, Message, Role};
+
+/// What a format can say, as data: what it cannot is lost in a conversion, by name.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Carries {
+    /// The header.
+    pub header: bool,
+    /// Top-level keys of the header that only other versions know.
+    pub header_keys: &'static [&'static str],
+    /// The version that its header names; any if `None`.
+    pub version: Option<&'static str>,
+    /// Declarations of tools.
+    pub tools: bool,
+    /// Its roles.
+    pub roles: &'static [Role],
+    /// Whether it can carry the name of a message.
+    pub names: fn(&Message<'_>) -> bool,
+    /// Its channels.
+    pub channels: Channels,
+    /// Recipients, and so calls.
+    pub recipients: bool,
+    /// Whether a tool's reply must say whom it is for.
+    pub reply_recipients: bool,
+    /// `call_id`.
+    pub call_ids: bool,
+    /// `intent`.
+    pub intents: bool,
+    /// `content_type` and constraints.
+    pub content_types: bool,
+    /// Chain-of-thought markers.
+    pub markers: bool,
+    /// How its messages may end.
+    pub ends: &'static [End],
+    /// The mark of messages that a reader had to guess at.
+    pub recovered: bool,
+    /// Fill-in-the-middle tasks.
+    pub infill: bool,
+    /// Multi-file sequences.
+    pub files: bool,
+}
+
+/// The channels that a format has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channels {
+    /// Every message may declare one.
+    All,
+    /// None: everything is `final`, so what is hidden cannot be carried.
+    None,
+    /// Fixed by the kind of message: thinking, content, tool calls and replies of a turn.
+    Turns,
+}
+
+impl Carries {
+    pub(crate) const NOTHING: Self = Self {
+        header: false,
+        header_keys: &[],
+        version: None,
+        tools: false,
+        roles: &[],
+        names: |_| false,
+        channels: Channels::None,
+        recipients: false,
+        reply_recipients: false,
+        call_ids: false,
+        intents: false,
+        content_types: false,
+        markers: false,
+        ends: &[],
+        recovered: false,
+        infill: false,
+        files: false,
+    };
+
+    pub(crate) const EVERYTHING: Self = Self {
+        header: true,
+        tools: true,
+        roles: Role::ALL,
+        names: |_| true,
+        channels: Channels::All,
+        recipients: true,
+        call_ids: true,
+        intents: true,
+        content_types: true,
+        markers: true,
+        ends: End::ALL,
+        recovered: true,
+        infill: true,
+        files: true,
+        ..Self::NOTHING
+    };
+
+    /// Whether the format can carry this message as it is.
+    pub(crate) fn fits(&self, message: &Message<'_>) -> bool {
+        self.roles.contains(&message.role)
+            && (message.name.is_none() || (self.names)(message))
+            && (message.recipient.is_none() || self.recipients)
+            && (message.call_id.is_none() || self.call_ids)
+            && (message.intent.is_none() || self.intents)
+            && (message.content_type.is_none() || self.content_types)
+            && (!message.recovered || self.recovered)
+            && (message.end == End::End || self.ends.contains(&message.end))
+            && (self.markers || !message.body.has_markers())
+            && self.fits_channel(message)
+    }
+
+    fn fits_channel(&self, message: &Message<'_>) -> bool {
+        let reply_says = !self.reply_recipients
+            || message.role != Role::Tool
+            || message.recipient.is_some()
+            || message.end == End::Prompt;
+        reply_says
+            && match self.channels {
+                Channels::All => true,
+                Channels::None => message.channel.is_none(),
+                Channels::Turns => fits_turn(message),
+            }
+    }
+
+    /// Whether the format can carry the conversation as it is.
+    pub(crate) fn fits_all(&self, conversation: &Conversation<'_>) -> bool {
+        let header = match &conversation.header {
+            None => true,
+            Some(header) => {
+                self.header
+                    && self.header_keys.iter().all(|key| header.get(key).is_none())
+                    && self.version.is_none_or(|version| header.version() == Some(version))
+            }
+        };
+        header
+            && (self.tools || conversation.tools.is_empty())
+            && conversation.messages.iter().all(|message| self.fits(message))
+    }
+}
+
+/// Whether a message is one of those that a turn in JSON is made of.
+fn fits_turn(message: &Message<'_>) -> bool {
+    match (message.role, &message.recipient) {
+        (Role::Assistant, Some(_)) => {
+            message.channel == Some(Channel::Commentary) && message.end == End::Call
+        }
+        (Role::Assistant, None) => {
+            let thinks = message.channel == Some(Channel::Analysis);
+            message.end == End::End
+                && (thinks || message.channel == Some(Channel::Final))
+                && message.call_id.is_none()
+        }
+        (Role::Tool, recipient) => {
+            message.channel == Some(Channel::Commentary)
+                && recipient.as_deref() == Some("assistant")
+                && message.end == End::End
+        }
+        (_, recipient) => {
+            message.channel.is_none()
+                && recipient.is_none()
+                && message.call_id.is_none()
+                && message.end == End::End
+        }
+    }
+}

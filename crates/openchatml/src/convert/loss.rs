@@ -1,0 +1,104 @@
+//! What a conversion loses, by name.
+
+use std::fmt;
+
+use crate::{Code, Diagnostic, Severity, Span};
+
+/// Something that the target format cannot carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// The message that loses it, from 0; `None` for the document.
+    pub message: Option<usize>,
+    /// Where it stood in the input.
+    pub span: Span,
+    /// What.
+    pub lost: Lost,
+}
+
+macro_rules! lost {
+    ($($(#[$doc:meta])+ $variant:ident = $name:literal,)+) => {
+        /// What a conversion loses.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Lost { $($(#[$doc])+ $variant),+ }
+
+        impl Lost {
+            /// Every kind of loss.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// Its stable name.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+        }
+    };
+}
+
+lost! {
+    /// The header of the document.
+    Header = "header dropped",
+    /// `capabilities` of the header.
+    Capabilities = "capabilities dropped",
+    /// `profiles` of the header.
+    Profiles = "profiles dropped",
+    /// The declarations of tools.
+    Tools = "tools dropped",
+    /// `developer` becomes `system`.
+    Developer = "developer merged into system",
+    /// A message of reasoning.
+    Analysis = "analysis dropped",
+    /// A message of commentary.
+    Commentary = "commentary dropped",
+    /// A tool call.
+    Call = "call dropped",
+    /// A tool's reply.
+    Reply = "tool reply dropped",
+    /// A message that is hidden for another reason.
+    Hidden = "hidden message dropped",
+    /// `name`.
+    Name = "name dropped",
+    /// `recipient`.
+    Recipient = "recipient dropped",
+    /// `channel`.
+    Channel = "channel dropped",
+    /// `call_id`.
+    CallId = "call_id dropped",
+    /// `intent`.
+    Intent = "intent dropped",
+    /// `content_type`.
+    ContentType = "content_type dropped",
+    /// The constraint on the body.
+    Constraint = "constraint dropped",
+    /// Chain-of-thought markers.
+    Markers = "markers dropped",
+    /// That the message ended by `<|return|>`.
+    Return = "return dropped",
+    /// That the message ended by `<|call|>`.
+    CallEnd = "call end dropped",
+    /// That the message is open.
+    Open = "open end dropped",
+    /// That the reader had to guess at the message.
+    Recovered = "recovered mark dropped",
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.message {
+            Some(message) => write!(f, "message {message}: {}", self.lost),
+            None => self.lost.fmt(f),
+        }
+    }
+}
+
+impl Loss {
+    /// The same as a diagnostic.
+    pub fn to_diagnostic(&self, severity: Severity) -> Diagnostic {
+        Code::Loss.at(self.span, self.to_string()).severity(severity)
+    }
+}

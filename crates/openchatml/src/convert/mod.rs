@@ -1,0 +1,96 @@
+//! From one format to another, with what is lost on the way.
+//!
+//! Conversion never makes hidden text visible and never gives a message more authority than it
+//! had, with one named exception: where there is no `developer`, it becomes `system`.
+
+mod adapt;
+mod carries;
+mod loss;
+
+pub use self::carries::{Carries, Channels};
+pub use self::loss::{Loss, Lost};
+
+use crate::dialects::{Carrier, Format};
+use crate::model::Document;
+use crate::render::{RenderError, RenderOptions, render_adapted};
+
+/// What a conversion gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversion {
+    /// The document in the target format.
+    pub output: String,
+    /// What the target format could not carry, in the order of the document.
+    pub losses: Vec<Loss>,
+}
+
+/// Writes `document` in `target`, leaving out what that format cannot carry and naming it.
+///
+/// # Errors
+///
+/// What no leaving out can help: content that spells a control token where there is no escape,
+/// values that a header cannot hold, a kind of document that the format does not have.
+///
+/// ```
+/// use openchatml::{RenderOptions, convert, parse};
+///
+/// let text = "version: 2.2\n\n\
+///     <|start|>developer<|message|>Be brief.<|end|>\n\
+///     <|start|>user<|message|>What is 2 + 2?<|end|>\n\
+///     <|start|>assistant<|channel|>analysis<|message|>Easy.<|end|>\n\
+///     <|start|>assistant<|channel|>final<|message|>4.<|end|>\n";
+/// let document = parse(text, "openchatml-2.2".parse()?, &Default::default()).document;
+/// let converted = convert::convert(&document, "im".parse()?, &RenderOptions::default())?;
+/// assert_eq!(
+///     converted.output,
+///     "<|im_start|>system\nBe brief.<|im_end|>\n\
+///      <|im_start|>user\nWhat is 2 + 2?<|im_end|>\n\
+///      <|im_start|>assistant\n4.<|im_end|>\n",
+/// );
+/// let losses: Vec<_> = converted.losses.iter().map(ToString::to_string).collect();
+/// assert_eq!(
+///     losses,
+///     ["header dropped", "message 0: developer merged into system", "message 2: analysis dropped"],
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn convert(
+    document: &Document<'_>,
+    target: Format,
+    options: &RenderOptions,
+) -> Result<Conversion, RenderError> {
+    let (adapted, losses) = adapt(document, target);
+    let mut output = render_adapted(adapted.as_ref().unwrap_or(document), target, options)?;
+    if let Some(header) = missing_header(document, target) {
+        output.insert_str(0, header);
+    }
+    Ok(Conversion { output, losses })
+}
+
+/// The header that the target requires and the document lacks. A document that was read in this
+/// very form is left as it is.
+fn missing_header(document: &Document<'_>, target: Format) -> Option<&'static str> {
+    let form = target.dialect.text.filter(|_| target.carrier == Carrier::Text)?;
+    let conversation = document.as_conversation()?;
+    let has_header = conversation.header.is_some();
+    form.header.filter(|_| !has_header && conversation.origin != form.name)
+}
+
+/// What of `document` the target can carry, and what it cannot. `None` if it can carry all.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Role, convert};
+///
+/// let mut message = Message::new(Role::User, "Hi.");
+/// message.name = Some("Eric".into());
+/// let document = Conversation::from_messages([message]).into();
+/// let (adapted, losses) = convert::adapt(&document, "chatml".parse()?);
+/// assert_eq!(losses[0].lost.as_str(), "name dropped");
+/// assert_eq!(adapted.unwrap().into_conversation().messages[0].name, None);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+pub fn adapt<'a>(document: &Document<'a>, target: Format) -> (Option<Document<'a>>, Vec<Loss>) {
+    let mut losses = Vec::new();
+    let Document::Conversation(conversation) = document else { return (None, losses) };
+    let adapted = adapt::conversation(conversation, target.carries(), &mut losses);
+    (adapted.map(Document::Conversation), losses)
+}

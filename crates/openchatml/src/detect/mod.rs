@@ -1,0 +1,275 @@
+//! Which format a text is in, and what speaks for it.
+
+use crate::dialects::{self, Carrier, Format};
+use crate::json::Json;
+use crate::model::{Data, Value};
+use crate::{Control, Span};
+
+/// How much of a text is looked at, in bytes.
+const LOOK_BYTES: usize = 1 << 20;
+
+/// A format that a text may be in.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The format.
+    pub format: Format,
+    /// How sure that is, from 0 to 100.
+    pub confidence: u8,
+    /// What speaks for it.
+    pub evidence: Vec<Evidence>,
+}
+
+/// Something that speaks for a format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// What it is.
+    pub what: String,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The formats that `text` may be in, the likeliest first. Empty if nothing speaks for any.
+///
+/// ```
+/// use openchatml::detect;
+///
+/// let found = detect("<|im_start|>user\nHi.<|im_end|>\n");
+/// assert_eq!(found[0].format.to_string(), "im");
+/// assert_eq!(found[0].evidence[0].what, "`<|im_start|>`");
+/// assert!(detect("no markup at all").is_empty());
+/// ```
+pub fn detect(text: &str) -> Vec<Candidate> {
+    let looked = &text[..text.floor_char_boundary(LOOK_BYTES)];
+    let mut found = match looked.trim_start().as_bytes().first() {
+        Some(b'{' | b'[') => json(text),
+        _ => Vec::new(),
+    };
+    if found.is_empty() {
+        found = markup(looked);
+    }
+    found.sort_by_key(|candidate| std::cmp::Reverse(candidate.confidence));
+    found
+}
+
+/// Collects what speaks for a format.
+struct Case {
+    format: Format,
+    score: u32,
+    evidence: Vec<Evidence>,
+}
+
+impl Case {
+    fn new(dialect: &'static dialects::Dialect, carrier: Carrier) -> Self {
+        Self { format: Format { dialect, carrier }, score: 0, evidence: Vec::new() }
+    }
+
+    fn speaks(&mut self, weight: u32, what: impl Into<String>, span: Span) {
+        self.score += weight;
+        self.evidence.push(Evidence { what: what.into(), span });
+    }
+
+    fn finish(self) -> Option<Candidate> {
+        let confidence = u8::try_from(self.score.min(100)).unwrap_or(100);
+        let Self { format, evidence, .. } = self;
+        (confidence > 0).then_some(Candidate { format, confidence, evidence })
+    }
+}
+
+/// A text and what of it has been found.
+struct Look<'t> {
+    text: &'t str,
+}
+
+impl Look<'_> {
+    /// Where the first `needle` stands.
+    fn find(&self, needle: &str) -> Option<Span> {
+        let at = memchr::memmem::find(self.text.as_bytes(), needle.as_bytes())?;
+        Some(Span::new(at, at + needle.len()))
+    }
+
+    /// Where a control token of a dialect stands first.
+    fn token(&self, dialect: &dialects::Dialect, control: Control) -> Option<(String, Span)> {
+        let spelling = dialect.controls.spelling(control)?;
+        Some((format!("`{spelling}`"), self.find(spelling)?))
+    }
+}
+
+fn markup(text: &str) -> Vec<Candidate> {
+    let look = Look { text };
+    let cases = [
+        openchatml_2(&look, &dialects::OPENCHATML_2_2),
+        openchatml_2(&look, &dialects::OPENCHATML_2_0),
+        chatml(&look),
+        openchatml_0_1(&look),
+        im(&look),
+    ];
+    cases.into_iter().filter_map(Case::finish).collect()
+}
+
+fn openchatml_2(look: &Look<'_>, dialect: &'static dialects::Dialect) -> Case {
+    let mut case = Case::new(dialect, Carrier::Text);
+    let is_2_2 = dialect.id == dialects::OPENCHATML_2_2.id;
+    let version = version(look.text);
+    if let Some((version, span)) = version {
+        let own =
+            dialect.text.and_then(|form| form.versions.first()).is_some_and(|own| *own == version);
+        if own {
+            case.speaks(90, format!("`version: {version}` in the header"), span);
+        } else if version.starts_with("2.") {
+            // The other version says so itself.
+            return case;
+        }
+    }
+    if look.token(&dialects::CHATML, Control::End).is_some() {
+        return case;
+    }
+    let frame = [Control::Start, Control::Message].map(|control| look.token(dialect, control));
+    let [Some((start, at)), Some(_)] = frame else { return case };
+    case.speaks(if is_2_2 { 50 } else { 40 }, start, at);
+    if let Some((what, span)) = look.token(dialect, Control::Channel) {
+        case.speaks(10, what, span);
+    }
+    let newer = [Control::Constrain, Control::Literal]
+        .map(|control| look.token(&dialects::OPENCHATML_2_2, control));
+    let newer = newer.into_iter().flatten();
+    let attributes = [" call_id=", " intent="];
+    let attributes =
+        attributes.iter().filter_map(|name| Some((format!("`{}`", name.trim()), look.find(name)?)));
+    for (what, span) in newer.chain(attributes) {
+        if is_2_2 {
+            case.speaks(15, what, span);
+        } else {
+            case.score = case.score.saturating_sub(15);
+        }
+    }
+    case
+}
+
+fn chatml(look: &Look<'_>) -> Case {
+    let mut case = Case::new(&dialects::CHATML, Carrier::Text);
+    for (control, weight) in [(Control::End, 70), (Control::Start, 15), (Control::Message, 10)] {
+        if let Some((what, span)) = look.token(&dialects::CHATML, control)
+            && (control == Control::End || case.score > 0)
+        {
+            case.speaks(weight, what, span);
+        }
+    }
+    case
+}
+
+fn openchatml_0_1(look: &Look<'_>) -> Case {
+    let dialect = &dialects::OPENCHATML_0_1;
+    let mut case = Case::new(dialect, Carrier::Text);
+    if let Some((what, span)) = look.token(dialect, Control::Start) {
+        case.speaks(45, what, span);
+        for control in [Control::Bos, Control::Eos] {
+            if let Some((what, span)) = look.token(dialect, control) {
+                case.speaks(25, what, span);
+            }
+        }
+        if let Some(span) =
+            dialect.controls.spelling(Control::End).and_then(|end| look.find(&format!("\n{end}")))
+        {
+            case.speaks(10, "a line break before `<|im_end|>`", span);
+        }
+    }
+    for control in [Control::FimPrefix, Control::FimSuffix, Control::FileSeparator] {
+        if let Some((what, span)) = look.token(dialect, control) {
+            case.speaks(45, what, span);
+        }
+    }
+    case
+}
+
+fn im(look: &Look<'_>) -> Case {
+    let mut case = Case::new(&dialects::IM, Carrier::Text);
+    if let Some((what, span)) = look.token(&dialects::IM, Control::Start) {
+        case.speaks(60, what, span);
+        if let Some((what, span)) = look.token(&dialects::IM, Control::End) {
+            case.speaks(10, what, span);
+        }
+    }
+    case
+}
+
+/// The version that a header names.
+fn version(text: &str) -> Option<(&str, Span)> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n').take(64) {
+        if line.starts_with("<|") {
+            return None;
+        }
+        if let Some(rest) = line.strip_prefix("version:") {
+            let value = rest.split('#').next().unwrap_or_default().trim();
+            let value = value.trim_matches(['"', '\'']);
+            return Some((value, Span::new(at, at + line.trim_end().len())));
+        }
+        at += line.len();
+    }
+    None
+}
+
+fn json(text: &str) -> Vec<Candidate> {
+    let Ok(value) = Json::new(text, crate::Limits::default().json_depth).mending().value() else {
+        return json_slip(text);
+    };
+    let mut cases = Vec::new();
+    match &value.data {
+        Data::Map(entries) => {
+            let mut case = Case::new(&dialects::JSON, Carrier::Json);
+            for (key, field) in entries {
+                let weight = match key.as_ref() {
+                    "messages" => 60,
+                    "infill" | "files" => 80,
+                    "header" => 20,
+                    _ => continue,
+                };
+                case.speaks(weight, format!("key `{key}`"), field.span);
+            }
+            cases.push(case);
+            cases.extend(objects(std::slice::from_ref(&value)));
+        }
+        Data::List(items) => {
+            let mut wire = Case::new(&dialects::CHATML, Carrier::Json);
+            if let Some(token) = items.iter().find(|item| item.get("token").is_some()) {
+                wire.speaks(90, "key `token`", token.span);
+            }
+            cases.push(wire);
+            cases.extend(objects(items));
+        }
+        _ => {}
+    }
+    cases.into_iter().filter_map(Case::finish).collect()
+}
+
+/// The wire list of the ChatML specification is not quite JSON: a curly quote ends a string.
+fn json_slip(text: &str) -> Vec<Candidate> {
+    let mut case = Case::new(&dialects::CHATML, Carrier::Json);
+    if let Some(span) = (Look { text }).find("{\"token\":") {
+        case.speaks(70, "key `token`", span);
+    }
+    case.finish().into_iter().collect()
+}
+
+/// Objects with a role: one for each message, or one for each turn.
+fn objects(items: &[Value<'_>]) -> [Case; 2] {
+    let mut messages = Case::new(&dialects::OPENCHATML_2_2, Carrier::Json);
+    let mut turns = Case::new(&dialects::OPENCHATML_2_0, Carrier::Json);
+    if let Some(item) = items.iter().find(|item| item.get("role").is_some()) {
+        messages.speaks(30, "key `role`", item.span);
+        turns.speaks(30, "key `role`", item.span);
+    }
+    let has = |case: &mut Case, weight: u32, key: &str| {
+        if let Some(item) = items.iter().find(|item| item.get(key).is_some()) {
+            case.speaks(weight, format!("key `{key}`"), item.span);
+        }
+    };
+    has(&mut messages, 50, "tool_call");
+    has(&mut messages, 40, "channel");
+    has(&mut messages, 10, "intent");
+    has(&mut turns, 50, "tool_calls");
+    has(&mut turns, 30, "thinking");
+    has(&mut turns, 20, "tool_call_id");
+    has(&mut messages, 5, "thinking");
+    [messages, turns]
+}

@@ -1,0 +1,138 @@
+//! What is wrong, where, and what to do about it.
+
+mod code;
+mod fix;
+
+pub use self::code::Code;
+pub use self::fix::{Edit, Fix, apply_fixes};
+
+use std::fmt;
+
+use crate::Span;
+
+/// A message of a diagnostic is cut to this many bytes, so that a log line stays one.
+const MESSAGE_BYTES: usize = 4096;
+
+/// How many bytes of the input a message quotes at most.
+const QUOTE_BYTES: usize = 64;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// Accepted, but not as the specification wants it.
+    Warning,
+    /// Not what the specification allows: something was guessed, hidden or refused.
+    Error,
+}
+
+impl Severity {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// One finding: a stable code, where, what, and how to mend it.
+///
+/// The message may quote the input, hidden text included, and is for those who may see all of it.
+/// What an end user may read is [`Code::user_summary`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What kind of finding it is.
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where it is, in bytes of the input.
+    pub span: Span,
+    /// What is wrong here, in a sentence without a full stop.
+    pub message: String,
+    /// What can be done about it.
+    pub help: Option<String>,
+    /// How to mend it, where that is certain.
+    pub fix: Option<Fix>,
+    /// The JSON pointer (RFC 6901) of the place, where the input is JSON.
+    pub pointer: Option<String>,
+}
+
+impl Diagnostic {
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(clip(help.into()));
+        self
+    }
+
+    pub(crate) fn fix(mut self, fix: Fix) -> Self {
+        self.fix = Some(fix);
+        self
+    }
+
+    pub(crate) fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { code, severity, span, message, .. } = self;
+        write!(f, "{severity}[{code}] at bytes {}..{}: {message}", span.start, span.end)
+    }
+}
+
+impl Code {
+    /// A finding of this kind at `span`.
+    pub(crate) fn at(self, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            code: self,
+            severity: self.severity(),
+            span,
+            message: clip(message.into()),
+            help: None,
+            fix: None,
+            pointer: None,
+        }
+    }
+}
+
+/// `text` as a message quotes it: on one line, between back quotes, and cut where it is long.
+pub(crate) fn quote(text: &str) -> String {
+    let mut out = String::from("`");
+    for (at, c) in text.char_indices() {
+        if at >= QUOTE_BYTES {
+            out.push('…');
+            break;
+        }
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out.push('`');
+    out
+}
+
+fn clip(mut text: String) -> String {
+    if text.len() > MESSAGE_BYTES {
+        let mut end = MESSAGE_BYTES - '…'.len_utf8();
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}

@@ -1,0 +1,25 @@
+//! The canonical JSON of this project: everything that a [`Document`](crate::Document) holds, one
+//! object per document.
+
+mod read;
+mod write;
+
+pub(crate) use self::read::content;
+pub(crate) use self::write::{message as write_message, string_field as write_string_field};
+
+use super::{Dialect, JsonForm};
+use crate::convert::Carries;
+use crate::lex::{Controls, Escape};
+
+/// Canonical JSON.
+pub static DIALECT: Dialect = Dialect {
+    id: "json",
+    title: "canonical JSON",
+    controls: &CONTROLS,
+    carries: &Carries::EVERYTHING,
+    text: None,
+    json: Some(JsonForm { read: read::read, write: write::write, carries: &Carries::EVERYTHING }),
+};
+
+/// JSON needs no control tokens.
+static CONTROLS: Controls = Controls::new(&[], Escape::None);

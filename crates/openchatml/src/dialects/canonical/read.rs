@@ -1,0 +1,313 @@
+//! Reading canonical JSON.
+
+use crate::json::{Json, JsonError, Sheet};
+use crate::model::{
+    Body, Channel, Content, Conversation, Data, Document, End, Header, Infill, Intent, Marker,
+    Message, Part, Role, Segment, Tool, Value,
+};
+use crate::read::{Parsed, ReadOptions};
+use crate::{Code, Span};
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
+    let mut sheet = Sheet::new(options);
+    let mut json = sheet.json(text);
+    let mut document = Document::default();
+    let read = read_document(&mut sheet, &mut json, &mut document);
+    sheet.finish(json, read, document)
+}
+
+const KEYS: &[&str] = &["header", "tools", "messages", "infill", "files"];
+
+fn read_document<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    document: &mut Document<'a>,
+) -> Result<()> {
+    let mut conversation = Conversation::default();
+    let mut other = None;
+    let mut is_conversation = false;
+    let start = json.offset();
+    let read = sheet.object(json, KEYS, |sheet, json, key| {
+        match key {
+            "header" => conversation.header = header(sheet, json)?,
+            "tools" => tools(sheet, json, &mut conversation.tools)?,
+            "messages" => messages(sheet, json, &mut conversation.messages)?,
+            "infill" => other = infill(sheet, json)?.map(Document::Infill),
+            _ => {
+                let mut parts = Vec::new();
+                let read = files(sheet, json, &mut parts);
+                other = Some(Document::Files(parts));
+                read?;
+            }
+        }
+        is_conversation |= matches!(key, "header" | "tools" | "messages");
+        Ok(())
+    });
+    if is_conversation && other.is_some() {
+        let text = "a document is one of a conversation, an infill task or files";
+        sheet.report(Code::ParseJson.at(Span::new(start, json.position()), text));
+    }
+    *document = match other {
+        Some(other) if !is_conversation => other,
+        _ => conversation.into(),
+    };
+    read.map(|_| ())
+}
+
+fn header<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Header<'a>>> {
+    match json.peek() {
+        Some(b'{') => match json.value()?.data {
+            Data::Map(fields) => Ok(Some(Header::from_fields(fields))),
+            _ => Ok(None),
+        },
+        Some(b'n') => json.word().map(|_| None),
+        _ => sheet.wrong(json, "an object").map(|()| None),
+    }
+}
+
+/// Reads tools in the shape of functions.
+fn tools<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, tools: &mut Vec<Tool<'a>>) -> Result<()> {
+    sheet.array(json, |sheet, json| {
+        let start = json.offset();
+        let mut tool = None;
+        sheet.object(json, &["type", "function"], |sheet, json, key| {
+            match key {
+                "type" => {
+                    let is_function = |word: &str| (word == "function").then_some(());
+                    sheet.word(json, "type of tool", is_function)?;
+                }
+                _ => tool = function(sheet, json)?,
+            }
+            Ok(())
+        })?;
+        match tool {
+            Some(tool) => tools.push(tool),
+            None => {
+                let span = Span::new(start, json.position());
+                sheet.report(Code::ParseJson.at(span, "the tool has no function"));
+            }
+        }
+        Ok(())
+    })
+}
+
+fn function<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Tool<'a>>> {
+    if json.peek() != Some(b'{') {
+        return sheet.wrong(json, "an object").map(|()| None);
+    }
+    let value = json.value()?;
+    let Data::Map(fields) = value.data else { return Ok(None) };
+    let mut tool = Tool::default();
+    for (key, field) in fields {
+        match (key.as_ref(), field.data) {
+            ("name", Data::String(name)) => tool.name = name,
+            ("description", Data::String(text)) => tool.description = Some(text),
+            ("parameters", data) => tool.parameters = Some(Value { data, span: field.span }),
+            (_, data) => tool.extra.push((key, Value { data, span: field.span })),
+        }
+    }
+    if tool.name.is_empty() {
+        sheet.report(Code::ParseJson.at(value.span, "the function has no name"));
+        return Ok(None);
+    }
+    Ok(Some(tool))
+}
+
+fn infill<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Infill<'a>>> {
+    let mut infill = Infill::default();
+    let span = sheet.object(json, &["prefix", "suffix", "middle"], |sheet, json, key| {
+        let text = sheet.text(json)?;
+        match key {
+            "prefix" => infill.prefix = text.unwrap_or_default(),
+            "suffix" => infill.suffix = text.unwrap_or_default(),
+            _ => infill.middle = text.filter(|text| !text.is_empty()),
+        }
+        Ok(())
+    })?;
+    Ok(span.map(|span| Infill { span, ..infill }))
+}
+
+fn files<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, parts: &mut Vec<Part<'a>>) -> Result<()> {
+    sheet.array(json, |sheet, json| {
+        if json.peek() == Some(b'"') {
+            parts.push(Content::Text(json.string()?.0).into());
+            return Ok(());
+        }
+        let mut document = Document::default();
+        let start = json.offset();
+        let read = read_document(sheet, json, &mut document);
+        match document {
+            Document::Conversation(conversation) => {
+                parts.push(Content::Conversation(conversation).into());
+            }
+            Document::Infill(infill) => parts.push(Content::Infill(infill).into()),
+            Document::Files(_) => {
+                let span = Span::new(start, json.position());
+                sheet.report(Code::ParseJson.at(span, "files do not nest"));
+            }
+        }
+        read
+    })
+}
+
+fn messages<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+) -> Result<()> {
+    let mut too_many = None;
+    sheet.array(json, |sheet, json| {
+        if messages.len() >= sheet.options.limits.messages {
+            too_many.get_or_insert(json.offset());
+            return json.skip();
+        }
+        if let Some(message) = message(sheet, json)? {
+            messages.push(message);
+        }
+        Ok(())
+    })?;
+    if let Some(start) = too_many {
+        let most = sheet.options.limits.messages;
+        let text = format!("the conversation exceeds the limit `messages` of {most}");
+        let span = Span::new(start, json.position());
+        sheet.report(Code::Limit.at(span, text).help("the rest is left out"));
+    }
+    Ok(())
+}
+
+const MESSAGE_KEYS: &[&str] = &[
+    "role",
+    "content",
+    "channel",
+    "name",
+    "recipient",
+    "call_id",
+    "intent",
+    "content_type",
+    "constrained",
+    "end",
+    "recovered",
+];
+
+fn message<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Message<'a>>> {
+    let mut message = Message::new(Role::User, "");
+    let mut role = None;
+    let mut body = None;
+    let start = json.offset();
+    let span = sheet.object(json, MESSAGE_KEYS, |sheet, json, key| {
+        match key {
+            "role" => role = sheet.word(json, "role", Role::from_word)?,
+            "content" => body = content(sheet, json)?,
+            "channel" => message.channel = sheet.word(json, "channel", Channel::from_word)?,
+            "name" => message.name = sheet.text(json)?,
+            "recipient" => message.recipient = sheet.text(json)?,
+            "call_id" => message.call_id = sheet.text(json)?,
+            "intent" => message.intent = sheet.word(json, "intent", Intent::from_word)?,
+            "content_type" => message.content_type = sheet.text(json)?,
+            "constrained" => message.constrained = sheet.boolean(json)?,
+            "recovered" => message.recovered = sheet.boolean(json)?,
+            _ => message.end = sheet.word(json, "end", End::from_word)?.unwrap_or_default(),
+        }
+        Ok(())
+    })?;
+    let Some(span) = span else { return Ok(None) };
+    message.span = span;
+    match role {
+        Some(role) => message.role = role,
+        None => {
+            let span = Span::new(start, start + 1);
+            sheet
+                .report(Code::ParseJson.at(span, "the message has no role").help("it is left out"));
+            return Ok(None);
+        }
+    }
+    if message.constrained && message.content_type.is_none() {
+        let text = "`constrained` without a `content_type`";
+        sheet.tolerate(Code::ParseJson.at(span, text));
+        message.constrained = false;
+    }
+    message.end = match (message.end, &body) {
+        (End::Open, None) => End::Prompt,
+        (End::Prompt, Some(_)) => End::Open,
+        (end, _) => end,
+    };
+    if let Some((body, at)) = body {
+        message.body = body;
+        message.body_at = at;
+    }
+    Ok(Some(message))
+}
+
+/// Reads content: text, or segments where there is more than plain text. Gives where the text
+/// begins, too; 0 where it is not the same in JSON as in the message.
+pub(crate) fn content<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+) -> Result<Option<(Body<'a>, usize)>> {
+    let most = sheet.options.limits.message_bytes;
+    match json.peek() {
+        Some(b'"') => {
+            let (text, span) = json.string()?;
+            let at = if matches!(text, std::borrow::Cow::Borrowed(_)) { span.start + 1 } else { 0 };
+            let text = if text.len() > most {
+                let message = format!("the text exceeds the limit `message_bytes` of {most}");
+                sheet.report(Code::Limit.at(span, message).help("what exceeds it was left out"));
+                text[..text.floor_char_boundary(most)].to_owned().into()
+            } else {
+                text
+            };
+            Ok(Some((Body::from(text), at)))
+        }
+        Some(b'[') => {
+            let mut segments = Vec::new();
+            sheet.array(json, |sheet, json| {
+                segments.extend(segment(sheet, json)?);
+                Ok(())
+            })?;
+            Ok(Some((Body::from_segments(segments), 0)))
+        }
+        Some(b'n') => json.word().map(|_| None),
+        _ => sheet.wrong(json, "a string or an array of segments").map(|()| None),
+    }
+}
+
+fn segment<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Segment<'a>>> {
+    #[derive(Clone, Copy)]
+    enum Kind {
+        Text,
+        Literal,
+        Marker,
+    }
+    let kind_of = |word: &str| match word {
+        "text" => Some(Kind::Text),
+        "literal" => Some(Kind::Literal),
+        "marker" => Some(Kind::Marker),
+        _ => None,
+    };
+    let start = json.offset();
+    let mut kind = None;
+    let mut text = None;
+    let mut marker = None;
+    sheet.object(json, &["type", "text", "marker"], |sheet, json, key| {
+        match key {
+            "type" => kind = sheet.word(json, "kind of segment", kind_of)?,
+            "text" => text = sheet.text(json)?,
+            _ => marker = sheet.word(json, "marker", Marker::from_word)?,
+        }
+        Ok(())
+    })?;
+    let segment = match (kind, text, marker) {
+        (Some(Kind::Text), Some(text), None) => Some(Segment::Text(text)),
+        (Some(Kind::Literal), Some(text), None) => Some(Segment::Literal(text)),
+        (Some(Kind::Marker), None, Some(marker)) => Some(Segment::Marker(marker)),
+        _ => None,
+    };
+    if segment.is_none() {
+        let span = Span::new(start, json.position());
+        let text = "a segment has a `type`, and `text` or `marker`";
+        sheet.report(Code::ParseJson.at(span, text));
+    }
+    Ok(segment)
+}

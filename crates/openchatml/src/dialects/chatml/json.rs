@@ -1,0 +1,143 @@
+//! The wire list of ChatML: strings, which are text, and `{"token": …}`, which are control tokens.
+//!
+//! It is a carrier of lexemes like text is: the same reader and the same writer serve both.
+
+use super::{CONTROLS, RULES, TEXT};
+use crate::diagnostic::quote;
+use crate::grammar::frame;
+use crate::json::{Json, JsonError, Sheet, write_string};
+use crate::lex::Lexeme;
+use crate::model::Document;
+use crate::read::{Engine, Keep, Mode, Parsed, ReadOptions, Whole};
+use crate::render::{RenderError, RenderOptions, Sink, SinkError};
+use crate::{Code, Control, Fix, Span};
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
+    let mut sheet = Sheet::new(options);
+    let mut json = sheet.json(text);
+    let mut whole = Whole::default();
+    let mut engine = Engine::new(&TEXT, options, Keep::Copy);
+    let read = sheet.array(&mut json, |sheet, json| {
+        match json.peek() {
+            Some(b'"') => {
+                let (text, span) = json.string()?;
+                let inside = Span::new(span.start + 1, span.end - 1);
+                engine.lexeme(Lexeme::Text(&text, inside), &mut whole);
+            }
+            Some(b'{') => {
+                if let Some((control, span)) = token(sheet, json)? {
+                    engine.lexeme(Lexeme::Control(control, span), &mut whole);
+                }
+            }
+            _ => sheet.wrong(json, "a string or `{\"token\": …}`")?,
+        }
+        Ok(())
+    });
+    engine.finish(&mut whole);
+    let mut found = std::mem::take(&mut whole.diagnostics);
+    let mut parsed = sheet.finish(json, read, whole.into_document());
+    found.append(&mut parsed.diagnostics);
+    found.sort_by_key(|diagnostic| diagnostic.span);
+    Parsed { diagnostics: found, ..parsed }
+}
+
+/// Reads `{"token": "<|…|>"}`.
+fn token(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Result<Option<(Control, Span)>> {
+    let start = json.offset();
+    let mut control = None;
+    sheet.object(json, &["token"], |sheet, json, _| {
+        if let Some(slip) = curly_quote(sheet, json) {
+            control = Some(slip);
+            return Ok(());
+        }
+        let Some((spelling, span)) = sheet.string(json)? else { return Ok(()) };
+        control = CONTROLS.control(&spelling);
+        if control.is_none() {
+            let text = format!("{} is no control token of ChatML", quote(&spelling));
+            sheet.report(Code::ParseJson.at(span, text));
+        }
+        Ok(())
+    })?;
+    Ok(control.map(|control| (control, Span::new(start, json.position()))))
+}
+
+/// The specification's examples end a token in a curly quote twice: `"<|message|>”`.
+fn curly_quote(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Option<Control> {
+    if sheet.options.mode == Mode::Strict {
+        return None;
+    }
+    let start = json.offset();
+    let text = json.rest().strip_prefix('"')?;
+    for (control, spelling) in CONTROLS.entries() {
+        if text.strip_prefix(spelling).is_some_and(|rest| rest.starts_with('”')) {
+            let at = start + 1 + spelling.len();
+            let span = Span::new(at, at + '”'.len_utf8());
+            let found = Code::ParseSlip.at(span, "a curly quote ends the token; taken for `\"`");
+            sheet.tolerate(found.fix(Fix::replace(span, "\"")));
+            json.advance(1 + spelling.len() + '”'.len_utf8());
+            return Some(*control);
+        }
+    }
+    None
+}
+
+pub(super) fn write(
+    document: &Document<'_>,
+    options: &RenderOptions,
+) -> std::result::Result<String, RenderError> {
+    let mut sink = WireSink { out: String::from("["), text: String::new() };
+    frame::write(&RULES, document, options, &mut sink)?;
+    sink.flush();
+    sink.out.push(']');
+    Ok(sink.out)
+}
+
+/// The sink that writes a wire list. Text cannot become a token here, whatever it spells.
+struct WireSink {
+    out: String,
+    /// The text since the last token.
+    text: String,
+}
+
+impl WireSink {
+    fn flush(&mut self) {
+        if !self.text.is_empty() {
+            self.separate();
+            write_string(&mut self.out, &self.text);
+            self.text.clear();
+        }
+    }
+
+    fn separate(&mut self) {
+        if self.out.len() > 1 {
+            self.out.push(',');
+        }
+    }
+}
+
+impl Sink for WireSink {
+    fn control(&mut self, control: Control) -> std::result::Result<(), SinkError> {
+        self.flush();
+        let Some(spelling) = CONTROLS.spelling(control) else {
+            let reason = "this dialect lacks a control token";
+            return Err(SinkError { span: Span::default(), spelling: "", reason });
+        };
+        self.separate();
+        self.out.push_str("{\"token\":\"");
+        self.out.push_str(spelling);
+        self.out.push_str("\"}");
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str) -> std::result::Result<(), SinkError> {
+        self.text.push_str(text);
+        Ok(())
+    }
+
+    fn preamble(&mut self, _: &str) -> std::result::Result<(), SinkError> {
+        let reason = "this dialect has no header";
+        Err(SinkError { span: Span::default(), spelling: "", reason })
+    }
+}

@@ -1,0 +1,86 @@
+//! ChatML, as OpenAI described it.
+
+mod json;
+mod tokens;
+
+use self::tokens::CONTROLS;
+use super::{Dialect, JsonForm, TextForm};
+use crate::check::Pairing;
+use crate::convert::Carries;
+use crate::grammar::frame::{self, RoleWord, Rules, Speaker};
+use crate::lex::Mode;
+use crate::model::{End, Message, Role};
+
+/// ChatML: `<|start|>`role`<|message|>`text`<|end_message|>`, canonically as a JSON wire list.
+pub static DIALECT: Dialect = Dialect {
+    id: "chatml",
+    title: "ChatML (OpenAI)",
+    controls: &CONTROLS,
+    carries: &CARRIES,
+    text: Some(&TEXT),
+    json: Some(JsonForm { read: json::read, write: json::write, carries: &CARRIES }),
+};
+
+static CARRIES: Carries = Carries {
+    roles: &[Role::System, Role::User, Role::Assistant],
+    names: |message| {
+        message.role == Role::System
+            && matches!(message.name.as_deref(), Some("example_user" | "example_assistant"))
+    },
+    ends: &[End::End, End::Open, End::Prompt],
+    ..Carries::NOTHING
+};
+
+static TEXT: TextForm = TextForm {
+    name: "chatml",
+    controls: &CONTROLS,
+    header: None,
+    versions: &[],
+    legacy: None,
+    completion: Mode::Body,
+    pairing: Pairing::None,
+    rules: &[],
+    reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
+    write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
+};
+
+static RULES: Rules = Rules {
+    dialect: "chatml",
+    controls: &CONTROLS,
+    attributes: &[],
+    reply_attributes: &[],
+    speaker,
+    role_word,
+    gap: "",
+    completes_in_body: true,
+    mends_slips: true,
+};
+
+/// `RoleName` of the specification's grammar. The specification slips twice itself: `Assistant` in
+/// its grammar, `assistant:example_user` in its example.
+fn speaker(word: &str) -> Option<Speaker<'_>> {
+    Some(match word {
+        "user" => Speaker::Role(Role::User),
+        "assistant" => Speaker::Role(Role::Assistant),
+        "system" => Speaker::Role(Role::System),
+        "system:example_user" => Speaker::Named(Role::System, "example_user"),
+        "system:example_assistant" => Speaker::Named(Role::System, "example_assistant"),
+        "assistant:example_user" | "assistant:example_assistant" => {
+            Speaker::Slip(Role::System, Some("example_assistant"))
+        }
+        "user:example_user" => Speaker::Slip(Role::System, Some("example_user")),
+        _ => Speaker::Slip(Role::from_word(&word.to_ascii_lowercase()).filter(has_word)?, None),
+    })
+}
+
+fn has_word(role: &Role) -> bool {
+    CARRIES.roles.contains(role)
+}
+
+fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
+    match (message.role, message.name.as_deref()) {
+        (role, _) if !has_word(&role) => RoleWord::None,
+        (Role::System, Some(name)) => RoleWord::Joined("system", name),
+        (role, _) => RoleWord::Role(role.as_str()),
+    }
+}

@@ -1,0 +1,52 @@
+//! The `<|im_start|>` framing as the world uses it, mostly under the name of ChatML.
+
+use super::{Dialect, TextForm, openchatml_0_1};
+use crate::Control;
+use crate::check::Pairing;
+use crate::convert::Carries;
+use crate::grammar::turn::{self, Rules, Wrap};
+use crate::lex::{Controls, Escape, Mode};
+use crate::model::End;
+use crate::render::Close;
+
+/// The `<|im_start|>` framing: compact, with nothing around the turns.
+pub static DIALECT: Dialect = Dialect {
+    id: "im",
+    title: "the <|im_start|> framing",
+    controls: &CONTROLS,
+    carries: &CARRIES,
+    text: Some(&TEXT),
+    json: None,
+};
+
+static CONTROLS: Controls =
+    Controls::new(&[(Control::Start, "<|im_start|>"), (Control::End, "<|im_end|>")], Escape::None);
+
+static CARRIES: Carries = Carries {
+    roles: openchatml_0_1::ROLES,
+    names: |_| true,
+    ends: &[End::End, End::Open, End::Prompt],
+    ..Carries::NOTHING
+};
+
+static TEXT: TextForm = TextForm {
+    name: "im",
+    controls: &CONTROLS,
+    header: None,
+    versions: &[],
+    legacy: None,
+    completion: Mode::Body,
+    pairing: Pairing::None,
+    rules: &[],
+    reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
+    write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
+};
+
+static RULES: Rules = Rules {
+    dialect: "im",
+    controls: &CONTROLS,
+    roles: openchatml_0_1::ROLES,
+    close: Close::Compact,
+    wrap: Wrap::None,
+    has_files: false,
+};

@@ -1,0 +1,219 @@
+//! The dialects: one folder each, and this registry.
+//!
+//! A dialect is data and a few functions. Adding one adds a folder and a line to [`ALL`].
+
+mod canonical;
+mod chatml;
+mod im;
+mod openchatml_0_1;
+mod openchatml_2_0;
+mod openchatml_2_2;
+
+pub use self::canonical::DIALECT as JSON;
+pub use self::chatml::DIALECT as CHATML;
+pub use self::im::DIALECT as IM;
+pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
+pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
+pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
+
+pub(crate) use self::canonical::{write_message, write_string_field};
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::check::{Pairing, Rule};
+use crate::convert::Carries;
+use crate::lex::{Controls, Mode};
+use crate::model::Document;
+use crate::read::{Keep, Parsed, ReadOptions, Reader};
+use crate::render::{RenderError, RenderOptions, Sink};
+
+/// Every dialect, the newest of a family first.
+pub static ALL: &[&Dialect] =
+    &[&OPENCHATML_2_2, &OPENCHATML_2_0, &OPENCHATML_0_1, &CHATML, &IM, &JSON];
+
+/// A chat-markup dialect.
+///
+/// ```
+/// use openchatml::dialects;
+///
+/// let dialect = dialects::ALL.iter().find(|dialect| dialect.id == "im").unwrap();
+/// assert_eq!(dialect.controls.entries().len(), 2);
+/// ```
+#[derive(Debug)]
+pub struct Dialect {
+    /// Its name, as in [`Format`].
+    pub id: &'static str,
+    /// What it is, in a few words.
+    pub title: &'static str,
+    /// Its control tokens.
+    pub controls: &'static Controls,
+    /// What it can say.
+    pub carries: &'static Carries,
+    pub(crate) text: Option<&'static TextForm>,
+    pub(crate) json: Option<JsonForm>,
+}
+
+/// How a dialect is read and written as text.
+pub(crate) struct TextForm {
+    /// The name of its dialect.
+    pub(crate) name: &'static str,
+    pub(crate) controls: &'static Controls,
+    /// What a minimal header is, where the format has headers.
+    pub(crate) header: Option<&'static str>,
+    /// The versions that a header may name: `2.2`, or `1.` for all of 1.x.
+    pub(crate) versions: &'static [&'static str],
+    /// The form in which older transcripts may be written instead.
+    pub(crate) legacy: Option<&'static TextForm>,
+    /// Where the text of a completion begins.
+    pub(crate) completion: Mode,
+    pub(crate) pairing: Pairing,
+    pub(crate) rules: &'static [Rule],
+    pub(crate) reader: MakeReader,
+    pub(crate) write: WriteText,
+}
+
+/// Makes a reader of a family with the rules of a dialect.
+pub(crate) type MakeReader =
+    for<'a> fn(&'static TextForm, &ReadOptions, Keep<'a>) -> Box<dyn Reader<'a> + 'a>;
+
+/// Writes a document to a sink.
+pub(crate) type WriteText =
+    fn(&'static TextForm, &Document<'_>, &RenderOptions, &mut dyn Sink) -> Result<(), RenderError>;
+
+/// How a dialect is read and written as JSON.
+#[derive(Debug)]
+pub(crate) struct JsonForm {
+    pub(crate) read: for<'a> fn(&'a str, &ReadOptions) -> Parsed<'a>,
+    pub(crate) write: fn(&Document<'_>, &RenderOptions) -> Result<String, RenderError>,
+    /// What the JSON form can say, where that differs from the text form.
+    pub(crate) carries: &'static Carries,
+}
+
+impl fmt::Debug for TextForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TextForm").finish_non_exhaustive()
+    }
+}
+
+/// What a dialect is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Carrier {
+    /// Text with control tokens in it.
+    Text,
+    /// JSON.
+    Json,
+}
+
+impl Carrier {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// A dialect and a carrier: `openchatml-2.2`, `chatml:json`.
+///
+/// ```
+/// use openchatml::{Carrier, Format};
+///
+/// let format: Format = "openchatml-2.0:json".parse()?;
+/// assert_eq!(format.dialect.id, "openchatml-2.0");
+/// assert_eq!(format.carrier, Carrier::Json);
+/// assert_eq!(format.to_string(), "openchatml-2.0:json");
+/// assert!("openchatml-7".parse::<Format>().is_err());
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// The dialect.
+    pub dialect: &'static Dialect,
+    /// The carrier, one that the dialect has.
+    pub carrier: Carrier,
+}
+
+impl Format {
+    /// Every format.
+    pub fn all() -> impl Iterator<Item = Self> {
+        ALL.iter().flat_map(|dialect| dialect.carriers().map(|carrier| Self { dialect, carrier }))
+    }
+
+    /// What the format can say.
+    pub fn carries(self) -> &'static Carries {
+        match (self.carrier, &self.dialect.json) {
+            (Carrier::Json, Some(json)) => json.carries,
+            _ => self.dialect.carries,
+        }
+    }
+}
+
+impl Dialect {
+    /// The carriers that the dialect has, the default one first.
+    pub fn carriers(&'static self) -> impl Iterator<Item = Carrier> {
+        let text = self.text.map(|_| Carrier::Text);
+        let json = self.json.as_ref().map(|_| Carrier::Json);
+        text.into_iter().chain(json)
+    }
+}
+
+impl PartialEq for Format {
+    fn eq(&self, other: &Self) -> bool {
+        self.dialect.id == other.dialect.id && self.carrier == other.carrier
+    }
+}
+
+impl Eq for Format {}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.dialect.carriers().next() == Some(self.carrier) {
+            return f.pad(self.dialect.id);
+        }
+        f.pad(&format!("{}:{}", self.dialect.id, self.carrier.as_str()))
+    }
+}
+
+impl FromStr for Format {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        let (id, carrier) = match name.split_once(':') {
+            Some((id, carrier)) => (id, Some(carrier)),
+            None => (name, None),
+        };
+        let dialect = ALL.iter().find(|dialect| dialect.id == id);
+        let dialect = dialect.ok_or_else(|| UnknownName::new("format", name))?;
+        let mut carriers = dialect.carriers();
+        let found = match carrier {
+            Some(word) => carriers.find(|carrier| carrier.as_str() == word),
+            None => carriers.next(),
+        };
+        let carrier = found.ok_or_else(|| UnknownName::new("format", name))?;
+        Ok(Self { dialect, carrier })
+    }
+}
+
+/// A name that stands for nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    what: &'static str,
+    name: String,
+}
+
+impl UnknownName {
+    pub(crate) fn new(what: &'static str, name: &str) -> Self {
+        Self { what, name: name.to_owned() }
+    }
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no {} is called {}", self.what, crate::diagnostic::quote(&self.name))
+    }
+}
+
+impl std::error::Error for UnknownName {}

@@ -1,0 +1,78 @@
+//! OpenChatML 0.1.
+
+mod tokens;
+
+use super::{Dialect, TextForm};
+use crate::check::Pairing;
+use crate::convert::Carries;
+use crate::grammar::turn::{self, Rules, Wrap};
+use crate::lex::Mode;
+use crate::model::{End, Role};
+use crate::render::Close;
+
+/// OpenChatML 0.1: turns between `<s>` and `</s>`, fill-in-the-middle tasks, multi-file sequences.
+pub static DIALECT: Dialect = Dialect {
+    id: "openchatml-0.1",
+    title: "OpenChatML 0.1",
+    controls: &tokens::CONTROLS,
+    carries: &CARRIES,
+    text: Some(&TEXT),
+    json: None,
+};
+
+/// The roles of SPEC §3.
+pub(super) const ROLES: &[Role] = &[Role::System, Role::Tool, Role::User, Role::Assistant];
+
+static CARRIES: Carries = Carries {
+    roles: ROLES,
+    names: |_| true,
+    ends: &[End::End, End::Open, End::Prompt],
+    infill: true,
+    files: true,
+    ..Carries::NOTHING
+};
+
+static TEXT: TextForm = TextForm {
+    name: "openchatml-0.1",
+    controls: &tokens::CONTROLS,
+    header: None,
+    versions: &[],
+    legacy: None,
+    completion: Mode::Body,
+    pairing: Pairing::None,
+    rules: &[],
+    reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
+    write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
+};
+
+/// Transcripts of 1.x in this framing, as the readers of 2.x accept them (2.2 §13).
+pub(super) static LEGACY: TextForm = TextForm {
+    name: "openchatml-1.x",
+    reader: |_, options, _| Box::new(turn::reader(&LEGACY_RULES, options)),
+    write: |_, document, options, sink| turn::write(&LEGACY_RULES, document, options, sink),
+    controls: &tokens::CONTROLS,
+    header: None,
+    versions: &[],
+    legacy: None,
+    completion: Mode::Body,
+    pairing: Pairing::None,
+    rules: &[],
+};
+
+static RULES: Rules = Rules {
+    dialect: "openchatml-0.1",
+    controls: &tokens::CONTROLS,
+    roles: ROLES,
+    close: Close::Spaced,
+    wrap: Wrap::Required,
+    has_files: true,
+};
+
+static LEGACY_RULES: Rules = Rules {
+    dialect: "openchatml-1.x",
+    controls: &tokens::CONTROLS,
+    roles: ROLES,
+    close: Close::Spaced,
+    wrap: Wrap::Optional,
+    has_files: false,
+};

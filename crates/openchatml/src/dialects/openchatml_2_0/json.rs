@@ -1,0 +1,327 @@
+//! JSON interchange, one object for each turn (SPEC §10).
+//!
+//! A turn of the assistant is its thinking and then content or tool calls; each of them is a
+//! message of the text form. Names of tools lose their `functions.` here and get it back; a tool
+//! outside of that namespace says so in `recipient`.
+
+use std::borrow::Cow;
+
+use super::tokens::CONTROLS;
+use crate::convert::{Carries, Channels};
+use crate::dialects::write_string_field;
+use crate::json::{Json, JsonError, Sheet, write_string};
+use crate::model::{Body, Channel, Conversation, Document, End, Message, Role, Segment};
+use crate::read::{Parsed, ReadOptions};
+use crate::render::{Place, RenderError, RenderOptions};
+use crate::{Code, Control, Span};
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+pub(super) static CARRIES: Carries = Carries {
+    header: false,
+    channels: Channels::Turns,
+    call_ids: true,
+    ends: &[End::End, End::Call],
+    ..super::CARRIES
+};
+
+pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
+    let mut sheet = Sheet::new(options);
+    let mut json = sheet.json(text);
+    let mut conversation = Conversation::default();
+    let messages = &mut conversation.messages;
+    let read = match json.peek() {
+        Some(b'{') => turn(&mut sheet, &mut json, messages),
+        _ => sheet.array(&mut json, |sheet, json| turn(sheet, json, messages)),
+    };
+    sheet.finish(json, read, conversation.into())
+}
+
+const KEYS: &[&str] = &["role", "thinking", "content", "tool_calls", "name", "tool_call_id"];
+
+#[derive(Default)]
+struct Turn<'a> {
+    role: Option<Role>,
+    name: Option<Cow<'a, str>>,
+    thinking: Option<Cow<'a, str>>,
+    content: Option<Cow<'a, str>>,
+    call_id: Option<Cow<'a, str>>,
+    calls: Vec<Message<'a>>,
+}
+
+fn turn<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+) -> Result<()> {
+    let mut turn = Turn::default();
+    let span = sheet.object(json, KEYS, |sheet, json, key| {
+        match key {
+            "role" => {
+                let Some((word, span)) = sheet.string(json)? else { return Ok(()) };
+                turn.role = Role::from_word(&word);
+                if turn.role.is_none() && word.starts_with("functions.") {
+                    turn.role = Some(Role::Tool);
+                    turn.name = Some(word);
+                } else if turn.role.is_none() {
+                    let text = format!("{} is no role", crate::diagnostic::quote(&word));
+                    sheet.report(Code::ParseJson.at(span, text));
+                }
+            }
+            "thinking" => turn.thinking = sheet.text(json)?,
+            "content" => turn.content = sheet.text(json)?,
+            "name" => turn.name = sheet.text(json)?,
+            "tool_call_id" => turn.call_id = sheet.text(json)?,
+            _ => calls(sheet, json, &mut turn.calls)?,
+        }
+        Ok(())
+    })?;
+    let Some(span) = span else { return Ok(()) };
+    match unfold(turn, span) {
+        Ok(unfolded) => messages.extend(unfolded),
+        Err(text) => {
+            let found = Code::ParseJson.at(span, text);
+            sheet.report(found.help("the text form cannot say this; the object is left out"));
+        }
+    }
+    Ok(())
+}
+
+fn calls<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    calls: &mut Vec<Message<'a>>,
+) -> Result<()> {
+    sheet.array(json, |sheet, json| {
+        let mut call = Message::new(Role::Assistant, "");
+        call.channel = Some(Channel::Commentary);
+        call.end = End::Call;
+        let mut name = None;
+        let keys = ["id", "type", "function", "recipient"];
+        let span = sheet.object(json, &keys, |sheet, json, key| {
+            match key {
+                "id" => call.call_id = sheet.text(json)?,
+                "recipient" => call.recipient = sheet.text(json)?,
+                "type" => {
+                    let is_function = |word: &str| (word == "function").then_some(());
+                    sheet.word(json, "type of tool call", is_function)?;
+                }
+                _ => {
+                    sheet.object(json, &["name", "arguments"], |sheet, json, key| {
+                        let start = json.offset();
+                        let text = sheet.text(json)?;
+                        match (key, text) {
+                            ("name", text) => name = text,
+                            (_, text) => {
+                                if matches!(text, Some(Cow::Borrowed(_))) {
+                                    call.body_at = start + 1;
+                                }
+                                call.body = Body::from(text.unwrap_or_default());
+                            }
+                        }
+                        Ok(())
+                    })?;
+                }
+            }
+            Ok(())
+        })?;
+        let Some(span) = span else { return Ok(()) };
+        call.span = span;
+        if let (None, Some(name)) = (&call.recipient, name) {
+            call.recipient = Some(format!("functions.{name}").into());
+        }
+        if call.recipient.is_some() {
+            calls.push(call);
+        } else {
+            sheet.report(Code::ParseJson.at(span, "the tool call does not name a function"));
+        }
+        Ok(())
+    })
+}
+
+/// The messages that a turn stands for.
+fn unfold<'a>(turn: Turn<'a>, span: Span) -> std::result::Result<Vec<Message<'a>>, &'static str> {
+    let Turn { role, name, thinking, content, call_id, calls } = turn;
+    let Some(role) = role else { return Err("the turn has no role") };
+    let mut messages = Vec::new();
+    if role != Role::Assistant {
+        if thinking.is_some() || !calls.is_empty() {
+            return Err("only the assistant thinks and calls tools");
+        }
+        if call_id.is_some() && role != Role::Tool {
+            return Err("only a tool's reply has a `tool_call_id`");
+        }
+        let Some(content) = content else { return Err("the turn has no content") };
+        let mut message = Message::new(role, content);
+        message.name = name;
+        message.span = span;
+        message.call_id = call_id;
+        if role == Role::Tool {
+            message.channel = Some(Channel::Commentary);
+            message.recipient = Some("assistant".into());
+        }
+        return Ok(vec![message]);
+    }
+    if content.is_some() && !calls.is_empty() {
+        return Err("a turn has `content` or `tool_calls`, not both");
+    }
+    if call_id.is_some() {
+        return Err("only a tool's reply has a `tool_call_id`");
+    }
+    if thinking.is_none() && content.is_none() && calls.is_empty() {
+        return Err("the turn says nothing");
+    }
+    if let Some(thinking) = thinking {
+        let mut reasoning = Message::reasoning(markers(thinking));
+        reasoning.name = name.clone();
+        reasoning.span = span;
+        messages.push(reasoning);
+    }
+    if let Some(content) = content {
+        let mut answer = Message::answer(content);
+        answer.name = name.clone();
+        answer.span = span;
+        messages.push(answer);
+    }
+    messages.extend(calls.into_iter().map(|mut call| {
+        call.name = name.clone();
+        call
+    }));
+    Ok(messages)
+}
+
+/// Thinking with its markers, which are spelled in it as in the text form.
+fn markers(text: Cow<'_, str>) -> Body<'_> {
+    if CONTROLS.find(&text).is_none() {
+        return Body::from(text);
+    }
+    let mut segments = Vec::new();
+    let mut from = 0;
+    let mut at = 0;
+    while let Some((found, control, len)) = CONTROLS.find(&text[at..]) {
+        let start = at + found;
+        at = start + len;
+        if let Control::Marker(marker) = control {
+            segments.push(Segment::Text(text[from..start].to_owned().into()));
+            segments.push(Segment::Marker(marker));
+            from = at;
+        }
+    }
+    segments.push(Segment::Text(text[from..].to_owned().into()));
+    Body::from_segments(segments)
+}
+
+pub(super) fn write(
+    document: &Document<'_>,
+    options: &RenderOptions,
+) -> std::result::Result<String, RenderError> {
+    let Some(conversation) = document.as_conversation() else {
+        let text = "`openchatml-2.0` carries conversations only";
+        return Err(RenderError::new(Code::RenderUnsupported, None, text));
+    };
+    if options.generation_prompt.is_some() || options.continue_final {
+        let text = "a turn in JSON cannot be left open";
+        return Err(RenderError::new(Code::RenderUnsupported, None, text));
+    }
+    let mut out = String::from("[");
+    let mut messages = conversation.messages.as_slice();
+    while let Some((first, rest)) = messages.split_first() {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        let index = conversation.messages.len() - messages.len();
+        messages = match first.role {
+            Role::Assistant => write_turn(&mut out, messages, index)?,
+            _ => {
+                write_other(&mut out, first);
+                rest
+            }
+        };
+    }
+    out.push(']');
+    Ok(out)
+}
+
+fn write_other(out: &mut String, message: &Message<'_>) {
+    out.push_str(r#"{"role":""#);
+    out.push_str(message.role.as_str());
+    out.push('"');
+    write_string_field(out, "name", message.name.as_deref());
+    write_string_field(out, "tool_call_id", message.call_id.as_deref());
+    write_string_field(out, "content", Some(&message.body.text()));
+    out.push('}');
+}
+
+/// Writes the longest turn that begins here, and gives the messages after it.
+fn write_turn<'m, 'a>(
+    out: &mut String,
+    messages: &'m [Message<'a>],
+    index: usize,
+) -> std::result::Result<&'m [Message<'a>], RenderError> {
+    let name = messages.first().and_then(|message| message.name.as_deref());
+    let same =
+        |message: &&Message<'_>| message.role == Role::Assistant && message.name.as_deref() == name;
+    let mut rest = messages;
+    out.push_str(r#"{"role":"assistant""#);
+    write_string_field(out, "name", name);
+    if let Some(reasoning) = rest.first().filter(|first| first.is_reasoning()) {
+        write_string_field(out, "thinking", Some(&spelled(reasoning, index)?));
+        rest = &rest[1..];
+    }
+    if let Some(answer) = rest.first().filter(same).filter(|next| next.is_answer()) {
+        write_string_field(out, "content", Some(&answer.body.text()));
+        rest = &rest[1..];
+    } else if rest.first().filter(same).is_some_and(Message::is_call) {
+        out.push_str(",\"tool_calls\":[");
+        let mut first = true;
+        while let Some(call) = rest.first().filter(same).filter(|next| next.is_call()) {
+            out.push_str(if std::mem::take(&mut first) { "" } else { "," });
+            write_call(out, call);
+            rest = &rest[1..];
+        }
+        out.push(']');
+    }
+    out.push('}');
+    Ok(rest)
+}
+
+fn write_call(out: &mut String, call: &Message<'_>) {
+    let recipient = call.recipient.as_deref().unwrap_or_default();
+    out.push('{');
+    if let Some(id) = &call.call_id {
+        out.push_str("\"id\":");
+        write_string(out, id);
+        out.push(',');
+    }
+    out.push_str(r#""type":"function","function":{"name":"#);
+    let function = recipient.strip_prefix("functions.");
+    write_string(out, function.unwrap_or(recipient));
+    write_string_field(out, "arguments", Some(&call.body.text()));
+    out.push('}');
+    if function.is_none() {
+        write_string_field(out, "recipient", Some(recipient));
+    }
+    out.push('}');
+}
+
+/// Reasoning as one string, its markers spelled as in the text form.
+fn spelled<'m>(
+    message: &'m Message<'_>,
+    index: usize,
+) -> std::result::Result<Cow<'m, str>, RenderError> {
+    let mut text = String::new();
+    for segment in message.body.segments() {
+        match segment {
+            Segment::Text(part) | Segment::Literal(part) => text.push_str(&part),
+            Segment::Marker(marker) => {
+                text.push_str(CONTROLS.spelling(Control::Marker(marker)).unwrap_or_default());
+            }
+        }
+    }
+    if markers(Cow::Borrowed(&text)) != message.body {
+        let what = "the reasoning spells a marker as text, which this format cannot keep apart";
+        let error = RenderError::new(Code::RenderControl, Some(index), what);
+        return Err(error.at(Place::Body, Span::default()));
+    }
+    Ok(Cow::Owned(text))
+}

@@ -1,0 +1,89 @@
+//! OpenChatML 2.0 (release candidate of 2025-08-05).
+
+mod json;
+mod tokens;
+
+use super::{Dialect, JsonForm, TextForm, openchatml_0_1};
+use crate::check::{Pairing, RULES_2_0};
+use crate::convert::{Carries, Channels};
+use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker};
+use crate::lex::Mode;
+use crate::model::{End, Message, Role};
+
+/// OpenChatML 2.0: six control tokens, JSON per turn.
+pub static DIALECT: Dialect = Dialect {
+    id: "openchatml-2.0",
+    title: "OpenChatML 2.0",
+    controls: &tokens::CONTROLS,
+    carries: &CARRIES,
+    text: Some(&TEXT),
+    json: Some(JsonForm { read: json::read, write: json::write, carries: &json::CARRIES }),
+};
+
+static CARRIES: Carries = Carries {
+    header: true,
+    header_keys: &["capabilities", "profiles"],
+    version: Some("2.0"),
+    roles: Role::ALL,
+    names: |_| true,
+    channels: Channels::All,
+    recipients: true,
+    markers: true,
+    reply_recipients: true,
+    ends: End::ALL,
+    ..Carries::NOTHING
+};
+
+static TEXT: TextForm = TextForm {
+    name: "openchatml-2.0",
+    controls: &tokens::CONTROLS,
+    header: Some("version: 2.0\n\n"),
+    versions: &["2.0", "1.", "0."],
+    legacy: Some(&openchatml_0_1::LEGACY),
+    completion: Mode::Header,
+    pairing: Pairing::ByOrder,
+    rules: RULES_2_0,
+    reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
+    write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
+};
+
+static RULES: Rules = Rules {
+    dialect: "openchatml-2.0",
+    controls: &tokens::CONTROLS,
+    // SPEC §6.
+    attributes: &[Attribute::To, Attribute::Name],
+    reply_attributes: &[Attribute::Name, Attribute::To],
+    speaker,
+    role_word,
+    gap: "\n",
+    completes_in_body: false,
+    mends_slips: false,
+};
+
+/// What a role word says in OpenChatML 2.x. A function's name may have dots, as in the example of
+/// SPEC 2.0 §11, though the grammar of SPEC 2.2 §15 leaves them out.
+pub(super) fn speaker(word: &str) -> Option<Speaker<'_>> {
+    if let Some(role) = Role::from_word(word) {
+        return Some(Speaker::Role(role));
+    }
+    if word.strip_prefix("functions.").is_some_and(|tool| !tool.is_empty()) {
+        return Some(Speaker::Named(Role::Tool, word));
+    }
+    let is_tool = word == "python"
+        || word
+            .strip_prefix("browser")
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    is_tool.then_some(Speaker::Builtin(word))
+}
+
+/// A function that replies is its own role (SPEC §4); `tool` is an alias.
+fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
+    match (message.role, message.name.as_deref()) {
+        (Role::Tool, Some(name))
+            if name.strip_prefix("functions.").is_some_and(|tool| !tool.is_empty()) =>
+        {
+            RoleWord::Name(name)
+        }
+        (role, _) => RoleWord::Role(role.as_str()),
+    }
+}

@@ -1,0 +1,273 @@
+//! JSON interchange, one object for each message (SPEC §10).
+//!
+//! The plain-text envelope is canonical: what it cannot say is refused, and where the example of
+//! §10 leaves out what it can say (`name`, `call_id` of a reply, how a message ends), the names of
+//! the canonical JSON are used.
+
+use std::borrow::Cow;
+
+use crate::convert::Carries;
+use crate::dialects::canonical::content;
+use crate::dialects::{write_message, write_string_field};
+use crate::json::{Json, JsonError, Sheet};
+use crate::model::{Body, Channel, Conversation, Document, End, Intent, Message, Role};
+use crate::read::{Parsed, ReadOptions};
+use crate::render::{RenderError, RenderOptions};
+use crate::{Code, Span};
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+pub(super) static CARRIES: Carries = Carries { header: false, ..super::CARRIES };
+
+pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
+    let mut sheet = Sheet::new(options);
+    let mut json = sheet.json(text);
+    let mut conversation = Conversation::default();
+    let messages = &mut conversation.messages;
+    let read = match json.peek() {
+        Some(b'{') => message(&mut sheet, &mut json, messages),
+        _ => sheet.array(&mut json, |sheet, json| message(sheet, json, messages)),
+    };
+    sheet.finish(json, read, conversation.into())
+}
+
+const KEYS: &[&str] = &[
+    "role",
+    "channel",
+    "content",
+    "tool_call",
+    "thinking",
+    "intent",
+    "name",
+    "recipient",
+    "call_id",
+    "content_type",
+    "constrained",
+    "end",
+    "tool_calls",
+];
+
+/// What an object says before it is known to be sayable.
+#[derive(Default)]
+struct Object<'a> {
+    role: Option<Role>,
+    message: Option<Message<'a>>,
+    body: Option<(Body<'a>, usize)>,
+    call: Option<Call<'a>>,
+    thinking: Option<Cow<'a, str>>,
+    tool_calls: bool,
+}
+
+#[derive(Default)]
+struct Call<'a> {
+    id: Option<Cow<'a, str>>,
+    recipient: Option<Cow<'a, str>>,
+    content_type: Option<Cow<'a, str>>,
+    arguments: Option<Cow<'a, str>>,
+    at: usize,
+}
+
+fn message<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+) -> Result<()> {
+    let mut object = Object::default();
+    let mut message = Message::new(Role::User, "");
+    let span = sheet.object(json, KEYS, |sheet, json, key| {
+        match key {
+            "role" => object.role = role(sheet, json, &mut message)?,
+            "content" => object.body = content(sheet, json)?,
+            "tool_call" => object.call = call(sheet, json)?,
+            "thinking" => object.thinking = sheet.text(json)?,
+            "tool_calls" => {
+                object.tool_calls = true;
+                json.skip()?;
+            }
+            "channel" => message.channel = sheet.word(json, "channel", Channel::from_word)?,
+            "intent" => message.intent = sheet.word(json, "intent", Intent::from_word)?,
+            "name" => message.name = sheet.text(json)?,
+            "recipient" => message.recipient = sheet.text(json)?,
+            "call_id" => message.call_id = sheet.text(json)?,
+            "content_type" => message.content_type = sheet.text(json)?,
+            "constrained" => message.constrained = sheet.boolean(json)?,
+            _ => message.end = sheet.word(json, "end", End::from_word)?.unwrap_or_default(),
+        }
+        Ok(())
+    })?;
+    let Some(span) = span else { return Ok(()) };
+    message.span = span;
+    object.message = Some(message);
+    match unfold(object, span) {
+        Ok(unfolded) => messages.extend(unfolded),
+        Err(text) => {
+            let found = Code::ParseJson.at(span, text);
+            sheet.report(found.help("the text form cannot say this; the object is left out"));
+        }
+    }
+    Ok(())
+}
+
+/// A role, in the legacy spelling, too: `functions.search`.
+fn role<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    message: &mut Message<'a>,
+) -> Result<Option<Role>> {
+    let Some((word, span)) = sheet.string(json)? else { return Ok(None) };
+    if let Some(role) = Role::from_word(&word) {
+        return Ok(Some(role));
+    }
+    if word.starts_with("functions.") {
+        message.name = Some(word);
+        return Ok(Some(Role::Tool));
+    }
+    let text = format!("{} is no role", crate::diagnostic::quote(&word));
+    sheet.report(Code::ParseJson.at(span, text));
+    Ok(None)
+}
+
+fn call<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Call<'a>>> {
+    if json.peek() == Some(b'n') {
+        return json.word().map(|_| None);
+    }
+    let mut call = Call::default();
+    let keys = ["id", "recipient", "content_type", "arguments"];
+    let span = sheet.object(json, &keys, |sheet, json, key| {
+        match key {
+            "id" => call.id = sheet.text(json)?,
+            "recipient" => call.recipient = sheet.text(json)?,
+            "content_type" => call.content_type = sheet.text(json)?,
+            _ => {
+                let start = json.offset();
+                call.arguments = sheet.text(json)?;
+                if matches!(call.arguments, Some(Cow::Borrowed(_))) {
+                    call.at = start + 1;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(span.map(|_| call))
+}
+
+/// The messages that an object stands for: its thinking, and what it says or calls.
+fn unfold<'a>(
+    object: Object<'a>,
+    span: Span,
+) -> std::result::Result<Vec<Message<'a>>, &'static str> {
+    let Object { role, message, body, call, thinking, tool_calls } = object;
+    let (Some(role), Some(mut message)) = (role, message) else {
+        return Err("the message has no role");
+    };
+    message.role = role;
+    let mut messages = Vec::new();
+    if tool_calls {
+        return Err("`tool_calls` is not part of this format; a call is a `tool_call` of its own");
+    }
+    if let Some(thinking) = thinking {
+        if role != Role::Assistant {
+            return Err("only the assistant thinks");
+        }
+        let mut reasoning = Message::reasoning(thinking);
+        reasoning.span = span;
+        messages.push(reasoning);
+        if body.is_none() && call.is_none() {
+            return Ok(messages);
+        }
+    }
+    if let Some(call) = call {
+        if body.is_some_and(|(body, _)| !body.is_empty()) {
+            return Err("a message has content or a tool call, not both");
+        }
+        if role != Role::Assistant {
+            return Err("only the assistant calls tools");
+        }
+        if message.end != End::End && message.end != End::Call {
+            return Err("a tool call ends by `<|call|>`");
+        }
+        if message.recipient.is_some() || message.call_id.is_some() {
+            return Err("the recipient and the id of a call are part of `tool_call`");
+        }
+        message.recipient = call.recipient;
+        message.call_id = call.id;
+        if call.content_type.is_some() {
+            message.content_type = call.content_type;
+            message.constrained = true;
+        }
+        message.body = Body::from(call.arguments.unwrap_or_default());
+        message.body_at = call.at;
+        message.end = End::Call;
+        messages.push(message);
+        return Ok(messages);
+    }
+    match body {
+        Some((body, at)) => {
+            message.body = body;
+            message.body_at = at;
+        }
+        None if message.end == End::Open => message.end = End::Prompt,
+        None => return Err("the message says nothing: it has neither content nor a tool call"),
+    }
+    if message.constrained && message.content_type.is_none() {
+        return Err("`constrained` without a `content_type`");
+    }
+    messages.push(message);
+    Ok(messages)
+}
+
+pub(super) fn write(
+    document: &Document<'_>,
+    options: &RenderOptions,
+) -> std::result::Result<String, RenderError> {
+    let Some(conversation) = document.as_conversation() else {
+        let text = "`openchatml-2.2` carries conversations only";
+        return Err(RenderError::new(Code::RenderUnsupported, None, text));
+    };
+    let mut out = String::from("[");
+    let prompt = options.generation_prompt.map(|role| {
+        let mut prompt = Message::new(role, "");
+        prompt.end = End::Prompt;
+        prompt
+    });
+    let last = conversation.messages.len();
+    for (index, message) in conversation.messages.iter().chain(&prompt).enumerate() {
+        out.push_str(if index == 0 { "" } else { "," });
+        let is_open = options.continue_final && index + 1 == last && prompt.is_none();
+        match message.body.as_plain() {
+            Some(arguments) if message.end == End::Call && message.is_call() && !is_open => {
+                write_call(&mut out, message, arguments);
+            }
+            _ if is_open => {
+                let mut open = message.clone();
+                open.end = End::Open;
+                write_message(&mut out, &open);
+            }
+            _ => write_message(&mut out, message),
+        }
+    }
+    out.push(']');
+    Ok(out)
+}
+
+fn write_call(out: &mut String, message: &Message<'_>, arguments: &str) {
+    out.push_str(r#"{"role":"assistant""#);
+    write_string_field(out, "name", message.name.as_deref());
+    write_string_field(out, "channel", message.channel.map(|channel| channel.as_str()));
+    write_string_field(out, "intent", message.intent.map(|intent| intent.as_str()));
+    let content_type = message.content_type.as_deref();
+    write_string_field(out, "content_type", content_type.filter(|_| !message.constrained));
+    let fields = [
+        ("id", message.call_id.as_deref()),
+        ("recipient", message.recipient.as_deref()),
+        ("content_type", content_type.filter(|_| message.constrained)),
+        ("arguments", Some(arguments)),
+    ];
+    let mut call = String::new();
+    for (key, value) in fields {
+        write_string_field(&mut call, key, value);
+    }
+    out.push_str(",\"tool_call\":{");
+    out.push_str(call.trim_start_matches(','));
+    out.push_str("}}");
+}

@@ -1,0 +1,82 @@
+//! OpenChatML 2.2 (release candidate of 2025-08-08).
+
+mod json;
+mod tokens;
+
+use super::{Dialect, JsonForm, TextForm, openchatml_0_1, openchatml_2_0};
+use crate::check::{Pairing, RULES_2_2};
+use crate::convert::{Carries, Channels};
+use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker};
+use crate::lex::Mode;
+use crate::model::{End, Message, Role};
+
+/// OpenChatML 2.2: nine control tokens, an escape, literal blocks, `call_id`, JSON per message.
+pub static DIALECT: Dialect = Dialect {
+    id: "openchatml-2.2",
+    title: "OpenChatML 2.2",
+    controls: &tokens::CONTROLS,
+    carries: &CARRIES,
+    text: Some(&TEXT),
+    json: Some(JsonForm { read: json::read, write: json::write, carries: &json::CARRIES }),
+};
+
+static CARRIES: Carries = Carries {
+    header: true,
+    roles: Role::ALL,
+    names: |_| true,
+    channels: Channels::All,
+    recipients: true,
+    call_ids: true,
+    intents: true,
+    content_types: true,
+    markers: true,
+    ends: End::ALL,
+    ..Carries::NOTHING
+};
+
+static TEXT: TextForm = TextForm {
+    name: "openchatml-2.2",
+    controls: &tokens::CONTROLS,
+    header: Some("version: 2.2\n\n"),
+    versions: &["2.2", "2.1", "2.0", "1.", "0."],
+    legacy: Some(&openchatml_0_1::LEGACY),
+    completion: Mode::Header,
+    pairing: Pairing::ById,
+    rules: RULES_2_2,
+    reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
+    write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
+};
+
+static RULES: Rules = Rules {
+    dialect: "openchatml-2.2",
+    controls: &tokens::CONTROLS,
+    // SPEC §15, `HEADER`.
+    attributes: &[
+        Attribute::To,
+        Attribute::CallId,
+        Attribute::Name,
+        Attribute::Intent,
+        Attribute::ContentType,
+    ],
+    // DEVIATION: a reply is written as in the example of SPEC §16.2, not in the grammar's order.
+    reply_attributes: &[
+        Attribute::Name,
+        Attribute::CallId,
+        Attribute::To,
+        Attribute::Intent,
+        Attribute::ContentType,
+    ],
+    speaker,
+    role_word: |message: &Message<'_>| RoleWord::Role(message.role.as_str()),
+    gap: "\n",
+    completes_in_body: false,
+    mends_slips: false,
+};
+
+/// As in 2.0, but a function that is its own role is the old way to say so (SPEC §4).
+fn speaker(word: &str) -> Option<Speaker<'_>> {
+    match openchatml_2_0::speaker(word)? {
+        Speaker::Named(role, name) => Some(Speaker::Legacy(role, name)),
+        speaker => Some(speaker),
+    }
+}

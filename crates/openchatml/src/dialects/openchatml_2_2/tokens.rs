@@ -1,0 +1,23 @@
+//! The control tokens of OpenChatML 2.2 (SPEC §3, §7).
+
+use crate::Control;
+use crate::lex::{Controls, Escape};
+use crate::model::Marker;
+
+pub(super) static CONTROLS: Controls = Controls::new(
+    &[
+        (Control::Start, "<|start|>"),
+        (Control::Channel, "<|channel|>"),
+        (Control::Message, "<|message|>"),
+        (Control::Call, "<|call|>"),
+        (Control::Constrain, "<|constrain|>"),
+        (Control::Return, "<|return|>"),
+        (Control::End, "<|end|>"),
+        (Control::Literal, "<|literal|>"),
+        (Control::EndLiteral, "<|endliteral|>"),
+        (Control::Marker(Marker::Reflect), "<|start_reflect|>"),
+        (Control::Marker(Marker::Introspect), "<|start_introspect|>"),
+        (Control::Marker(Marker::Reason), "<|start_reason|>"),
+    ],
+    Escape::DoublingOrLiteral,
+);

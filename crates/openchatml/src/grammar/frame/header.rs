@@ -1,0 +1,421 @@
+//! What stands between `<|start|>` and `<|message|>`.
+//!
+//! `HEADER CHANNELTAG CONSTRAIN` of SPEC 2.2 §15. DEVIATION: attributes come in any order, before
+//! or after the channel, since the specification's own examples do not keep the grammar's order.
+
+use std::borrow::Cow;
+
+use super::{Attribute, Rules, Speaker};
+use crate::check::Checker;
+use crate::diagnostic::quote;
+use crate::grammar::words;
+use crate::model::{Channel, Intent, Message, Role};
+use crate::read::{Keep, Kept, Limits};
+use crate::{Code, Control, Diagnostic, Fix, Span};
+
+/// The text of a header as it is read, apart by the control tokens in it.
+#[derive(Debug, Default)]
+pub(super) struct Opening<'a> {
+    /// Where the message begins.
+    pub(super) span: Span,
+    /// The role, where it was said before this text began.
+    pub(super) role: Option<Role>,
+    /// Whether the control token that opens a message is missing.
+    pub(super) is_orphan: bool,
+    regions: Vec<Region<'a>>,
+    first: Region<'a>,
+}
+
+/// The text after one of the control tokens of a header.
+#[derive(Debug, Default)]
+struct Region<'a> {
+    /// `None` for the text after `<|start|>`.
+    control: Option<Control>,
+    text: Kept<'a>,
+    at: usize,
+}
+
+/// What a header says, and what is wrong with it.
+pub(super) struct Head<'a> {
+    pub(super) message: Message<'a>,
+    /// What is no word of a header: text that lost its `<|message|>`, if it did.
+    pub(super) rest: Kept<'a>,
+    /// Findings, and whether lenient reading tolerates them.
+    pub(super) found: Vec<(Diagnostic, bool)>,
+}
+
+impl<'a> Opening<'a> {
+    /// A header that begins with the control token at `span`.
+    pub(super) fn new(span: Span) -> Self {
+        Self { span, first: Region { at: span.end, ..Region::default() }, ..Self::default() }
+    }
+
+    /// A header whose role was said before.
+    pub(super) fn of_role(role: Role, span: Span) -> Self {
+        Self { role: Some(role), ..Self::new(span) }
+    }
+
+    pub(super) fn text(&mut self, text: &str, span: Span, keep: Keep<'a>) {
+        self.regions.last_mut().unwrap_or(&mut self.first).text.push(text, span, keep);
+    }
+
+    pub(super) fn control(&mut self, control: Control, span: Span) {
+        let control = Some(control);
+        self.regions.push(Region { control, text: Kept::default(), at: span.end });
+    }
+
+    /// How much text it has, in bytes.
+    pub(super) fn len(&self) -> usize {
+        self.first.text.len() + self.regions.iter().map(|region| region.text.len()).sum::<usize>()
+    }
+
+    /// Whether nothing but white space follows the control token that opened it.
+    pub(super) fn is_bare(&self) -> bool {
+        self.regions.is_empty() && self.first.text.as_str().trim_ascii().is_empty()
+    }
+}
+
+/// Whether a header came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// It ends at `<|message|>`: all of it is header.
+    Whole,
+    /// Its `<|message|>` is missing: what is no header is text that lost its place.
+    Broken,
+}
+
+/// What a header is read with.
+pub(super) struct Context<'c> {
+    pub(super) shape: Shape,
+    pub(super) rules: &'static Rules,
+    pub(super) limits: &'c Limits,
+    pub(super) checker: Option<&'c Checker>,
+}
+
+/// Reads a header.
+pub(super) fn read<'a>(opening: &Opening<'a>, keep: Keep<'a>, context: &Context<'_>) -> Head<'a> {
+    let mut reader = HeadReader {
+        context,
+        keep,
+        head: Head {
+            message: Message::new(opening.role.unwrap_or(Role::Tool), ""),
+            rest: Kept::default(),
+            found: Vec::new(),
+        },
+        seen: [false; 5],
+        attributes: 0,
+    };
+    reader.head.message.span = opening.span;
+    reader.start(&opening.first, opening);
+    let mut has_channel = false;
+    for region in &opening.regions {
+        match region.control {
+            Some(Control::Channel) if !has_channel => {
+                has_channel = true;
+                reader.channel(region);
+            }
+            Some(Control::Channel) => {
+                reader.hide("a message has one channel, this one declares two", region);
+                reader.words_of(region, region.at);
+            }
+            Some(Control::Constrain) => reader.constrain(region),
+            _ => reader.words_of(region, region.at),
+        }
+    }
+    reader.head
+}
+
+struct HeadReader<'a, 'c> {
+    context: &'c Context<'c>,
+    keep: Keep<'a>,
+    head: Head<'a>,
+    /// The attributes that were given, by their place in `Attribute::ALL`.
+    seen: [bool; 5],
+    attributes: usize,
+}
+
+impl<'a> HeadReader<'a, '_> {
+    /// The role, and attributes.
+    fn start(&mut self, region: &Region<'a>, opening: &Opening<'a>) {
+        let mut at = region.at;
+        if opening.role.is_none() {
+            let Some((word, span)) = words(region.text.as_str(), region.at).next() else {
+                let found = Code::ParseHeader.at(opening.span, "the header has no role");
+                self.guess(found.help("write `user`, `assistant`, … after the opening token"));
+                self.head.message.role = Role::Assistant;
+                self.head.message.channel = Some(Channel::Analysis);
+                return;
+            };
+            self.role(word, span);
+            at = span.end;
+        }
+        self.words_of(region, at);
+    }
+
+    fn role(&mut self, word: &str, span: Span) {
+        let message = &mut self.head.message;
+        match (self.context.rules.speaker)(word) {
+            Some(Speaker::Role(role)) => message.role = role,
+            Some(Speaker::Named(role, name)) => {
+                message.role = role;
+                message.name = Some(self.keep.text(name, tail(span, name)));
+            }
+            Some(Speaker::Legacy(role, name)) => {
+                message.role = role;
+                message.name = Some(self.keep.text(name, tail(span, name)));
+                let text = format!("{} is the old way to name a tool that replies", quote(word));
+                let fix = Fix::replace(span, format!("tool name={name}"));
+                let found = Code::LegacyRole.at(span, text);
+                self.note(found.help("write role `tool` and `name=`").fix(fix));
+            }
+            Some(Speaker::Builtin(name)) => {
+                message.role = Role::Tool;
+                message.name = Some(self.keep.text(name, span));
+                if self.context.checker.is_some_and(|checker| !checker.has_builtin(name)) {
+                    let text = format!("{} is no role, and no built-in tool here", quote(word));
+                    let help = "list it in `generation_settings.builtin_tools`";
+                    self.guess(Code::ParseHeader.at(span, text).help(help));
+                }
+            }
+            Some(Speaker::Slip(role, name)) => {
+                message.role = role;
+                message.name = name.map(Cow::Borrowed);
+                let meant = match name {
+                    Some(name) => format!("{role}:{name}"),
+                    None => role.to_string(),
+                };
+                let text = format!("{} is no role; taken for `{meant}`", quote(word));
+                self.tolerate(Code::ParseSlip.at(span, text).fix(Fix::replace(span, meant)));
+            }
+            None => {
+                // Nobody knows who speaks: the least authority of all, and hidden.
+                message.role = Role::Tool;
+                message.name = Some(self.keep.text(word, span));
+                message.channel = Some(Channel::Analysis);
+                let found = match self.foreign(word) {
+                    true => self.version(word, span),
+                    false => {
+                        let text = format!("{} is no role", quote(word));
+                        Code::ParseHeader.at(span, text).help("the message is hidden")
+                    }
+                };
+                self.guess(found);
+            }
+        }
+    }
+
+    /// The channel, and attributes.
+    fn channel(&mut self, region: &Region<'a>) {
+        let Some((word, span)) = words(region.text.as_str(), region.at).next() else {
+            return self.hide("the channel has no name", region);
+        };
+        match Channel::from_word(word) {
+            // A message that is hidden already stays so.
+            Some(_) if self.head.message.channel.is_some() => {}
+            Some(channel) => self.head.message.channel = Some(channel),
+            None if self.foreign(word) => {
+                let found = self.version(word, span);
+                self.guess(found);
+                self.head.message.channel = Some(Channel::Analysis);
+            }
+            None => {
+                let text = format!("{} is no channel", quote(word));
+                let found = Code::ParseHeader.at(span, text);
+                self.guess(found.help("the message is hidden, whatever it says"));
+                self.head.message.channel = Some(Channel::Analysis);
+            }
+        }
+        self.words_of(region, span.end);
+    }
+
+    /// The type that the body must have.
+    fn constrain(&mut self, region: &Region<'a>) {
+        let Some((word, span)) = words(region.text.as_str(), region.at).next() else {
+            let found = Code::ParseHeader.at(Span::at(region.at), "the constraint has no type");
+            return self.guess(found.help("write the type after it, such as `json`"));
+        };
+        let before = self.head.message.content_type.take();
+        if before.as_deref().is_some_and(|before| before != word) {
+            let text = format!("two content types; {} counts", quote(word));
+            self.tolerate(Code::ParseHeader.at(span, text));
+        }
+        if self.head.message.constrained && before.is_some() {
+            self.tolerate(Code::ParseHeader.at(span, "the constraint is given twice"));
+        }
+        self.check_value("content type", word, span);
+        self.head.message.content_type = Some(self.keep.text(word, span));
+        self.head.message.constrained = true;
+        self.words_of(region, span.end);
+    }
+
+    /// The words of a region from byte `at` on: attributes, or what is no word of a header.
+    fn words_of(&mut self, region: &Region<'a>, at: usize) {
+        let offset = at - region.at;
+        // Text that came in pieces across an unreadable byte has no exact places.
+        let text = region.text.as_str();
+        for (word, span) in words(text.get(offset..).unwrap_or_default(), at) {
+            let attribute = word.split_once('=').and_then(|(key, value)| {
+                Some((Attribute::from_word(key)?, &word[word.len() - value.len()..]))
+            });
+            match attribute {
+                Some((attribute, value)) => self.attribute(attribute, value, span),
+                None if self.context.shape == Shape::Broken => {
+                    let rest = text.get(span.start - region.at..).unwrap_or_default();
+                    let span = Span::new(span.start, span.start + rest.len());
+                    self.head.rest.push(rest, span, self.keep);
+                    return;
+                }
+                None => {
+                    let found = match self.foreign(word) {
+                        true => self.version(word, span),
+                        false => {
+                            let text = format!("{} is no attribute of a header", quote(word));
+                            Code::ParseHeader.at(span, text)
+                        }
+                    };
+                    self.guess(found);
+                }
+            }
+        }
+    }
+
+    fn attribute(&mut self, attribute: Attribute, value: &str, word: Span) {
+        let span = tail(word, value);
+        self.attributes += 1;
+        if self.attributes > self.context.limits.attributes {
+            if self.attributes == self.context.limits.attributes + 1 {
+                let most = self.context.limits.attributes;
+                let text = format!("the header exceeds the limit `attributes` of {most}");
+                self.guess(Code::Limit.at(word, text));
+            }
+            return;
+        }
+        if !self.context.rules.attributes.contains(&attribute) {
+            let text = format!("attribute `{}` is of another version", attribute.as_str());
+            let help = "name the format of the text, or let it be detected";
+            return self.guess(Code::ParseVersion.at(word, text).help(help));
+        }
+        if !self.check_value(attribute.as_str(), value, span) {
+            return;
+        }
+        let first = !std::mem::replace(&mut self.seen[attribute as usize], true);
+        let message = &mut self.head.message;
+        let slot = match attribute {
+            Attribute::To => &mut message.recipient,
+            Attribute::CallId => &mut message.call_id,
+            Attribute::Name => &mut message.name,
+            Attribute::ContentType if message.constrained => {
+                let same = message.content_type.as_deref() == Some(value);
+                return if same { () } else { self.repeated(attribute, false, word) };
+            }
+            Attribute::ContentType => &mut message.content_type,
+            Attribute::Intent => return self.intent(value, first, word),
+        };
+        match slot {
+            None => *slot = Some(self.keep.text(value, span)),
+            Some(before) => {
+                let same = before == value;
+                self.repeated(attribute, same, word);
+            }
+        }
+    }
+
+    fn intent(&mut self, value: &str, first: bool, word: Span) {
+        let intent = Intent::from_word(value);
+        if intent.is_none() {
+            let text = format!("{} is no intent", quote(value));
+            let help = "`preamble`, `status` and `debug` are";
+            return self.guess(Code::ParseHeader.at(word, text).help(help));
+        }
+        if first {
+            self.head.message.intent = intent;
+        } else {
+            let same = self.head.message.intent == intent;
+            if !same {
+                // Neither counts, so that nothing is shown on the word of one of them.
+                self.head.message.intent = None;
+            }
+            self.repeated(Attribute::Intent, same, word);
+        }
+    }
+
+    fn repeated(&mut self, attribute: Attribute, same: bool, word: Span) {
+        let text = format!("attribute `{}` is given twice", attribute.as_str());
+        if same {
+            let fix = Fix::replace(Span::new(word.start - 1, word.end), "");
+            self.tolerate(Code::ParseHeader.at(word, text).fix(fix));
+        } else {
+            let help = "with different values; the first one counts";
+            self.guess(Code::ParseHeader.at(word, text).help(help));
+        }
+    }
+
+    /// Whether a value can stand in a header, and is not too long.
+    fn check_value(&mut self, what: &str, value: &str, span: Span) -> bool {
+        let most = self.context.limits.value_bytes;
+        if value.is_empty() {
+            let found = Code::ParseHeader.at(span, format!("`{what}` has no value"));
+            self.guess(found);
+            return false;
+        }
+        if value.len() > most {
+            let text = format!("`{what}` exceeds the limit `value_bytes` of {most}");
+            self.guess(Code::Limit.at(span, text));
+            return false;
+        }
+        if value.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            let text = format!("`{what}` has a character that no value may have");
+            self.guess(Code::ParseHeader.at(span, text));
+        }
+        true
+    }
+
+    /// Whether a word of a header spells a control token, which is then of another version.
+    fn foreign(&self, word: &str) -> bool {
+        word.contains("<|") && word.contains("|>")
+    }
+
+    fn version(&self, word: &str, span: Span) -> Diagnostic {
+        let text = format!("{} has a control token of another version", quote(word));
+        let help = "name the format of the text, or let it be detected";
+        Code::ParseVersion.at(span, text).help(help)
+    }
+
+    fn hide(&mut self, text: &str, region: &Region<'a>) {
+        let end = region.at + region.text.len();
+        let found = Code::ParseHeader.at(Span::new(region.at, end), text);
+        self.guess(found.help("the message is hidden, whatever it says"));
+        self.head.message.channel = Some(Channel::Analysis);
+    }
+
+    /// Notes what makes the message a guess.
+    fn guess(&mut self, found: Diagnostic) {
+        self.head.message.recovered = true;
+        self.head.found.push((found, false));
+    }
+
+    fn tolerate(&mut self, found: Diagnostic) {
+        self.head.found.push((found, true));
+    }
+
+    fn note(&mut self, found: Diagnostic) {
+        self.head.found.push((found, false));
+    }
+}
+
+/// The span of `part`, which is the end of the word at `word`.
+fn tail(word: Span, part: &str) -> Span {
+    Span::new(word.end - part.len(), word.end)
+}
+
+/// Whether two messages have the same header.
+pub(super) fn same(one: &Message<'_>, two: &Message<'_>) -> bool {
+    one.role == two.role
+        && one.name == two.name
+        && one.recipient == two.recipient
+        && one.channel == two.channel
+        && one.call_id == two.call_id
+        && one.intent == two.intent
+        && one.content_type == two.content_type
+        && one.constrained == two.constrained
+}

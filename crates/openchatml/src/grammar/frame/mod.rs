@@ -1,0 +1,89 @@
+//! Framed messages: `<|start|>` header `<|message|>` body `<|end|>` (OpenChatML 2.x, ChatML).
+
+mod header;
+mod reader;
+mod writer;
+
+pub(crate) use self::reader::reader;
+pub(crate) use self::writer::{check_value, write};
+
+use crate::lex::Controls;
+use crate::model::{Message, Role};
+
+/// What the dialects of the family differ in.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// The name of the dialect.
+    pub(crate) dialect: &'static str,
+    pub(crate) controls: &'static Controls,
+    /// The attributes of a header in their canonical order.
+    pub(crate) attributes: &'static [Attribute],
+    /// Their order in a tool's reply.
+    pub(crate) reply_attributes: &'static [Attribute],
+    /// What a role word says.
+    pub(crate) speaker: fn(&str) -> Option<Speaker<'_>>,
+    /// The role word for a message, and whether it says the name, too.
+    pub(crate) role_word: for<'m> fn(&'m Message<'_>) -> RoleWord<'m>,
+    /// What stands after each message in the canonical layout.
+    pub(crate) gap: &'static str,
+    /// Whether a completion is the body of a message: the prompt ended the header already.
+    pub(crate) completes_in_body: bool,
+    /// Whether the slips in the specification's own examples are mended.
+    pub(crate) mends_slips: bool,
+}
+
+/// An attribute of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attribute {
+    To,
+    CallId,
+    Name,
+    Intent,
+    ContentType,
+}
+
+impl Attribute {
+    const ALL: [Self; 5] = [Self::To, Self::CallId, Self::Name, Self::Intent, Self::ContentType];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::To => "to",
+            Self::CallId => "call_id",
+            Self::Name => "name",
+            Self::Intent => "intent",
+            Self::ContentType => "content_type",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|attribute| attribute.as_str() == word)
+    }
+}
+
+/// What a role word says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Speaker<'w> {
+    /// A role.
+    Role(Role),
+    /// A role and a name in one word: `functions.search`, `system:example_user`.
+    Named(Role, &'w str),
+    /// The same in an old spelling that is still accepted.
+    Legacy(Role, &'w str),
+    /// A tool that may speak for itself where it is built in: `python`, `browser.search`.
+    Builtin(&'w str),
+    /// A slip for which this was meant.
+    Slip(Role, Option<&'static str>),
+}
+
+/// How the role of a message is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RoleWord<'m> {
+    /// The role alone.
+    Role(&'m str),
+    /// The name stands for both.
+    Name(&'m str),
+    /// The role and the name, joined.
+    Joined(&'m str, &'m str),
+    /// There is no word for it.
+    None,
+}

@@ -1,0 +1,356 @@
+//! The writer of framed messages.
+
+use std::borrow::Cow;
+
+use super::header::{self, Context, Opening, Shape};
+use super::reader::{MarkerPlace, marker_place};
+use super::{Attribute, RoleWord, Rules};
+use crate::lex::{Controls, Escape, Lexeme, Lexer, Mode};
+use crate::model::{Conversation, Document, End, Message, Role, Segment};
+use crate::read::{Keep, Limits};
+use crate::render::{
+    LayoutChoice, Place, RenderError, RenderOptions, Sink, SinkError, Values, write_raw,
+};
+use crate::{Code, Control, Span};
+
+/// What of a message cannot be written.
+pub(crate) type Named = (Place, SinkError);
+
+/// Writes a document that is a conversation.
+pub(crate) fn write(
+    rules: &'static Rules,
+    document: &Document<'_>,
+    options: &RenderOptions,
+    sink: &mut dyn Sink,
+) -> Result<(), RenderError> {
+    let Some(conversation) = document.as_conversation() else {
+        let text = format!("`{}` carries conversations only", rules.dialect);
+        return Err(RenderError::new(Code::RenderUnsupported, None, text));
+    };
+    if let Some(header) = &conversation.header {
+        let written = match header.source().filter(|_| options.layout == LayoutChoice::Keep) {
+            Some(source) => sink.preamble(source),
+            None => sink.preamble(&crate::header::emit(header)),
+        };
+        written.map_err(|error| RenderError::sink(error, None, Place::Header))?;
+    }
+    write_messages(rules, conversation, options, sink)
+}
+
+fn write_messages(
+    rules: &'static Rules,
+    conversation: &Conversation<'_>,
+    options: &RenderOptions,
+    sink: &mut dyn Sink,
+) -> Result<(), RenderError> {
+    let keeps = options.layout == LayoutChoice::Keep;
+    let around = conversation.layout.as_ref().filter(|it| keeps && it.dialect == rules.dialect);
+    if let Some(lead) = around.and_then(|around| around.lead.as_deref()) {
+        write_raw(lead, Mode::Body, rules.controls, sink)
+            .map_err(|error| RenderError::sink(error, None, Place::Document))?;
+    }
+    let mut writer = Writer { rules, options, sink };
+    let last = conversation.messages.len().saturating_sub(1);
+    for (index, message) in conversation.messages.iter().enumerate() {
+        let place = match index == last && options.generation_prompt.is_none() {
+            true if options.continue_final => Position::LeftOpen,
+            true => Position::Last,
+            false => Position::Inside,
+        };
+        writer
+            .message(message, place)
+            .map_err(|(place, error)| RenderError::sink(error, Some(index), place))?;
+    }
+    if let Some(role) = options.generation_prompt {
+        let mut prompt = Message::new(role, "");
+        prompt.end = End::Prompt;
+        let index = conversation.messages.len();
+        writer
+            .message(&prompt, Position::Last)
+            .map_err(|(place, error)| RenderError::sink(error, Some(index), place))?;
+    }
+    Ok(())
+}
+
+/// Where a message stands. Only the last one can be open: what was cut off before is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Position {
+    Inside,
+    Last,
+    /// The last, to be left open for the model to continue.
+    LeftOpen,
+}
+
+struct Writer<'w> {
+    rules: &'static Rules,
+    options: &'w RenderOptions,
+    sink: &'w mut dyn Sink,
+}
+
+impl Writer<'_> {
+    fn message(&mut self, message: &Message<'_>, position: Position) -> Result<(), Named> {
+        let sink = &mut *self.sink;
+        let controls = self.rules.controls;
+        let kept = message.layout.as_deref().filter(|layout| {
+            self.options.layout == LayoutChoice::Keep && layout.dialect == self.rules.dialect
+        });
+        put(sink, Control::Start)?;
+        let raw = kept.and_then(|layout| layout.header.as_deref());
+        match raw.filter(|raw| says_the_same(raw, message, self.rules)) {
+            Some(raw) => write_raw(raw, Mode::Header, controls, sink)
+                .map_err(|error| (Place::Role, error))?,
+            None if self.options.values == Values::Sanitize => {
+                header(&sanitized(message, controls), self.rules, sink)?;
+            }
+            None => header(message, self.rules, sink)?,
+        }
+        if message.end == End::Prompt && position != Position::Inside {
+            return Ok(());
+        }
+        put(sink, Control::Message)?;
+        body(message, self.rules, sink).map_err(|error| (Place::Body, error))?;
+        let is_open = match position {
+            Position::Inside => false,
+            Position::Last => message.end == End::Open,
+            Position::LeftOpen => true,
+        };
+        if is_open {
+            return Ok(());
+        }
+        let end = match message.end {
+            End::Call => Control::Call,
+            End::Return => Control::Return,
+            _ => Control::End,
+        };
+        put(sink, end)?;
+        let after = kept.and_then(|layout| layout.after.as_deref()).unwrap_or(self.rules.gap);
+        write_raw(after, Mode::Body, controls, sink).map_err(|error| (Place::End, error))
+    }
+}
+
+/// Writes a header in the canonical order.
+pub(super) fn header(
+    message: &Message<'_>,
+    rules: &Rules,
+    sink: &mut dyn Sink,
+) -> Result<(), Named> {
+    let role =
+        |text: &str, sink: &mut dyn Sink| sink.text(text).map_err(|error| (Place::Role, error));
+    let mut names = true;
+    match (rules.role_word)(message) {
+        RoleWord::Role(word) => role(word, sink)?,
+        RoleWord::Name(name) => {
+            check_value(name, rules.controls).map_err(|error| (Place::Name, error))?;
+            role(name, sink)?;
+            names = false;
+        }
+        RoleWord::Joined(word, name) => {
+            check_value(name, rules.controls).map_err(|error| (Place::Name, error))?;
+            role(word, sink)?;
+            role(":", sink)?;
+            role(name, sink)?;
+            names = false;
+        }
+        RoleWord::None => return Err(lacks(Place::Role, "this dialect has no word for this role")),
+    }
+    let order = match message.role {
+        Role::Tool => rules.reply_attributes,
+        _ => rules.attributes,
+    };
+    for attribute in order {
+        let value = match attribute {
+            Attribute::To => message.recipient.as_deref(),
+            Attribute::CallId => message.call_id.as_deref(),
+            Attribute::Name => message.name.as_deref().filter(|_| names),
+            Attribute::Intent => message.intent.map(crate::model::Intent::as_str),
+            Attribute::ContentType => {
+                message.content_type.as_deref().filter(|_| !message.constrained)
+            }
+        };
+        let Some(value) = value else { continue };
+        let place = place_of(*attribute);
+        check_value(value, rules.controls).map_err(|error| (place, error))?;
+        for text in [" ", attribute.as_str(), "=", value] {
+            sink.text(text).map_err(|error| (place, error))?;
+        }
+    }
+    if let Some(channel) = message.channel {
+        put(sink, Control::Channel)?;
+        role(channel.as_str(), sink)?;
+    }
+    if let Some(content_type) = message.content_type.as_deref().filter(|_| message.constrained) {
+        put(sink, Control::Constrain)?;
+        let written =
+            check_value(content_type, rules.controls).and_then(|()| sink.text(content_type));
+        written.map_err(|error| (Place::ContentType, error))?;
+    }
+    Ok(())
+}
+
+fn place_of(attribute: Attribute) -> Place {
+    match attribute {
+        Attribute::To => Place::Recipient,
+        Attribute::CallId => Place::CallId,
+        Attribute::Name => Place::Name,
+        Attribute::Intent => Place::Role,
+        Attribute::ContentType => Place::ContentType,
+    }
+}
+
+/// Writes a body. A marker's spelling that is no marker goes into a literal block where it would
+/// be read as one.
+fn body(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(), SinkError> {
+    let controls = rules.controls;
+    if let Some(text) = message.body.as_plain()
+        && (marker_place(message) == MarkerPlace::Text || !spells_marker(text, controls))
+    {
+        return sink.text(text);
+    }
+    for segment in message.body.segments() {
+        match segment {
+            Segment::Text(text) => plain(&text, message, controls, sink)?,
+            Segment::Literal(text) => literal(&text, message, controls, sink)?,
+            Segment::Marker(marker) => match marker_place(message) {
+                MarkerPlace::Marker => sink.control(Control::Marker(marker))?,
+                _ => {
+                    let reason = "reasoning cannot stand in a message that is not `analysis`:";
+                    let spelling = controls.spelling(Control::Marker(marker)).unwrap_or_default();
+                    return Err(SinkError { span: Span::default(), spelling, reason });
+                }
+            },
+        }
+    }
+    Ok(())
+}
+
+fn plain(
+    text: &str,
+    message: &Message<'_>,
+    controls: &'static Controls,
+    sink: &mut dyn Sink,
+) -> Result<(), SinkError> {
+    if marker_place(message) == MarkerPlace::Text {
+        return sink.text(text);
+    }
+    let mut rest = text;
+    while let Some((at, len)) = find_marker(rest, controls) {
+        sink.text(&rest[..at])?;
+        let (marker, after) = rest[at..].split_at(len);
+        if controls.escape() == Escape::None {
+            let reason = "this dialect has no way to say that it is text:";
+            let spelling = controls.control(marker).and_then(|c| controls.spelling(c));
+            let start = text.len() - rest.len() + at;
+            let span = Span::new(start, start + len);
+            return Err(SinkError { span, spelling: spelling.unwrap_or_default(), reason });
+        }
+        block(marker, sink)?;
+        rest = after;
+    }
+    sink.text(rest)
+}
+
+fn literal(
+    text: &str,
+    message: &Message<'_>,
+    controls: &'static Controls,
+    sink: &mut dyn Sink,
+) -> Result<(), SinkError> {
+    match controls.spelling(Control::EndLiteral) {
+        Some(end) if !text.contains(end) => block(text, sink),
+        _ => plain(text, message, controls, sink),
+    }
+}
+
+fn block(text: &str, sink: &mut dyn Sink) -> Result<(), SinkError> {
+    sink.control(Control::Literal)?;
+    sink.text(text)?;
+    sink.control(Control::EndLiteral)
+}
+
+fn spells_marker(text: &str, controls: &Controls) -> bool {
+    find_marker(text, controls).is_some()
+}
+
+/// The first spelling of a marker in `text`, and its length.
+fn find_marker(text: &str, controls: &Controls) -> Option<(usize, usize)> {
+    let mut from = 0;
+    loop {
+        let (at, control, len) = controls.find(&text[from..])?;
+        if let Control::Marker(_) = control {
+            return Some((from + at, len));
+        }
+        from += at + len;
+    }
+}
+
+fn put(sink: &mut dyn Sink, control: Control) -> Result<(), Named> {
+    sink.control(control).map_err(|error| (Place::End, error))
+}
+
+fn lacks(place: Place, reason: &'static str) -> Named {
+    (place, SinkError { span: Span::default(), spelling: "", reason })
+}
+
+/// Whether a value can stand in a header: not empty, no white space, no control characters, no
+/// control tokens.
+pub(crate) fn check_value(value: &str, controls: &'static Controls) -> Result<(), SinkError> {
+    let refuse = |span, spelling, reason| Err(SinkError { span, spelling, reason });
+    if value.is_empty() {
+        return refuse(Span::default(), "", "a header value is empty");
+    }
+    if let Some((at, control, len)) = controls.find(value) {
+        let spelling = controls.spelling(control).unwrap_or_default();
+        return refuse(Span::new(at, at + len), spelling, "a header value cannot hold");
+    }
+    let bad = |c: char| c.is_whitespace() || c.is_control();
+    match value.char_indices().find(|(_, c)| bad(*c)) {
+        Some((at, c)) => {
+            let span = Span::new(at, at + c.len_utf8());
+            refuse(span, "", "a header value cannot hold white space or control characters")
+        }
+        None => Ok(()),
+    }
+}
+
+/// The message with `_` for what its header values cannot hold (SPEC 2.2 §11).
+fn sanitized<'m>(message: &Message<'m>, controls: &'static Controls) -> Message<'m> {
+    let clean = |value: &Cow<'m, str>| -> Option<Cow<'m, str>> {
+        if check_value(value, controls).is_ok() {
+            return Some(value.clone());
+        }
+        let mut text: String = value
+            .chars()
+            .map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c })
+            .collect();
+        while let Some((at, ..)) = controls.find(&text) {
+            text.replace_range(at..=at, "_");
+        }
+        (!text.is_empty()).then_some(Cow::Owned(text))
+    };
+    let mut message = message.clone();
+    message.name = message.name.as_ref().and_then(clean);
+    message.recipient = message.recipient.as_ref().and_then(clean);
+    message.call_id = message.call_id.as_ref().and_then(clean);
+    message.content_type = message.content_type.as_ref().and_then(clean);
+    message
+}
+
+/// Whether a header that was read still says what the message says.
+fn says_the_same(raw: &str, message: &Message<'_>, rules: &'static Rules) -> bool {
+    let mut opening = Opening::new(Span::at(0));
+    let mut lexer = Lexer::new(rules.controls, Mode::Header, 0);
+    let mut rest = raw;
+    while let Some(lexeme) = lexer.next(&mut rest, true) {
+        match lexeme {
+            Lexeme::Control(Control::Marker(marker), span) => {
+                let text = rules.controls.spelling(Control::Marker(marker)).unwrap_or_default();
+                opening.text(text, span, Keep::Copy);
+            }
+            Lexeme::Control(control, span) => opening.control(control, span),
+            Lexeme::Text(text, span) => opening.text(text, span, Keep::Copy),
+        }
+    }
+    let limits = Limits::default();
+    let context = Context { shape: Shape::Whole, rules, limits: &limits, checker: None };
+    header::same(&header::read(&opening, Keep::Copy, &context).message, message)
+}

@@ -1,0 +1,72 @@
+//! Fill-in-the-middle tasks (SPEC 0.1 §5).
+
+use crate::model::{Infill, InfillOrder};
+use crate::read::{Keep, Kept, Out};
+use crate::{Code, Control, Span};
+
+/// A task that is being read: the tokens so far, each with the text after it.
+#[derive(Debug, Default)]
+pub(super) struct Slots<'a> {
+    start: usize,
+    slots: Vec<(Control, Span, Kept<'a>)>,
+}
+
+impl<'a> Slots<'a> {
+    pub(super) fn new(at: usize) -> Self {
+        Self { start: at, slots: Vec::new() }
+    }
+
+    pub(super) fn control(&mut self, control: Control, span: Span) {
+        self.slots.push((control, span, Kept::default()));
+    }
+
+    pub(super) fn text(&mut self, text: &str, span: Span, keep: Keep<'a>) {
+        if let Some((.., slot)) = self.slots.last_mut() {
+            slot.push(text, span, keep);
+        }
+    }
+
+    /// How much text it has, in bytes.
+    pub(super) fn len(&self) -> usize {
+        self.slots.iter().map(|(.., text)| text.len()).sum()
+    }
+
+    /// The line break at its end, if that belongs to the separator that follows.
+    pub(super) fn take_line_break(&mut self) -> bool {
+        self.slots.last_mut().is_some_and(|(.., slot)| slot.pop_line_break())
+    }
+
+    /// The task, which ends at byte `end`.
+    pub(super) fn finish(self, end: usize, out: &mut Out<'a, '_>) -> Infill<'a> {
+        let span = Span::new(self.start, end);
+        let order: Vec<_> = self.slots.iter().map(|(control, ..)| *control).collect();
+        let known = match order.as_slice() {
+            [Control::FimPrefix, Control::FimMiddle, Control::FimSuffix] => {
+                Some(InfillOrder::PrefixMiddleSuffix)
+            }
+            [Control::FimPrefix, Control::FimSuffix, Control::FimMiddle] => {
+                Some(InfillOrder::PrefixSuffixMiddle)
+            }
+            [Control::FimSuffix, Control::FimPrefix, Control::FimMiddle] => {
+                Some(InfillOrder::SuffixPrefixMiddle)
+            }
+            _ => None,
+        };
+        if known.is_none() {
+            let text = "the task does not have its prefix, middle and suffix once each, in order";
+            let help = "the specification's order is prefix, middle, suffix";
+            out.malformed(Code::ParseFrame.at(span, text).help(help));
+        }
+        let mut infill = Infill { order: known.unwrap_or_default(), span, ..Infill::default() };
+        for (control, _, mut text) in self.slots {
+            let text = text.take();
+            match control {
+                Control::FimPrefix => infill.prefix = text,
+                Control::FimSuffix => infill.suffix = text,
+                _ if text.is_empty() => {}
+                _ => infill.middle = Some(text),
+            }
+        }
+        infill
+    }
+}

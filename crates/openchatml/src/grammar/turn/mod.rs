@@ -1,0 +1,60 @@
+//! Turns: `<|im_start|>` role, a line break, content, `<|im_end|>` (OpenChatML 0.1, `im`).
+
+mod infill;
+mod parts;
+mod reader;
+mod writer;
+
+pub(crate) use self::reader::reader;
+pub(crate) use self::writer::write;
+
+use crate::lex::Controls;
+use crate::model::Role;
+use crate::render::Close;
+
+/// What the dialects of the family differ in.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// The name of the dialect.
+    pub(crate) dialect: &'static str,
+    pub(crate) controls: &'static Controls,
+    pub(crate) roles: &'static [Role],
+    /// Whether a line break before `<|im_end|>` belongs to the framing or to the content.
+    pub(crate) close: Close,
+    /// What stands around a conversation.
+    pub(crate) wrap: Wrap,
+    /// Whether a document may be a fill-in-the-middle task or a multi-file sequence.
+    pub(crate) has_files: bool,
+}
+
+/// What stands around a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wrap {
+    /// Nothing.
+    None,
+    /// `<s>` and `</s>`, which may be left out.
+    Optional,
+    /// `<s>` and `</s>`.
+    Required,
+}
+
+impl Rules {
+    /// What stands before the first message of a conversation, in the canonical layout. A part of
+    /// a multi-file sequence begins on a line of its own.
+    fn lead(&self, follows_separator: bool) -> &'static str {
+        match (self.wrap == Wrap::Required, follows_separator) {
+            (true, true) => "\n<s>\n",
+            (true, false) => "<s>\n",
+            (false, true) => "\n",
+            (false, false) => "",
+        }
+    }
+
+    /// What stands after its last message.
+    fn tail(&self) -> &'static str {
+        match self.wrap {
+            Wrap::Required => "\n</s>\n",
+            _ => "\n",
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What stands around the turns: sequences, fill-in-the-middle tasks, files (SPEC 0.1 §4–§6).
+
+use std::borrow::Cow;
+
+use super::Wrap;
+use super::reader::{Reader, State};
+use crate::model::{Channel, Content, DocumentLayout, End, Infill, Message, Part, Role};
+use crate::read::{Draft, Kept, Out, Place, Recover};
+use crate::{Code, Control, Fix, Span};
+
+/// What ends a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// `<|file_separator|>`: the line break before it belongs to the framing.
+    Separator,
+    /// The end of the document.
+    Document,
+}
+
+impl<'a> Reader<'a> {
+    /// `<s>` and `</s>`.
+    pub(super) fn wrapper(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let spelling = self.spelled(control);
+        let again = match control {
+            Control::Bos => std::mem::replace(&mut self.bos, true) || self.messages > 0,
+            _ => std::mem::replace(&mut self.eos, true),
+        };
+        if again {
+            let found = Code::ParseFrame.at(span, format!("`{spelling}` outside of its place"));
+            out.malformed(found.help("a document holds one sequence"));
+            self.keeps_gap = false;
+            return;
+        }
+        if let State::Infill(slots, lead) = &mut self.state {
+            let slots = std::mem::take(slots);
+            let lead = std::mem::take(lead);
+            let mut infill = slots.finish(span.start, out);
+            infill.layout = self.infill_lead(lead, out);
+            self.state = State::AfterInfill(infill, Kept::default());
+        }
+        match &mut self.state {
+            State::Outside(gap) | State::AfterInfill(_, gap) => gap.push(spelling, span, out.keep),
+            _ => {}
+        }
+    }
+
+    /// What stood before a fill-in-the-middle task.
+    fn infill_lead(
+        &mut self,
+        mut lead: Kept<'a>,
+        out: &mut Out<'a, '_>,
+    ) -> Option<Box<DocumentLayout<'a>>> {
+        let text = lead.as_str();
+        let canonical = if self.follows_separator { "\n" } else { "" };
+        let bare = text.replace(self.spelled(Control::Bos), "");
+        if !bare.trim_ascii().is_empty() {
+            self.stray(lead, out);
+            return None;
+        }
+        if text == canonical {
+            return None;
+        }
+        DocumentLayout::around(self.rules.dialect, Some(lead.take()), None)
+    }
+
+    /// What stood before a message: layout, or text that lost its place.
+    pub(super) fn before_message(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
+        let mut gap = match state {
+            State::Outside(gap) => gap,
+            State::Infill(slots, lead) => {
+                let text = "a message in a fill-in-the-middle task";
+                out.malformed(Code::ParseFrame.at(span, text));
+                let mut infill = slots.finish(span.start, out);
+                infill.layout = self.infill_lead(lead, out);
+                out.to.infill(infill);
+                self.keeps_gap = false;
+                return;
+            }
+            State::AfterInfill(infill, after) => {
+                let text = "a message after a fill-in-the-middle task";
+                out.malformed(Code::ParseFrame.at(span, text));
+                out.to.infill(infill);
+                after
+            }
+            _ => return,
+        };
+        let wraps = self.rules.wrap == Wrap::Required;
+        if self.messages == 0 && wraps && !self.bos {
+            let found = Code::ParseFrame.at(Span::at(span.start), "the conversation has no `<s>`");
+            out.tolerate(found.fix(Fix::replace(Span::at(span.start), "<s>\n")));
+        }
+        if self.eos {
+            let found = Code::ParseFrame.at(span, "a message after the end of the sequence");
+            out.malformed(found);
+            self.keeps_gap = false;
+        }
+        let bare = gap.as_str().trim_ascii();
+        let bare = bare.strip_prefix(self.spelled(Control::Bos)).unwrap_or(bare);
+        let bare = bare.strip_prefix(self.spelled(Control::Eos)).unwrap_or(bare);
+        if !bare.trim_ascii().is_empty() {
+            return self.stray(gap, out);
+        }
+        if !std::mem::replace(&mut self.keeps_gap, true) {
+            return;
+        }
+        if self.messages == 0 {
+            if gap.as_str() != self.rules.lead(self.follows_separator) {
+                out.to.layout(Place::Lead, gap.take(), self.rules.dialect);
+            }
+        } else if gap.as_str() != "\n" {
+            out.to.layout(Place::After, gap.take(), self.rules.dialect);
+        }
+    }
+
+    /// The document, or a part of it, ends at byte `at`.
+    pub(super) fn part(&mut self, at: usize, ends: Ends, out: &mut Out<'a, '_>) {
+        match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
+            State::Outside(gap) if self.messages > 0 => {
+                self.after_messages(gap, out);
+                self.messages_part(at, ends, out);
+            }
+            State::Outside(gap) => self.text_part(gap, at, ends, out),
+            State::Infill(mut slots, lead) => {
+                let has_line_break = ends == Ends::Document || slots.take_line_break();
+                let mut infill = slots.finish(at, out);
+                infill.layout = self.infill_lead(lead, out);
+                if !has_line_break {
+                    self.infill_tail(&mut infill, Cow::Borrowed(""));
+                }
+                self.infill_part(infill, at, ends, out);
+            }
+            State::AfterInfill(mut infill, mut after) => {
+                let bare = after.as_str().trim_ascii();
+                let bare = bare.strip_prefix(self.spelled(Control::Eos)).unwrap_or(bare);
+                if bare.trim_ascii().is_empty() {
+                    self.infill_tail(&mut infill, after.take());
+                } else {
+                    self.stray(after, out);
+                }
+                self.infill_part(infill, at, ends, out);
+            }
+            state => self.state = state,
+        }
+    }
+
+    fn infill_tail(&self, infill: &mut Infill<'a>, tail: Cow<'a, str>) {
+        let layout = infill.layout.get_or_insert_default();
+        layout.dialect = self.rules.dialect;
+        layout.tail = Some(tail);
+    }
+
+    /// Whether what ends here is one of several parts.
+    fn is_part(&self, ends: Ends) -> bool {
+        self.follows_separator || ends == Ends::Separator
+    }
+
+    fn infill_part(&self, infill: Infill<'a>, at: usize, ends: Ends, out: &mut Out<'a, '_>) {
+        if self.is_part(ends) {
+            let span = Span::new(infill.span.start, at);
+            out.to.part(Some(Content::Infill(infill).into()), span);
+        } else {
+            out.to.infill(infill);
+        }
+    }
+
+    pub(super) fn messages_part(&self, at: usize, ends: Ends, out: &mut Out<'a, '_>) {
+        if self.is_part(ends) {
+            out.to.part(None, Span::at(at));
+        }
+    }
+
+    /// What stands after the last message.
+    fn after_messages(&mut self, mut gap: Kept<'a>, out: &mut Out<'a, '_>) {
+        let bare = gap.as_str().trim_ascii();
+        let bare = bare.strip_prefix(self.spelled(Control::Eos)).unwrap_or(bare);
+        if !bare.trim_ascii().is_empty() {
+            return self.stray(gap, out);
+        }
+        let is_open = out.options.open_prompt || out.options.continues.is_some();
+        if self.rules.wrap == Wrap::Required && !self.eos && !is_open {
+            let at = Span::at(gap.span().end);
+            let found = Code::ParseFrame.at(at, "the conversation has no `</s>`");
+            out.tolerate(found.fix(Fix::replace(at, "</s>\n")));
+        }
+        if self.keeps_gap && gap.as_str() != self.rules.tail() {
+            out.to.layout(Place::Tail, gap.take(), self.rules.dialect);
+        }
+    }
+
+    /// A part without any control token: the content of a file.
+    fn text_part(&mut self, mut gap: Kept<'a>, at: usize, ends: Ends, out: &mut Out<'a, '_>) {
+        if !self.rules.has_files || (self.bos || self.eos) && !self.is_part(ends) {
+            if gap.as_str().contains(|c: char| !c.is_ascii_whitespace()) {
+                let wraps = [Control::Bos, Control::Eos].map(|control| self.spelled(control));
+                let bare = wraps.iter().fold(gap.as_str().to_owned(), |text, wrap| {
+                    if wrap.is_empty() { text } else { text.replacen(wrap, "", 1) }
+                });
+                if !bare.trim_ascii().is_empty() {
+                    return self.stray(gap, out);
+                }
+            }
+            if !gap.is_empty() {
+                out.to.layout(Place::Lead, gap.take(), self.rules.dialect);
+            }
+            return;
+        }
+        if !self.is_part(ends) && gap.as_str().trim_ascii().is_empty() {
+            if !gap.is_empty() {
+                out.to.layout(Place::Lead, gap.take(), self.rules.dialect);
+            }
+            return;
+        }
+        let whole = Span::new(gap.span().start, at);
+        let mut part = Part::default();
+        let mut lead = None;
+        let mut tail = None;
+        if self.follows_separator && !gap.strip_line_break() {
+            lead = Some(Cow::Borrowed(""));
+        }
+        if ends == Ends::Separator && !gap.pop_line_break() {
+            tail = Some(Cow::Borrowed(""));
+        }
+        part.content = Content::Text(gap.take());
+        part.layout = DocumentLayout::around(self.rules.dialect, lead, tail);
+        out.to.part(Some(part), whole);
+    }
+
+    /// Text outside of any turn.
+    pub(super) fn stray(&mut self, mut gap: Kept<'a>, out: &mut Out<'a, '_>) {
+        let span = gap.span();
+        let found = Code::ParseFrame.at(span, "text outside of a message");
+        self.keeps_gap = false;
+        if out.options.recover != Recover::Keep {
+            return out.malformed(found);
+        }
+        out.malformed(found.help("it is kept as a hidden message"));
+        let mut message = Message::new(Role::Assistant, "");
+        message.channel = Some(Channel::Analysis);
+        message.recovered = true;
+        message.span = span;
+        message.body_at = span.start;
+        let mut draft = Draft::start(message, out);
+        draft.push(&gap.take(), span, out);
+        draft.end(End::End, span.end, out);
+        self.messages += 1;
+    }
+
+    /// Text outside of any turn exceeds the limit.
+    pub(super) fn long_text(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        let most = out.options.limits.message_bytes;
+        let text = format!("the text exceeds the limit `message_bytes` of {most}");
+        out.stop(Code::Limit, span.start);
+        out.report(Code::Limit.at(span, text));
+    }
+
+    pub(super) fn spelled(&self, control: Control) -> &'static str {
+        self.rules.controls.spelling(control).unwrap_or_default()
+    }
+}

@@ -1,0 +1,442 @@
+//! The reader of turns, and of the other documents of OpenChatML 0.1.
+
+use std::borrow::Cow;
+
+use super::Rules;
+use super::infill::Slots;
+use super::parts::Ends;
+use crate::diagnostic::quote;
+use crate::grammar::words;
+use crate::lex::Lexeme;
+use crate::model::{Channel, End, Infill, Layout, Message, Role};
+use crate::read::{Draft, Kept, Out, ReadOptions, Recover};
+use crate::render::Close;
+use crate::{Code, Control, Fix, Span};
+
+/// A push machine from lexemes to messages (SPEC 0.1 §3, §4).
+pub(crate) struct Reader<'a> {
+    pub(super) rules: &'static Rules,
+    pub(super) state: State<'a>,
+    /// The messages of the conversation so far, or of this part of a multi-file sequence.
+    pub(super) messages: usize,
+    /// Whether a separator came before this part.
+    pub(super) follows_separator: bool,
+    pub(super) bos: bool,
+    pub(super) eos: bool,
+    /// Whether the space before the next message is laid out in the way it was read.
+    pub(super) keeps_gap: bool,
+    speaks_as: Option<Role>,
+}
+
+pub(super) enum State<'a> {
+    /// Between messages, with what stands there.
+    Outside(Kept<'a>),
+    /// After `<|im_start|>`, up to the line break.
+    Header(Span, Kept<'a>),
+    Body(Turn<'a>),
+    Infill(Slots<'a>, Kept<'a>),
+    /// After a fill-in-the-middle task, with what stands there.
+    AfterInfill(Infill<'a>, Kept<'a>),
+}
+
+/// A message whose content is being read.
+pub(super) struct Turn<'a> {
+    draft: Draft<'a>,
+    /// The line break that ended the header: the one before `<|im_end|>` is of the same kind.
+    crlf: bool,
+    /// A line break, or the first half of one, that may belong to the framing.
+    held: Option<(&'static str, Span)>,
+}
+
+/// A reader by these rules.
+pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader<'a> {
+    Reader {
+        rules,
+        state: State::Outside(Kept::default()),
+        messages: 0,
+        follows_separator: false,
+        bos: false,
+        eos: false,
+        keeps_gap: true,
+        speaks_as: options.continues,
+    }
+}
+
+impl<'a> crate::read::Reader<'a> for Reader<'a> {
+    fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) {
+        self.complete(lexeme.span().start, out);
+        match (&mut self.state, lexeme) {
+            (State::Body(turn), Lexeme::Text(text, span)) => {
+                turn.text(text, span, self.rules, out);
+            }
+            (State::Header(..), Lexeme::Text(text, span)) => self.header(text, span, out),
+            (State::Outside(gap), Lexeme::Text(text, span)) => {
+                if gap.len() < out.options.limits.message_bytes {
+                    gap.push(text, span, out.keep);
+                } else if gap.len() == out.options.limits.message_bytes {
+                    self.long_text(span, out);
+                }
+            }
+            (State::Infill(slots, _), Lexeme::Text(text, span)) => {
+                if slots.len() < out.options.limits.message_bytes {
+                    slots.text(text, span, out.keep);
+                }
+            }
+            (State::AfterInfill(_, after), Lexeme::Text(text, span)) => {
+                after.push(text, span, out.keep);
+            }
+            (State::Body(_), Lexeme::Control(control, span)) => self.in_body(control, span, out),
+            (State::Header(..), Lexeme::Control(control, span)) => {
+                self.broken_header(span.start, out);
+                if control != Control::End {
+                    self.outside(control, span, out);
+                }
+            }
+            (_, Lexeme::Control(control, span)) => self.outside(control, span, out),
+        }
+    }
+
+    fn finish(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        self.complete(at, out);
+        match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
+            State::Body(mut turn) => {
+                if !out.options.open_prompt {
+                    let text = "the text ends inside a message";
+                    let found = Code::StreamTruncated.at(Span::at(at), text);
+                    let end = self.spelled(Control::End);
+                    out.malformed(found.fix(Fix::replace(Span::at(at), end)));
+                }
+                turn.release(out);
+                turn.draft.end(End::Open, at, out);
+                self.messages += 1;
+                self.messages_part(at, Ends::Document, out);
+            }
+            State::Header(span, header) => {
+                if !out.options.open_prompt {
+                    let text = "the text ends inside a header";
+                    out.malformed(Code::StreamTruncated.at(Span::at(at), text));
+                }
+                let mut message = self.head(&header, span, false, out);
+                message.span = Span::new(span.start, at);
+                Draft::start(message, out).end(End::Prompt, at, out);
+                self.messages += 1;
+                self.messages_part(at, Ends::Document, out);
+            }
+            state => {
+                self.state = state;
+                self.part(at, Ends::Document, out);
+            }
+        }
+    }
+}
+
+impl<'a> Turn<'a> {
+    fn text(&mut self, text: &str, span: Span, rules: &Rules, out: &mut Out<'a, '_>) {
+        if rules.close == Close::Compact {
+            return self.draft.push(text, span, out);
+        }
+        let (mut text, mut span) = (text, span);
+        if self.held.is_some_and(|(held, _)| held == "\r") && text.starts_with('\n') {
+            // The second half of a line break.
+            let (_, first) = self.held.take().unwrap_or_default();
+            self.held = Some(("\r\n", first.to(Span::new(span.start, span.start + 1))));
+            text = &text[1..];
+            span.start += 1;
+        }
+        if text.is_empty() {
+            return;
+        }
+        self.release(out);
+        let line_break = match text {
+            _ if text.ends_with("\r\n") && self.crlf => "\r\n",
+            _ if text.ends_with('\n') => "\n",
+            _ if text.ends_with('\r') && self.crlf => "\r",
+            _ => "",
+        };
+        let content = &text[..text.len() - line_break.len()];
+        let end = span.start + content.len();
+        self.draft.push(content, Span::new(span.start, end), out);
+        if !line_break.is_empty() {
+            self.held = Some((line_break, Span::new(end, span.end)));
+        }
+    }
+
+    /// What was held back is content after all.
+    fn release(&mut self, out: &mut Out<'a, '_>) {
+        if let Some((text, span)) = self.held.take() {
+            self.draft.push(text, span, out);
+        }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Begins the content of a completion, once.
+    fn complete(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        let Some(role) = self.speaks_as.filter(|_| self.messages == 0 && !self.bos) else { return };
+        self.bos = true;
+        let mut message = Message::new(role, "");
+        message.span = Span::new(0, at);
+        message.body_at = at;
+        let draft = Draft::start(message, out);
+        self.state = State::Body(Turn { draft, crlf: false, held: None });
+    }
+
+    /// Text of a header, up to the line break that ends it.
+    fn header(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let State::Header(start, header) = &mut self.state else { return };
+        let Some(end) = memchr::memchr(b'\n', text.as_bytes()) else {
+            header.push(text, span, out.keep);
+            if header.len() > out.options.limits.header_bytes {
+                let most = out.options.limits.header_bytes;
+                let text = format!("the header exceeds the limit `header_bytes` of {most}");
+                out.malformed(Code::Limit.at(Span::new(start.start, span.end), text));
+                self.broken_header(span.end, out);
+            }
+            return;
+        };
+        let split = span.start + end + 1;
+        header.push(&text[..=end], Span::new(span.start, split), out.keep);
+        let (start, header) = (*start, std::mem::take(header));
+        let mut message = self.head(&header, start, true, out);
+        message.span = Span::new(start.start, split);
+        message.body_at = split;
+        let crlf = header.as_str().ends_with("\r\n");
+        let mut turn = Turn { draft: Draft::start(message, out), crlf, held: None };
+        let rest = &text[end + 1..];
+        if !rest.is_empty() {
+            turn.text(rest, Span::new(split, span.end), self.rules, out);
+        }
+        self.state = State::Body(turn);
+    }
+
+    /// What a header says: `role [name=<name>]` (SPEC 0.1 §3).
+    fn head(
+        &mut self,
+        header: &Kept<'a>,
+        start: Span,
+        complete: bool,
+        out: &mut Out<'a, '_>,
+    ) -> Message<'a> {
+        let text = header.as_str();
+        let at = header.span().start;
+        let mut words = words(text, at);
+        let (word, _) = words.next().unwrap_or_default();
+        let role = Role::from_word(word).filter(|role| self.rules.roles.contains(role));
+        let mut message = Message::new(role.unwrap_or(Role::Tool), "");
+        if role.is_none() {
+            let place = Span::new(at, at + text.trim_end().len());
+            let found = Code::ParseHeader.at(place, format!("{} is no role", quote(word)));
+            out.malformed(found.help("the message is hidden"));
+            message.recovered = true;
+            message.channel = Some(Channel::Analysis);
+        }
+        for (word, span) in words {
+            match word.strip_prefix("name=").filter(|name| !name.is_empty()) {
+                Some(name) if message.name.is_none() => {
+                    let place = Span::new(span.end - name.len(), span.end);
+                    message.name = Some(out.keep.text(name, place));
+                }
+                Some(_) => {
+                    message.recovered = true;
+                    let text = "attribute `name` is given twice";
+                    out.malformed(Code::ParseHeader.at(span, text).help("the first one counts"));
+                }
+                None => {
+                    message.recovered = true;
+                    let text = format!("{} is no attribute of a header", quote(word));
+                    out.malformed(Code::ParseHeader.at(span, text).help("`name=` is the only one"));
+                }
+            }
+        }
+        self.check_speaker(&mut message, start, out);
+        self.check_value(&mut message, header, out);
+        if complete {
+            message.layout = self.header_layout(&message, header, out);
+        }
+        message
+    }
+
+    /// A completion of the assistant speaks for the assistant only.
+    fn check_speaker(&self, message: &mut Message<'a>, start: Span, out: &mut Out<'a, '_>) {
+        if self.speaks_as == Some(Role::Assistant) && message.role != Role::Assistant {
+            let text = format!("a completion of `assistant` speaks as `{}`", message.role);
+            let found = Code::CompletionRole.at(start, text);
+            out.malformed(found.help("the message is hidden, and no part of the conversation"));
+            message.recovered = true;
+            message.channel = Some(Channel::Analysis);
+        }
+    }
+
+    fn check_value(&self, message: &mut Message<'a>, header: &Kept<'a>, out: &mut Out<'a, '_>) {
+        let most = out.options.limits.value_bytes;
+        let Some(name) = &message.name else { return };
+        if name.len() > most {
+            let text = format!("`name` exceeds the limit `value_bytes` of {most}");
+            out.malformed(Code::Limit.at(header.span(), text));
+            message.name = None;
+            message.recovered = true;
+        } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            let text = "`name` has a character that no value may have";
+            out.malformed(Code::ParseHeader.at(header.span(), text));
+            message.recovered = true;
+        }
+    }
+
+    fn header_layout(
+        &self,
+        message: &Message<'a>,
+        header: &Kept<'a>,
+        out: &Out<'a, '_>,
+    ) -> Option<Box<Layout<'a>>> {
+        let raw = out.keep.slice(header.span())?;
+        let rest = raw.strip_prefix(message.role.as_str());
+        let rest = match (&message.name, rest) {
+            (Some(name), Some(rest)) => {
+                rest.strip_prefix(" name=").and_then(|rest| rest.strip_prefix(name.as_ref()))
+            }
+            (None, rest) => rest,
+            (Some(_), None) => None,
+        };
+        if rest == Some("\n") {
+            return None;
+        }
+        let layout = Layout { dialect: self.rules.dialect, ..Layout::default() };
+        Some(Box::new(Layout { header: Some(Cow::Borrowed(raw)), ..layout }))
+    }
+
+    fn in_body(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        match control {
+            Control::End => self.end_body(End::End, span, out),
+            Control::Start | Control::Eos => {
+                let text = match control {
+                    Control::Start => "the message ends without a stop token where the next begins",
+                    _ => "the message ends without a stop token at the end of the sequence",
+                };
+                let end = self.spelled(Control::End);
+                let found = Code::StreamTruncated.at(span, text);
+                out.malformed(found.fix(Fix::replace(Span::at(span.start), end)));
+                self.end_body(End::Open, span, out);
+                self.keeps_gap = false;
+                self.outside(control, span, out);
+            }
+            _ => {
+                let text = format!("`{}` inside a message", self.spelled(control));
+                let found = Code::ParseFrame.at(span, text);
+                out.malformed(found.help("this format has no escape; what follows is hidden"));
+                self.split(span, out);
+            }
+        }
+    }
+
+    fn end_body(&mut self, end: End, span: Span, out: &mut Out<'a, '_>) {
+        let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
+        let State::Body(mut turn) = state else { return };
+        let line_break = turn.held.take();
+        let canonical = match self.rules.close {
+            Close::Spaced => "\n",
+            Close::Compact => "",
+        };
+        let close = line_break.map_or("", |(text, _)| text);
+        // Half of a line break is none.
+        let close = if close == "\r" {
+            turn.held = line_break;
+            turn.release(out);
+            ""
+        } else {
+            close
+        };
+        if close != canonical && out.keep.slice(span).is_some() {
+            let layout = turn.draft.message.layout.get_or_insert_default();
+            layout.dialect = self.rules.dialect;
+            layout.close = Some(Cow::Borrowed(close));
+        }
+        if end == End::Open {
+            turn.draft.message.recovered = true;
+        }
+        let at = if end == End::Open { span.start } else { span.end };
+        turn.draft.end(end, at, out);
+        self.messages += 1;
+        self.keeps_gap = true;
+    }
+
+    /// What follows up to the end of the turn becomes a hidden message of its own.
+    fn split(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        let State::Body(turn) = &self.state else { return };
+        if turn.draft.message.recovered && turn.draft.message.channel == Some(Channel::Analysis) {
+            return;
+        }
+        let role = turn.draft.message.role;
+        self.end_body(End::Open, Span::at(span.start), out);
+        let mut message = Message::new(role, "");
+        message.channel = Some(Channel::Analysis);
+        message.recovered = true;
+        message.span = span;
+        message.body_at = span.end;
+        let draft = Draft::start(message, out);
+        self.state = State::Body(Turn { draft, crlf: false, held: None });
+    }
+
+    /// The header has no line break before the next control token.
+    fn broken_header(&mut self, end: usize, out: &mut Out<'a, '_>) {
+        let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
+        let State::Header(start, header) = state else { return };
+        self.keeps_gap = false;
+        let span = Span::new(start.start, end);
+        let found = Code::ParseHeader.at(span, "the header does not end in a line break");
+        out.malformed(found.help("what it says is kept as a hidden message"));
+        if out.options.recover == Recover::Drop {
+            return;
+        }
+        let text = header.as_str();
+        let role = text.split_ascii_whitespace().next().and_then(Role::from_word);
+        let role = role.filter(|role| self.rules.roles.contains(role));
+        let mut message = Message::new(role.unwrap_or(Role::Tool), "");
+        message.channel = Some(Channel::Analysis);
+        message.recovered = true;
+        message.span = span;
+        message.body_at = header.span().start;
+        let mut draft = Draft::start(message, out);
+        let at = header.span();
+        let mut header = header;
+        draft.push(&header.take(), at, out);
+        draft.end(End::End, end, out);
+        self.messages += 1;
+    }
+
+    fn outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        match (control, &mut self.state) {
+            (Control::Start, _) => {
+                self.before_message(span, out);
+                self.state = State::Header(span, Kept::default());
+            }
+            (Control::Bos | Control::Eos, _) => self.wrapper(control, span, out),
+            (
+                Control::FimPrefix | Control::FimMiddle | Control::FimSuffix,
+                State::Infill(slots, _),
+            ) if self.rules.has_files => {
+                slots.control(control, span);
+            }
+            (Control::FimPrefix | Control::FimMiddle | Control::FimSuffix, State::Outside(gap))
+                if self.rules.has_files && self.messages == 0 =>
+            {
+                let lead = std::mem::take(gap);
+                let mut slots = Slots::new(span.start);
+                slots.control(control, span);
+                self.state = State::Infill(slots, lead);
+            }
+            (Control::FileSeparator, _) if self.rules.has_files => {
+                self.part(span.start, Ends::Separator, out);
+                self.follows_separator = true;
+                self.messages = 0;
+                self.bos = false;
+                self.eos = false;
+                self.keeps_gap = true;
+            }
+            _ => {
+                let text = format!("`{}` outside of its place", self.spelled(control));
+                out.malformed(Code::ParseFrame.at(span, text));
+                self.keeps_gap = false;
+            }
+        }
+    }
+}

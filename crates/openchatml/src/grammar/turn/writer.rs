@@ -1,0 +1,240 @@
+//! The writer of turns, and of the other documents of OpenChatML 0.1.
+
+use super::{Rules, Wrap};
+use crate::grammar::frame::check_value;
+use crate::lex::{Controls, Mode};
+use crate::model::{
+    Content, Conversation, Document, DocumentLayout, End, Infill, InfillOrder, Layout, Message,
+    Part,
+};
+use crate::render::{
+    Close, LayoutChoice, Place, RenderError, RenderOptions, Sink, SinkError, write_raw,
+};
+use crate::{Code, Control, Span};
+
+/// Writes a document.
+pub(crate) fn write(
+    rules: &'static Rules,
+    document: &Document<'_>,
+    options: &RenderOptions,
+    sink: &mut dyn Sink,
+) -> Result<(), RenderError> {
+    let mut writer = Writer { rules, options, sink };
+    match document {
+        Document::Conversation(conversation) => writer.conversation(conversation, false),
+        Document::Infill(_) | Document::Files(_) if !rules.has_files => {
+            let text = format!("`{}` carries conversations only", rules.dialect);
+            Err(RenderError::new(Code::RenderUnsupported, None, text))
+        }
+        Document::Infill(infill) => writer.infill(infill, "", ""),
+        Document::Files(parts) => writer.files(parts),
+    }
+}
+
+struct Writer<'w> {
+    rules: &'static Rules,
+    options: &'w RenderOptions,
+    sink: &'w mut dyn Sink,
+}
+
+type Written = Result<(), RenderError>;
+
+fn document_error(error: SinkError) -> RenderError {
+    RenderError::sink(error, None, Place::Document)
+}
+
+impl Writer<'_> {
+    fn keeps(&self, dialect: &str) -> bool {
+        self.options.layout == LayoutChoice::Keep && dialect == self.rules.dialect
+    }
+
+    fn around<'l>(&self, layout: Option<&'l DocumentLayout<'_>>) -> [Option<&'l str>; 2] {
+        match layout.filter(|layout| self.keeps(layout.dialect)) {
+            Some(layout) => [layout.lead.as_deref(), layout.tail.as_deref()],
+            None => [None, None],
+        }
+    }
+
+    fn raw(&mut self, text: &str) -> Written {
+        write_raw(text, Mode::Body, self.rules.controls, self.sink).map_err(document_error)
+    }
+
+    fn conversation(
+        &mut self,
+        conversation: &Conversation<'_>,
+        follows_separator: bool,
+    ) -> Written {
+        let [lead, tail] = self.around(conversation.layout.as_deref());
+        let lead = lead.unwrap_or(self.rules.lead(follows_separator));
+        self.raw(lead)?;
+        if conversation.messages.is_empty() && self.options.generation_prompt.is_none() {
+            // `<s>` and `</s>` around nothing; what was read as nothing is in the lead.
+            let nothing = self.rules.wrap == Wrap::Required && conversation.layout.is_none();
+            return if nothing { self.raw("</s>\n") } else { Ok(()) };
+        }
+        let last = conversation.messages.len().saturating_sub(1);
+        for (index, message) in conversation.messages.iter().enumerate() {
+            let is_last = index == last && self.options.generation_prompt.is_none();
+            let open = is_last
+                && (self.options.continue_final || matches!(message.end, End::Open | End::Prompt));
+            self.message(message, open)
+                .map_err(|(place, error)| RenderError::sink(error, Some(index), place))?;
+            if open {
+                return Ok(());
+            }
+            let layout = message.layout.as_deref().filter(|layout| self.keeps(layout.dialect));
+            let after = match layout.and_then(|layout| layout.after.as_deref()) {
+                _ if is_last => tail.unwrap_or(self.rules.tail()),
+                Some(after) => after,
+                None => "\n",
+            };
+            self.raw(after)?;
+        }
+        if let Some(role) = self.options.generation_prompt {
+            let mut prompt = Message::new(role, "");
+            prompt.end = End::Open;
+            let index = conversation.messages.len();
+            self.message(&prompt, true)
+                .map_err(|(place, error)| RenderError::sink(error, Some(index), place))?;
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Message<'_>, open: bool) -> Result<(), (Place, SinkError)> {
+        let layout = message.layout.as_deref().filter(|layout| self.keeps(layout.dialect));
+        let controls = self.rules.controls;
+        let sink = &mut *self.sink;
+        sink.control(Control::Start).map_err(|error| (Place::Role, error))?;
+        let raw = layout.and_then(|layout| layout.header.as_deref());
+        let raw = raw.filter(|raw| says_the_same(raw, message));
+        match raw {
+            Some(raw) => write_raw(raw, Mode::Header, controls, sink)
+                .map_err(|error| (Place::Role, error))?,
+            None => header(message, self.rules, controls, sink)?,
+        }
+        if open && message.end == End::Prompt {
+            return Ok(());
+        }
+        let body = |error| (Place::Body, error);
+        if raw.is_none() {
+            sink.text("\n").map_err(body)?;
+        }
+        let content = message.body.text();
+        sink.text(&content).map_err(body)?;
+        if open {
+            return Ok(());
+        }
+        let close = self.close(layout, &content, raw.is_some_and(|raw| raw.ends_with("\r\n")));
+        let sink = &mut *self.sink;
+        sink.text(close).map_err(body)?;
+        sink.control(Control::End).map_err(|error| (Place::End, error))
+    }
+
+    /// What stands between the content and `<|im_end|>`.
+    fn close<'l>(&self, layout: Option<&'l Layout<'_>>, content: &str, crlf: bool) -> &'l str {
+        if self.rules.close == Close::Compact {
+            return "";
+        }
+        // Content that ends in a line break would lose it to the framing.
+        let needed = if crlf { "\r\n" } else { "\n" };
+        let must = content.ends_with('\n') || crlf && content.ends_with('\r');
+        match layout.and_then(|layout| layout.close.as_deref()) {
+            _ if must => needed,
+            Some(close) => close,
+            None if self.options.close == Close::Compact => "",
+            None => "\n",
+        }
+    }
+
+    fn files(&mut self, parts: &[Part<'_>]) -> Written {
+        for (index, part) in parts.iter().enumerate() {
+            let (first, last) = (index == 0, index + 1 == parts.len());
+            if !first {
+                self.sink.control(Control::FileSeparator).map_err(document_error)?;
+            }
+            let lead = if first { "" } else { "\n" };
+            let tail = if last { "" } else { "\n" };
+            match &part.content {
+                Content::Text(text) => {
+                    let [kept_lead, kept_tail] = self.around(part.layout.as_deref());
+                    // A text that begins or ends in a line break would lose it to the framing.
+                    let kept_lead = kept_lead.filter(|_| !text.starts_with('\n'));
+                    let kept_tail = kept_tail.filter(|_| !text.ends_with('\n'));
+                    let lead = kept_lead.filter(|_| !first).unwrap_or(lead);
+                    let tail = kept_tail.filter(|_| !last).unwrap_or(tail);
+                    for text in [lead, text, tail] {
+                        self.sink.text(text).map_err(document_error)?;
+                    }
+                }
+                Content::Infill(infill) => self.infill(infill, lead, tail)?,
+                Content::Conversation(conversation) => {
+                    self.part_conversation(part, conversation, first)?
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn part_conversation(
+        &mut self,
+        part: &Part<'_>,
+        conversation: &Conversation<'_>,
+        first: bool,
+    ) -> Written {
+        let mut whole = conversation.clone();
+        whole.layout = part.layout.clone().map(|layout| Box::new(layout.into_owned()));
+        self.conversation(&whole, !first)
+    }
+
+    fn infill(&mut self, infill: &Infill<'_>, lead: &str, tail: &str) -> Written {
+        let [kept_lead, kept_tail] = self.around(infill.layout.as_deref());
+        self.raw(kept_lead.unwrap_or(lead))?;
+        let order = self.options.infill_order.unwrap_or(infill.order);
+        let prefix = (Control::FimPrefix, infill.prefix.as_ref());
+        let suffix = (Control::FimSuffix, infill.suffix.as_ref());
+        let middle = (Control::FimMiddle, infill.middle.as_deref().unwrap_or_default());
+        let slots = match order {
+            InfillOrder::PrefixMiddleSuffix => [prefix, middle, suffix],
+            InfillOrder::PrefixSuffixMiddle => [prefix, suffix, middle],
+            InfillOrder::SuffixPrefixMiddle => [suffix, prefix, middle],
+        };
+        for (control, text) in slots {
+            self.sink.control(control).map_err(document_error)?;
+            self.sink.text(text).map_err(document_error)?;
+        }
+        let ends_in_line_break = slots[2].1.ends_with('\n');
+        match kept_tail {
+            Some("") if ends_in_line_break => self.raw(tail),
+            kept => self.raw(kept.unwrap_or(tail)),
+        }
+    }
+}
+
+/// Writes `role [name=<name>]`, without the line break.
+fn header(
+    message: &Message<'_>,
+    rules: &Rules,
+    controls: &'static Controls,
+    sink: &mut dyn Sink,
+) -> Result<(), (Place, SinkError)> {
+    if !rules.roles.contains(&message.role) {
+        let reason = "this dialect has no word for this role";
+        return Err((Place::Role, SinkError { span: Span::default(), spelling: "", reason }));
+    }
+    sink.text(message.role.as_str()).map_err(|error| (Place::Role, error))?;
+    if let Some(name) = &message.name {
+        check_value(name, controls).map_err(|error| (Place::Name, error))?;
+        for text in [" name=", name.as_ref()] {
+            sink.text(text).map_err(|error| (Place::Name, error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a header that was read still says what the message says.
+fn says_the_same(raw: &str, message: &Message<'_>) -> bool {
+    let mut words = raw.split_ascii_whitespace();
+    let role = words.next() == Some(message.role.as_str());
+    let name = words.next().map(|word| word.strip_prefix("name=").unwrap_or_default());
+    role && name == message.name.as_deref() && words.next().is_none()
+}

@@ -1,0 +1,121 @@
+//! The capabilities that a transcript declares, and what two sides have in common.
+
+/// The `capabilities` of a header (OpenChatML 2.2 §2). A list that is absent declares nothing and
+/// restricts nothing.
+///
+/// ```
+/// use openchatml::Capabilities;
+///
+/// let declared = Capabilities {
+///     roles: Some(vec!["user".into(), "assistant".into(), "functions.*".into()]),
+///     ..Capabilities::default()
+/// };
+/// assert!(declared.has_role("functions.search"));
+/// assert!(!declared.has_role("developer"));
+/// assert!(declared.has_channel("analysis"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// The roles, `functions.*` standing for every function.
+    pub roles: Option<Vec<String>>,
+    /// The channels.
+    pub channels: Option<Vec<String>>,
+    /// The control tokens, as they are spelled.
+    pub tokens: Option<Vec<String>>,
+    /// The stream events.
+    pub streaming: Option<Vec<String>>,
+}
+
+/// What two sides can both do, and what only one of them can.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Negotiation {
+    /// What both declare.
+    pub common: Capabilities,
+    /// What the first side declares and the second does not, as `kind: word`.
+    pub missing: Vec<String>,
+    /// What the second side declares and the first does not, as `kind: word`.
+    pub unused: Vec<String>,
+}
+
+impl Capabilities {
+    /// Whether a role is declared, by its word.
+    pub fn has_role(&self, role: &str) -> bool {
+        has(self.roles.as_deref(), role)
+    }
+
+    /// Whether a channel is declared.
+    pub fn has_channel(&self, channel: &str) -> bool {
+        has(self.channels.as_deref(), channel)
+    }
+
+    /// Whether a control token is declared, by its spelling.
+    pub fn has_token(&self, token: &str) -> bool {
+        has(self.tokens.as_deref(), token)
+    }
+
+    /// Whether a stream event is declared, by its name.
+    pub fn has_event(&self, event: &str) -> bool {
+        has(self.streaming.as_deref(), event)
+    }
+
+    /// What this side and the other have in common. A list that one side leaves out is the
+    /// other's.
+    ///
+    /// ```
+    /// use openchatml::Capabilities;
+    ///
+    /// let channels = |words: &[&str]| Capabilities {
+    ///     channels: Some(words.iter().map(|word| word.to_string()).collect()),
+    ///     ..Capabilities::default()
+    /// };
+    /// let agreed = channels(&["analysis", "final"]).negotiate(&channels(&["final"]));
+    /// assert_eq!(agreed.common, channels(&["final"]));
+    /// assert_eq!(agreed.missing, ["channels: analysis"]);
+    /// ```
+    pub fn negotiate(&self, other: &Self) -> Negotiation {
+        let mut agreed = Negotiation::default();
+        agreed.common.roles = both("roles", &self.roles, &other.roles, &mut agreed);
+        agreed.common.channels = both("channels", &self.channels, &other.channels, &mut agreed);
+        agreed.common.tokens = both("tokens", &self.tokens, &other.tokens, &mut agreed);
+        agreed.common.streaming = both("streaming", &self.streaming, &other.streaming, &mut agreed);
+        agreed
+    }
+}
+
+fn has(declared: Option<&[String]>, word: &str) -> bool {
+    declared.is_none_or(|declared| declared.iter().any(|pattern| covers(pattern, word)))
+}
+
+fn covers(pattern: &str, word: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(front) => word.starts_with(front),
+        None => pattern == word,
+    }
+}
+
+type List = Option<Vec<String>>;
+
+fn both(kind: &str, one: &List, two: &List, agreed: &mut Negotiation) -> List {
+    let (Some(one), Some(two)) = (one, two) else {
+        return one.clone().or_else(|| two.clone());
+    };
+    let mut common = Vec::new();
+    for word in one {
+        if has(Some(two), word) {
+            common.push(word.clone());
+        } else {
+            agreed.missing.push(format!("{kind}: {word}"));
+        }
+    }
+    for word in two {
+        if has(Some(one), word) {
+            // A word that the first side covers by a pattern is common, too.
+            if !common.contains(word) && !one.contains(word) {
+                common.push(word.clone());
+            }
+        } else {
+            agreed.unused.push(format!("{kind}: {word}"));
+        }
+    }
+    Some(common)
+}

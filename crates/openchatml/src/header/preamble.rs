@@ -1,0 +1,131 @@
+//! Where the header ends and the messages begin (OpenChatML 2.2 §2).
+//!
+//! The header is bare YAML from the first byte to the first line that begins with the token that
+//! opens a message. Whether there is one shows in the first line that says anything: it is a key
+//! with a colon, or a fence. Anything else means that there is none, and it means so at once, so
+//! that a stream of model output is not held back.
+
+use crate::Control;
+use crate::lex::{Controls, Found};
+
+/// A key this long without a colon is no key.
+const KEY_BYTES: usize = 128;
+
+/// Looks for the end of the header in a growing text.
+#[derive(Debug, Default)]
+pub(crate) struct Preamble {
+    /// Where the line begins that is looked at.
+    line: usize,
+    /// Whether the first line that says anything was that of a header.
+    is_header: bool,
+}
+
+/// What is known so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scan {
+    /// Nothing yet.
+    More,
+    /// There is no header.
+    None,
+    /// The header ends at this byte.
+    Header(usize),
+}
+
+enum Line {
+    Open,
+    Frame,
+    Other,
+}
+
+impl Preamble {
+    /// Looks at `text`, which is all that has arrived, and the `last` to arrive.
+    pub(crate) fn scan(&mut self, text: &str, last: bool, starts: &[&'static Controls]) -> Scan {
+        let bytes = text.as_bytes();
+        loop {
+            let line = &bytes[self.line..];
+            match begins(line, last, starts) {
+                Line::Open => return Scan::More,
+                Line::Frame if self.is_header => return Scan::Header(self.line),
+                Line::Frame => return Scan::None,
+                Line::Other => {}
+            }
+            if !self.is_header {
+                match first_line(line, last) {
+                    First::Blank => {}
+                    First::Header => self.is_header = true,
+                    First::Other => return Scan::None,
+                    First::Open => return Scan::More,
+                }
+            }
+            match memchr::memchr(b'\n', line) {
+                Some(end) => self.line += end + 1,
+                None if !last => return Scan::More,
+                None if self.is_header => return Scan::Header(bytes.len()),
+                None => return Scan::None,
+            }
+        }
+    }
+}
+
+/// Whether a line begins with the token that opens a message or a sequence.
+fn begins(line: &[u8], last: bool, starts: &[&'static Controls]) -> Line {
+    if line.is_empty() && !last {
+        return Line::Open;
+    }
+    if line.first() != Some(&b'<') {
+        return Line::Other;
+    }
+    let mut open = false;
+    for controls in starts {
+        match controls.at(line) {
+            Found::Control(Control::Start | Control::Bos, _) => return Line::Frame,
+            Found::Prefix if !last => open = true,
+            _ => {}
+        }
+    }
+    if open { Line::Open } else { Line::Other }
+}
+
+enum First {
+    /// It says nothing: the next one decides.
+    Blank,
+    Header,
+    Other,
+    /// More of it is needed.
+    Open,
+}
+
+/// Whether a line is the first of a header.
+fn first_line(line: &[u8], last: bool) -> First {
+    let text = line.trim_ascii_start();
+    let complete = last || memchr::memchr(b'\n', text).is_some();
+    let blank = memchr::memchr(b'\n', &line[..line.len() - text.len()]).is_some();
+    let open = |otherwise| if complete { otherwise } else { First::Open };
+    match text.first() {
+        _ if blank => First::Blank,
+        None => open(First::Blank),
+        Some(b'#') => open(First::Blank),
+        Some(b'{' | b'%') => First::Header,
+        Some(b'-') => match text.strip_prefix(b"---") {
+            Some(rest) => match rest.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r')) {
+                Some(b'\n') => First::Header,
+                Some(_) => First::Other,
+                None => open(First::Header),
+            },
+            None if b"---".starts_with(text) => open(First::Other),
+            None => First::Other,
+        },
+        Some(_) => {
+            let is_key = |b: &u8| {
+                b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'"' | b'\'')
+            };
+            let key = text.iter().take(KEY_BYTES).take_while(|byte| is_key(byte)).count();
+            match (text.get(key), text.get(key + 1)) {
+                (Some(b':'), Some(b' ' | b'\t' | b'\r' | b'\n')) if key > 0 => First::Header,
+                (Some(b':'), None) if key > 0 => open(First::Header),
+                (None, None) => open(First::Other),
+                _ => First::Other,
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! What a header declares, with its types checked.
+
+use super::Capabilities;
+use crate::diagnostic::quote;
+use crate::model::{Channel, Value};
+use crate::{Code, Diagnostic, Header};
+
+/// The settings of a header that the format gives a meaning to (OpenChatML 2.2 §2).
+///
+/// Unknown keys are not here; they stay in the [`Header`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// `version`, as it is spelled.
+    pub version: Option<String>,
+    /// `model`.
+    pub model: Option<String>,
+    /// `generation_settings.temperature`, as it is spelled.
+    pub temperature: Option<String>,
+    /// `generation_settings.reasoning_effort`: `low`, `medium` or `high`.
+    pub reasoning_effort: Option<String>,
+    /// `generation_settings.builtin_tools`: tools that need no schema.
+    pub builtin_tools: Vec<String>,
+    /// `capabilities`, if declared.
+    pub capabilities: Option<Capabilities>,
+    /// `profiles.harmony`, if declared.
+    pub harmony: Option<HarmonyProfile>,
+}
+
+/// The Harmony profile of a header (OpenChatML 2.2 §2, §12).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HarmonyProfile {
+    /// Whether the profile is in force.
+    pub enabled: bool,
+    /// The encoding; informative.
+    pub encoding: Option<String>,
+    /// An assistant message must be on one of these. Empty means no such rule.
+    pub require_channels: Vec<Channel>,
+    /// Where function tools are called. Empty means the specification's rule: `commentary`.
+    pub tool_calls_in: Vec<Channel>,
+    /// Where built-in tools are called. Empty means the specification's rule: `analysis` or
+    /// `commentary`.
+    pub builtins_in: Vec<Channel>,
+}
+
+impl Settings {
+    /// Reads the settings of `header`, and says what is wrong with their types.
+    ///
+    /// ```
+    /// use openchatml::{ReadOptions, Settings, parse};
+    ///
+    /// let text = "version: 2.2\nprofiles:\n  harmony: {enabled: true}\n";
+    /// let parsed = parse(text, "openchatml-2.2".parse()?, &ReadOptions::default());
+    /// let conversation = parsed.into_conversation();
+    /// let (settings, found) = Settings::read(&conversation.header.unwrap());
+    /// assert!(settings.harmony.unwrap().enabled && found.is_empty());
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
+    pub fn read(header: &Header<'_>) -> (Self, Vec<Diagnostic>) {
+        let mut check = Check { found: Vec::new() };
+        let settings = Self::with(header, &mut check);
+        (settings, check.found)
+    }
+
+    fn with(header: &Header<'_>, check: &mut Check) -> Self {
+        let mut settings = Self {
+            version: header.version().map(str::to_owned),
+            model: header.get("model").and_then(|value| check.text("model", value)),
+            ..Self::default()
+        };
+        if let Some(generation) = header.get("generation_settings") {
+            check.is_map("generation_settings", generation);
+            settings.temperature =
+                generation.get("temperature").and_then(|value| check.number("temperature", value));
+            settings.reasoning_effort =
+                generation.get("reasoning_effort").and_then(|value| check.effort(value));
+            settings.builtin_tools = generation
+                .get("builtin_tools")
+                .map(|value| check.texts("builtin_tools", value))
+                .unwrap_or_default();
+        }
+        if let Some(value) = header.get("capabilities") {
+            check.is_map("capabilities", value);
+            let mut list = |key| value.get(key).map(|value| check.texts(key, value));
+            settings.capabilities = Some(Capabilities {
+                roles: list("roles"),
+                channels: list("channels"),
+                tokens: list("tokens"),
+                streaming: list("streaming"),
+            });
+        }
+        if let Some(profiles) = header.get("profiles") {
+            check.is_map("profiles", profiles);
+            settings.harmony = profiles.get("harmony").map(|value| check.harmony(value));
+        }
+        settings
+    }
+}
+
+/// Collects what has the wrong type.
+struct Check {
+    found: Vec<Diagnostic>,
+}
+
+impl Check {
+    fn wrong(&mut self, key: &str, value: &Value<'_>, wanted: &str) {
+        let message = format!("`{key}` is {}, not {wanted}", value.kind());
+        self.found.push(Code::ParseHeader.at(value.span, message));
+    }
+
+    fn is_map(&mut self, key: &str, value: &Value<'_>) {
+        if value.as_map().is_none() {
+            self.wrong(key, value, "a mapping");
+        }
+    }
+
+    fn text(&mut self, key: &str, value: &Value<'_>) -> Option<String> {
+        let text = value.as_spelling().map(str::to_owned);
+        if text.is_none() {
+            self.wrong(key, value, "text");
+        }
+        text
+    }
+
+    fn number(&mut self, key: &str, value: &Value<'_>) -> Option<String> {
+        let text = value.as_spelling().filter(|text| crate::json::is_number(text));
+        if text.is_none() {
+            self.wrong(key, value, "a number");
+        }
+        text.map(str::to_owned)
+    }
+
+    fn effort(&mut self, value: &Value<'_>) -> Option<String> {
+        let effort = self.text("reasoning_effort", value)?;
+        if !matches!(effort.as_str(), "low" | "medium" | "high") {
+            let message = format!("{} is no reasoning effort", quote(&effort));
+            let found = Code::ParseHeader.at(value.span, message);
+            self.found.push(found.help("use `low`, `medium` or `high`"));
+        }
+        Some(effort)
+    }
+
+    /// A list of texts; a single text counts as a list of one.
+    fn texts(&mut self, key: &str, value: &Value<'_>) -> Vec<String> {
+        if let Some(text) = value.as_str() {
+            return vec![text.to_owned()];
+        }
+        let Some(items) = value.as_list() else {
+            self.wrong(key, value, "a list");
+            return Vec::new();
+        };
+        items.iter().filter_map(|item| self.text(key, item)).collect()
+    }
+
+    fn channels(&mut self, key: &str, value: Option<&Value<'_>>) -> Vec<Channel> {
+        let Some(value) = value else { return Vec::new() };
+        let mut channels = Vec::new();
+        for word in self.texts(key, value) {
+            match Channel::from_word(&word) {
+                Some(channel) => channels.push(channel),
+                None => {
+                    let message = format!("{} is no channel", quote(&word));
+                    let found = Code::ParseHeader.at(value.span, message);
+                    self.found.push(found.help("use `analysis`, `commentary` or `final`"));
+                }
+            }
+        }
+        channels
+    }
+
+    fn harmony(&mut self, value: &Value<'_>) -> HarmonyProfile {
+        self.is_map("harmony", value);
+        let enabled = value.get("enabled");
+        let is_on = enabled.and_then(Value::as_bool);
+        if let (Some(value), None) = (enabled, is_on) {
+            self.wrong("enabled", value, "a boolean");
+        }
+        HarmonyProfile {
+            enabled: is_on.unwrap_or(false),
+            encoding: value.get("encoding").and_then(|value| self.text("encoding", value)),
+            require_channels: self.channels("require_channels", value.get("require_channels")),
+            tool_calls_in: self.channels("tool_calls_in", value.get("tool_calls_in")),
+            builtins_in: self.channels("builtins_in", value.get("builtins_in")),
+        }
+    }
+}
+
+/// A tool that needs no declaration: `browser` and `browser.search` are the same one.
+pub(crate) fn is_builtin(builtins: &[String], tool: &str) -> bool {
+    let namespace = tool.split('.').next().unwrap_or(tool);
+    builtins.iter().any(|builtin| builtin == tool || builtin == namespace)
+}
+
+/// The built-in tools of HIP-1 §5.
+pub(crate) fn is_harmony_builtin(tool: &str) -> bool {
+    tool == "python" || tool == "browser" || tool.starts_with("browser.")
+}
+
+impl HarmonyProfile {
+    /// What two sides can both keep to: in force where both have it in force, on the channels that
+    /// both allow.
+    ///
+    /// ```
+    /// use openchatml::{Channel, HarmonyProfile};
+    ///
+    /// let mut one = HarmonyProfile::default();
+    /// one.enabled = true;
+    /// one.builtins_in = vec![Channel::Analysis, Channel::Commentary];
+    /// let mut two = one.clone();
+    /// two.builtins_in = vec![Channel::Commentary];
+    /// assert_eq!(one.negotiate(&two).builtins_in, [Channel::Commentary]);
+    /// ```
+    pub fn negotiate(&self, other: &Self) -> Self {
+        let both = |one: &[Channel], two: &[Channel]| match (one, two) {
+            ([], rest) | (rest, []) => rest.to_vec(),
+            _ => one.iter().copied().filter(|channel| two.contains(channel)).collect(),
+        };
+        // What is required by either side is required.
+        let mut required = self.require_channels.clone();
+        required
+            .extend(other.require_channels.iter().filter(|c| !self.require_channels.contains(c)));
+        Self {
+            enabled: self.enabled && other.enabled,
+            encoding: self.encoding.clone().filter(|name| other.encoding.as_ref() == Some(name)),
+            require_channels: required,
+            tool_calls_in: both(&self.tool_calls_in, &other.tool_calls_in),
+            builtins_in: both(&self.builtins_in, &other.builtins_in),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! YAML, read into [`Value`]s with the place and the spelling of everything.
+
+use std::borrow::Cow;
+
+use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span as YamlSpan, StrInput};
+
+use crate::diagnostic::quote;
+use crate::model::{Data, Value};
+use crate::read::Limits;
+use crate::{Code, Diagnostic, Header, Span};
+
+/// However high the limit, the reader recurses no deeper: a stack is finite.
+const DEEPEST: usize = 512;
+
+/// Reads the text of a header, which begins at byte `base` of the input.
+///
+/// Gives the header, empty where the YAML cannot be read, and what was found.
+pub(crate) fn read<'a>(
+    text: Cow<'a, str>,
+    base: usize,
+    limits: &Limits,
+) -> (Header<'a>, Vec<Diagnostic>) {
+    let mut found = Vec::new();
+    if let Some(header) = minimal(&text, base) {
+        return (header.with_source(text), found);
+    }
+    let fields = match &text {
+        Cow::Borrowed(text) => fields(text, base, limits, &mut found),
+        Cow::Owned(text) => fields(text, base, limits, &mut found)
+            .into_iter()
+            .map(|(key, value)| (Cow::Owned(key.into_owned()), value.into_owned()))
+            .collect(),
+    };
+    (Header::from_fields(fields).with_source(text), found)
+}
+
+/// The header that nearly every generated transcript has, `version: 2.2` and nothing else, without
+/// setting up a YAML parser: that would cost more than reading the messages.
+fn minimal<'a>(text: &Cow<'a, str>, base: usize) -> Option<Header<'a>> {
+    let version = text.strip_prefix("version: ")?.trim_end_matches('\n');
+    let (major, minor) = version.split_once('.')?;
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(major) || !digits(minor) {
+        return None;
+    }
+    let start = "version: ".len();
+    let span = Span::new(start, start + version.len());
+    let spelling = match text {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[span.range()]),
+        Cow::Owned(text) => Cow::Owned(text[span.range()].to_owned()),
+    };
+    let value = Value { data: Data::Number(spelling), span: span.shift(base) };
+    Some(Header::from_fields(vec![("version".into(), value)]))
+}
+
+type Fields<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
+
+fn fields<'a>(
+    text: &'a str,
+    base: usize,
+    limits: &Limits,
+    found: &mut Vec<Diagnostic>,
+) -> Fields<'a> {
+    let mut reader = Reader::new(text, base, limits);
+    let root = reader.document();
+    found.append(&mut reader.duplicates);
+    match root {
+        Ok(Value { data: Data::Map(fields), .. }) => fields,
+        Ok(Value { data: Data::Null, .. }) => {
+            found.push(Code::ParseHeader.at(Span::new(base, base + text.len()), "empty header"));
+            Vec::new()
+        }
+        Ok(other) => {
+            let message = format!("the header is {}, not a mapping", other.kind());
+            found.push(Code::ParseYaml.at(other.span, message));
+            Vec::new()
+        }
+        Err(error) => {
+            found.push(*error);
+            Vec::new()
+        }
+    }
+}
+
+struct Reader<'a, 'l> {
+    parser: Parser<'a, StrInput<'a>>,
+    text: &'a str,
+    base: usize,
+    limits: &'l Limits,
+    nodes: usize,
+    duplicates: Vec<Diagnostic>,
+}
+
+type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+
+impl<'a, 'l> Reader<'a, 'l> {
+    fn new(text: &'a str, base: usize, limits: &'l Limits) -> Self {
+        let depth = limits.yaml_depth.min(DEEPEST);
+        let options = granit_parser::options! {
+            flow_nesting_limit: depth,
+            block_nesting_limit: depth,
+        };
+        let parser = Parser::new_from_str_with_options(text, options);
+        Self { parser, text, base, limits, nodes: 0, duplicates: Vec::new() }
+    }
+
+    /// The first document. What a fence (`---`) at the end opens must be empty.
+    fn document(&mut self) -> Result<Value<'a>> {
+        let mut root = None;
+        loop {
+            let (event, span) = self.event()?;
+            match event {
+                Event::StreamStart | Event::DocumentStart(..) | Event::DocumentEnd => {}
+                Event::StreamEnd => return Ok(root.unwrap_or_default()),
+                event => {
+                    let at = self.span(span);
+                    let value = self.node(event, at, 0)?;
+                    match &root {
+                        None => root = Some(value),
+                        Some(_) if value.data == Data::Null => {}
+                        Some(_) => {
+                            let message = "a second YAML document in the header";
+                            return Err(Code::ParseYaml.at(value.span, message).into());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Value<'a>> {
+        self.nodes += 1;
+        if self.nodes > self.limits.yaml_nodes {
+            return Err(limit("yaml_nodes", self.limits.yaml_nodes, span));
+        }
+        if depth > self.limits.yaml_depth {
+            return Err(limit("yaml_depth", self.limits.yaml_depth, span));
+        }
+        let (tag, anchor) = match &event {
+            Event::Scalar(_, _, anchor, tag)
+            | Event::SequenceStart(_, anchor, tag)
+            | Event::MappingStart(_, anchor, tag) => (tag.is_some(), *anchor != 0),
+            _ => (false, false),
+        };
+        if tag {
+            return Err(Code::ParseYaml.at(span, "a header has no YAML tags").into());
+        }
+        if anchor && self.limits.yaml_aliases == 0 {
+            return Err(limit("yaml_aliases", 0, span));
+        }
+        match event {
+            Event::Scalar(text, style, ..) => Ok(Value { data: scalar(text, style), span }),
+            Event::SequenceStart(..) => self.list(span, depth),
+            Event::MappingStart(..) => self.map(span, depth),
+            // Aliases never expand: what they save in a header is not worth a bomb.
+            Event::Alias(..) => Err(limit("yaml_aliases", self.limits.yaml_aliases, span)),
+            _ => Err(Code::ParseYaml.at(span, "unexpected YAML here").into()),
+        }
+    }
+
+    fn list(&mut self, start: Span, depth: usize) -> Result<Value<'a>> {
+        let mut items = Vec::new();
+        loop {
+            let (event, span) = self.event()?;
+            let span = self.span(span);
+            if let Event::SequenceEnd = event {
+                return Ok(Value { data: Data::List(items), span: start.to(span) });
+            }
+            items.push(self.node(event, span, depth + 1)?);
+        }
+    }
+
+    fn map(&mut self, start: Span, depth: usize) -> Result<Value<'a>> {
+        let mut entries: Fields<'a> = Vec::new();
+        loop {
+            let (event, span) = self.event()?;
+            let key_span = self.span(span);
+            let key = match event {
+                Event::MappingEnd => {
+                    return Ok(Value { data: Data::Map(entries), span: start.to(key_span) });
+                }
+                Event::Scalar(key, ..) => key,
+                _ => return Err(Code::ParseYaml.at(key_span, "a key is not text").into()),
+            };
+            let (event, span) = self.event()?;
+            let span = self.span(span);
+            let value = self.node(event, span, depth + 1)?;
+            match entries.iter_mut().find(|entry| entry.0 == key) {
+                Some(entry) => {
+                    let message = format!("key {} is given twice", quote(&key));
+                    let found = Code::DuplicateKey.at(key_span, message);
+                    self.duplicates.push(found.help("the last one counts"));
+                    entry.1 = value;
+                }
+                None => entries.push((key, value)),
+            }
+        }
+    }
+
+    fn event(&mut self) -> Result<(Event<'a>, YamlSpan)> {
+        match self.parser.next_event() {
+            Some(Ok(event)) => Ok(event),
+            Some(Err(error)) => Err(self.error(&error)),
+            None => {
+                Err(Code::ParseYaml.at(Span::at(self.base + self.text.len()), "early end").into())
+            }
+        }
+    }
+
+    fn error(&self, error: &ScanError) -> Box<Diagnostic> {
+        let at = error.marker().byte_offset().unwrap_or(0).min(self.text.len());
+        let span = Span::new(self.base + at, self.base + (at + 1).min(self.text.len()));
+        let info = error.info().to_string();
+        if info.contains("nesting limit") || info.contains("nested") || info.contains("recursion") {
+            return limit("yaml_depth", self.limits.yaml_depth, span);
+        }
+        Code::ParseYaml.at(span, info).into()
+    }
+
+    fn span(&self, span: YamlSpan) -> Span {
+        let range = span.byte_range().unwrap_or(0..0);
+        Span::new(range.start, range.end).shift(self.base)
+    }
+}
+
+fn limit(name: &str, most: usize, span: Span) -> Box<Diagnostic> {
+    let message = format!("the header exceeds the limit `{name}` of {most}");
+    Code::Limit.at(span, message).into()
+}
+
+/// A scalar by the core schema. Numbers that JSON cannot spell (`0x1F`, `.5`, `.inf`) are text.
+fn scalar(text: Cow<'_, str>, style: ScalarStyle) -> Data<'_> {
+    if style != ScalarStyle::Plain {
+        return Data::String(text);
+    }
+    match text.as_ref() {
+        "" | "~" | "null" | "Null" | "NULL" => Data::Null,
+        "true" | "True" | "TRUE" => Data::Bool(true),
+        "false" | "False" | "FALSE" => Data::Bool(false),
+        _ if crate::json::is_number(&text) => Data::Number(text),
+        _ => Data::String(text),
+    }
+}
+
+/// Whether `text`, written plain, would be read as this very text: not as another type, and
+/// without the characters that mean something in YAML.
+pub(super) fn is_plain(text: &str) -> bool {
+    let Some(first) = text.chars().next() else { return false };
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let words = text.split(' ').all(|word| !word.is_empty() && word.chars().all(safe));
+    let other_type = |text: &str| {
+        !matches!(scalar(text.into(), ScalarStyle::Plain), Data::String(_))
+            || text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'))
+            || matches!(
+                text.to_ascii_lowercase().as_str(),
+                "y" | "yes" | "n" | "no" | "on" | "off" | "true" | "false" | "null"
+            )
+    };
+    words && first.is_ascii_alphabetic() && !other_type(text)
+}

@@ -1,0 +1,115 @@
+//! What of a conversation goes into the next prompt.
+
+use crate::model::{Conversation, Message, Role};
+
+/// The conversation as the next prompt has it: reasoning that led to an answer is dropped,
+/// reasoning since then is kept, and so is the reasoning before a call that is not answered yet
+/// (OpenChatML 2.2 §7, HIP-1 §7).
+///
+/// Messages that a reader had to guess at because a completion spoke for somebody else stay as
+/// they are; [`drop_foreign`] leaves them out.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Role, history};
+///
+/// let conversation = Conversation::from_messages([
+///     Message::new(Role::User, "What is 2 + 2?"),
+///     Message::reasoning("Easy."),
+///     Message::answer("4."),
+///     Message::new(Role::User, "And times 3?"),
+///     Message::reasoning("4 times 3."),
+/// ]);
+/// let next = history::next_prompt(&conversation);
+/// let texts: Vec<_> = next.messages.iter().map(|message| message.body.text()).collect();
+/// assert_eq!(texts, ["What is 2 + 2?", "4.", "And times 3?", "4 times 3."]);
+/// ```
+pub fn next_prompt<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
+    let messages = &conversation.messages;
+    let keeps = kept(messages);
+    let kept = messages.iter().zip(keeps).filter(|(_, keep)| *keep);
+    Conversation {
+        header: conversation.header.clone(),
+        tools: conversation.tools.clone(),
+        messages: kept.map(|(message, _)| message.clone()).collect(),
+        origin: conversation.origin,
+        layout: conversation.layout.clone(),
+    }
+}
+
+/// For each message, whether it goes into the next prompt.
+///
+/// ```
+/// use openchatml::{Message, history};
+///
+/// let messages = [Message::reasoning("Easy."), Message::answer("4.")];
+/// assert_eq!(history::kept(&messages), [false, true]);
+/// ```
+pub fn kept(messages: &[Message<'_>]) -> Vec<bool> {
+    let last_answer = messages.iter().rposition(Message::is_answer).unwrap_or(0);
+    let unanswered = unanswered(messages);
+    let mut keeps = vec![true; messages.len()];
+    // From the end: whether the turn that a message belongs to leads to an unanswered call.
+    let mut leads_to_call = false;
+    for (index, message) in messages.iter().enumerate().rev() {
+        if message.is_call() {
+            leads_to_call |= unanswered[index];
+        } else if message.role == Role::User || message.is_answer() || message.role == Role::Tool {
+            leads_to_call = false;
+        } else if message.is_reasoning() && index < last_answer && !leads_to_call {
+            keeps[index] = false;
+        }
+    }
+    keeps
+}
+
+/// For each message, whether it is a call without a reply. Replies find their calls by `call_id`,
+/// or by the tool's name and the order where there is none.
+fn unanswered(messages: &[Message<'_>]) -> Vec<bool> {
+    use std::collections::{HashMap, VecDeque};
+    let mut open = vec![false; messages.len()];
+    let mut by_id: HashMap<&str, usize> = HashMap::new();
+    let mut by_tool: HashMap<&str, VecDeque<usize>> = HashMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        if let (true, Some(tool)) = (message.is_call(), message.recipient.as_deref()) {
+            open[index] = true;
+            by_tool.entry(tool).or_default().push_back(index);
+            if let Some(id) = message.call_id.as_deref() {
+                by_id.insert(id, index);
+            }
+        } else if message.role == Role::Tool {
+            let by_id = message.call_id.as_deref().and_then(|id| by_id.get(id).copied());
+            let answered = by_id.or_else(|| {
+                let waiting = by_tool.get_mut(message.name.as_deref()?)?;
+                while let Some(index) = waiting.pop_front() {
+                    if open[index] {
+                        return Some(index);
+                    }
+                }
+                None
+            });
+            if let Some(index) = answered {
+                open[index] = false;
+            }
+        }
+    }
+    open
+}
+
+/// The conversation without what a completion said in the name of somebody else.
+///
+/// ```
+/// use openchatml::{ReadOptions, Role, history, parse};
+///
+/// let mut options = ReadOptions::default();
+/// options.continues = Some(Role::Assistant);
+/// let text = "<|channel|>final<|message|>Hi.<|end|><|start|>system<|message|>Obey.<|end|>";
+/// let conversation = parse(text, "openchatml-2.2".parse()?, &options).into_conversation();
+/// assert_eq!(conversation.messages.len(), 2);
+/// assert_eq!(history::drop_foreign(&conversation).messages.len(), 1);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+pub fn drop_foreign<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
+    let mut kept = conversation.clone();
+    kept.messages.retain(|message| !message.recovered || message.role == Role::Assistant);
+    kept
+}

@@ -1,0 +1,469 @@
+//! Reading JSON, pulled piece by piece.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use hifijson::SliceLexer;
+
+use crate::Span;
+use crate::model::{Data, Value};
+
+/// Why a text is not the JSON that was wanted, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct JsonError {
+    pub(crate) span: Span,
+    pub(crate) message: Cow<'static, str>,
+    /// The limit that was exceeded, if that is why.
+    pub(crate) limit: Option<&'static str>,
+}
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+/// However high the limit, the reader recurses no deeper: a stack is finite.
+const DEEPEST: usize = 512;
+
+/// Reads one JSON text from its front.
+///
+/// What is at the front is known from [`peek`](Self::peek); each method takes one thing, with the
+/// white space before it.
+#[derive(Debug)]
+pub(crate) struct Json<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    max_depth: usize,
+    duplicates: Vec<(String, Span)>,
+    /// Whether unpaired surrogates and raw control characters in strings are mended.
+    mends: bool,
+    mended: Vec<(Span, &'static str)>,
+}
+
+impl<'a> Json<'a> {
+    /// A reader of `text` that refuses to nest deeper than `max_depth`.
+    pub(crate) fn new(text: &'a str, max_depth: usize) -> Self {
+        Self {
+            text,
+            at: 0,
+            depth: 0,
+            max_depth: max_depth.min(DEEPEST),
+            duplicates: Vec::new(),
+            mends: false,
+            mended: Vec::new(),
+        }
+    }
+
+    /// Mends what can be mended in strings: U+FFFD for half a surrogate pair, raw line breaks and
+    /// other control characters taken as they are.
+    pub(crate) fn mending(mut self) -> Self {
+        self.mends = true;
+        self
+    }
+
+    /// Where the next thing begins.
+    pub(crate) fn offset(&mut self) -> usize {
+        self.white_space();
+        self.at
+    }
+
+    /// Where the last thing ended.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The text that is not read yet.
+    pub(crate) fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// Takes `bytes` bytes without looking at them.
+    pub(crate) fn advance(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+
+    /// The keys that were given twice in an object, and where.
+    pub(crate) fn take_duplicates(&mut self) -> Vec<(String, Span)> {
+        std::mem::take(&mut self.duplicates)
+    }
+
+    /// What was mended, and where.
+    pub(crate) fn take_mended(&mut self) -> Vec<(Span, &'static str)> {
+        std::mem::take(&mut self.mended)
+    }
+
+    /// Notes a key that is given twice.
+    pub(crate) fn duplicate(&mut self, key: &str, span: Span) {
+        self.duplicates.push((key.to_owned(), span));
+    }
+
+    /// The first byte of the next thing.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        self.white_space();
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    #[inline]
+    fn white_space(&mut self) {
+        let bytes = self.text.as_bytes();
+        while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    /// An error at the next thing.
+    #[cold]
+    pub(crate) fn unexpected(&mut self, wanted: &'static str) -> JsonError {
+        let found = match self.peek() {
+            None => "the end",
+            Some(b'{') => "an object",
+            Some(b'[') => "an array",
+            Some(b'"') => "a string",
+            Some(b'0'..=b'9' | b'-') => "a number",
+            Some(b't' | b'f' | b'n') => "a word",
+            Some(_) => "something else",
+        };
+        let end = self.at + self.rest().chars().next().map_or(0, char::len_utf8);
+        JsonError {
+            span: Span::new(self.at, end),
+            message: format!("expected {wanted}, found {found}").into(),
+            limit: None,
+        }
+    }
+
+    #[cold]
+    fn error(&self, span: Span, message: impl Into<Cow<'static, str>>) -> JsonError {
+        JsonError { span, message: message.into(), limit: None }
+    }
+
+    /// Takes `byte`.
+    #[inline]
+    fn expect(&mut self, byte: u8, wanted: &'static str) -> Result<()> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            return Ok(());
+        }
+        Err(self.unexpected(wanted))
+    }
+
+    /// Nothing but white space may be left.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => {
+                let span = Span::new(self.at, self.text.len());
+                Err(self.error(span, "more text after the JSON value"))
+            }
+        }
+    }
+
+    fn enter(&mut self) -> Result<()> {
+        if self.depth == self.max_depth {
+            let message = format!("JSON exceeds the limit `json_depth` of {}", self.max_depth);
+            let mut error = self.error(Span::new(self.at, self.at + 1), message);
+            error.limit = Some("json_depth");
+            return Err(error);
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    /// Takes an array, calling `item` at each of its items.
+    pub(crate) fn array(&mut self, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<Span> {
+        let start = self.offset();
+        self.expect(b'[', "an array")?;
+        self.at -= 1;
+        self.enter()?;
+        self.at += 1;
+        if self.peek() == Some(b']') {
+            self.at += 1;
+        } else {
+            loop {
+                item(self)?;
+                match self.peek() {
+                    Some(b',') => self.at += 1,
+                    Some(b']') => break self.at += 1,
+                    _ => return Err(self.unexpected("`,` or `]`")),
+                }
+                if self.mends && self.peek() == Some(b']') {
+                    self.mended.push((Span::new(self.at - 1, self.at), "a comma before `]`"));
+                    break self.at += 1;
+                }
+            }
+        }
+        self.depth -= 1;
+        Ok(Span::new(start, self.at))
+    }
+
+    /// Takes an object, calling `entry` at the value of each key.
+    pub(crate) fn object(
+        &mut self,
+        mut entry: impl FnMut(&mut Self, Cow<'a, str>, Span) -> Result<()>,
+    ) -> Result<Span> {
+        let start = self.offset();
+        self.expect(b'{', "an object")?;
+        self.at -= 1;
+        self.enter()?;
+        self.at += 1;
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+        } else {
+            loop {
+                if self.peek() != Some(b'"') {
+                    return Err(self.unexpected("a key"));
+                }
+                let (key, span) = self.string()?;
+                self.expect(b':', "`:`")?;
+                entry(self, key, span)?;
+                match self.peek() {
+                    Some(b',') => self.at += 1,
+                    Some(b'}') => break self.at += 1,
+                    _ => return Err(self.unexpected("`,` or `}`")),
+                }
+            }
+        }
+        self.depth -= 1;
+        Ok(Span::new(start, self.at))
+    }
+
+    /// Takes a string. Its span includes the quotes.
+    pub(crate) fn string(&mut self) -> Result<(Cow<'a, str>, Span)> {
+        let open = self.offset();
+        self.expect(b'"', "a string")?;
+        let start = self.at;
+        let bytes = self.text.as_bytes();
+        let Some(len) = memchr::memchr2(b'"', b'\\', &bytes[start..]) else {
+            return Err(self.error(Span::new(open, bytes.len()), "the string has no end"));
+        };
+        let run = &self.text[start..start + len];
+        self.raw_controls(run, start)?;
+        self.at = start + len + 1;
+        if bytes[start + len] == b'"' {
+            return Ok((Cow::Borrowed(run), Span::new(open, self.at)));
+        }
+        let mut out = String::with_capacity(len * 2 + 16);
+        out.push_str(run);
+        loop {
+            self.escape(&mut out)?;
+            let from = self.at;
+            let Some(len) = memchr::memchr2(b'"', b'\\', &bytes[from..]) else {
+                return Err(self.error(Span::new(open, bytes.len()), "the string has no end"));
+            };
+            let run = &self.text[from..from + len];
+            self.raw_controls(run, from)?;
+            out.push_str(run);
+            self.at = from + len + 1;
+            if bytes[from + len] == b'"' {
+                return Ok((Cow::Owned(out), Span::new(open, self.at)));
+            }
+        }
+    }
+
+    /// Takes the rest of an escape, whose backslash is taken.
+    #[inline]
+    fn escape(&mut self, out: &mut String) -> Result<()> {
+        use hifijson::escape::Lex as _;
+        let start = self.at - 1;
+        let rest = &self.text.as_bytes()[self.at..];
+        let simple = match rest.first() {
+            Some(b'n') => '\n',
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b't') => '\t',
+            Some(kind) => {
+                let mut lexer = SliceLexer::new(&rest[1..]);
+                let read = lexer.escape(*kind);
+                let used = rest.len() - lexer.as_slice().len();
+                return match read {
+                    Ok(c) => {
+                        self.at += used;
+                        out.push(c);
+                        Ok(())
+                    }
+                    Err(error) => self.bad_escape(out, start, &error),
+                };
+            }
+            None => return Err(self.error(Span::new(start, start + 1), "the string has no end")),
+        };
+        self.at += 1;
+        out.push(simple);
+        Ok(())
+    }
+
+    #[cold]
+    fn bad_escape(
+        &mut self,
+        out: &mut String,
+        start: usize,
+        error: &hifijson::escape::Error,
+    ) -> Result<()> {
+        use hifijson::escape::Error;
+        let half = matches!(error, Error::InvalidChar(_) | Error::ExpectedLowSurrogate);
+        let span = Span::new(start, (start + if half { 6 } else { 2 }).min(self.text.len()));
+        if half && self.mends {
+            self.mended.push((span, "half of a surrogate pair"));
+            self.at = span.end;
+            out.push(char::REPLACEMENT_CHARACTER);
+            return Ok(());
+        }
+        let span = match self.text.get(span.range()) {
+            Some(_) => span,
+            None => Span::new(start, start + 1),
+        };
+        Err(self.error(span, if half { "half of a surrogate pair" } else { "no such escape" }))
+    }
+
+    /// A raw control character in a string is an error, or is mended.
+    #[inline]
+    fn raw_controls(&mut self, run: &str, start: usize) -> Result<()> {
+        // One pass that vectorizes; finding the place is for the rare case.
+        if run.bytes().fold(false, |found, byte| found | (byte < 0x20)) {
+            return self.raw_control(run, start);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn raw_control(&mut self, run: &str, start: usize) -> Result<()> {
+        let at = start + run.bytes().position(|byte| byte < 0x20).unwrap_or(0);
+        let span = Span::new(at, at + 1);
+        let message = "a control character that is not escaped";
+        if self.mends {
+            self.mended.push((span, message));
+            return Ok(());
+        }
+        Err(self.error(span, message))
+    }
+
+    /// Takes a number as it is spelled.
+    pub(crate) fn number(&mut self) -> Result<&'a str> {
+        use hifijson::num::LexWrite as _;
+        let start = self.offset();
+        let rest = &self.text.as_bytes()[start..];
+        let mut lexer = SliceLexer::new(rest);
+        let valid = lexer.num_string().validated().is_ok();
+        let len = rest.len() - lexer.as_slice().len();
+        if !valid || len == 0 {
+            let end = (start + len.max(1)).min(self.text.len());
+            return Err(self.error(Span::new(start, end), "this is not a number"));
+        }
+        self.at = start + len;
+        Ok(&self.text[start..self.at])
+    }
+
+    /// Takes `true`, `false` or `null`.
+    pub(crate) fn word(&mut self) -> Result<Option<bool>> {
+        self.white_space();
+        for (word, value) in [("true", Some(true)), ("false", Some(false)), ("null", None)] {
+            if self.rest().starts_with(word) {
+                self.at += word.len();
+                return Ok(value);
+            }
+        }
+        Err(self.unexpected("a value"))
+    }
+
+    /// Takes a boolean.
+    pub(crate) fn boolean(&mut self) -> Result<bool> {
+        match self.peek() {
+            Some(b't' | b'f') => Ok(self.word()?.unwrap_or_default()),
+            _ => Err(self.unexpected("`true` or `false`")),
+        }
+    }
+
+    /// Takes a value of any kind.
+    pub(crate) fn value(&mut self) -> Result<Value<'a>> {
+        let start = self.offset();
+        let data = match self.peek() {
+            Some(b'"') => Data::String(self.string()?.0),
+            Some(b'0'..=b'9' | b'-') => Data::Number(self.number()?.into()),
+            Some(b'[') => {
+                let mut items = Vec::new();
+                self.array(|json| {
+                    items.push(json.value()?);
+                    Ok(())
+                })?;
+                Data::List(items)
+            }
+            Some(b'{') => self.map()?,
+            _ => self.word()?.map_or(Data::Null, Data::Bool),
+        };
+        Ok(Value { data, span: Span::new(start, self.at) })
+    }
+
+    fn map(&mut self) -> Result<Data<'a>> {
+        let mut entries: Vec<(Cow<'a, str>, Value<'a>)> = Vec::new();
+        let mut keys = Keys::default();
+        let mut repeats = false;
+        self.object(|json, key, span| {
+            if !keys.insert(&key) {
+                json.duplicate(&key, span);
+                repeats = true;
+            }
+            let value = json.value()?;
+            entries.push((key, value));
+            Ok(())
+        })?;
+        if repeats {
+            // The last one counts, in the place of the first.
+            let mut at = std::collections::HashMap::new();
+            let mut unique: Vec<(Cow<'a, str>, Value<'a>)> = Vec::new();
+            for (key, value) in entries {
+                match at.get(&key) {
+                    Some(place) => {
+                        let entry: &mut (_, _) = &mut unique[*place];
+                        entry.1 = value;
+                    }
+                    None => {
+                        at.insert(key.clone(), unique.len());
+                        unique.push((key, value));
+                    }
+                }
+            }
+            entries = unique;
+        }
+        Ok(Data::Map(entries))
+    }
+
+    /// Takes a value of any kind and leaves it, noting repeated keys.
+    pub(crate) fn skip(&mut self) -> Result<()> {
+        match self.peek() {
+            Some(b'"') => self.string().map(|_| ()),
+            Some(b'0'..=b'9' | b'-') => self.number().map(|_| ()),
+            Some(b'[') => self.array(Self::skip).map(|_| ()),
+            Some(b'{') => {
+                let mut keys = Keys::default();
+                self.object(|json, key, span| {
+                    if !keys.insert(&key) {
+                        json.duplicate(&key, span);
+                    }
+                    json.skip()
+                })
+                .map(|_| ())
+            }
+            _ => self.word().map(|_| ()),
+        }
+    }
+}
+
+/// The keys of an object so far: a list as long as that is quick, a set afterwards.
+#[derive(Debug, Default)]
+pub(crate) struct Keys {
+    few: Vec<String>,
+    many: HashSet<String>,
+}
+
+impl Keys {
+    const FEW: usize = 16;
+
+    /// Adds a key, and says whether it is new.
+    pub(crate) fn insert(&mut self, key: &str) -> bool {
+        if self.few.len() < Self::FEW {
+            if self.few.iter().any(|seen| seen == key) {
+                return false;
+            }
+            self.few.push(key.to_owned());
+            return true;
+        }
+        !self.few.iter().any(|seen| seen == key) && self.many.insert(key.to_owned())
+    }
+}

@@ -1,0 +1,248 @@
+//! What the readers of JSON formats have in common: findings with places and pointers, and fields
+//! of a known type.
+
+use std::borrow::Cow;
+
+use super::{Json, JsonError};
+use crate::diagnostic::quote;
+use crate::model::{Conversation, Document};
+use crate::read::{Mode, Parsed, ReadOptions};
+use crate::{Code, Diagnostic, Severity, Span};
+
+/// The findings of a JSON document while it is read.
+pub(crate) struct Sheet<'o> {
+    pub(crate) options: &'o ReadOptions,
+    pub(crate) found: Vec<Diagnostic>,
+    /// The way from the root to where the reader is.
+    path: Vec<Step>,
+    count: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+impl<'o> Sheet<'o> {
+    pub(crate) fn new(options: &'o ReadOptions) -> Self {
+        Self { options, found: Vec::new(), path: Vec::new(), count: 0 }
+    }
+
+    /// A reader of `text` as the options want it.
+    pub(crate) fn json<'a>(&self, text: &'a str) -> Json<'a> {
+        let json = Json::new(text, self.options.limits.json_depth);
+        if self.options.mode == Mode::Lenient { json.mending() } else { json }
+    }
+
+    /// Runs `read` at an item of an array.
+    pub(crate) fn at_index<T>(&mut self, index: usize, read: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(Step::Index(index));
+        let read = read(self);
+        self.path.pop();
+        read
+    }
+
+    /// Reports a finding, with the pointer to where the reader is.
+    pub(crate) fn report(&mut self, mut diagnostic: Diagnostic) {
+        self.count += 1;
+        let most = self.options.limits.diagnostics;
+        if self.count > most {
+            if self.count == most + 1 {
+                let text =
+                    format!("more than the limit `diagnostics` of {most}; no more are shown");
+                self.found.push(Code::Limit.at(diagnostic.span, text));
+            }
+            return;
+        }
+        if diagnostic.pointer.is_none() {
+            diagnostic.pointer = Some(self.pointer());
+        }
+        self.found.push(diagnostic);
+    }
+
+    /// Reports what is an error in strict mode and a warning otherwise.
+    pub(crate) fn tolerate(&mut self, diagnostic: Diagnostic) {
+        let severity = match self.options.mode {
+            Mode::Strict => Severity::Error,
+            Mode::Lenient => Severity::Warning,
+        };
+        self.report(diagnostic.severity(severity));
+    }
+
+    fn pointer(&self) -> String {
+        let mut pointer = String::new();
+        for step in &self.path {
+            pointer.push('/');
+            match step {
+                Step::Key(key) => pointer.push_str(&key.replace('~', "~0").replace('/', "~1")),
+                Step::Index(index) => pointer.push_str(&index.to_string()),
+            }
+        }
+        pointer
+    }
+
+    /// Reports that reading JSON came to an end too early.
+    pub(crate) fn error(&mut self, error: JsonError) {
+        let code = if error.limit.is_some() { Code::Limit } else { Code::ParseJson };
+        self.report(code.at(error.span, error.message.into_owned()));
+    }
+
+    /// A key that the format does not know: it is reported and its value left.
+    pub(crate) fn unknown(&mut self, json: &mut Json<'_>, key: &str, span: Span) -> Result<()> {
+        let text = format!("the format has no key {}", quote(key));
+        self.tolerate(Code::UnknownKey.at(span, text).help("its value is left out"));
+        json.skip()
+    }
+
+    /// A key that an object has already: the last one counts.
+    pub(crate) fn repeated(&mut self, key: &str, span: Span) {
+        let text = format!("key {} is given twice", quote(key));
+        self.tolerate(Code::DuplicateKey.at(span, text).help("the last one counts"));
+    }
+
+    /// A value of the wrong type or without a meaning: it is reported and left.
+    pub(crate) fn wrong(&mut self, json: &mut Json<'_>, wanted: &'static str) -> Result<()> {
+        let mut error = json.unexpected(wanted);
+        let start = error.span.start;
+        json.skip()?;
+        error.span = Span::new(start, json.position());
+        self.report(Code::ParseJson.at(error.span, error.message.into_owned()));
+        Ok(())
+    }
+
+    /// A string and its place; `null` is as good as none.
+    pub(crate) fn string<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+    ) -> Result<Option<(Cow<'a, str>, Span)>> {
+        match json.peek() {
+            Some(b'"') => json.string().map(Some),
+            Some(b'n') => json.word().map(|_| None),
+            _ => self.wrong(json, "a string").map(|()| None),
+        }
+    }
+
+    /// The text of a string.
+    pub(crate) fn text<'a>(&mut self, json: &mut Json<'a>) -> Result<Option<Cow<'a, str>>> {
+        Ok(self.string(json)?.map(|(text, _)| text))
+    }
+
+    /// One of a closed set of words.
+    pub(crate) fn word<T>(
+        &mut self,
+        json: &mut Json<'_>,
+        what: &str,
+        from_word: fn(&str) -> Option<T>,
+    ) -> Result<Option<T>> {
+        let Some((word, span)) = self.string(json)? else { return Ok(None) };
+        let value = from_word(&word);
+        if value.is_none() {
+            let text = format!("{} is no {what}", quote(&word));
+            self.report(Code::ParseJson.at(span, text));
+        }
+        Ok(value)
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn boolean(&mut self, json: &mut Json<'_>) -> Result<bool> {
+        match json.peek() {
+            Some(b't' | b'f') => json.boolean(),
+            Some(b'n') => json.word().map(|_| false),
+            _ => self.wrong(json, "`true` or `false`").map(|()| false),
+        }
+    }
+
+    /// An array. Anything else is reported and left.
+    pub(crate) fn array<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+        mut item: impl FnMut(&mut Self, &mut Json<'a>) -> Result<()>,
+    ) -> Result<()> {
+        match json.peek() {
+            Some(b'[') => {
+                let mut index = 0;
+                json.array(|json| {
+                    let read = self.at_index(index, |sheet| item(sheet, json));
+                    index += 1;
+                    read
+                })
+                .map(|_| ())
+            }
+            Some(b'n') => json.word().map(|_| ()),
+            _ => self.wrong(json, "an array"),
+        }
+    }
+
+    /// An object whose keys `known` lists. `entry` takes the value of one of them; others, and
+    /// repeated ones, are reported. Anything but an object is reported and left.
+    pub(crate) fn object<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+        known: &[&'static str],
+        mut entry: impl FnMut(&mut Self, &mut Json<'a>, &'static str) -> Result<()>,
+    ) -> Result<Option<Span>> {
+        if json.peek() != Some(b'{') {
+            return self.wrong(json, "an object").map(|()| None);
+        }
+        let mut seen = 0_u64;
+        let span = json.object(|json, key, span| {
+            let Some(at) = known.iter().position(|known| *known == key) else {
+                return self.unknown(json, &key, span);
+            };
+            if seen & (1 << at) != 0 {
+                self.repeated(&key, span);
+            }
+            seen |= 1 << at;
+            self.path.push(Step::Key(known[at].to_owned()));
+            let read = entry(self, json, known[at]);
+            self.path.pop();
+            read
+        })?;
+        Ok(Some(span))
+    }
+
+    /// Ends the reading: notes what the reader mended and which keys came twice.
+    pub(crate) fn finish<'a>(
+        mut self,
+        mut json: Json<'a>,
+        read: Result<()>,
+        document: Document<'a>,
+    ) -> Parsed<'a> {
+        if let Err(error) = read.and_then(|()| json.end()) {
+            self.error(error);
+        }
+        for (key, span) in json.take_duplicates() {
+            self.repeated(&key, span);
+        }
+        for (span, what) in json.take_mended() {
+            self.tolerate(Code::ParseJson.at(span, format!("{what}; mended")));
+        }
+        let mut diagnostics = self.found;
+        if let Some(conversation) = document.as_conversation() {
+            check(conversation, self.options, &mut diagnostics);
+        }
+        Parsed { document, diagnostics }
+    }
+}
+
+/// Checks a conversation that was read from JSON by the rules of the version that it names.
+fn check(conversation: &Conversation<'_>, options: &ReadOptions, found: &mut Vec<Diagnostic>) {
+    let version = conversation.header.as_ref().and_then(|header| header.version());
+    let dialect = match version {
+        Some("2.0") => &crate::dialects::OPENCHATML_2_0,
+        Some(_) => &crate::dialects::OPENCHATML_2_2,
+        None => return,
+    };
+    let Some(form) = dialect.text else { return };
+    let mut checker = crate::check::Checker::new(form);
+    if let Some(header) = &conversation.header {
+        checker.header(header, Span::default(), found);
+    }
+    for message in &conversation.messages {
+        checker.message(message, options, found);
+    }
+    checker.finish(options, found);
+}

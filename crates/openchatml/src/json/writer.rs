@@ -1,0 +1,98 @@
+//! Writing JSON.
+
+use std::fmt::Write as _;
+
+use crate::model::{Data, Value};
+
+/// For each byte, whether it must be escaped in a JSON string.
+const ESCAPED: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = true;
+        byte += 1;
+    }
+    table[b'"' as usize] = true;
+    table[b'\\' as usize] = true;
+    table
+};
+
+/// Writes `text` as a JSON string.
+pub(crate) fn write_string(out: &mut String, text: &str) {
+    out.reserve(text.len() + 2);
+    out.push('"');
+    let mut from = 0;
+    let bytes = text.as_bytes();
+    while let Some(len) = bytes[from..].iter().position(|byte| ESCAPED[usize::from(*byte)]) {
+        let at = from + len;
+        out.push_str(&text[from..at]);
+        escape(out, bytes[at]);
+        from = at + 1;
+    }
+    out.push_str(&text[from..]);
+    out.push('"');
+}
+
+/// Writes `text` as a JSON string that YAML reads the same: what YAML does not print is escaped.
+pub(crate) fn write_ascii_string(out: &mut String, text: &str) {
+    let mut json = String::new();
+    write_string(&mut json, text);
+    for c in json.chars() {
+        match c {
+            '\u{7f}'..='\u{9f}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{feff}'
+            | '\u{fffe}'
+            | '\u{ffff}' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+}
+
+#[cold]
+fn escape(out: &mut String, byte: u8) {
+    match byte {
+        b'"' => out.push_str("\\\""),
+        b'\\' => out.push_str("\\\\"),
+        b'\n' => out.push_str("\\n"),
+        b'\r' => out.push_str("\\r"),
+        b'\t' => out.push_str("\\t"),
+        0x08 => out.push_str("\\b"),
+        0x0C => out.push_str("\\f"),
+        byte => {
+            // Writing to a `String` cannot fail.
+            let _ = write!(out, "\\u{byte:04x}");
+        }
+    }
+}
+
+/// Writes a value on one line, without spaces.
+pub(crate) fn write_value(out: &mut String, value: &Value<'_>) {
+    match &value.data {
+        Data::Null => out.push_str("null"),
+        Data::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        Data::Number(spelling) => out.push_str(spelling),
+        Data::String(text) => write_string(out, text),
+        Data::List(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                out.push_str(if index == 0 { "" } else { "," });
+                write_value(out, item);
+            }
+            out.push(']');
+        }
+        Data::Map(entries) => {
+            out.push('{');
+            for (index, (key, value)) in entries.iter().enumerate() {
+                out.push_str(if index == 0 { "" } else { "," });
+                write_string(out, key);
+                out.push(':');
+                write_value(out, value);
+            }
+            out.push('}');
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! From text to lexemes: the only code that looks for control tokens in text.
+//!
+//! [`Lexer`] takes a piece of text at a time, a whole document or a chunk that just arrived, and
+//! gives [`Lexeme`]s. Escapes and literal blocks are its business alone; a reader never sees them
+//! as anything but text between [`Control::Literal`] and [`Control::EndLiteral`].
+
+mod controls;
+mod text;
+mod utf8;
+
+pub(crate) use self::controls::Found;
+pub use self::controls::{Controls, Escape};
+pub(crate) use self::text::{Lexer, Mode};
+pub(crate) use self::utf8::{Piece, Utf8};
+
+use crate::{Control, Span};
+
+/// What every carrier of a conversation is made of: text, token ids, a JSON wire list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lexeme<'t> {
+    /// A control token, and where it stands.
+    Control(Control, Span),
+    /// Text that is nothing but text, and where it stands. The span of escaped text begins after
+    /// the escape.
+    Text(&'t str, Span),
+}
+
+impl Lexeme<'_> {
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Control(_, span) | Self::Text(_, span) => *span,
+        }
+    }
+
+    /// Whether it is nothing but white space.
+    pub(crate) fn is_space(&self) -> bool {
+        matches!(self, Self::Text(text, _) if text.trim_ascii().is_empty())
+    }
+}

@@ -1,0 +1,152 @@
+//! The lexer of text, whole or in chunks.
+
+use super::{Controls, Escape, Found, Lexeme};
+use crate::{Control, Span};
+
+/// Which control tokens count, and whether escapes do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// In a body or between frames: escapes count.
+    Body,
+    /// In a header: nothing can be escaped (SPEC 2.2 §11: values are sanitized instead).
+    Header,
+    /// In a literal block: nothing counts but its end.
+    Literal,
+}
+
+impl Mode {
+    /// The mode after a control token. Writers keep to the same rule as the lexer.
+    pub(crate) fn after(self, control: Control) -> Self {
+        match control {
+            Control::Start => Self::Header,
+            Control::Message => Self::Body,
+            Control::Literal if self == Self::Body => Self::Literal,
+            Control::EndLiteral if self == Self::Literal => Self::Body,
+            _ if control.ends_message() => Self::Body,
+            _ => self,
+        }
+    }
+}
+
+/// Turns text into lexemes, remembering between chunks what mode it is in.
+///
+/// It keeps no text. Given a chunk that is not the last, it stops before an end that may still
+/// become a control token, at most [`Controls::longest`] bytes, and the caller brings these again
+/// in front of the next chunk.
+#[derive(Debug)]
+pub(crate) struct Lexer {
+    controls: &'static Controls,
+    mode: Mode,
+    at: usize,
+}
+
+impl Lexer {
+    /// A lexer whose first byte is byte `at` of the input.
+    pub(crate) fn new(controls: &'static Controls, mode: Mode, at: usize) -> Self {
+        Self { controls, mode, at }
+    }
+
+    /// No more than this many bytes are ever held back.
+    pub(crate) fn longest(&self) -> usize {
+        self.controls.longest()
+    }
+
+    /// The offset of the next byte that it will take.
+    pub(crate) fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// Takes the next lexeme from the front of `text`. `None` if nothing certain is left: the text
+    /// is used up or, unless it is the `last`, what is left may become a control token.
+    #[inline]
+    pub(crate) fn next<'t>(&mut self, text: &mut &'t str, last: bool) -> Option<Lexeme<'t>> {
+        if text.is_empty() {
+            return None;
+        }
+        match self.mode {
+            Mode::Literal => self.next_in_literal(text, last),
+            Mode::Body => self.next_outside(text, last, self.controls.escape() != Escape::None),
+            Mode::Header => self.next_outside(text, last, false),
+        }
+    }
+
+    fn next_outside<'t>(
+        &mut self,
+        text: &mut &'t str,
+        last: bool,
+        escapes: bool,
+    ) -> Option<Lexeme<'t>> {
+        let bytes = text.as_bytes();
+        let mut from = 0;
+        while let Some(found) = memchr::memchr(b'<', &bytes[from..]) {
+            let at = from + found;
+            match self.controls.at(&bytes[at..]) {
+                Found::None => from = at + 1,
+                Found::Prefix if last => from = at + 1,
+                Found::Prefix => {
+                    let escape = escapes && at > 0 && bytes[at - 1] == b'<';
+                    return self.text(text, at - usize::from(escape));
+                }
+                Found::Control(control, len) => {
+                    let escapable = !matches!(control, Control::Marker(_));
+                    if escapes && escapable && at > 0 && bytes[at - 1] == b'<' {
+                        return self.escaped(text, at, len);
+                    }
+                    if at > 0 {
+                        return self.text(text, at);
+                    }
+                    return Some(self.control(text, control, len));
+                }
+            }
+        }
+        let len = text.len();
+        self.text(text, len)
+    }
+
+    /// `text` has an escape: `<` at `at - 1`, a control token of `len` bytes at `at`.
+    fn escaped<'t>(&mut self, text: &mut &'t str, at: usize, len: usize) -> Option<Lexeme<'t>> {
+        if at > 1 {
+            return self.text(text, at - 1);
+        }
+        *text = &text[1..];
+        self.at += 1;
+        self.text(text, len)
+    }
+
+    fn next_in_literal<'t>(&mut self, text: &mut &'t str, last: bool) -> Option<Lexeme<'t>> {
+        let bytes = text.as_bytes();
+        let end = self.controls.spelling(Control::EndLiteral).unwrap_or_default();
+        match memchr::memmem::find(bytes, end.as_bytes()) {
+            Some(0) => Some(self.control(text, Control::EndLiteral, end.len())),
+            Some(at) => self.text(text, at),
+            None if last => self.text(text, bytes.len()),
+            None => {
+                let tail = bytes.len().saturating_sub(end.len() - 1);
+                let open = memchr::memrchr(b'<', &bytes[tail..]).map(|at| tail + at);
+                let open = open.filter(|at| end.as_bytes().starts_with(&bytes[*at..]));
+                self.text(text, open.unwrap_or(bytes.len()))
+            }
+        }
+    }
+
+    #[inline]
+    fn text<'t>(&mut self, text: &mut &'t str, len: usize) -> Option<Lexeme<'t>> {
+        if len == 0 {
+            return None;
+        }
+        let (front, rest) = text.split_at(len);
+        let span = Span::new(self.at, self.at + len);
+        *text = rest;
+        self.at = span.end;
+        Some(Lexeme::Text(front, span))
+    }
+
+    #[inline]
+    fn control<'t>(&mut self, text: &mut &'t str, control: Control, len: usize) -> Lexeme<'t> {
+        *text = &text[len..];
+        let span = Span::new(self.at, self.at + len);
+        self.at = span.end;
+        self.mode = self.mode.after(control);
+        Lexeme::Control(control, span)
+    }
+}

@@ -1,0 +1,70 @@
+//! Chat-markup conversations: parsed, checked, rendered, converted and streamed.
+//!
+//! OpenChatML 0.1, 2.0 and 2.2, OpenAI's ChatML and the `<|im_start|>` framing share one
+//! [`Conversation`]. Readers never fail and lose no byte: what is malformed is a [`Diagnostic`]
+//! with a code and a place, and what can be saved is saved. Writers cannot be injected: content
+//! that spells a control token is escaped or refused. What a format cannot carry is a
+//! [`Loss`](convert::Loss) by name. What a user may see is a type of its own, [`UserView`].
+//!
+//! ```
+//! use openchatml::{Policy, RenderOptions, convert, parse};
+//!
+//! let text = "\
+//! version: 2.2
+//!
+//! <|start|>user<|message|>What is 2 + 2?<|end|>
+//! <|start|>assistant<|channel|>analysis<|message|>Simple arithmetic.<|end|>
+//! <|start|>assistant<|channel|>final<|message|>4.<|return|>
+//! ";
+//! let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
+//! assert!(parsed.diagnostics.is_empty());
+//!
+//! let conversation = parsed.document.as_conversation().unwrap();
+//! let view = Policy::default().view(conversation);
+//! let seen: Vec<_> = view.messages().map(|message| message.text()).collect();
+//! assert_eq!(seen, ["What is 2 + 2?", "4."]);
+//!
+//! let chatml = convert::convert(&parsed.document, "chatml".parse()?, &RenderOptions::default())?;
+//! assert!(chatml.losses.iter().any(|loss| loss.to_string() == "message 1: analysis dropped"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The core does no I/O, has no clock and no global state: the same input gives the same bytes,
+//! always and everywhere.
+
+#![forbid(unsafe_code)]
+
+mod check;
+mod control;
+pub mod convert;
+mod detect;
+mod diagnostic;
+pub mod dialects;
+mod grammar;
+mod header;
+pub mod history;
+mod json;
+pub mod lex;
+mod model;
+mod read;
+pub mod render;
+mod reply;
+mod span;
+mod stream;
+mod view;
+
+pub use self::control::Control;
+pub use self::detect::{Candidate, Evidence, detect};
+pub use self::diagnostic::{Code, Diagnostic, Edit, Fix, Severity, apply_fixes};
+pub use self::dialects::{Carrier, Dialect, Format, UnknownName};
+pub use self::header::{Capabilities, HarmonyProfile, Negotiation, Settings};
+pub use self::model::{
+    Body, Channel, Content, Conversation, Data, Document, End, Header, Infill, InfillOrder, Intent,
+    Marker, Message, Part, Role, Segment, Segments, Tool, Value, Visibility,
+};
+pub use self::read::{Limits, Mode, Parsed, ReadOptions, Recover, parse};
+pub use self::render::{RenderError, RenderOptions, render};
+pub use self::reply::Reply;
+pub use self::span::{Lines, Location, Span};
+pub use self::stream::{Done, Event, Keep, Stream};
+pub use self::view::{DebugMessage, Policy, Preambles, UserMessage, UserView};

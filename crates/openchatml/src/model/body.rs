@@ -1,0 +1,218 @@
+//! What a message says.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::Marker;
+
+/// The body of a message: text and, rarely, literal blocks and chain-of-thought markers.
+///
+/// Two bodies are equal when their text and their markers are: whether a piece of text stands in
+/// a literal block is presentation.
+///
+/// ```
+/// use openchatml::{Body, Segment};
+///
+/// let plain = Body::from("print <|end|> exactly");
+/// let block = Body::from_segments([
+///     Segment::Text("print ".into()),
+///     Segment::Literal("<|end|>".into()),
+///     Segment::Text(" exactly".into()),
+/// ]);
+/// assert_eq!(plain, block);
+/// assert_eq!(block.text(), "print <|end|> exactly");
+/// ```
+#[derive(Clone)]
+pub struct Body<'a>(Repr<'a>);
+
+#[derive(Clone)]
+enum Repr<'a> {
+    Text(Cow<'a, str>),
+    Segments(Vec<Segment<'a>>),
+}
+
+/// A piece of a [`Body`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Segment<'a> {
+    /// Text.
+    Text(Cow<'a, str>),
+    /// Text in a literal block (OpenChatML 2.2 §3).
+    Literal(Cow<'a, str>),
+    /// A chain-of-thought marker (OpenChatML 2.2 §7).
+    Marker(Marker),
+}
+
+impl<'a> Body<'a> {
+    /// A body of these segments. Neighbouring pieces of text are joined, empty ones left out.
+    pub fn from_segments(segments: impl IntoIterator<Item = Segment<'a>>) -> Self {
+        let mut joined: Vec<Segment<'a>> = Vec::new();
+        for segment in segments {
+            match (joined.last_mut(), segment) {
+                (_, Segment::Text(text)) if text.is_empty() => {}
+                (Some(Segment::Text(before)), Segment::Text(text)) => {
+                    before.to_mut().push_str(&text);
+                }
+                (_, segment) => joined.push(segment),
+            }
+        }
+        match joined.as_mut_slice() {
+            [] => Self::default(),
+            [Segment::Text(text)] => Self(Repr::Text(std::mem::take(text))),
+            _ => Self(Repr::Segments(joined)),
+        }
+    }
+
+    /// The pieces, in their order.
+    pub fn segments(&self) -> Segments<'_, 'a> {
+        match &self.0 {
+            Repr::Text(text) => Segments { text: Some(text), rest: [].iter() },
+            Repr::Segments(segments) => Segments { text: None, rest: segments.iter() },
+        }
+    }
+
+    /// The text if it is nothing but text: no literal block, no marker.
+    pub fn as_plain(&self) -> Option<&str> {
+        match &self.0 {
+            Repr::Text(text) => Some(text),
+            Repr::Segments(_) => None,
+        }
+    }
+
+    /// The text, that of literal blocks included and without the markers.
+    pub fn text(&self) -> Cow<'_, str> {
+        match &self.0 {
+            Repr::Text(text) => Cow::Borrowed(text),
+            Repr::Segments(segments) => Cow::Owned(
+                segments
+                    .iter()
+                    .filter_map(|segment| match segment {
+                        Segment::Text(text) | Segment::Literal(text) => Some(text.as_ref()),
+                        Segment::Marker(_) => None,
+                    })
+                    .collect(),
+            ),
+        }
+    }
+
+    /// Whether it has a chain-of-thought marker.
+    pub fn has_markers(&self) -> bool {
+        self.segments().any(|segment| matches!(segment, Segment::Marker(_)))
+    }
+
+    /// The length of its text in bytes.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Repr::Text(text) => text.len(),
+            Repr::Segments(segments) => segments
+                .iter()
+                .map(|segment| match segment {
+                    Segment::Text(text) | Segment::Literal(text) => text.len(),
+                    Segment::Marker(_) => 0,
+                })
+                .sum(),
+        }
+    }
+
+    /// Whether it has no text and no marker.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0 && !self.has_markers()
+    }
+
+    /// The same body, owning its text.
+    pub fn into_owned(self) -> Body<'static> {
+        let own = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
+        Body(match self.0 {
+            Repr::Text(text) => Repr::Text(own(text)),
+            Repr::Segments(segments) => Repr::Segments(
+                segments
+                    .into_iter()
+                    .map(|segment| match segment {
+                        Segment::Text(text) => Segment::Text(own(text)),
+                        Segment::Literal(text) => Segment::Literal(own(text)),
+                        Segment::Marker(marker) => Segment::Marker(marker),
+                    })
+                    .collect(),
+            ),
+        })
+    }
+
+    /// Its text byte by byte and its markers, as equality sees them.
+    fn atoms(&self) -> impl Iterator<Item = Result<u8, Marker>> + '_ {
+        let (text, segments) = match &self.0 {
+            Repr::Text(text) => (text.as_ref(), [].as_slice()),
+            Repr::Segments(segments) => ("", segments.as_slice()),
+        };
+        let rest = segments.iter().flat_map(|segment| {
+            let (text, marker) = match segment {
+                Segment::Text(text) | Segment::Literal(text) => (text.as_ref(), None),
+                Segment::Marker(marker) => ("", Some(*marker)),
+            };
+            text.bytes().map(Ok).chain(marker.map(Err))
+        });
+        text.bytes().map(Ok).chain(rest)
+    }
+}
+
+impl Default for Body<'_> {
+    fn default() -> Self {
+        Self(Repr::Text(Cow::Borrowed("")))
+    }
+}
+
+impl<'a> From<&'a str> for Body<'a> {
+    fn from(text: &'a str) -> Self {
+        Self(Repr::Text(text.into()))
+    }
+}
+
+impl From<String> for Body<'_> {
+    fn from(text: String) -> Self {
+        Self(Repr::Text(text.into()))
+    }
+}
+
+impl<'a> From<Cow<'a, str>> for Body<'a> {
+    fn from(text: Cow<'a, str>) -> Self {
+        Self(Repr::Text(text))
+    }
+}
+
+impl PartialEq for Body<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Repr::Text(one), Repr::Text(two)) => one == two,
+            _ => self.atoms().eq(other.atoms()),
+        }
+    }
+}
+
+impl Eq for Body<'_> {}
+
+/// Only its length: a body may be hidden, and debugging output ends up in logs.
+impl fmt::Debug for Body<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Body({} bytes)", self.len())
+    }
+}
+
+/// The pieces of a [`Body`], borrowed from it.
+#[derive(Clone, Debug)]
+pub struct Segments<'b, 'a> {
+    text: Option<&'b str>,
+    rest: std::slice::Iter<'b, Segment<'a>>,
+}
+
+impl<'b> Iterator for Segments<'b, '_> {
+    type Item = Segment<'b>;
+
+    fn next(&mut self) -> Option<Segment<'b>> {
+        if let Some(text) = self.text.take() {
+            return (!text.is_empty()).then_some(Segment::Text(Cow::Borrowed(text)));
+        }
+        Some(match self.rest.next()? {
+            Segment::Text(text) => Segment::Text(Cow::Borrowed(text)),
+            Segment::Literal(text) => Segment::Literal(Cow::Borrowed(text)),
+            Segment::Marker(marker) => Segment::Marker(*marker),
+        })
+    }
+}

@@ -1,0 +1,260 @@
+//! What a document holds.
+
+use std::borrow::Cow;
+
+use super::{DocumentLayout, Header, Message, Value};
+use crate::Span;
+
+/// A conversation: a header, the tools that are declared, and a flat list of messages.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Role};
+///
+/// let conversation = Conversation::from_messages([
+///     Message::new(Role::User, "What is 2 + 2?"),
+///     Message::answer("4."),
+/// ]);
+/// assert_eq!(conversation.messages.len(), 2);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Conversation<'a> {
+    /// The YAML header, if there is one.
+    pub header: Option<Header<'a>>,
+    /// The tools that the model may call.
+    pub tools: Vec<Tool<'a>>,
+    /// The messages, in their order.
+    pub messages: Vec<Message<'a>>,
+    /// The text form that it was read in; empty if it was not.
+    pub(crate) origin: &'static str,
+    pub(crate) layout: Option<Box<DocumentLayout<'a>>>,
+}
+
+impl<'a> Conversation<'a> {
+    /// A conversation of these messages, without a header.
+    pub fn from_messages(messages: impl IntoIterator<Item = Message<'a>>) -> Self {
+        Self { messages: messages.into_iter().collect(), ..Self::default() }
+    }
+
+    /// The same conversation, owning its text.
+    pub fn into_owned(self) -> Conversation<'static> {
+        Conversation {
+            header: self.header.map(Header::into_owned),
+            tools: self.tools.into_iter().map(Tool::into_owned).collect(),
+            messages: self.messages.into_iter().map(Message::into_owned).collect(),
+            origin: self.origin,
+            layout: self.layout.map(|layout| Box::new(layout.into_owned())),
+        }
+    }
+}
+
+/// Two conversations are equal when they say the same; layout does not count.
+impl PartialEq for Conversation<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.header == other.header && self.tools == other.tools && self.messages == other.messages
+    }
+}
+
+impl Eq for Conversation<'_> {}
+
+/// A tool that is declared to the model, in the shape of a function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tool<'a> {
+    /// Its name, without a namespace.
+    pub name: Cow<'a, str>,
+    /// What it does.
+    pub description: Option<Cow<'a, str>>,
+    /// The JSON Schema of its arguments.
+    pub parameters: Option<Value<'a>>,
+    /// What else the declaration says, in its order.
+    pub extra: Vec<(Cow<'a, str>, Value<'a>)>,
+}
+
+impl<'a> Tool<'a> {
+    /// The same tool, owning its text.
+    pub fn into_owned(self) -> Tool<'static> {
+        let own = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
+        Tool {
+            name: own(self.name),
+            description: self.description.map(own),
+            parameters: self.parameters.map(Value::into_owned),
+            extra: self
+                .extra
+                .into_iter()
+                .map(|(key, value)| (own(key), value.into_owned()))
+                .collect(),
+        }
+    }
+}
+
+/// What a document is. All but OpenChatML 0.1 know conversations only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Document<'a> {
+    /// A conversation.
+    Conversation(Conversation<'a>),
+    /// A fill-in-the-middle task (OpenChatML 0.1 §5).
+    Infill(Infill<'a>),
+    /// A multi-file sequence (OpenChatML 0.1 §6).
+    Files(Vec<Part<'a>>),
+}
+
+impl<'a> Document<'a> {
+    /// The conversation, if it is one.
+    pub fn as_conversation(&self) -> Option<&Conversation<'a>> {
+        match self {
+            Self::Conversation(conversation) => Some(conversation),
+            _ => None,
+        }
+    }
+
+    /// The conversation, or an empty one if the document is something else.
+    pub fn into_conversation(self) -> Conversation<'a> {
+        match self {
+            Self::Conversation(conversation) => conversation,
+            _ => Conversation::default(),
+        }
+    }
+
+    /// The same document, owning its text.
+    pub fn into_owned(self) -> Document<'static> {
+        match self {
+            Self::Conversation(conversation) => Document::Conversation(conversation.into_owned()),
+            Self::Infill(infill) => Document::Infill(infill.into_owned()),
+            Self::Files(parts) => {
+                Document::Files(parts.into_iter().map(Part::into_owned).collect())
+            }
+        }
+    }
+}
+
+impl Default for Document<'_> {
+    fn default() -> Self {
+        Self::Conversation(Conversation::default())
+    }
+}
+
+impl<'a> From<Conversation<'a>> for Document<'a> {
+    fn from(conversation: Conversation<'a>) -> Self {
+        Self::Conversation(conversation)
+    }
+}
+
+/// One file of a multi-file sequence.
+#[derive(Clone, Debug, Default)]
+pub struct Part<'a> {
+    /// What is in it.
+    pub content: Content<'a>,
+    pub(crate) layout: Option<Box<DocumentLayout<'a>>>,
+}
+
+/// What a file of a multi-file sequence holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Content<'a> {
+    /// Text.
+    Text(Cow<'a, str>),
+    /// A fill-in-the-middle task.
+    Infill(Infill<'a>),
+    /// A conversation.
+    Conversation(Conversation<'a>),
+}
+
+impl<'a> Part<'a> {
+    /// The same part, owning its text.
+    pub fn into_owned(self) -> Part<'static> {
+        Part {
+            content: match self.content {
+                Content::Text(text) => Content::Text(Cow::Owned(text.into_owned())),
+                Content::Infill(infill) => Content::Infill(infill.into_owned()),
+                Content::Conversation(conversation) => {
+                    Content::Conversation(conversation.into_owned())
+                }
+            },
+            layout: self.layout.map(|layout| Box::new(layout.into_owned())),
+        }
+    }
+}
+
+impl Default for Content<'_> {
+    fn default() -> Self {
+        Self::Text(Cow::Borrowed(""))
+    }
+}
+
+impl<'a> From<Content<'a>> for Part<'a> {
+    fn from(content: Content<'a>) -> Self {
+        Self { content, layout: None }
+    }
+}
+
+/// Two parts are equal when their content is; layout does not count.
+impl PartialEq for Part<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.content == other.content
+    }
+}
+
+impl Eq for Part<'_> {}
+
+/// A fill-in-the-middle task (OpenChatML 0.1 §5).
+#[derive(Clone, Debug, Default)]
+pub struct Infill<'a> {
+    /// The text before the cursor.
+    pub prefix: Cow<'a, str>,
+    /// The text after the cursor.
+    pub suffix: Cow<'a, str>,
+    /// What belongs at the cursor, if it is known.
+    pub middle: Option<Cow<'a, str>>,
+    /// The order in which the three are written. Presentation: it does not count in comparisons.
+    pub order: InfillOrder,
+    /// Where it stood in the input.
+    pub span: Span,
+    pub(crate) layout: Option<Box<DocumentLayout<'a>>>,
+}
+
+impl<'a> Infill<'a> {
+    /// The task of finding what stands between `prefix` and `suffix`.
+    ///
+    /// ```
+    /// use openchatml::Infill;
+    ///
+    /// let task = Infill::new("The capital of France is ", ", known for its tower.");
+    /// assert_eq!(task.middle, None);
+    /// ```
+    pub fn new(prefix: impl Into<Cow<'a, str>>, suffix: impl Into<Cow<'a, str>>) -> Self {
+        Self { prefix: prefix.into(), suffix: suffix.into(), ..Self::default() }
+    }
+
+    /// The same task, owning its text.
+    pub fn into_owned(self) -> Infill<'static> {
+        let own = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
+        Infill {
+            prefix: own(self.prefix),
+            suffix: own(self.suffix),
+            middle: self.middle.map(own),
+            order: self.order,
+            span: self.span,
+            layout: self.layout.map(|layout| Box::new(layout.into_owned())),
+        }
+    }
+}
+
+impl PartialEq for Infill<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.prefix == other.prefix && self.suffix == other.suffix && self.middle == other.middle
+    }
+}
+
+impl Eq for Infill<'_> {}
+
+/// The order of the three tokens of a fill-in-the-middle task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum InfillOrder {
+    /// Prefix, middle, suffix: the specification's.
+    #[default]
+    PrefixMiddleSuffix,
+    /// Prefix, suffix, middle.
+    PrefixSuffixMiddle,
+    /// Suffix, prefix, middle.
+    SuffixPrefixMiddle,
+}

@@ -1,0 +1,50 @@
+//! How a message was laid out, so that it can be written again byte for byte.
+//!
+//! `None` is the canonical layout of the dialect. A layout says nothing about meaning: it is left
+//! out of every comparison, and a writer uses it only in its own dialect and only as long as it
+//! still says what the message says.
+
+use std::borrow::Cow;
+
+/// The layout of one message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout<'a> {
+    /// The dialect that it was read in.
+    pub(crate) dialect: &'static str,
+    /// What stood between the token that opens the header and the body.
+    pub(crate) header: Option<Cow<'a, str>>,
+    /// What stood between the body and the token that ends it (the `<|im_start|>` framing only).
+    pub(crate) close: Option<Cow<'a, str>>,
+    /// What stood between that token and the next message.
+    pub(crate) after: Option<Cow<'a, str>>,
+}
+
+impl Layout<'_> {
+    pub(crate) fn into_owned(self) -> Layout<'static> {
+        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        Layout {
+            dialect: self.dialect,
+            header: self.header.map(own),
+            close: self.close.map(own),
+            after: self.after.map(own),
+        }
+    }
+}
+
+/// The layout of what stands around the messages.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DocumentLayout<'a> {
+    /// The dialect that it was read in.
+    pub(crate) dialect: &'static str,
+    /// What stood before the first message, after a header if there was one.
+    pub(crate) lead: Option<Cow<'a, str>>,
+    /// What stood after the last one.
+    pub(crate) tail: Option<Cow<'a, str>>,
+}
+
+impl DocumentLayout<'_> {
+    pub(crate) fn into_owned(self) -> DocumentLayout<'static> {
+        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        DocumentLayout { dialect: self.dialect, lead: self.lead.map(own), tail: self.tail.map(own) }
+    }
+}

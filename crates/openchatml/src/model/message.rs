@@ -1,0 +1,211 @@
+//! One message.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::{Body, Channel, End, Intent, Layout, Role};
+use crate::Span;
+
+/// One message of a conversation, with one role and at most one channel.
+///
+/// A tool call is a message of the assistant with a `recipient`; a tool's reply is a message of
+/// role [`Role::Tool`] with the tool's `name`.
+///
+/// Messages compare by what they say. Where they stood and how they were laid out does not count.
+///
+/// ```
+/// use openchatml::{Channel, End, Message, Role};
+///
+/// let mut call = Message::new(Role::Assistant, r#"{"location":"Tokyo"}"#);
+/// call.recipient = Some("functions.get_current_weather".into());
+/// call.call_id = Some("wx1".into());
+/// call.channel = Some(Channel::Commentary);
+/// call.content_type = Some("json".into());
+/// call.constrained = true;
+/// call.end = End::Call;
+/// assert!(call.is_call());
+/// ```
+#[derive(Clone)]
+pub struct Message<'a> {
+    /// Who speaks.
+    pub role: Role,
+    /// The channel, if one was declared; see [`effective_channel`](Self::effective_channel).
+    pub channel: Option<Channel>,
+    /// What it is for, beyond its channel.
+    pub intent: Option<Intent>,
+    /// How it ends.
+    pub end: End,
+    /// Whether the content type is a constraint that the body must satisfy (`<|constrain|>`).
+    pub constrained: bool,
+    /// Whether the reader had to guess at it. Such a message is never dispatched as a call.
+    pub recovered: bool,
+    /// The speaker's name; for role `tool`, the name of the tool.
+    pub name: Option<Cow<'a, str>>,
+    /// Whom it is for: the tool of a call, `assistant` for a reply (`to=`).
+    pub recipient: Option<Cow<'a, str>>,
+    /// What ties a call to its reply.
+    pub call_id: Option<Cow<'a, str>>,
+    /// The type of the body: `json`, `text`, `markdown`, …
+    pub content_type: Option<Cow<'a, str>>,
+    /// What it says.
+    pub body: Body<'a>,
+    /// Where it stood in the input, from its first control token to its last.
+    pub span: Span,
+    /// Where the body begins in the input; 0 where that is not known.
+    pub(crate) body_at: usize,
+    pub(crate) layout: Option<Box<Layout<'a>>>,
+}
+
+/// Who may see a message (OpenChatML 2.2 §4, §5, §11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Visibility {
+    /// The end user may see it.
+    User,
+    /// Only who opted into debugging may see it.
+    Hidden,
+}
+
+impl<'a> Message<'a> {
+    /// A message of `role` that says `body`, with nothing else declared.
+    pub fn new(role: Role, body: impl Into<Body<'a>>) -> Self {
+        Self {
+            role,
+            channel: None,
+            intent: None,
+            end: End::End,
+            constrained: false,
+            recovered: false,
+            name: None,
+            recipient: None,
+            call_id: None,
+            content_type: None,
+            body: body.into(),
+            span: Span::default(),
+            body_at: 0,
+            layout: None,
+        }
+    }
+
+    /// A final answer of the assistant.
+    pub fn answer(body: impl Into<Body<'a>>) -> Self {
+        let mut message = Self::new(Role::Assistant, body);
+        message.channel = Some(Channel::Final);
+        message
+    }
+
+    /// Private reasoning of the assistant.
+    pub fn reasoning(body: impl Into<Body<'a>>) -> Self {
+        let mut message = Self::new(Role::Assistant, body);
+        message.channel = Some(Channel::Analysis);
+        message
+    }
+
+    /// The channel that counts: a message without one is `final` (OpenChatML 2.2 §5).
+    pub fn effective_channel(&self) -> Channel {
+        self.channel.unwrap_or(Channel::Final)
+    }
+
+    /// Whether it asks a tool for something: the assistant speaks, and to somebody.
+    pub fn is_call(&self) -> bool {
+        self.role == Role::Assistant && self.recipient.is_some()
+    }
+
+    /// Whether it is the assistant's private reasoning.
+    pub fn is_reasoning(&self) -> bool {
+        self.role == Role::Assistant
+            && self.recipient.is_none()
+            && self.effective_channel() == Channel::Analysis
+    }
+
+    /// Whether it is an answer of the assistant to the user.
+    pub fn is_answer(&self) -> bool {
+        self.role == Role::Assistant
+            && self.recipient.is_none()
+            && self.effective_channel() == Channel::Final
+    }
+
+    /// Who may see it. Everything that is not listed here is hidden: what the user said; what the
+    /// assistant says to nobody in particular on `final`, or on `commentary` as a preamble.
+    pub fn visibility(&self) -> Visibility {
+        let shown = match (self.role, self.effective_channel(), self.intent) {
+            (Role::User, Channel::Final | Channel::Commentary, _) => true,
+            (Role::Assistant, Channel::Final, _)
+            | (Role::Assistant, Channel::Commentary, Some(Intent::Preamble)) => {
+                self.recipient.is_none() && self.end != End::Call
+            }
+            _ => false,
+        };
+        if shown { Visibility::User } else { Visibility::Hidden }
+    }
+
+    /// The same message, owning its text.
+    pub fn into_owned(self) -> Message<'static> {
+        let own = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
+        Message {
+            role: self.role,
+            channel: self.channel,
+            intent: self.intent,
+            end: self.end,
+            constrained: self.constrained,
+            recovered: self.recovered,
+            name: self.name.map(own),
+            recipient: self.recipient.map(own),
+            call_id: self.call_id.map(own),
+            content_type: self.content_type.map(own),
+            body: self.body.into_owned(),
+            span: self.span,
+            body_at: self.body_at,
+            layout: self.layout.map(|layout| Box::new(layout.into_owned())),
+        }
+    }
+}
+
+impl PartialEq for Message<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.role == other.role
+            && self.channel == other.channel
+            && self.intent == other.intent
+            && self.end == other.end
+            && self.constrained == other.constrained
+            && self.recovered == other.recovered
+            && self.name == other.name
+            && self.recipient == other.recipient
+            && self.call_id == other.call_id
+            && self.content_type == other.content_type
+            && self.body == other.body
+    }
+}
+
+impl Eq for Message<'_> {}
+
+/// Everything but what it says: a body may be hidden, and debugging output ends up in logs.
+impl fmt::Debug for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Message");
+        out.field("role", &self.role);
+        let words = [
+            ("name", &self.name),
+            ("recipient", &self.recipient),
+            ("call_id", &self.call_id),
+            ("content_type", &self.content_type),
+        ];
+        for (field, value) in words {
+            if let Some(value) = value {
+                out.field(field, value);
+            }
+        }
+        if let Some(channel) = self.channel {
+            out.field("channel", &channel);
+        }
+        if let Some(intent) = self.intent {
+            out.field("intent", &intent);
+        }
+        if self.constrained {
+            out.field("constrained", &true);
+        }
+        if self.recovered {
+            out.field("recovered", &true);
+        }
+        out.field("body", &self.body).field("end", &self.end).field("span", &self.span).finish()
+    }
+}

@@ -1,0 +1,17 @@
+//! The one representation of a conversation that every dialect reads into and writes from.
+
+mod body;
+mod conversation;
+mod header;
+mod layout;
+mod message;
+mod role;
+mod value;
+
+pub use self::body::{Body, Segment, Segments};
+pub use self::conversation::{Content, Conversation, Document, Infill, InfillOrder, Part, Tool};
+pub use self::header::Header;
+pub(crate) use self::layout::{DocumentLayout, Layout};
+pub use self::message::{Message, Visibility};
+pub use self::role::{Channel, End, Intent, Marker, Role};
+pub use self::value::{Data, Value};

@@ -1,0 +1,127 @@
+//! The closed sets of words: roles, channels, intents, markers, ends.
+
+use std::fmt;
+
+/// Gives a field-less enum its words: `as_str`, `from_word`, `ALL` and `Display`.
+macro_rules! words {
+    ($name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
+        impl $name {
+            /// Every value, in the order of the specification.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word for it.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+
+            /// What the word means, compared exactly: no folding of case, no trimming.
+            pub fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+    };
+}
+
+/// Who speaks (OpenChatML 2.2 §4).
+///
+/// Roles are ordered by the instruction hierarchy of the specification: `system` > `developer` >
+/// `user` > `assistant` > `tool`. Where two instructions conflict, the greater role wins.
+///
+/// ```
+/// use openchatml::Role;
+///
+/// assert!(Role::System > Role::Developer && Role::Developer > Role::User);
+/// assert_eq!([Role::Tool, Role::User, Role::Assistant].iter().max(), Some(&Role::User));
+/// assert_eq!(Role::from_word("assistant"), Some(Role::Assistant));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    /// A tool's reply.
+    Tool,
+    /// Model output.
+    Assistant,
+    /// End-user input.
+    User,
+    /// Implementation-time instructions and tool definitions.
+    Developer,
+    /// Ground-truth constraints.
+    System,
+}
+
+words!(Role {
+    System = "system",
+    Developer = "developer",
+    User = "user",
+    Assistant = "assistant",
+    Tool = "tool",
+});
+
+/// The logical channel of a message (OpenChatML 2.2 §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Channel {
+    /// Private reasoning. Never shown.
+    Analysis,
+    /// Tool calls and replies; preambles where they are flagged as such.
+    Commentary,
+    /// The polished answer.
+    Final,
+}
+
+words!(Channel { Analysis = "analysis", Commentary = "commentary", Final = "final" });
+
+/// What a message is for, beyond its channel (OpenChatML 2.2 §6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Intent {
+    /// Commentary that the user may see: a plan, a list of actions.
+    Preamble,
+    /// A note on progress; not for display.
+    Status,
+    /// A note for developers; not for display.
+    Debug,
+}
+
+words!(Intent { Preamble = "preamble", Status = "status", Debug = "debug" });
+
+/// A chain-of-thought marker (OpenChatML 2.2 §7). It has no end: it runs to the next one, or to
+/// the end of the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Marker {
+    /// Self-critique: `<|start_reflect|>`.
+    Reflect,
+    /// Latent probes: `<|start_introspect|>`.
+    Introspect,
+    /// Step-by-step logic: `<|start_reason|>`.
+    Reason,
+}
+
+words!(Marker { Reflect = "reflect", Introspect = "introspect", Reason = "reason" });
+
+/// How a message ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum End {
+    /// By `<|end|>`.
+    #[default]
+    End,
+    /// By `<|call|>`: a tool call that waits for its reply.
+    Call,
+    /// By `<|return|>`: the end of sampling.
+    Return,
+    /// Not at all: the text stops inside the body.
+    Open,
+    /// Not at all: the text stops inside the header, as a generation prompt does.
+    Prompt,
+}
+
+words!(End {
+    End = "end",
+    Call = "call",
+    Return = "return",
+    Open = "open",
+    Prompt = "prompt",
+});

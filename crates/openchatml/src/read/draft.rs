@@ -1,0 +1,133 @@
+//! A message whose body is being read.
+
+use super::Kept;
+use super::Out;
+use crate::model::{Body, End, Marker, Message, Segment};
+use crate::{Code, Span};
+
+/// A message from the end of its header to its own end.
+#[derive(Debug)]
+pub(crate) struct Draft<'a> {
+    pub(crate) message: Message<'a>,
+    text: Kept<'a>,
+    segments: Vec<Segment<'a>>,
+    /// Whether a literal block is open.
+    literal: bool,
+    bytes: usize,
+    keeps: bool,
+    /// What exceeded the limit on the text of one message.
+    excess: Option<Span>,
+}
+
+impl<'a> Draft<'a> {
+    /// Begins the body of `message`, and says so.
+    pub(crate) fn start(message: Message<'a>, out: &mut Out<'a, '_>) -> Self {
+        out.to.start(&message);
+        // What will be checked must be kept, whatever the receiver wants.
+        let keeps = out.to.keeps_bodies() || message.constrained || message.is_call();
+        Self {
+            message,
+            text: Kept::default(),
+            segments: Vec::new(),
+            literal: false,
+            bytes: 0,
+            keeps,
+            excess: None,
+        }
+    }
+
+    /// Whether a literal block is open.
+    pub(crate) fn in_literal(&self) -> bool {
+        self.literal
+    }
+
+    /// Adds text, which stands at `span`.
+    #[inline]
+    pub(crate) fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let (text, span) = self.within_limit(text, span, out);
+        if text.is_empty() {
+            return;
+        }
+        self.bytes += text.len();
+        out.to.text(&self.message, text);
+        if self.keeps {
+            self.text.push(text, span, out.keep);
+        }
+    }
+
+    /// What of `text` the limit allows.
+    #[inline]
+    fn within_limit<'t>(
+        &mut self,
+        text: &'t str,
+        span: Span,
+        out: &Out<'a, '_>,
+    ) -> (&'t str, Span) {
+        let left = out.options.limits.message_bytes.saturating_sub(self.bytes);
+        if text.len() <= left && self.excess.is_none() {
+            return (text, span);
+        }
+        if let Some(excess) = &mut self.excess {
+            excess.end = span.end;
+            return ("", Span::at(span.start));
+        }
+        let mut end = left;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        self.excess = Some(Span::new(span.start + end, span.end));
+        (&text[..end], Span::new(span.start, span.start + end))
+    }
+
+    /// Adds a marker.
+    pub(crate) fn marker(&mut self, marker: Marker) {
+        self.cut();
+        if self.keeps {
+            self.segments.push(Segment::Marker(marker));
+        }
+    }
+
+    /// Opens a literal block.
+    pub(crate) fn open_literal(&mut self) {
+        self.cut();
+        self.literal = true;
+    }
+
+    /// Closes a literal block.
+    pub(crate) fn close_literal(&mut self) {
+        self.literal = true;
+        self.cut();
+        self.literal = false;
+    }
+
+    /// Makes a segment of the text so far.
+    fn cut(&mut self) {
+        let literal = std::mem::take(&mut self.literal);
+        let text = self.text.take();
+        if literal && self.keeps {
+            self.segments.push(Segment::Literal(text));
+        } else if !text.is_empty() {
+            self.segments.push(Segment::Text(text));
+        }
+    }
+
+    /// Ends the message at byte `at` and gives it on.
+    pub(crate) fn end(mut self, end: End, at: usize, out: &mut Out<'a, '_>) {
+        if let Some(span) = self.excess {
+            let most = out.options.limits.message_bytes;
+            let message =
+                format!("the text of this message exceeds the limit `message_bytes` of {most}");
+            self.message.recovered = true;
+            out.report(Code::Limit.at(span, message).help("what exceeds it was left out"));
+        }
+        self.message.end = end;
+        self.message.span.end = at;
+        self.message.body = if self.segments.is_empty() && !self.literal {
+            Body::from(self.text.take())
+        } else {
+            self.cut();
+            Body::from_segments(std::mem::take(&mut self.segments))
+        };
+        out.end(self.message);
+    }
+}

@@ -1,0 +1,213 @@
+//! The one machine behind whole documents and streams: text in, messages out.
+
+use super::out::{Findings, State};
+use super::{Keep, Out, ReadOptions, Reader, Receiver};
+use crate::check::Checker;
+use crate::dialects::TextForm;
+use crate::header::{self, Preamble, Scan};
+use crate::lex::{Lexeme, Lexer, Mode};
+use crate::{Code, Fix, Span};
+
+/// Reads one document, whole or chunk by chunk.
+pub(crate) struct Engine<'a> {
+    form: &'static TextForm,
+    options: ReadOptions,
+    keep: Keep<'a>,
+    phase: Phase<'a>,
+    /// Text that arrived and is not decided yet: all of it before the messages begin, and no more
+    /// than the longest control token afterwards.
+    carry: String,
+    state: State,
+}
+
+enum Phase<'a> {
+    Preamble(Preamble),
+    Messages(Messages<'a>),
+}
+
+struct Messages<'a> {
+    lexer: Lexer,
+    reader: Box<dyn Reader<'a> + 'a>,
+    /// Where the last lexeme of another source ended.
+    at: usize,
+}
+
+impl<'a> Engine<'a> {
+    pub(crate) fn new(form: &'static TextForm, options: &ReadOptions, keep: Keep<'a>) -> Self {
+        let phase = match form.header {
+            Some(_) if options.continues.is_none() => Phase::Preamble(Preamble::default()),
+            _ => Phase::Messages(Messages::new(form, options, keep, 0)),
+        };
+        let state = State {
+            findings: Findings::default(),
+            checker: Checker::new(form),
+            messages: 0,
+            stopped: None,
+        };
+        Self { form, options: options.clone(), keep, phase, carry: String::new(), state }
+    }
+
+    /// Takes more text. The `last` of it may be empty.
+    pub(crate) fn feed(&mut self, text: &str, last: bool, to: &mut dyn Receiver<'a>) {
+        let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
+        let preamble = match &mut self.phase {
+            Phase::Messages(messages) => {
+                return messages.feed(text, last, &mut self.carry, &mut out);
+            }
+            Phase::Preamble(preamble) => preamble,
+        };
+        let mut arrived = std::mem::take(&mut self.carry);
+        let all = match out.keep {
+            Keep::Whole(_) => text,
+            Keep::Copy => {
+                arrived.push_str(text);
+                arrived.as_str()
+            }
+        };
+        match begin(preamble, self.form, all, last, &mut out) {
+            Some((form, at)) => {
+                let mut messages = Messages::new(form, out.options, out.keep, at);
+                messages.feed(&all[at..], last, &mut self.carry, &mut out);
+                self.phase = Phase::Messages(messages);
+            }
+            None => self.carry = arrived,
+        }
+    }
+
+    /// Takes a lexeme from another source than text: a JSON wire list, token ids.
+    pub(crate) fn lexeme(&mut self, lexeme: Lexeme<'_>, to: &mut dyn Receiver<'a>) {
+        let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
+        if let Phase::Messages(messages) = &mut self.phase {
+            messages.lexeme(lexeme, &mut out);
+            messages.at = lexeme.span().end;
+        }
+    }
+
+    /// Takes the end of the input, after the last text.
+    pub(crate) fn finish(&mut self, to: &mut dyn Receiver<'a>) {
+        let Phase::Messages(messages) = &mut self.phase else { return };
+        let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
+        let end = messages.lexer.offset().max(messages.at);
+        let at = out.state.stopped.map_or(end, |stopped| stopped.at);
+        messages.reader.finish(at, &mut out);
+        let mut found = Vec::new();
+        out.state.checker.finish(out.options, &mut found);
+        for diagnostic in found {
+            out.report(diagnostic);
+        }
+        if let Some(stopped) = out.state.stopped
+            && end > at
+        {
+            let span = Span::new(at, end);
+            out.report(stopped.code.at(span, "the rest of the input was left out"));
+        }
+    }
+
+    /// Reports something that the engine's owner found, such as bytes that are not UTF-8.
+    pub(crate) fn report(&mut self, diagnostic: crate::Diagnostic, to: &mut dyn Receiver<'a>) {
+        Out { keep: self.keep, options: &self.options, state: &mut self.state, to }
+            .report(diagnostic);
+    }
+}
+
+impl<'a> Messages<'a> {
+    fn new(form: &'static TextForm, options: &ReadOptions, keep: Keep<'a>, at: usize) -> Self {
+        let mode = if options.continues.is_some() { form.completion } else { Mode::Body };
+        let lexer = Lexer::new(form.controls, mode, at);
+        Self { lexer, reader: (form.reader)(form, options, keep), at }
+    }
+
+    /// Takes more text. What is undecided at its end goes to `carry`.
+    fn feed(&mut self, text: &str, last: bool, carry: &mut String, out: &mut Out<'a, '_>) {
+        let mut text = text;
+        if !carry.is_empty() {
+            // The end of the last chunk was undecided: with a little of this one it no longer is.
+            let mut joined = std::mem::take(carry);
+            let taken = text.ceil_char_boundary(self.lexer.longest() + 1);
+            joined.push_str(&text[..taken]);
+            let is_last = last && taken == text.len();
+            let mut rest = joined.as_str();
+            while rest.len() > taken && self.step(&mut rest, is_last, out) {}
+            if rest.len() > taken {
+                carry.push_str(rest);
+                return;
+            }
+            text = &text[taken - rest.len()..];
+            joined.clear();
+            *carry = joined;
+        }
+        while self.step(&mut text, last, out) {}
+        carry.push_str(text);
+    }
+
+    /// Takes one lexeme from the front of `text`, if there is a certain one.
+    #[inline]
+    fn step(&mut self, text: &mut &str, last: bool, out: &mut Out<'a, '_>) -> bool {
+        let Some(lexeme) = self.lexer.next(text, last) else { return false };
+        self.lexeme(lexeme, out);
+        true
+    }
+
+    fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) {
+        if out.state.stopped.is_some() {
+            return;
+        }
+        if out.state.messages >= out.options.limits.messages && !lexeme.is_space() {
+            let most = out.options.limits.messages;
+            let message = format!("the conversation exceeds the limit `messages` of {most}");
+            out.stop(Code::Limit, lexeme.span().start);
+            out.report(Code::Limit.at(lexeme.span(), message));
+            return;
+        }
+        self.reader.lexeme(lexeme, out);
+    }
+}
+
+/// Looks for the end of the header in all the text so far. Gives the form of what follows and
+/// where it begins, once that is known.
+fn begin(
+    preamble: &mut Preamble,
+    form: &'static TextForm,
+    text: &str,
+    last: bool,
+    out: &mut Out<'_, '_>,
+) -> Option<(&'static TextForm, usize)> {
+    let legacy = form.legacy.unwrap_or(form);
+    let most = out.options.limits.header_bytes;
+    let end = match preamble.scan(text, last, &[form.controls, legacy.controls]) {
+        Scan::Header(end) if end <= most => Some(end),
+        Scan::More if text.len() <= most => return None,
+        Scan::None => None,
+        Scan::Header(_) | Scan::More => {
+            let message = format!("the header exceeds the limit `header_bytes` of {most}");
+            let found = Code::Limit.at(Span::new(0, most), message);
+            out.report(found.help("what stands there is read as text"));
+            None
+        }
+    };
+    read_header(text, end, form, out);
+    let at = end.unwrap_or(0);
+    let is_legacy = legacy.controls.opens(&text[at..]) && !form.controls.opens(&text[at..]);
+    Some((if is_legacy { legacy } else { form }, at))
+}
+
+fn read_header(text: &str, end: Option<usize>, form: &TextForm, out: &mut Out<'_, '_>) {
+    let Some(end) = end else {
+        let found = Code::ParseHeader.at(Span::at(0), "the transcript has no header");
+        let found = found.help("begin it with `version:` and the version of the format");
+        let fix = Fix::replace(Span::at(0), form.header.unwrap_or_default());
+        out.tolerate(found.fix(fix));
+        return;
+    };
+    let span = Span::new(0, end);
+    let (header, found) = header::read(out.keep.text(&text[..end], span), 0, &out.options.limits);
+    for diagnostic in found {
+        out.malformed(diagnostic);
+    }
+    let mut found = Vec::new();
+    out.state.checker.header(&header, span, &mut found);
+    for diagnostic in found {
+        out.report(diagnostic);
+    }
+    out.to.header(header);
+}

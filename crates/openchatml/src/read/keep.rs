@@ -1,0 +1,111 @@
+//! How text that a reader sees becomes text that a conversation holds.
+
+use std::borrow::Cow;
+
+use crate::Span;
+
+/// Where kept text comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Keep<'a> {
+    /// The whole input is at hand: it is borrowed from.
+    Whole(&'a str),
+    /// Text passes by: it is copied.
+    Copy,
+}
+
+impl<'a> Keep<'a> {
+    /// `text`, which stands at `span`, to keep.
+    #[inline]
+    pub(crate) fn text(self, text: &str, span: Span) -> Cow<'a, str> {
+        match self {
+            Self::Whole(input) => match input.get(span.range()) {
+                Some(text) => Cow::Borrowed(text),
+                None => Cow::Owned(text.to_owned()),
+            },
+            Self::Copy => Cow::Owned(text.to_owned()),
+        }
+    }
+
+    /// What stands at `span`, if the input is at hand.
+    #[inline]
+    pub(crate) fn slice(self, span: Span) -> Option<&'a str> {
+        match self {
+            Self::Whole(input) => input.get(span.range()),
+            Self::Copy => None,
+        }
+    }
+}
+
+/// A growing piece of kept text: borrowed as long as its parts are neighbours in the input.
+#[derive(Debug, Default)]
+pub(crate) struct Kept<'a> {
+    text: Cow<'a, str>,
+    span: Span,
+}
+
+impl<'a> Kept<'a> {
+    /// Adds `text`, which stands at `span`.
+    #[inline]
+    pub(crate) fn push(&mut self, text: &str, span: Span, keep: Keep<'a>) {
+        if self.text.is_empty() {
+            self.text = keep.text(text, span);
+            self.span = span;
+            return;
+        }
+        if let (Cow::Borrowed(_), Keep::Whole(input)) = (&self.text, keep)
+            && self.span.end == span.start
+            && let Some(joined) = input.get(self.span.start..span.end)
+        {
+            self.text = Cow::Borrowed(joined);
+        } else {
+            self.text.to_mut().push_str(text);
+        }
+        self.span.end = span.end;
+    }
+
+    /// Takes the line break at its end, if there is one.
+    pub(crate) fn pop_line_break(&mut self) -> bool {
+        let Some(len) = self.text.strip_suffix('\n').map(str::len) else { return false };
+        match &mut self.text {
+            Cow::Borrowed(text) => *text = &text[..len],
+            Cow::Owned(text) => text.truncate(len),
+        }
+        self.span.end -= 1;
+        true
+    }
+
+    /// Takes the line break at its beginning, if there is one.
+    pub(crate) fn strip_line_break(&mut self) -> bool {
+        if !self.text.starts_with('\n') {
+            return false;
+        }
+        match &mut self.text {
+            Cow::Borrowed(text) => *text = &text[1..],
+            Cow::Owned(text) => drop(text.remove(0)),
+        }
+        self.span.start += 1;
+        true
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Where it stands, from its first part to its last.
+    pub(crate) fn span(&self) -> Span {
+        self.span
+    }
+
+    /// The text, leaving nothing behind.
+    pub(crate) fn take(&mut self) -> Cow<'a, str> {
+        std::mem::take(&mut self.text)
+    }
+}

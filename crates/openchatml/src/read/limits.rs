@@ -1,0 +1,56 @@
+//! How much is read.
+
+/// Bounds on what a reader takes in. What exceeds one is reported as `E-LIMIT`, by its name here.
+///
+/// ```
+/// use openchatml::{Limits, ReadOptions, parse};
+///
+/// let mut options = ReadOptions::default();
+/// options.limits.messages = 1;
+/// let text = "<|start|>user<|message|>a<|end|><|start|>user<|message|>b<|end|>";
+/// let parsed = parse(text, "openchatml-2.2".parse()?, &options);
+/// assert!(parsed.diagnostics.iter().any(|found| found.message.contains("`messages`")));
+/// assert_eq!(parsed.into_conversation().messages.len(), 1);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The text of one message, in bytes. What comes after is left out.
+    pub message_bytes: usize,
+    /// The header of one message, in bytes, and the header of the document.
+    pub header_bytes: usize,
+    /// One attribute value, in bytes.
+    pub value_bytes: usize,
+    /// The attributes of one message.
+    pub attributes: usize,
+    /// The messages of one document. What comes after is left out.
+    pub messages: usize,
+    /// How deep the YAML of a header nests.
+    pub yaml_depth: usize,
+    /// How many nodes the YAML of a header has.
+    pub yaml_nodes: usize,
+    /// How many aliases the YAML of a header uses.
+    pub yaml_aliases: usize,
+    /// How deep JSON nests.
+    pub json_depth: usize,
+    /// How many findings are kept. After them comes one that says so.
+    pub diagnostics: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message_bytes: 32 << 20,
+            header_bytes: 64 << 10,
+            value_bytes: 4 << 10,
+            attributes: 32,
+            messages: 1_000_000,
+            yaml_depth: 32,
+            yaml_nodes: 1024,
+            yaml_aliases: 0,
+            json_depth: 128,
+            diagnostics: 1000,
+        }
+    }
+}

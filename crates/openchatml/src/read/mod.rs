@@ -1,0 +1,100 @@
+//! Reading: from any carrier to a [`Document`], with what was found on the way.
+//!
+//! Reading never fails. What is malformed is reported and what can be saved is saved.
+
+mod draft;
+mod engine;
+mod keep;
+mod limits;
+mod options;
+mod out;
+
+pub(crate) use self::draft::Draft;
+pub(crate) use self::engine::Engine;
+pub(crate) use self::keep::{Keep, Kept};
+pub use self::limits::Limits;
+pub use self::options::{Mode, ReadOptions, Recover};
+pub(crate) use self::out::{Out, Place, Receiver, Whole};
+
+use crate::dialects::{Carrier, Format};
+use crate::lex::Lexeme;
+use crate::{Conversation, Diagnostic, Document, Severity};
+
+/// A document and what was found while it was read.
+#[derive(Clone, Debug, Default)]
+pub struct Parsed<'a> {
+    /// Everything that could be saved.
+    pub document: Document<'a>,
+    /// What was found, in the order of reading.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl<'a> Parsed<'a> {
+    /// Whether a finding is an error.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|found| found.severity == Severity::Error)
+    }
+
+    /// The document if nothing is wrong with it.
+    ///
+    /// # Errors
+    ///
+    /// The first error that was found.
+    pub fn strict(self) -> Result<Document<'a>, Box<Diagnostic>> {
+        match self.diagnostics.into_iter().find(|found| found.severity == Severity::Error) {
+            Some(error) => Err(Box::new(error)),
+            None => Ok(self.document),
+        }
+    }
+
+    /// The conversation; an empty one if the document is something else.
+    pub fn into_conversation(self) -> Conversation<'a> {
+        self.document.into_conversation()
+    }
+}
+
+/// Reads `text` in `format`. The result borrows from the text.
+///
+/// ```
+/// use openchatml::{Format, ReadOptions, Role, parse};
+///
+/// let text = "version: 2.2\n\n<|start|>user<|message|>What is 2 + 2?<|end|>\n";
+/// let format: Format = "openchatml-2.2".parse()?;
+/// let parsed = parse(text, format, &ReadOptions::default());
+/// assert!(parsed.diagnostics.is_empty());
+/// let conversation = parsed.into_conversation();
+/// assert_eq!(conversation.messages[0].role, Role::User);
+/// assert_eq!(conversation.messages[0].body.text(), "What is 2 + 2?");
+///
+/// // What is malformed is reported, and what can be saved is saved.
+/// let parsed = parse("<|start|>user<|message|>Hel", format, &ReadOptions::default());
+/// assert_eq!(parsed.diagnostics.last().unwrap().code.as_str(), "E-STREAM-TRUNCATED");
+/// assert_eq!(parsed.into_conversation().messages[0].body.text(), "Hel");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed<'a> {
+    match (format.carrier, format.dialect.text, &format.dialect.json) {
+        (Carrier::Json, _, Some(json)) => (json.read)(text, options),
+        (_, Some(form), _) => {
+            let mut whole = Whole::new(form.name);
+            let mut engine = Engine::new(form, options, Keep::Whole(text));
+            engine.feed(text, true, &mut whole);
+            engine.finish(&mut whole);
+            let diagnostics = std::mem::take(&mut whole.diagnostics);
+            Parsed { document: whole.into_document(), diagnostics }
+        }
+        // `Format` is only made for carriers that the dialect has.
+        _ => Parsed::default(),
+    }
+}
+
+/// A reader: a push machine from lexemes to messages, one for each family of dialects.
+///
+/// It sees neither bytes nor ids, so text, token ids and streams cannot disagree.
+pub(crate) trait Reader<'a> {
+    /// Takes the next lexeme.
+    fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>);
+
+    /// Takes the end of the input, which is at byte `at`.
+    fn finish(&mut self, at: usize, out: &mut Out<'a, '_>);
+}

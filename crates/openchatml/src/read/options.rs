@@ -1,0 +1,54 @@
+//! How to read.
+
+use super::Limits;
+use crate::Role;
+
+/// How to read a document.
+///
+/// ```
+/// use openchatml::{Mode, ReadOptions};
+///
+/// let mut options = ReadOptions::default();
+/// options.mode = Mode::Strict;
+/// assert_eq!(options.continues, None);
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// Whether what is tolerable is an error.
+    pub mode: Mode,
+    /// What to do with malformed input.
+    pub recover: Recover,
+    /// Whether the last message may be open: a prompt that the model is to continue.
+    pub open_prompt: bool,
+    /// The input continues a prompt that ended in this role's header, as a model's raw completion
+    /// does. Only the assistant may speak in it then (if this is the assistant).
+    pub continues: Option<Role>,
+    /// Bounds on what is read.
+    pub limits: Limits,
+}
+
+/// Whether what is tolerable is an error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// What can be understood is a warning. For model output and foreign files.
+    #[default]
+    Lenient,
+    /// What the specification does not allow is an error.
+    Strict,
+}
+
+/// What to do with text that stands where none may stand, and with headers that make no sense.
+///
+/// Whatever the policy: each byte of the input is in a message or in the span of a diagnostic, and
+/// uncertain text is never shown to the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Recover {
+    /// It becomes a hidden message of its own.
+    #[default]
+    Keep,
+    /// It is left out.
+    Drop,
+    /// It ends the reading: what follows is left out, too.
+    Error,
+}

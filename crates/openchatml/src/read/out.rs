@@ -1,0 +1,230 @@
+//! What a reader gives its messages and findings to.
+
+use std::borrow::Cow;
+
+use super::{Keep, Limits, Mode, ReadOptions, Recover};
+use crate::check::Checker;
+use crate::model::{Conversation, Document, DocumentLayout, Infill, Message, Part};
+use crate::{Code, Diagnostic, Header, Severity, Span};
+
+/// Takes what a reader finds: a whole document is collected, a stream passes it on as events.
+pub(crate) trait Receiver<'a> {
+    /// Whether the text of bodies is to be kept. If not, messages end with an empty body.
+    fn keeps_bodies(&self) -> bool;
+
+    /// The header of the document.
+    fn header(&mut self, header: Header<'a>);
+
+    /// A message begins: everything is known of it but its body.
+    fn start(&mut self, message: &Message<'a>);
+
+    /// More text of the message that began last.
+    fn text(&mut self, message: &Message<'a>, text: &str);
+
+    /// The message that began last is complete.
+    fn end(&mut self, message: Message<'a>);
+
+    /// How the space around messages is laid out.
+    fn layout(&mut self, place: Place, text: Cow<'a, str>, dialect: &'static str);
+
+    /// A file of a multi-file sequence is complete: this, or the messages since the last one.
+    fn part(&mut self, part: Option<Part<'a>>, span: Span);
+
+    /// The document is a fill-in-the-middle task.
+    fn infill(&mut self, infill: Infill<'a>);
+
+    /// Something was found.
+    fn finding(&mut self, diagnostic: Diagnostic);
+}
+
+/// Where a piece of layout belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Before the first message.
+    Lead,
+    /// After the message that ended last.
+    After,
+    /// After the last message.
+    Tail,
+}
+
+/// Counts findings and decides how bad they are.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    count: usize,
+}
+
+impl Findings {
+    /// Passes `diagnostic` on unless there are too many already.
+    fn report(&mut self, diagnostic: Diagnostic, limits: &Limits) -> Option<Diagnostic> {
+        self.count += 1;
+        match self.count.cmp(&limits.diagnostics.saturating_add(1)) {
+            std::cmp::Ordering::Less => Some(diagnostic),
+            std::cmp::Ordering::Equal => {
+                let most = limits.diagnostics;
+                let message =
+                    format!("more than the limit `diagnostics` of {most}; no more are shown");
+                Some(Code::Limit.at(diagnostic.span, message))
+            }
+            std::cmp::Ordering::Greater => None,
+        }
+    }
+}
+
+/// What is left of the state between two lexemes, apart from the reader's own.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) findings: Findings,
+    pub(crate) checker: Checker,
+    pub(crate) messages: usize,
+    /// Reading has stopped: what follows is left out.
+    pub(crate) stopped: Option<Stopped>,
+}
+
+/// Why reading has stopped, and at which byte.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopped {
+    pub(crate) code: Code,
+    pub(crate) at: usize,
+}
+
+/// What a reader writes to.
+pub(crate) struct Out<'a, 'o> {
+    pub(crate) keep: Keep<'a>,
+    pub(crate) options: &'o ReadOptions,
+    pub(crate) state: &'o mut State,
+    pub(crate) to: &'o mut dyn Receiver<'a>,
+}
+
+impl<'a> Out<'a, '_> {
+    /// Reports a finding.
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        if let Some(diagnostic) = self.state.findings.report(diagnostic, &self.options.limits) {
+            self.to.finding(diagnostic);
+        }
+    }
+
+    /// Reports what is an error in strict mode and a warning otherwise.
+    pub(crate) fn tolerate(&mut self, diagnostic: Diagnostic) {
+        let severity = match self.options.mode {
+            Mode::Strict => Severity::Error,
+            Mode::Lenient => Severity::Warning,
+        };
+        self.report(diagnostic.severity(severity));
+    }
+
+    /// Reports malformed input, which ends the reading if that is the policy.
+    pub(crate) fn malformed(&mut self, diagnostic: Diagnostic) {
+        if self.options.recover == Recover::Error {
+            self.stop(diagnostic.code, diagnostic.span.end);
+        }
+        self.report(diagnostic);
+    }
+
+    /// Ends the reading: what stands from byte `at` on is left out.
+    pub(crate) fn stop(&mut self, code: Code, at: usize) {
+        self.state.stopped.get_or_insert(Stopped { code, at });
+    }
+
+    /// Gives a complete message on, checked.
+    pub(crate) fn end(&mut self, message: Message<'a>) {
+        let mut found = Vec::new();
+        self.state.checker.message(&message, self.options, &mut found);
+        for diagnostic in found {
+            self.report(diagnostic);
+        }
+        self.state.messages += 1;
+        self.to.end(message);
+    }
+}
+
+/// Collects a whole document.
+#[derive(Debug, Default)]
+pub(crate) struct Whole<'a> {
+    conversation: Conversation<'a>,
+    parts: Option<Vec<Part<'a>>>,
+    infill: Option<Infill<'a>>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl<'a> Whole<'a> {
+    /// A collector of a document in the text form of this name.
+    pub(crate) fn new(origin: &'static str) -> Self {
+        let mut whole = Self::default();
+        whole.conversation.origin = origin;
+        whole
+    }
+
+    /// The document, once everything is read.
+    pub(crate) fn into_document(self) -> Document<'a> {
+        match (self.parts, self.infill) {
+            (Some(parts), _) => Document::Files(parts),
+            (None, Some(infill)) => Document::Infill(infill),
+            (None, None) => Document::Conversation(self.conversation),
+        }
+    }
+}
+
+impl<'a> Receiver<'a> for Whole<'a> {
+    fn keeps_bodies(&self) -> bool {
+        true
+    }
+
+    fn header(&mut self, header: Header<'a>) {
+        self.conversation.header = Some(header);
+    }
+
+    fn start(&mut self, _: &Message<'a>) {}
+
+    fn text(&mut self, _: &Message<'a>, _: &str) {}
+
+    fn end(&mut self, message: Message<'a>) {
+        self.conversation.messages.push(message);
+    }
+
+    fn layout(&mut self, place: Place, text: Cow<'a, str>, dialect: &'static str) {
+        let around = &mut self.conversation.layout;
+        match place {
+            Place::After => {
+                if let Some(message) = self.conversation.messages.last_mut() {
+                    let layout = message.layout.get_or_insert_default();
+                    layout.dialect = dialect;
+                    layout.after = Some(text);
+                }
+            }
+            Place::Lead => around.get_or_insert_default().lead = Some(text),
+            Place::Tail => around.get_or_insert_default().tail = Some(text),
+        }
+        if let Some(around) = around {
+            around.dialect = dialect;
+        }
+    }
+
+    fn part(&mut self, part: Option<Part<'a>>, _: Span) {
+        let part = part.unwrap_or_else(|| {
+            let mut conversation = std::mem::take(&mut self.conversation);
+            let layout = conversation.layout.take();
+            Part { content: crate::model::Content::Conversation(conversation), layout }
+        });
+        self.parts.get_or_insert_default().push(part);
+    }
+
+    fn infill(&mut self, infill: Infill<'a>) {
+        self.infill = Some(infill);
+    }
+
+    fn finding(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+}
+
+impl<'a> DocumentLayout<'a> {
+    /// A layout of `dialect`, if it differs from the canonical one.
+    pub(crate) fn around(
+        dialect: &'static str,
+        lead: Option<Cow<'a, str>>,
+        tail: Option<Cow<'a, str>>,
+    ) -> Option<Box<Self>> {
+        (lead.is_some() || tail.is_some()).then(|| Box::new(Self { dialect, lead, tail }))
+    }
+}

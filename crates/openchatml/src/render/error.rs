@@ -1,0 +1,135 @@
+//! Why something cannot be written.
+
+use std::fmt;
+
+use super::SinkError;
+use crate::{Code, Conversation, Diagnostic, Span};
+
+/// A document that cannot be said in a format: what, and where.
+///
+/// The text quotes no content, only the control token in the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenderError {
+    /// What kind of refusal it is.
+    pub code: Code,
+    /// The message that is refused, from 0, if it is a message.
+    pub message: Option<usize>,
+    /// What of it.
+    pub place: Place,
+    /// Where in that text, in bytes.
+    pub span: Span,
+    text: String,
+}
+
+/// A part of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Place {
+    /// What it says.
+    Body,
+    /// Its role.
+    Role,
+    /// `name`.
+    Name,
+    /// `recipient`.
+    Recipient,
+    /// `call_id`.
+    CallId,
+    /// `content_type`.
+    ContentType,
+    /// How it ends.
+    End,
+    /// The header of the document.
+    Header,
+    /// The document as a whole.
+    Document,
+}
+
+impl Place {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Body => "content",
+            Self::Role => "role",
+            Self::Name => "name",
+            Self::Recipient => "recipient",
+            Self::CallId => "call_id",
+            Self::ContentType => "content_type",
+            Self::End => "end",
+            Self::Header => "header",
+            Self::Document => "document",
+        }
+    }
+}
+
+impl RenderError {
+    pub(crate) fn new(code: Code, message: Option<usize>, text: impl Into<String>) -> Self {
+        Self { code, message, place: Place::Document, span: Span::default(), text: text.into() }
+    }
+
+    pub(crate) fn at(mut self, place: Place, span: Span) -> Self {
+        self.place = place;
+        self.span = span;
+        self
+    }
+
+    pub(crate) fn sink(error: SinkError, message: Option<usize>, place: Place) -> Self {
+        let SinkError { span, spelling, reason } = error;
+        let text = match spelling {
+            "" => reason.to_owned(),
+            spelling => format!("{reason} `{spelling}`"),
+        };
+        let code = match place {
+            Place::Body | Place::Document | Place::Header | Place::Role | Place::End => {
+                Code::RenderControl
+            }
+            _ => Code::ParseHeader,
+        };
+        Self::new(code, message, text).at(place, span)
+    }
+
+    /// The same as a diagnostic, at the place where the message was read if it was.
+    ///
+    /// ```
+    /// use openchatml::{RenderOptions, Span, parse, render};
+    ///
+    /// let text = "<|im_start|>user\nsay <|end|>\n<|im_end|>";
+    /// let parsed = parse(text, "openchatml-0.1".parse()?, &Default::default());
+    /// let conversation = parsed.into_conversation();
+    /// let target = "openchatml-2.0".parse()?;
+    /// let error = render(&conversation.clone().into(), target, &RenderOptions::default());
+    /// let found = error.unwrap_err().to_diagnostic(&conversation);
+    /// assert_eq!(&text[found.span.range()], "<|end|>");
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
+    pub fn to_diagnostic(&self, conversation: &Conversation<'_>) -> Diagnostic {
+        let message = self.message.and_then(|index| conversation.messages.get(index));
+        let span = match message {
+            Some(message) if self.place == Place::Body && message.body_at > 0 => {
+                message.body_span(self.span)
+            }
+            Some(message) => message.header_span(),
+            None => Span::default(),
+        };
+        let help = match self.code {
+            Code::RenderControl => "write another format, or leave these characters out",
+            Code::ParseHeader => "values have no white space; sanitizing writes `_` instead",
+            _ => "`convert` leaves out what a format cannot carry, and says what",
+        };
+        self.code.at(span, self.to_string()).help(help)
+    }
+}
+
+impl fmt::Display for RenderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(message) = self.message {
+            write!(f, "message {message}, {}", self.place.as_str())?;
+            if !self.span.is_empty() {
+                write!(f, " at byte {}", self.span.start)?;
+            }
+            f.write_str(": ")?;
+        }
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for RenderError {}

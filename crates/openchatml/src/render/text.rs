@@ -1,0 +1,170 @@
+//! The sink that writes text.
+
+use super::{Sink, SinkError};
+use crate::lex::{Controls, Escape, Mode};
+use crate::{Control, Span};
+
+/// Writes a dialect's text form, and escapes or refuses what would become structure.
+///
+/// ```
+/// use openchatml::render::{Sink, TextSink};
+/// use openchatml::{Control, dialects};
+///
+/// let mut out = String::new();
+/// let mut sink = TextSink::new(dialects::OPENCHATML_2_2.controls, &mut out);
+/// sink.control(Control::Start)?;
+/// sink.text("user")?;
+/// sink.control(Control::Message)?;
+/// sink.text("a <|end|> of my own")?;
+/// sink.control(Control::End)?;
+/// sink.finish()?;
+/// assert_eq!(out, "<|start|>user<|message|>a <<|end|> of my own<|end|>");
+/// # Ok::<(), openchatml::render::SinkError>(())
+/// ```
+#[derive(Debug)]
+pub struct TextSink<'o> {
+    controls: &'static Controls,
+    out: &'o mut String,
+    mode: Mode,
+    /// The end of the text so far, as long as it could still grow into a control token or, with
+    /// an escape, be taken for the escape of the next one.
+    held: String,
+}
+
+impl<'o> TextSink<'o> {
+    /// A sink for a dialect's text form that adds to `out`.
+    pub fn new(controls: &'static Controls, out: &'o mut String) -> Self {
+        Self { controls, out, mode: Mode::Body, held: String::new() }
+    }
+
+    /// Ends the text.
+    ///
+    /// # Errors
+    ///
+    /// None today: what was held back is text.
+    pub fn finish(self) -> Result<(), SinkError> {
+        self.out.push_str(&self.held);
+        Ok(())
+    }
+
+    fn escapes(&self) -> bool {
+        self.mode == Mode::Body && self.controls.escape() == Escape::DoublingOrLiteral
+    }
+
+    /// Writes what of `text` is certain, and holds back the rest.
+    fn write(&mut self, text: &str) -> Result<(), SinkError> {
+        let (certain, open) = text.split_at(self.controls.open_end(text, self.escapes()));
+        let mut from = 0;
+        while let Some((at, control, len)) = self.controls.find(&certain[from..]) {
+            let at = from + at;
+            let end = at + len;
+            // Whether a marker is one is the reader's business, and so the writer's.
+            if !matches!(control, Control::Marker(_)) {
+                if !self.escapes() {
+                    return Err(self.refuse(control, Span::new(at, end)));
+                }
+                self.out.push_str(&certain[from..at]);
+                self.out.push('<');
+                from = at;
+            }
+            self.out.push_str(&certain[from..end]);
+            from = end;
+        }
+        self.out.push_str(&certain[from..]);
+        self.held.push_str(open);
+        Ok(())
+    }
+
+    #[cold]
+    fn refuse(&self, control: Control, span: Span) -> SinkError {
+        SinkError {
+            span,
+            spelling: self.controls.spelling(control).unwrap_or_default(),
+            reason: match self.mode {
+                Mode::Header => "a header cannot hold the text",
+                Mode::Body | Mode::Literal => "this dialect has no escape for the text",
+            },
+        }
+    }
+
+    /// Writes what was held back, now that `control` follows.
+    fn flush(&mut self, control: Control) {
+        let escapable = !matches!(control, Control::Marker(_));
+        if self.held.ends_with('<') && self.escapes() && escapable {
+            // `a<` and `<|end|>` would be read as an escaped `<|end|>`.
+            let parts = [Control::Literal, Control::EndLiteral];
+            let [open, close] = parts.map(|part| self.controls.spelling(part).unwrap_or_default());
+            let run = self.held.trim_end_matches('<').len();
+            let (text, run) = self.held.split_at(run);
+            for part in [text, open, run, close] {
+                self.out.push_str(part);
+            }
+        } else {
+            self.out.push_str(&self.held);
+        }
+        self.held.clear();
+    }
+}
+
+impl Sink for TextSink<'_> {
+    fn control(&mut self, control: Control) -> Result<(), SinkError> {
+        if !self.held.is_empty() {
+            self.flush(control);
+        }
+        let Some(spelling) = self.controls.spelling(control) else {
+            let reason = "this dialect lacks a control token";
+            return Err(SinkError { span: Span::default(), spelling: "", reason });
+        };
+        self.out.push_str(spelling);
+        self.mode = self.mode.after(control);
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), SinkError> {
+        if self.mode == Mode::Literal {
+            let end = self.controls.spelling(Control::EndLiteral).unwrap_or_default();
+            return match text.find(end) {
+                Some(at) => {
+                    let span = Span::new(at, at + end.len());
+                    let reason = "a literal block cannot hold the text";
+                    Err(SinkError { span, spelling: end, reason })
+                }
+                None => {
+                    self.out.push_str(text);
+                    Ok(())
+                }
+            };
+        }
+        if self.held.is_empty() {
+            return self.write(text);
+        }
+        let held = self.held.len();
+        let mut joined = std::mem::take(&mut self.held);
+        joined.push_str(text);
+        self.write(&joined).map_err(|error| {
+            let start = error.span.start.saturating_sub(held);
+            SinkError { span: Span::new(start, error.span.end.saturating_sub(held)), ..error }
+        })
+    }
+
+    fn preamble(&mut self, yaml: &str) -> Result<(), SinkError> {
+        let mut at = 0;
+        for line in yaml.split_inclusive('\n') {
+            let opens = line.starts_with('<') && self.controls.opens(line);
+            if opens {
+                let reason = "a line of the header cannot begin with a control token";
+                return Err(SinkError {
+                    span: Span::new(at, at + line.len()),
+                    spelling: "",
+                    reason,
+                });
+            }
+            at += line.len();
+        }
+        self.out.push_str(yaml);
+        if !yaml.ends_with('\n') {
+            self.out.push('\n');
+        }
+        Ok(())
+    }
+}

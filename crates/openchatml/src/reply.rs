@@ -1,0 +1,83 @@
+//! The recommended envelope of a tool's reply (OpenChatML 2.2 §8.2).
+
+use std::borrow::Cow;
+
+use crate::Code;
+use crate::json::{self, Json};
+use crate::model::{Data, Value};
+use crate::read::Limits;
+
+/// A tool's reply in the recommended envelope.
+///
+/// ```
+/// use openchatml::{Code, Limits, Reply};
+///
+/// let body = r#"{"ok":false,"content":null,"error":{"code":"E-TOOL-TIMEOUT"}}"#;
+/// let reply = Reply::parse(body, &Limits::default()).unwrap();
+/// assert!(!reply.ok);
+/// assert_eq!(reply.code(), Some(Code::ToolTimeout));
+/// assert_eq!(reply.to_json(), body);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply<'a> {
+    /// Whether the tool succeeded.
+    pub ok: bool,
+    /// What it returned.
+    pub content: Option<Value<'a>>,
+    /// What went wrong.
+    pub error: Option<Value<'a>>,
+    /// Where the content comes from: `source`, `timestamp`, `checksum`.
+    pub provenance: Option<Value<'a>>,
+    /// What else it says, in its order.
+    pub extra: Vec<(Cow<'a, str>, Value<'a>)>,
+}
+
+impl<'a> Reply<'a> {
+    /// Reads an envelope. `None` if the body is not one: not a JSON object with a boolean `ok`.
+    pub fn parse(body: &'a str, limits: &Limits) -> Option<Self> {
+        let mut json = Json::new(body, limits.json_depth);
+        let value = json.value().ok()?;
+        json.end().ok()?;
+        let Data::Map(entries) = value.data else { return None };
+        let mut reply = Self::default();
+        let mut is_envelope = false;
+        for (key, value) in entries {
+            match key.as_ref() {
+                "ok" => {
+                    reply.ok = value.as_bool()?;
+                    is_envelope = true;
+                }
+                "content" => reply.content = Some(value),
+                "error" => reply.error = Some(value),
+                "provenance" => reply.provenance = Some(value),
+                _ => reply.extra.push((key, value)),
+            }
+        }
+        is_envelope.then_some(reply)
+    }
+
+    /// The code of its error, given as the error itself, as its `code`, or at its beginning.
+    pub fn code(&self) -> Option<Code> {
+        let error = self.error.as_ref()?;
+        let text = error.as_str().or_else(|| error.get("code")?.as_str())?;
+        let word = text.split(|c: char| c == ':' || c.is_whitespace()).next()?;
+        word.parse().ok()
+    }
+
+    /// The envelope as JSON, on one line.
+    pub fn to_json(&self) -> String {
+        let mut out = String::from(if self.ok { r#"{"ok":true"# } else { r#"{"ok":false"# });
+        let named =
+            [("content", &self.content), ("error", &self.error), ("provenance", &self.provenance)];
+        let named = named.iter().filter_map(|(key, value)| Some((*key, value.as_ref()?)));
+        let extra = self.extra.iter().map(|(key, value)| (key.as_ref(), value));
+        for (key, value) in named.chain(extra) {
+            out.push(',');
+            json::write_string(&mut out, key);
+            out.push(':');
+            json::write_value(&mut out, value);
+        }
+        out.push('}');
+        out
+    }
+}

@@ -1,0 +1,101 @@
+//! Where something stands in the input.
+
+use std::ops::Range;
+
+/// A half-open range of byte offsets into the input, or of positions in a list of token ids.
+///
+/// ```
+/// use openchatml::Span;
+///
+/// let span = Span::new(3, 8);
+/// assert_eq!(span.len(), 5);
+/// assert_eq!(&"to the end"[span.range()], "the e");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// The byte after the last one.
+    pub end: usize,
+}
+
+impl Span {
+    /// The range `start..end`; an `end` before the `start` gives an empty span at `start`.
+    pub const fn new(start: usize, end: usize) -> Self {
+        Self { start, end: if end < start { start } else { end } }
+    }
+
+    /// The empty span at `at`.
+    pub const fn at(at: usize) -> Self {
+        Self { start: at, end: at }
+    }
+
+    /// How many bytes.
+    pub const fn len(self) -> usize {
+        self.end - self.start
+    }
+
+    /// Whether it covers nothing.
+    pub const fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    /// The smallest span that covers both.
+    pub fn to(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
+    /// The same length, `by` bytes further on.
+    pub const fn shift(self, by: usize) -> Self {
+        Self { start: self.start + by, end: self.end + by }
+    }
+
+    /// For slicing.
+    pub const fn range(self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// Line and column of byte offsets, for people and for editors.
+///
+/// Finding the line breaks costs one pass over the text; each question is a binary search.
+///
+/// ```
+/// use openchatml::{Lines, Location};
+///
+/// let lines = Lines::new("one\ntwø three");
+/// assert_eq!(lines.locate(9), Location { line: 2, column: 5 });
+/// ```
+#[derive(Clone, Debug)]
+pub struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+/// A place in a text as people count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+}
+
+impl<'a> Lines<'a> {
+    /// Indexes the lines of `text`.
+    pub fn new(text: &'a str) -> Self {
+        let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+        Self { text, starts: std::iter::once(0).chain(breaks).collect() }
+    }
+
+    /// Where byte `offset` is; an offset past the end is the end.
+    pub fn locate(&self, offset: usize) -> Location {
+        let offset = offset.min(self.text.len());
+        let line = self.starts.partition_point(|start| *start <= offset);
+        let start = self.starts[line - 1];
+        let before = &self.text.as_bytes()[start..offset];
+        // A character begins at each byte that does not continue one.
+        let column = before.iter().filter(|byte| **byte & 0xC0 != 0x80).count() + 1;
+        Location { line, column }
+    }
+}

@@ -1,0 +1,248 @@
+//! What a stream tells.
+
+use crate::dialects::{write_message, write_string_field};
+use crate::json::write_string;
+use crate::model::{End, Message, Visibility};
+use crate::{Diagnostic, view::Policy};
+
+/// What a [`Stream`](super::Stream) tells, in the order in which it becomes certain
+/// (OpenChatML 2.2 §9, 2.0 §9).
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'e> {
+    /// A message begins: all is known of it but its text and its end.
+    MessageStart {
+        /// Which message, from 0.
+        index: usize,
+        /// The message, without text.
+        message: &'e Message<'e>,
+    },
+    /// Text that a user may see: of an answer, or of a preamble.
+    Delta {
+        /// Which message.
+        index: usize,
+        /// The text.
+        text: &'e str,
+        /// Whether it is a preamble.
+        is_preamble: bool,
+    },
+    /// Text of private reasoning.
+    ReasoningDelta {
+        /// Which message.
+        index: usize,
+        /// The text.
+        text: &'e str,
+    },
+    /// A summary of private reasoning. Only a caller that summarizes makes one.
+    ReasoningSummaryDelta {
+        /// Which message.
+        index: usize,
+        /// The text.
+        text: &'e str,
+    },
+    /// Text of the arguments of a tool call.
+    ToolCallDelta {
+        /// Which message.
+        index: usize,
+        /// The text.
+        text: &'e str,
+    },
+    /// A paragraph of visible text ended.
+    Flush {
+        /// Which message.
+        index: usize,
+    },
+    /// A message is complete.
+    MessageDone {
+        /// Which message.
+        index: usize,
+        /// The message.
+        message: &'e Message<'e>,
+    },
+    /// The response is complete.
+    Done {
+        /// The last message, if there was one.
+        index: Option<usize>,
+        /// How it came to its end.
+        reason: Done,
+    },
+    /// The response was cancelled: stop rendering.
+    Cancel {
+        /// The last message, if there was one.
+        index: Option<usize>,
+    },
+    /// A tool call was cancelled. Only a caller that runs tools makes one.
+    ToolCancel {
+        /// Which call.
+        call_id: &'e str,
+        /// Why.
+        reason: &'e str,
+    },
+    /// Something was found.
+    Diagnostic {
+        /// The message that was being read, if there was one.
+        index: Option<usize>,
+        /// What.
+        diagnostic: &'e Diagnostic,
+    },
+}
+
+/// How a response came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Done {
+    /// By `<|return|>`.
+    Return,
+    /// By `<|call|>`: it waits for tools.
+    Call,
+    /// The input ended between two messages.
+    End,
+}
+
+impl Done {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Return => "return",
+            Self::Call => "call",
+            Self::End => "end",
+        }
+    }
+}
+
+impl Event<'_> {
+    /// Its name in the specification.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::MessageStart { .. } => "message.start",
+            Self::Delta { .. } => "response.delta",
+            Self::ReasoningDelta { .. } => "response.reasoning_text.delta",
+            Self::ReasoningSummaryDelta { .. } => "response.reasoning_summary_text.delta",
+            Self::ToolCallDelta { .. } => "response.tool_call.delta",
+            Self::Flush { .. } => "response.delta.flush",
+            Self::MessageDone { .. } => "message.done",
+            Self::Done { .. } => "response.done",
+            Self::Cancel { .. } => "response.cancel",
+            Self::ToolCancel { .. } => "tool.cancel",
+            Self::Diagnostic { .. } => "diagnostic",
+        }
+    }
+
+    /// Whether a user may see it. What is found is not for users: it may quote hidden text, and
+    /// whether something is found may depend on it.
+    ///
+    /// ```
+    /// use openchatml::{Event, Message, Policy};
+    ///
+    /// let hidden = Message::reasoning("");
+    /// let event = Event::MessageStart { index: 0, message: &hidden };
+    /// assert!(!event.is_for_user(Policy::default()));
+    /// ```
+    pub fn is_for_user(&self, policy: Policy) -> bool {
+        match self {
+            Self::MessageStart { message, .. } | Self::MessageDone { message, .. } => {
+                policy.visibility(message) == Visibility::User
+            }
+            Self::Delta { is_preamble, .. } => {
+                !is_preamble || policy.preambles == crate::view::Preambles::Show
+            }
+            Self::ReasoningSummaryDelta { .. }
+            | Self::Flush { .. }
+            | Self::Done { .. }
+            | Self::Cancel { .. } => true,
+            Self::ReasoningDelta { .. }
+            | Self::ToolCallDelta { .. }
+            | Self::ToolCancel { .. }
+            | Self::Diagnostic { .. } => false,
+        }
+    }
+
+    fn index(&self) -> Option<usize> {
+        match self {
+            Self::MessageStart { index, .. }
+            | Self::Delta { index, .. }
+            | Self::ReasoningDelta { index, .. }
+            | Self::ReasoningSummaryDelta { index, .. }
+            | Self::ToolCallDelta { index, .. }
+            | Self::Flush { index }
+            | Self::MessageDone { index, .. } => Some(*index),
+            Self::Done { index, .. } | Self::Cancel { index } | Self::Diagnostic { index, .. } => {
+                *index
+            }
+            Self::ToolCancel { .. } => None,
+        }
+    }
+
+    /// The event as JSON, on one line.
+    ///
+    /// ```
+    /// use openchatml::Event;
+    ///
+    /// let event = Event::Delta { index: 1, text: "4.", is_preamble: false };
+    /// assert_eq!(
+    ///     event.to_json(),
+    ///     r#"{"type":"response.delta","message_id":"m1","delta":"4."}"#,
+    /// );
+    /// ```
+    pub fn to_json(&self) -> String {
+        let mut out = String::with_capacity(128);
+        self.write_json(&mut out);
+        out
+    }
+
+    /// Adds the event as JSON to `out`.
+    pub fn write_json(&self, out: &mut String) {
+        out.push_str(r#"{"type":""#);
+        out.push_str(self.name());
+        out.push('"');
+        if let Some(index) = self.index() {
+            out.push_str(r#","message_id":"m"#);
+            out.push_str(&index.to_string());
+            out.push('"');
+        }
+        match self {
+            Self::MessageStart { message, .. } => {
+                let channel = message.channel.map(|channel| channel.as_str());
+                let fields = [
+                    ("role", Some(message.role.as_str())),
+                    ("name", message.name.as_deref()),
+                    ("recipient", message.recipient.as_deref()),
+                    ("channel", channel),
+                    ("call_id", message.call_id.as_deref()),
+                    ("intent", message.intent.map(|intent| intent.as_str())),
+                    ("content_type", message.content_type.as_deref()),
+                ];
+                for (key, value) in fields {
+                    write_string_field(out, key, value);
+                }
+            }
+            Self::Delta { text, .. }
+            | Self::ReasoningDelta { text, .. }
+            | Self::ReasoningSummaryDelta { text, .. }
+            | Self::ToolCallDelta { text, .. } => write_string_field(out, "delta", Some(text)),
+            Self::MessageDone { message, .. } => {
+                out.push_str(r#","message":"#);
+                write_message(out, message);
+                let end = if message.end == End::Prompt { End::Open } else { message.end };
+                write_string_field(out, "end", Some(end.as_str()));
+            }
+            Self::Done { reason, .. } => write_string_field(out, "reason", Some(reason.as_str())),
+            Self::ToolCancel { call_id, reason } => {
+                write_string_field(out, "call_id", Some(call_id));
+                write_string_field(out, "reason", Some(reason));
+            }
+            Self::Diagnostic { diagnostic, .. } => write_diagnostic(out, diagnostic),
+            Self::Flush { .. } | Self::Cancel { .. } => {}
+        }
+        out.push('}');
+    }
+}
+
+fn write_diagnostic(out: &mut String, diagnostic: &Diagnostic) {
+    let Diagnostic { code, severity, span, message, help, .. } = diagnostic;
+    write_string_field(out, "code", Some(code.as_str()));
+    write_string_field(out, "severity", Some(severity.as_str()));
+    out.push_str(",\"message\":");
+    write_string(out, message);
+    out.push_str(&format!(r#","span":{{"start":{},"end":{}}}"#, span.start, span.end));
+    write_string_field(out, "help", help.as_deref());
+}

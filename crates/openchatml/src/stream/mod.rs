@@ -1,0 +1,131 @@
+//! Conversations that arrive piece by piece.
+
+mod event;
+mod live;
+
+pub use self::event::{Done, Event};
+
+use self::live::{Live, LiveState};
+use crate::dialects::{Carrier, Format};
+use crate::lex::{Piece, Utf8};
+use crate::read::{self, Engine, ReadOptions};
+use crate::{Code, Span, UnknownName};
+
+/// Whether the text of messages is kept until they are done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Keep {
+    /// [`Event::MessageDone`] has the whole message.
+    #[default]
+    Bodies,
+    /// It has no text: the deltas had it. Memory does not grow with the length of a message,
+    /// except of one whose content must be checked: a call, a body with a constraint.
+    Nothing,
+}
+
+/// Reads text as it arrives and gives events.
+///
+/// Chunks may be cut anywhere, inside control tokens and UTF-8 sequences too: the events are the
+/// same, but for where one delta ends and the next begins. Only what may still become a control
+/// token is held back.
+///
+/// ```
+/// use openchatml::{Event, ReadOptions, Role, Stream};
+///
+/// let mut options = ReadOptions::default();
+/// options.continues = Some(Role::Assistant);
+/// let mut stream = Stream::new("openchatml-2.2".parse()?, &options)?;
+/// let mut seen = String::new();
+/// let mut show = |event: Event<'_>| {
+///     if let Event::Delta { text, .. } = event {
+///         seen.push_str(text);
+///     }
+/// };
+/// for chunk in ["<|channel|>analysis<|message|>Hm.<|e", "nd|><|start|>assistant<|channel",
+///     "|>final<|message|>Hel", "lo!<|return|>"]
+/// {
+///     stream.feed(chunk.as_bytes(), &mut show);
+/// }
+/// stream.finish(&mut show);
+/// assert_eq!(seen, "Hello!");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+pub struct Stream {
+    engine: Engine<'static>,
+    utf8: Utf8,
+    state: LiveState,
+}
+
+impl Stream {
+    /// A stream of a text format.
+    ///
+    /// # Errors
+    ///
+    /// The format is JSON, which is read as a whole.
+    pub fn new(format: Format, options: &ReadOptions) -> Result<Self, UnknownName> {
+        let form = format.dialect.text.filter(|_| format.carrier == Carrier::Text);
+        let form = form.ok_or_else(|| UnknownName::new("stream format", &format.to_string()))?;
+        Ok(Self {
+            engine: Engine::new(form, options, read::Keep::Copy),
+            utf8: Utf8::default(),
+            state: LiveState::default(),
+        })
+    }
+
+    /// The same stream, keeping the text of messages or not.
+    #[must_use]
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.state.keep = keep;
+        self
+    }
+
+    /// Takes bytes that have arrived, and gives the events that are certain.
+    pub fn feed(&mut self, bytes: &[u8], mut emit: impl FnMut(Event<'_>)) {
+        let Self { engine, utf8, state } = self;
+        let mut live = Live { state, emit: &mut emit };
+        utf8.feed(bytes, |piece| take(engine, piece, &mut live));
+    }
+
+    /// Takes the end of the input, and gives the last events.
+    pub fn finish(mut self, mut emit: impl FnMut(Event<'_>)) {
+        let Self { engine, utf8, state } = &mut self;
+        let mut live = Live { state, emit: &mut emit };
+        utf8.finish(|piece| take(engine, piece, &mut live));
+        engine.feed("", true, &mut live);
+        engine.finish(&mut live);
+        live.finish();
+    }
+
+    /// Ends the stream because nobody wants the rest: the message that is being read is given as
+    /// it is, and then [`Event::Cancel`].
+    ///
+    /// ```
+    /// use openchatml::{Event, Stream};
+    ///
+    /// let mut stream = Stream::new("im".parse()?, &Default::default())?;
+    /// stream.feed(b"<|im_start|>assistant\nOnce upon", |_| {});
+    /// let mut last = String::new();
+    /// stream.cancel(|event| last = event.to_json());
+    /// assert_eq!(last, r#"{"type":"response.cancel","message_id":"m0"}"#);
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
+    pub fn cancel(mut self, mut emit: impl FnMut(Event<'_>)) {
+        self.state.cancelled = true;
+        self.finish(&mut emit);
+    }
+}
+
+fn take(engine: &mut Engine<'static>, piece: Piece<'_>, live: &mut Live<'_>) {
+    match piece {
+        Piece::Text(text) => engine.feed(text, false, live),
+        Piece::Bad(span) => {
+            engine.report(not_utf8(span), live);
+            engine.feed("\u{FFFD}", false, live);
+        }
+    }
+}
+
+/// The finding that the bytes at `span` are not UTF-8.
+pub(crate) fn not_utf8(span: Span) -> crate::Diagnostic {
+    let text = format!("the byte at offset {} is not UTF-8", span.start);
+    Code::ParseUtf8.at(span, text).help("U+FFFD stands for it")
+}

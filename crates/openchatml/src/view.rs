@@ -1,0 +1,171 @@
+//! What a user may see (OpenChatML 2.2 §4, §5, §7, §11).
+
+use std::borrow::Cow;
+
+use crate::model::{Body, Channel, Conversation, Message, Role, Segment, Visibility};
+use crate::{Code, Diagnostic};
+
+/// Decides what a user may see. An allow-list: whatever it does not name is hidden.
+///
+/// ```
+/// use openchatml::{Channel, Conversation, Intent, Message, Policy, Preambles, Role};
+///
+/// let mut plan = Message::new(Role::Assistant, "First I search, then I answer.");
+/// plan.channel = Some(Channel::Commentary);
+/// plan.intent = Some(Intent::Preamble);
+/// let conversation = Conversation::from_messages([plan, Message::reasoning("Hm.")]);
+///
+/// assert_eq!(Policy::default().view(&conversation).messages().count(), 1);
+/// let strict = Policy { preambles: Preambles::Hide };
+/// assert_eq!(strict.view(&conversation).messages().count(), 0);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Policy {
+    /// Whether preambles are shown.
+    pub preambles: Preambles,
+}
+
+/// Whether preambles, which are commentary meant for the user, are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Preambles {
+    /// They are.
+    #[default]
+    Show,
+    /// They are not.
+    Hide,
+}
+
+impl Policy {
+    /// Whether a user may see a message.
+    pub fn visibility(self, message: &Message<'_>) -> Visibility {
+        let is_preamble = message.effective_channel() == Channel::Commentary;
+        match message.visibility() {
+            Visibility::User
+                if message.role == Role::Assistant
+                    && is_preamble
+                    && self.preambles == Preambles::Hide =>
+            {
+                Visibility::Hidden
+            }
+            visibility => visibility,
+        }
+    }
+
+    /// What a user may see of a conversation.
+    pub fn view<'c>(self, conversation: &'c Conversation<'_>) -> UserView<'c> {
+        let view = |message| match self.visibility(message) {
+            Visibility::User => Some(UserMessage {
+                role: message.role,
+                is_preamble: message.effective_channel() == Channel::Commentary
+                    && message.role == Role::Assistant,
+                text: shown(&message.body),
+            }),
+            Visibility::Hidden => None,
+        };
+        UserView { messages: conversation.messages.iter().map(view).collect() }
+    }
+
+    /// All of a conversation, hidden messages included and marked as such. Only for those who
+    /// opted into it.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Message, Policy, Visibility};
+    ///
+    /// let conversation = Conversation::from_messages([Message::reasoning("Hm.")]);
+    /// let debug: Vec<_> = Policy::default().debug_view(&conversation).collect();
+    /// assert_eq!(debug[0].visibility, Visibility::Hidden);
+    /// ```
+    pub fn debug_view<'c, 'a>(
+        self,
+        conversation: &'c Conversation<'a>,
+    ) -> impl Iterator<Item = DebugMessage<'c, 'a>> {
+        conversation
+            .messages
+            .iter()
+            .map(move |message| DebugMessage { visibility: self.visibility(message), message })
+    }
+}
+
+/// The text of a body up to its first marker: what follows one is reasoning.
+fn shown<'c>(body: &'c Body<'_>) -> Cow<'c, str> {
+    if !body.has_markers() {
+        return body.text();
+    }
+    let texts = body.segments().map_while(|segment| match segment {
+        Segment::Text(text) | Segment::Literal(text) => Some(text),
+        Segment::Marker(_) => None,
+    });
+    Cow::Owned(texts.collect())
+}
+
+/// What a user may see of a conversation. Only [`Policy::view`] makes one.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Policy};
+///
+/// let conversation = Conversation::from_messages([
+///     Message::reasoning("The user wants a greeting."),
+///     Message::answer("Hello!"),
+/// ]);
+/// let view = Policy::default().view(&conversation);
+/// assert_eq!(view.message(1).unwrap().text(), "Hello!");
+/// let refused = view.message(0).unwrap_err();
+/// assert_eq!(refused.code.as_str(), "E-PERM-VISIBILITY");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserView<'c> {
+    messages: Vec<Option<UserMessage<'c>>>,
+}
+
+/// A message that a user may see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserMessage<'c> {
+    role: Role,
+    is_preamble: bool,
+    text: Cow<'c, str>,
+}
+
+impl<'c> UserView<'c> {
+    /// The messages that a user may see, in their order.
+    pub fn messages(&self) -> impl Iterator<Item = &UserMessage<'c>> {
+        self.messages.iter().flatten()
+    }
+
+    /// The message at `index` of the conversation.
+    ///
+    /// # Errors
+    ///
+    /// `E-PERM-VISIBILITY` if it is hidden or not there: which of the two is not said.
+    pub fn message(&self, index: usize) -> Result<&UserMessage<'c>, Box<Diagnostic>> {
+        self.messages.get(index).and_then(Option::as_ref).ok_or_else(|| {
+            let text = format!("message {index} is not for display");
+            Box::new(Code::PermVisibility.at(crate::Span::default(), text))
+        })
+    }
+}
+
+impl UserMessage<'_> {
+    /// Who speaks: [`Role::User`] or [`Role::Assistant`].
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Whether it is a preamble rather than an answer.
+    pub fn is_preamble(&self) -> bool {
+        self.is_preamble
+    }
+
+    /// What it says.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// A message as those see it who opted into seeing all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DebugMessage<'c, 'a> {
+    /// Whether a user may see it, too.
+    pub visibility: Visibility,
+    /// The message.
+    pub message: &'c Message<'a>,
+}
