@@ -208,8 +208,9 @@ impl<'a, 'l> Reader<'a, 'l> {
     }
 
     fn error(&self, error: &ScanError) -> Box<Diagnostic> {
-        let at = error.marker().byte_offset().unwrap_or(0).min(self.text.len());
-        let span = Span::new(self.base + at, self.base + (at + 1).min(self.text.len()));
+        let at = self.text.floor_char_boundary(error.marker().byte_offset().unwrap_or(0));
+        let end = self.text.ceil_char_boundary(at + 1);
+        let span = Span::new(at, end).shift(self.base);
         let info = error.info().to_string();
         if info.contains("nesting limit") || info.contains("nested") || info.contains("recursion") {
             return limit("yaml_depth", self.limits.yaml_depth, span);

@@ -125,6 +125,12 @@ impl Controls {
             && matches!(self.at(text.as_bytes()), Found::Control(Control::Start | Control::Bos, _))
     }
 
+    /// Whether `text` is, after white space, a part of a control token.
+    pub(crate) fn may_open(&self, text: &str) -> bool {
+        let text = text.trim_ascii_start();
+        text.starts_with('<') && self.at(text.as_bytes()) == Found::Prefix
+    }
+
     /// Where the end of `text` begins that could become a control token when more text follows.
     /// With `runs`, the `<` directly before it count too, since they decide about escapes.
     pub(crate) fn open_end(&self, text: &str, runs: bool) -> usize {

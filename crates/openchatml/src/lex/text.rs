@@ -6,7 +6,9 @@ use crate::{Control, Span};
 /// Which control tokens count, and whether escapes do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// In a body or between frames: escapes count.
+    /// Between messages: escapes count.
+    Outside,
+    /// In a body: escapes count, and literal blocks.
     Body,
     /// In a header: nothing can be escaped (SPEC 2.2 §11: values are sanitized instead).
     Header,
@@ -19,10 +21,12 @@ impl Mode {
     pub(crate) fn after(self, control: Control) -> Self {
         match control {
             Control::Start => Self::Header,
+            // A message that lost its beginning.
+            Control::Channel | Control::Constrain if self == Self::Outside => Self::Header,
             Control::Message => Self::Body,
             Control::Literal if self == Self::Body => Self::Literal,
             Control::EndLiteral if self == Self::Literal => Self::Body,
-            _ if control.ends_message() => Self::Body,
+            _ if control.ends_message() => Self::Outside,
             _ => self,
         }
     }
@@ -56,6 +60,11 @@ impl Lexer {
         self.at
     }
 
+    /// Goes on counting at byte `at`: what was given was not as long as what it stood for.
+    pub(crate) fn seek(&mut self, at: usize) {
+        self.at = at;
+    }
+
     /// Takes the next lexeme from the front of `text`. `None` if nothing certain is left: the text
     /// is used up or, unless it is the `last`, what is left may become a control token.
     #[inline]
@@ -65,8 +74,10 @@ impl Lexer {
         }
         match self.mode {
             Mode::Literal => self.next_in_literal(text, last),
-            Mode::Body => self.next_outside(text, last, self.controls.escape() != Escape::None),
             Mode::Header => self.next_outside(text, last, false),
+            Mode::Body | Mode::Outside => {
+                self.next_outside(text, last, self.controls.escape() != Escape::None)
+            }
         }
     }
 

@@ -131,7 +131,7 @@ impl<'a> Message<'a> {
             (Role::User, Channel::Final | Channel::Commentary, _) => true,
             (Role::Assistant, Channel::Final, _)
             | (Role::Assistant, Channel::Commentary, Some(Intent::Preamble)) => {
-                self.recipient.is_none() && self.end != End::Call
+                self.recipient.is_none()
             }
             _ => false,
         };

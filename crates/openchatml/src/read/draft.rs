@@ -63,6 +63,10 @@ impl<'a> Draft<'a> {
         span: Span,
         out: &Out<'a, '_>,
     ) -> (&'t str, Span) {
+        if let Some(stopped) = out.state.stopped {
+            // The rest of a piece of text in which reading stopped is left out like what follows.
+            return cut_at(text, span, stopped.at.saturating_sub(span.start));
+        }
         let left = out.options.limits.message_bytes.saturating_sub(self.bytes);
         if text.len() <= left && self.excess.is_none() {
             return (text, span);
@@ -71,12 +75,9 @@ impl<'a> Draft<'a> {
             excess.end = span.end;
             return ("", Span::at(span.start));
         }
-        let mut end = left;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        self.excess = Some(Span::new(span.start + end, span.end));
-        (&text[..end], Span::new(span.start, span.start + end))
+        let (text, kept) = cut_at(text, span, left);
+        self.excess = Some(Span::new(span.start + text.len(), span.end));
+        (text, kept)
     }
 
     /// Adds a marker.
@@ -130,4 +131,12 @@ impl<'a> Draft<'a> {
         };
         out.end(self.message);
     }
+}
+
+/// The first `len` bytes of `text`, which stands at `span`. Text that was pieced together has no
+/// exact place: it keeps the span of all.
+fn cut_at(text: &str, span: Span, len: usize) -> (&str, Span) {
+    let len = text.floor_char_boundary(len);
+    let exact = span.len() == text.len();
+    (&text[..len], if exact { Span::new(span.start, span.start + len) } else { span })
 }

@@ -74,6 +74,14 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// Takes U+FFFD for bytes that are not text, which end at byte `end` of the input.
+    pub(crate) fn feed_replacement(&mut self, end: usize, to: &mut dyn Receiver<'a>) {
+        self.feed("\u{FFFD}", false, to);
+        if let Phase::Messages(messages) = &mut self.phase {
+            messages.lexer.seek(end);
+        }
+    }
+
     /// Takes a lexeme from another source than text: a JSON wire list, token ids.
     pub(crate) fn lexeme(&mut self, lexeme: Lexeme<'_>, to: &mut dyn Receiver<'a>) {
         let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
@@ -112,7 +120,7 @@ impl<'a> Engine<'a> {
 
 impl<'a> Messages<'a> {
     fn new(form: &'static TextForm, options: &ReadOptions, keep: Keep<'a>, at: usize) -> Self {
-        let mode = if options.continues.is_some() { form.completion } else { Mode::Body };
+        let mode = if options.continues.is_some() { form.completion } else { Mode::Outside };
         let lexer = Lexer::new(form.controls, mode, at);
         Self { lexer, reader: (form.reader)(form, options, keep), at }
     }
@@ -177,6 +185,8 @@ fn begin(
     let end = match preamble.scan(text, last, &[form.controls, legacy.controls]) {
         Scan::Header(end) if end <= most => Some(end),
         Scan::More if text.len() <= most => return None,
+        // Which framing it is shows only in the whole of the first token.
+        Scan::None if !last && may_open(text, form) => return None,
         Scan::None => None,
         Scan::Header(_) | Scan::More => {
             let message = format!("the header exceeds the limit `header_bytes` of {most}");
@@ -188,7 +198,15 @@ fn begin(
     read_header(text, end, form, out);
     let at = end.unwrap_or(0);
     let is_legacy = legacy.controls.opens(&text[at..]) && !form.controls.opens(&text[at..]);
-    Some((if is_legacy { legacy } else { form }, at))
+    let form = if is_legacy { legacy } else { form };
+    out.to.form(form.name);
+    Some((form, at))
+}
+
+/// Whether `text` begins, after white space, with a part of a token that opens a message.
+fn may_open(text: &str, form: &TextForm) -> bool {
+    let controls = [Some(form.controls), form.legacy.map(|legacy| legacy.controls)];
+    controls.into_iter().flatten().any(|controls| controls.may_open(text))
 }
 
 fn read_header(text: &str, end: Option<usize>, form: &TextForm, out: &mut Out<'_, '_>) {

@@ -18,9 +18,10 @@ impl<'a> Keep<'a> {
     #[inline]
     pub(crate) fn text(self, text: &str, span: Span) -> Cow<'a, str> {
         match self {
+            // Text that was pieced together is not all that stands between its ends.
             Self::Whole(input) => match input.get(span.range()) {
-                Some(text) => Cow::Borrowed(text),
-                None => Cow::Owned(text.to_owned()),
+                Some(slice) if slice.len() == text.len() => Cow::Borrowed(slice),
+                _ => Cow::Owned(text.to_owned()),
             },
             Self::Copy => Cow::Owned(text.to_owned()),
         }
@@ -54,6 +55,7 @@ impl<'a> Kept<'a> {
         }
         if let (Cow::Borrowed(_), Keep::Whole(input)) = (&self.text, keep)
             && self.span.end == span.start
+            && span.len() == text.len()
             && let Some(joined) = input.get(self.span.start..span.end)
         {
             self.text = Cow::Borrowed(joined);
@@ -87,6 +89,24 @@ impl<'a> Kept<'a> {
         true
     }
 
+    /// Takes what stands before and including the first `end`.
+    pub(crate) fn split_front(&mut self, end: &str) -> Option<Cow<'a, str>> {
+        let at = self.text.find(end)? + end.len();
+        let (front, rest) = split(self.take(), at);
+        self.text = rest;
+        self.span.start += at;
+        Some(front)
+    }
+
+    /// Takes what stands from the last `start` on.
+    pub(crate) fn split_back(&mut self, start: &str) -> Option<Cow<'a, str>> {
+        let at = self.text.rfind(start)?;
+        let (rest, back) = split(self.take(), at);
+        self.text = rest;
+        self.span.end = self.span.start + at;
+        Some(back)
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
@@ -107,5 +127,18 @@ impl<'a> Kept<'a> {
     /// The text, leaving nothing behind.
     pub(crate) fn take(&mut self) -> Cow<'a, str> {
         std::mem::take(&mut self.text)
+    }
+}
+
+fn split(text: Cow<'_, str>, at: usize) -> (Cow<'_, str>, Cow<'_, str>) {
+    match text {
+        Cow::Borrowed(text) => {
+            let (front, back) = text.split_at(at);
+            (Cow::Borrowed(front), Cow::Borrowed(back))
+        }
+        Cow::Owned(mut text) => {
+            let back = text.split_off(at);
+            (Cow::Owned(text), Cow::Owned(back))
+        }
     }
 }

@@ -12,6 +12,9 @@ pub(crate) trait Receiver<'a> {
     /// Whether the text of bodies is to be kept. If not, messages end with an empty body.
     fn keeps_bodies(&self) -> bool;
 
+    /// The text form that the messages turn out to be in.
+    fn form(&mut self, _: &'static str) {}
+
     /// The header of the document.
     fn header(&mut self, header: Header<'a>);
 
@@ -168,6 +171,10 @@ impl<'a> Whole<'a> {
 impl<'a> Receiver<'a> for Whole<'a> {
     fn keeps_bodies(&self) -> bool {
         true
+    }
+
+    fn form(&mut self, name: &'static str) {
+        self.conversation.origin = name;
     }
 
     fn header(&mut self, header: Header<'a>) {

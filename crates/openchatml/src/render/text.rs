@@ -29,12 +29,14 @@ pub struct TextSink<'o> {
     /// The end of the text so far, as long as it could still grow into a control token or, with
     /// an escape, be taken for the escape of the next one.
     held: String,
+    /// Whether a header was written and no message yet.
+    after_preamble: bool,
 }
 
 impl<'o> TextSink<'o> {
     /// A sink for a dialect's text form that adds to `out`.
     pub fn new(controls: &'static Controls, out: &'o mut String) -> Self {
-        Self { controls, out, mode: Mode::Body, held: String::new() }
+        Self { controls, out, mode: Mode::Outside, held: String::new(), after_preamble: false }
     }
 
     /// Ends the text.
@@ -48,7 +50,7 @@ impl<'o> TextSink<'o> {
     }
 
     fn escapes(&self) -> bool {
-        self.mode == Mode::Body && self.controls.escape() == Escape::DoublingOrLiteral
+        matches!(self.mode, Mode::Body | Mode::Outside) && self.controls.escape() == Escape::DoublingOrLiteral
     }
 
     /// Writes what of `text` is certain, and holds back the rest.
@@ -82,7 +84,7 @@ impl<'o> TextSink<'o> {
             spelling: self.controls.spelling(control).unwrap_or_default(),
             reason: match self.mode {
                 Mode::Header => "a header cannot hold the text",
-                Mode::Body | Mode::Literal => "this dialect has no escape for the text",
+                _ => "this dialect has no escape for the text",
             },
         }
     }
@@ -115,6 +117,10 @@ impl Sink for TextSink<'_> {
             let reason = "this dialect lacks a control token";
             return Err(SinkError { span: Span::default(), spelling: "", reason });
         };
+        if std::mem::take(&mut self.after_preamble) && !self.out.ends_with('\n') {
+            // A header ends at a line that begins with the token.
+            self.out.push('\n');
+        }
         self.out.push_str(spelling);
         self.mode = self.mode.after(control);
         Ok(())
@@ -162,9 +168,7 @@ impl Sink for TextSink<'_> {
             at += line.len();
         }
         self.out.push_str(yaml);
-        if !yaml.ends_with('\n') {
-            self.out.push('\n');
-        }
+        self.after_preamble = true;
         Ok(())
     }
 }

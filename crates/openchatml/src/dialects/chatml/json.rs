@@ -39,6 +39,12 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut found = std::mem::take(&mut whole.diagnostics);
     let mut parsed = sheet.finish(json, read, whole.into_document());
     found.append(&mut parsed.diagnostics);
+    for diagnostic in &mut found {
+        // Places inside a string with escapes are not exact, but they are places.
+        let Span { start, end } = diagnostic.span;
+        let start = text.floor_char_boundary(start);
+        diagnostic.span = Span::new(start, text.ceil_char_boundary(end.min(text.len())));
+    }
     found.sort_by_key(|diagnostic| diagnostic.span);
     Parsed { diagnostics: found, ..parsed }
 }

@@ -89,7 +89,9 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
             State::Completion(_) => {}
             State::Outside(gap) => self.gap(gap, Span::at(at), out),
             State::Body(draft) => {
-                if !out.options.open_prompt {
+                if draft.in_literal() {
+                    self.truncated("the text ends inside a literal block", Span::at(at), out);
+                } else if !out.options.open_prompt {
                     self.truncated("the text ends inside a message", Span::at(at), out);
                 }
                 draft.end(End::Open, at, out);
@@ -236,6 +238,8 @@ impl<'a> Reader<'a> {
                 self.broken_header(span.start, out);
             }
             _ => {
+                // What follows does not join what stands before.
+                opening.control(control, span);
                 let text = format!("`{}` inside a header", self.spelled(control));
                 out.malformed(Code::ParseFrame.at(span, text));
             }

@@ -46,7 +46,7 @@ fn write_messages(
     let keeps = options.layout == LayoutChoice::Keep;
     let around = conversation.layout.as_ref().filter(|it| keeps && it.dialect == rules.dialect);
     if let Some(lead) = around.and_then(|around| around.lead.as_deref()) {
-        write_raw(lead, Mode::Body, rules.controls, sink)
+        write_raw(lead, Mode::Outside, rules.controls, sink)
             .map_err(|error| RenderError::sink(error, None, Place::Document))?;
     }
     let mut writer = Writer { rules, options, sink };
@@ -124,7 +124,7 @@ impl Writer<'_> {
         };
         put(sink, end)?;
         let after = kept.and_then(|layout| layout.after.as_deref()).unwrap_or(self.rules.gap);
-        write_raw(after, Mode::Body, controls, sink).map_err(|error| (Place::End, error))
+        write_raw(after, Mode::Outside, controls, sink).map_err(|error| (Place::End, error))
     }
 }
 

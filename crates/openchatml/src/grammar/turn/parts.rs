@@ -50,14 +50,12 @@ impl<'a> Reader<'a> {
         mut lead: Kept<'a>,
         out: &mut Out<'a, '_>,
     ) -> Option<Box<DocumentLayout<'a>>> {
-        let text = lead.as_str();
         let canonical = if self.follows_separator { "\n" } else { "" };
-        let bare = text.replace(self.spelled(Control::Bos), "");
-        if !bare.trim_ascii().is_empty() {
+        if !self.is_blank(&lead) {
             self.stray(lead, out);
             return None;
         }
-        if text == canonical {
+        if lead.as_str() == canonical {
             return None;
         }
         DocumentLayout::around(self.rules.dialect, Some(lead.take()), None)
@@ -95,10 +93,7 @@ impl<'a> Reader<'a> {
             out.malformed(found);
             self.keeps_gap = false;
         }
-        let bare = gap.as_str().trim_ascii();
-        let bare = bare.strip_prefix(self.spelled(Control::Bos)).unwrap_or(bare);
-        let bare = bare.strip_prefix(self.spelled(Control::Eos)).unwrap_or(bare);
-        if !bare.trim_ascii().is_empty() {
+        if !self.is_blank(&gap) {
             return self.stray(gap, out);
         }
         if !std::mem::replace(&mut self.keeps_gap, true) {
@@ -131,9 +126,7 @@ impl<'a> Reader<'a> {
                 self.infill_part(infill, at, ends, out);
             }
             State::AfterInfill(mut infill, mut after) => {
-                let bare = after.as_str().trim_ascii();
-                let bare = bare.strip_prefix(self.spelled(Control::Eos)).unwrap_or(bare);
-                if bare.trim_ascii().is_empty() {
+                if self.is_blank(&after) {
                     self.infill_tail(&mut infill, after.take());
                 } else {
                     self.stray(after, out);
@@ -172,9 +165,7 @@ impl<'a> Reader<'a> {
 
     /// What stands after the last message.
     fn after_messages(&mut self, mut gap: Kept<'a>, out: &mut Out<'a, '_>) {
-        let bare = gap.as_str().trim_ascii();
-        let bare = bare.strip_prefix(self.spelled(Control::Eos)).unwrap_or(bare);
-        if !bare.trim_ascii().is_empty() {
+        if !self.is_blank(&gap) {
             return self.stray(gap, out);
         }
         let is_open = out.options.open_prompt || out.options.continues.is_some();
@@ -191,14 +182,8 @@ impl<'a> Reader<'a> {
     /// A part without any control token: the content of a file.
     fn text_part(&mut self, mut gap: Kept<'a>, at: usize, ends: Ends, out: &mut Out<'a, '_>) {
         if !self.rules.has_files || (self.bos || self.eos) && !self.is_part(ends) {
-            if gap.as_str().contains(|c: char| !c.is_ascii_whitespace()) {
-                let wraps = [Control::Bos, Control::Eos].map(|control| self.spelled(control));
-                let bare = wraps.iter().fold(gap.as_str().to_owned(), |text, wrap| {
-                    if wrap.is_empty() { text } else { text.replacen(wrap, "", 1) }
-                });
-                if !bare.trim_ascii().is_empty() {
-                    return self.stray(gap, out);
-                }
+            if !self.is_blank(&gap) {
+                return self.stray(gap, out);
             }
             if !gap.is_empty() {
                 out.to.layout(Place::Lead, gap.take(), self.rules.dialect);
@@ -206,24 +191,42 @@ impl<'a> Reader<'a> {
             return;
         }
         if !self.is_part(ends) && gap.as_str().trim_ascii().is_empty() {
+            let found = Code::ParseFrame.at(Span::at(at), "the conversation has no `<s>`");
+            out.tolerate(found.fix(Fix::replace(Span::at(at), "<s>\n</s>\n")));
             if !gap.is_empty() {
                 out.to.layout(Place::Lead, gap.take(), self.rules.dialect);
             }
             return;
         }
         let whole = Span::new(gap.span().start, at);
-        let mut part = Part::default();
         let mut lead = None;
         let mut tail = None;
-        if self.follows_separator && !gap.strip_line_break() {
+        if self.bos {
+            lead = gap.split_front(self.spelled(Control::Bos));
+        } else if self.follows_separator && !gap.strip_line_break() {
             lead = Some(Cow::Borrowed(""));
         }
-        if ends == Ends::Separator && !gap.pop_line_break() {
+        if self.eos {
+            tail = gap.split_back(self.spelled(Control::Eos));
+        } else if ends == Ends::Separator && !gap.pop_line_break() {
             tail = Some(Cow::Borrowed(""));
         }
-        part.content = Content::Text(gap.take());
+        let mut part = Part::from(Content::Text(gap.take()));
         part.layout = DocumentLayout::around(self.rules.dialect, lead, tail);
         out.to.part(Some(part), whole);
+    }
+
+    /// Whether what stands between turns is nothing but white space and the tokens that begin and
+    /// end a sequence.
+    pub(super) fn is_blank(&self, gap: &Kept<'a>) -> bool {
+        let mut rest = gap.as_str().trim_ascii();
+        for control in [Control::Bos, Control::Eos] {
+            let wrap = self.spelled(control);
+            if let Some(after) = rest.strip_prefix(wrap).filter(|_| !wrap.is_empty()) {
+                rest = after.trim_ascii_start();
+            }
+        }
+        rest.is_empty()
     }
 
     /// Text outside of any turn.

@@ -250,9 +250,7 @@ impl<'a> Reader<'a> {
         }
         self.check_speaker(&mut message, start, out);
         self.check_value(&mut message, header, out);
-        if complete {
-            message.layout = self.header_layout(&message, header, out);
-        }
+        message.layout = self.header_layout(&message, header, complete, out);
         message
     }
 
@@ -286,6 +284,7 @@ impl<'a> Reader<'a> {
         &self,
         message: &Message<'a>,
         header: &Kept<'a>,
+        complete: bool,
         out: &Out<'a, '_>,
     ) -> Option<Box<Layout<'a>>> {
         let raw = out.keep.slice(header.span())?;
@@ -297,7 +296,7 @@ impl<'a> Reader<'a> {
             (None, rest) => rest,
             (Some(_), None) => None,
         };
-        if rest == Some("\n") {
+        if rest == Some(if complete { "\n" } else { "" }) {
             return None;
         }
         let layout = Layout { dialect: self.rules.dialect, ..Layout::default() };
@@ -433,6 +432,13 @@ impl<'a> Reader<'a> {
                 self.keeps_gap = true;
             }
             _ => {
+                // What follows does not join what stands before.
+                if let State::Outside(gap) = &mut self.state {
+                    let gap = std::mem::take(gap);
+                    if !self.is_blank(&gap) {
+                        self.stray(gap, out);
+                    }
+                }
                 let text = format!("`{}` outside of its place", self.spelled(control));
                 out.malformed(Code::ParseFrame.at(span, text));
                 self.keeps_gap = false;

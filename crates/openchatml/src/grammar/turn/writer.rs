@@ -56,7 +56,7 @@ impl Writer<'_> {
     }
 
     fn raw(&mut self, text: &str) -> Written {
-        write_raw(text, Mode::Body, self.rules.controls, self.sink).map_err(document_error)
+        write_raw(text, Mode::Outside, self.rules.controls, self.sink).map_err(document_error)
     }
 
     fn conversation(
@@ -116,7 +116,7 @@ impl Writer<'_> {
             return Ok(());
         }
         let body = |error| (Place::Body, error);
-        if raw.is_none() {
+        if !raw.is_some_and(|raw| raw.ends_with('\n')) {
             sink.text("\n").map_err(body)?;
         }
         let content = message.body.text();
@@ -158,13 +158,11 @@ impl Writer<'_> {
                 Content::Text(text) => {
                     let [kept_lead, kept_tail] = self.around(part.layout.as_deref());
                     // A text that begins or ends in a line break would lose it to the framing.
-                    let kept_lead = kept_lead.filter(|_| !text.starts_with('\n'));
-                    let kept_tail = kept_tail.filter(|_| !text.ends_with('\n'));
-                    let lead = kept_lead.filter(|_| !first).unwrap_or(lead);
-                    let tail = kept_tail.filter(|_| !last).unwrap_or(tail);
-                    for text in [lead, text, tail] {
-                        self.sink.text(text).map_err(document_error)?;
-                    }
+                    let kept_lead = kept_lead.filter(|lead| !lead.is_empty() || !text.starts_with('\n'));
+                    let kept_tail = kept_tail.filter(|tail| !tail.is_empty() || !text.ends_with('\n'));
+                    self.raw(kept_lead.unwrap_or(lead))?;
+                    self.sink.text(text).map_err(document_error)?;
+                    self.raw(kept_tail.unwrap_or(tail))?;
                 }
                 Content::Infill(infill) => self.infill(infill, lead, tail)?,
                 Content::Conversation(conversation) => {

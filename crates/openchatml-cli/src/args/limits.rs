@@ -1,0 +1,117 @@
+//! Bounds on what is read, by the names that diagnostics give them.
+
+use openchatml::Limits;
+
+/// The bounds on what is read.
+#[derive(Clone, Debug)]
+pub(crate) struct Bounds {
+    /// The bounds of the readers.
+    pub(crate) limits: Limits,
+    /// One document, in bytes: a file, or a line of a JSONL file.
+    pub(crate) input_bytes: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { limits: Limits::default(), input_bytes: 1 << 30 }
+    }
+}
+
+/// A bound that was given as `NAME=VALUE`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    name: &'static str,
+    value: usize,
+}
+
+/// The bounds that can be given.
+pub(crate) const NAMES: &[&str] = &[
+    "input_bytes",
+    "message_bytes",
+    "header_bytes",
+    "value_bytes",
+    "attributes",
+    "messages",
+    "yaml_depth",
+    "yaml_nodes",
+    "yaml_aliases",
+    "json_depth",
+    "diagnostics",
+];
+
+impl Bounds {
+    /// The defaults, but for these.
+    pub(crate) fn with(bounds: &[Bound]) -> Self {
+        let mut all = Self::default();
+        for bound in bounds {
+            if let Some(field) = all.field(bound.name) {
+                *field = bound.value;
+            }
+        }
+        all
+    }
+
+    fn field(&mut self, name: &str) -> Option<&mut usize> {
+        let limits = &mut self.limits;
+        Some(match name {
+            "input_bytes" => &mut self.input_bytes,
+            "message_bytes" => &mut limits.message_bytes,
+            "header_bytes" => &mut limits.header_bytes,
+            "value_bytes" => &mut limits.value_bytes,
+            "attributes" => &mut limits.attributes,
+            "messages" => &mut limits.messages,
+            "yaml_depth" => &mut limits.yaml_depth,
+            "yaml_nodes" => &mut limits.yaml_nodes,
+            "yaml_aliases" => &mut limits.yaml_aliases,
+            "json_depth" => &mut limits.json_depth,
+            "diagnostics" => &mut limits.diagnostics,
+            _ => return None,
+        })
+    }
+}
+
+/// Reads `NAME=VALUE`; the value may end in `K`, `M` or `G`.
+pub(crate) fn bound(text: &str) -> Result<Bound, String> {
+    let Some((name, value)) = text.split_once('=') else {
+        return Err("a limit is given as NAME=VALUE".to_owned());
+    };
+    let known = NAMES.iter().find(|known| **known == name);
+    let Some(name) = known else {
+        return Err(format!("the limits are {}", NAMES.join(", ")));
+    };
+    let value = number(value).ok_or("the value is a whole number, perhaps with K, M or G")?;
+    Ok(Bound { name, value })
+}
+
+fn number(text: &str) -> Option<usize> {
+    let units = [('K', 10), ('M', 20), ('G', 30)];
+    let unit = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(*unit)?, *shift)));
+    let (digits, shift) = unit.unwrap_or((text, 0));
+    // `parse` would take a sign as well.
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse::<usize>().ok().filter(|_| is_number)?.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bounds, NAMES, bound};
+
+    #[test]
+    fn every_limit_can_be_set() {
+        for name in NAMES {
+            let mut bounds = Bounds::with(&[bound(&format!("{name}=7")).unwrap()]);
+            assert_eq!(*bounds.field(name).unwrap(), 7, "{name}");
+        }
+    }
+
+    #[test]
+    fn values_have_units() {
+        let value = |text: &str| bound(&format!("messages={text}")).map(|bound| bound.value);
+        assert_eq!(value("64K"), Ok(64 << 10));
+        assert_eq!(value("1G"), Ok(1 << 30));
+        for wrong in ["", "K", "-1", "+1", "1T", "99999999999999999999", "17179869184G"] {
+            assert!(value(wrong).is_err(), "{wrong}");
+        }
+        assert!(bound("message=1").is_err());
+    }
+}

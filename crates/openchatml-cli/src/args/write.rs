@@ -1,0 +1,94 @@
+//! How output is written.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use openchatml::render::{Close, Values};
+use openchatml::{InfillOrder, RenderOptions, Role};
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Writing")]
+pub(crate) struct OutArgs {
+    /// Write to this file, whole or not at all
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// What the target format cannot carry is an error
+    #[arg(long)]
+    pub(crate) no_loss: bool,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Writing")]
+pub(crate) struct RenderArgs {
+    /// End in the header of a message that the assistant has yet to say
+    #[arg(long, visible_alias = "add-generation-prompt")]
+    #[arg(conflicts_with_all = ["continue_final", "training"])]
+    pub(crate) generation_prompt: bool,
+
+    /// Leave the last message open, for the model to continue
+    #[arg(long, visible_alias = "continue-final-message", conflicts_with = "training")]
+    pub(crate) continue_final: bool,
+
+    /// Keep the reasoning that led to earlier answers
+    #[arg(long)]
+    pub(crate) keep_reasoning: bool,
+
+    /// Write a training sample: all reasoning is kept, and the last answer ends by <|return|>
+    #[arg(long)]
+    pub(crate) training: bool,
+
+    /// Declare the tools of this JSON file instead of those that the input declares
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tools: Option<PathBuf>,
+
+    #[command(flatten)]
+    layout: LayoutArgs,
+}
+
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Writing")]
+struct LayoutArgs {
+    /// Write `_` for characters that a header value cannot hold, instead of refusing it
+    #[arg(long)]
+    sanitize: bool,
+
+    /// Close OpenChatML 0.1 messages without a line break, as in the wild
+    #[arg(long)]
+    compact: bool,
+
+    /// The order in which fill-in-the-middle tasks are written
+    #[arg(long, value_name = "ORDER")]
+    infill_order: Option<InfillOrderArg>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum InfillOrderArg {
+    /// Prefix, middle, suffix: the specification's
+    Pms,
+    /// Prefix, suffix, middle
+    Psm,
+    /// Suffix, prefix, middle
+    Spm,
+}
+
+impl RenderArgs {
+    /// The options that say so.
+    pub(crate) fn options(&self) -> RenderOptions {
+        let mut options = RenderOptions::default();
+        options.generation_prompt = self.generation_prompt.then_some(Role::Assistant);
+        options.continue_final = self.continue_final;
+        if self.layout.sanitize {
+            options.values = Values::Sanitize;
+        }
+        if self.layout.compact {
+            options.close = Close::Compact;
+        }
+        options.infill_order = self.layout.infill_order.map(|order| match order {
+            InfillOrderArg::Pms => InfillOrder::PrefixMiddleSuffix,
+            InfillOrderArg::Psm => InfillOrder::PrefixSuffixMiddle,
+            InfillOrderArg::Spm => InfillOrder::SuffixPrefixMiddle,
+        });
+        options
+    }
+}

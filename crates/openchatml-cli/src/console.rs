@@ -1,0 +1,125 @@
+//! The terminal, or whatever stands in its place.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::Mutex;
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::Style;
+use annotate_snippets::renderer::{
+    DEFAULT_ERROR_STYLE, DEFAULT_NOTE_STYLE, DEFAULT_WARNING_STYLE,
+};
+use indicatif::ProgressBar;
+use openchatml::Severity;
+
+use crate::args::{ConsoleArgs, Verbosity};
+use crate::visible::visible;
+
+/// Says things to people: on standard error, with colours where they are wanted.
+#[derive(Debug)]
+pub(crate) struct Console {
+    verbosity: Verbosity,
+    /// What was asked for, before anybody looked at what the output is.
+    color: ColorChoice,
+    progress: Mutex<Option<ProgressBar>>,
+}
+
+impl Console {
+    pub(crate) fn new(args: &ConsoleArgs) -> Self {
+        Self {
+            verbosity: args.verbosity(),
+            color: args.color.into(),
+            progress: Mutex::new(None),
+        }
+    }
+
+    /// How much is said.
+    pub(crate) fn verbosity(&self) -> Verbosity {
+        self.verbosity
+    }
+
+    /// Whether findings as bad as this are shown while the data is what counts.
+    pub(crate) fn shows(&self, severity: Severity) -> bool {
+        match severity {
+            Severity::Error => true,
+            Severity::Warning => self.verbosity > Verbosity::Quiet,
+            Severity::Note => self.verbosity > Verbosity::Normal,
+        }
+    }
+
+    /// Whether standard output takes colours.
+    pub(crate) fn colors_output(&self) -> bool {
+        let choice = match self.color {
+            ColorChoice::Auto => AutoStream::choice(&io::stdout()),
+            choice => choice,
+        };
+        choice != ColorChoice::Never
+    }
+
+    /// Says an error.
+    pub(crate) fn error(&self, text: &str) {
+        self.say(DEFAULT_ERROR_STYLE, "error", text);
+    }
+
+    /// Says a warning, unless there is to be quiet.
+    pub(crate) fn warning(&self, text: &str) {
+        if self.verbosity > Verbosity::Quiet {
+            self.say(DEFAULT_WARNING_STYLE, "warning", text);
+        }
+    }
+
+    /// Says something that only those want to know who asked for more.
+    pub(crate) fn detail(&self, text: &str) {
+        if self.verbosity > Verbosity::Normal {
+            self.say(DEFAULT_NOTE_STYLE, "note", text);
+        }
+    }
+
+    /// Says how it went, unless there is to be quiet.
+    pub(crate) fn summary(&self, text: &str) {
+        if self.verbosity > Verbosity::Quiet {
+            self.print(&format!("{text}\n"));
+        }
+    }
+
+    fn say(&self, style: Style, word: &str, text: &str) {
+        self.print(&format!("{style}{word}{style:#}: {}\n", visible(text)));
+    }
+
+    /// Writes `text`, styled and made harmless already, to standard error.
+    ///
+    /// If nobody can be told, nobody is.
+    pub(crate) fn print(&self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let write = || {
+            let mut stream = AutoStream::new(io::stderr(), self.color).lock();
+            let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+        };
+        match self.progress.lock().ok().as_deref() {
+            Some(Some(bar)) => bar.suspend(write),
+            _ => write(),
+        }
+    }
+
+    /// Shows `bar` until [`stop_progress`](Self::stop_progress), and keeps clear of it meanwhile.
+    pub(crate) fn start_progress(&self, bar: ProgressBar) {
+        if let Ok(mut progress) = self.progress.lock() {
+            *progress = Some(bar);
+        }
+    }
+
+    /// Takes the progress bar away.
+    pub(crate) fn stop_progress(&self) {
+        if let Ok(mut progress) = self.progress.lock()
+            && let Some(bar) = progress.take()
+        {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Whether a progress bar has a place: on a terminal on which nothing else is written.
+    pub(crate) fn wants_progress(&self) -> bool {
+        self.verbosity > Verbosity::Quiet && io::stderr().is_terminal()
+    }
+}

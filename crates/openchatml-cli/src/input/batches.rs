@@ -1,0 +1,174 @@
+//! A JSONL file, read piece by piece.
+
+use std::io::{self, Read as _};
+
+use super::Opened;
+use crate::failure::Failure;
+
+/// How much is read at once.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// How much of a line that is too long is kept, to show.
+const SHOWN_BYTES: usize = 256;
+
+/// Some lines of a file, with their line breaks.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    /// The lines; the beginning of one if it is too long.
+    pub(crate) bytes: Vec<u8>,
+    /// Where in the file they stand.
+    pub(crate) offset: usize,
+    /// The number of the first one, from 1.
+    pub(crate) first_line: usize,
+    /// Whether this is a line that is longer than a document may be.
+    pub(crate) is_too_long: bool,
+}
+
+/// A line of a batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'b> {
+    /// What is in it, without the line break.
+    pub(crate) bytes: &'b [u8],
+    /// Where in the file it stands.
+    pub(crate) offset: usize,
+    /// Its number, from 1.
+    pub(crate) number: usize,
+}
+
+impl Batch {
+    /// The lines, one by one.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        let mut offset = self.offset;
+        let lines = self.bytes.split_inclusive(|byte| *byte == b'\n');
+        lines.zip(self.first_line..).map(move |(line, number)| {
+            let at = offset;
+            offset += line.len();
+            let bytes = line.strip_suffix(b"\n").unwrap_or(line);
+            let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+            Line { bytes, offset: at, number }
+        })
+    }
+}
+
+/// Reads lines, as many at a time as there are. What arrives slowly is given on at once.
+pub(crate) struct Batches {
+    from: Opened,
+    /// Read, and not given on yet.
+    held: Vec<u8>,
+    /// How much of it is known to have no line break.
+    scanned: usize,
+    offset: usize,
+    line: usize,
+    most: usize,
+    is_done: bool,
+}
+
+impl Batches {
+    /// Reads lines of `most` bytes at most.
+    pub(crate) fn new(from: Opened, most: usize) -> Self {
+        Self { from, held: Vec::new(), scanned: 0, offset: 0, line: 1, most, is_done: false }
+    }
+
+    /// The next lines, if there are any.
+    pub(crate) fn next(&mut self) -> Result<Option<Batch>, Failure> {
+        loop {
+            let end = self.held[self.scanned..].iter().rposition(|byte| *byte == b'\n');
+            if let Some(end) = end {
+                return Ok(Some(self.take(self.scanned + end + 1)));
+            }
+            self.scanned = self.held.len();
+            if self.is_done {
+                let rest = self.held.len();
+                return Ok((rest > 0).then(|| self.take(rest)));
+            }
+            if self.held.len() > self.most {
+                return self.skip_line().map(Some);
+            }
+            self.fill()?;
+        }
+    }
+
+    /// Gives on the first `len` bytes of what is held.
+    fn take(&mut self, len: usize) -> Batch {
+        let rest = self.held.split_off(len);
+        let bytes = std::mem::replace(&mut self.held, rest);
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n').count();
+        let (offset, first_line) = (self.offset, self.line);
+        self.offset += len;
+        self.line += lines;
+        self.scanned = 0;
+        Batch { bytes, offset, first_line, is_too_long: false }
+    }
+
+    /// Reads on to the end of a line that is too long, and forgets it.
+    fn skip_line(&mut self) -> Result<Batch, Failure> {
+        let shown = self.held[..self.held.len().min(SHOWN_BYTES)].to_vec();
+        let (offset, first_line) = (self.offset, self.line);
+        let batch = Batch { bytes: shown, offset, first_line, is_too_long: true };
+        loop {
+            let end = self.held.iter().position(|byte| *byte == b'\n');
+            let used = end.map_or(self.held.len(), |end| end + 1);
+            self.held.drain(..used);
+            self.offset += used;
+            self.scanned = 0;
+            if end.is_some() || self.is_done {
+                self.line += 1;
+                return Ok(batch);
+            }
+            self.fill()?;
+        }
+    }
+
+    /// Reads what there is.
+    fn fill(&mut self) -> Result<(), Failure> {
+        let held = self.held.len();
+        self.held.resize(held + CHUNK_BYTES, 0);
+        let read = loop {
+            match self.from.read(&mut self.held[held..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        self.held.truncate(held + *read.as_ref().unwrap_or(&0));
+        let read = read.map_err(|error| self.from.failed(&error))?;
+        self.is_done = read == 0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Opened;
+    use super::Batches;
+
+    fn read(text: &[u8], most: usize) -> Vec<(usize, usize, Vec<u8>, bool)> {
+        let read = Box::new(std::io::Cursor::new(text.to_vec()));
+        let from = Opened { read, bar: None, quoted: String::new() };
+        let mut batches = Batches::new(from, most);
+        let mut all = Vec::new();
+        while let Some(batch) = batches.next().unwrap() {
+            for line in batch.lines() {
+                all.push((line.number, line.offset, line.bytes.to_vec(), batch.is_too_long));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn lines_have_numbers_and_places() {
+        let lines = read(b"a\r\n\nbc", 100);
+        let expected: [(usize, usize, &[u8]); 3] = [(1, 0, b"a"), (2, 3, b""), (3, 4, b"bc")];
+        let lines: Vec<_> = lines.iter().map(|line| (line.0, line.1, line.2.as_slice())).collect();
+        assert_eq!(lines, expected);
+        assert!(read(b"", 100).is_empty());
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_forgotten() {
+        let text = [b"a\n".as_slice(), &[b'x'; 1 << 20], b"\nb\n"].concat();
+        let lines = read(&text, 1000);
+        let shape: Vec<_> = lines.iter().map(|line| (line.0, line.1, line.3)).collect();
+        assert_eq!(shape, [(1, 0, false), (2, 2, true), (3, (1 << 20) + 3, false)]);
+        assert_eq!(lines[1].2.len(), 256);
+    }
+}

@@ -1,0 +1,131 @@
+//! Bytes as text: what is not UTF-8 is reported and replaced.
+
+use std::borrow::Cow;
+
+use openchatml::{Code, Diagnostic, Span};
+
+use super::finding;
+
+/// After so many bytes that are not UTF-8 the input is no text.
+const MOST_BAD: usize = 1000;
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// The text of some bytes, with U+FFFD where they are not UTF-8.
+#[derive(Debug)]
+pub(crate) struct Decoded<'b> {
+    /// The text, without a byte order mark.
+    pub(crate) text: Cow<'b, str>,
+    /// What was wrong, in places of the text.
+    pub(crate) found: Vec<Diagnostic>,
+    /// Whether the bytes are no text at all.
+    pub(crate) is_refused: bool,
+    /// Where in the bytes the text begins.
+    pub(super) base: usize,
+    pub(super) patches: Vec<Patch>,
+}
+
+/// A place after which text and bytes differ in length.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patch {
+    /// The first byte of text after the replacement.
+    pub(super) after: usize,
+    /// How much longer the text is than the bytes up to there.
+    pub(super) longer: usize,
+}
+
+impl<'b> Decoded<'b> {
+    /// Decodes `bytes`, which stand at byte `offset` of their file.
+    pub(crate) fn new(bytes: &'b [u8], offset: usize) -> Self {
+        let skipped = if offset == 0 && bytes.starts_with(BOM) { BOM.len() } else { 0 };
+        let bytes = &bytes[skipped..];
+        let base = offset + skipped;
+        let (found, patches) = (Vec::new(), Vec::new());
+        match std::str::from_utf8(bytes) {
+            Ok(text) => {
+                let text = Cow::Borrowed(text);
+                Self { text, found, is_refused: false, base, patches }
+            }
+            Err(_) => {
+                let text = Cow::Borrowed("");
+                let mut decoded = Self { text, found, is_refused: false, base, patches };
+                decoded.mend(bytes);
+                decoded
+            }
+        }
+    }
+
+    /// Replaces what is not UTF-8.
+    #[cold]
+    fn mend(&mut self, bytes: &[u8]) {
+        let is_utf16 = matches!(bytes, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]);
+        let most = if is_utf16 { 1 } else { MOST_BAD };
+        let mut text = String::with_capacity(bytes.len() + 64);
+        let mut longer = 0;
+        for chunk in bytes.utf8_chunks() {
+            text.push_str(chunk.valid());
+            if chunk.invalid().is_empty() {
+                continue;
+            }
+            let at = text.len();
+            text.push(char::REPLACEMENT_CHARACTER);
+            let offset = self.base + at - longer;
+            longer += text.len() - at - chunk.invalid().len();
+            self.patches.push(Patch { after: text.len(), longer });
+            let message = format!("the byte at offset {offset} is not UTF-8");
+            let mut bad = finding(Code::ParseUtf8, Span::new(at, text.len()), message);
+            bad.help = Some("U+FFFD stands for it".to_owned());
+            if self.found.len() + 1 == most {
+                self.is_refused = true;
+                bad.help = Some(give_up(is_utf16));
+            }
+            self.found.push(bad);
+            if self.is_refused {
+                break;
+            }
+        }
+        self.text = Cow::Owned(text);
+    }
+}
+
+fn give_up(is_utf16: bool) -> String {
+    match is_utf16 {
+        true => "this looks like UTF-16: convert it to UTF-8 first".to_owned(),
+        false => format!("{MOST_BAD} such places: this is no text, and was read no further"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Decoded;
+
+    #[test]
+    fn text_is_borrowed() {
+        let decoded = Decoded::new("\u{feff}é".as_bytes(), 0);
+        assert_eq!((decoded.text.as_ref(), decoded.base), ("é", 3));
+        assert!(matches!(decoded.text, std::borrow::Cow::Borrowed(_)));
+        assert!(decoded.found.is_empty());
+    }
+
+    #[test]
+    fn bad_bytes_are_replaced_and_located() {
+        let decoded = Decoded::new(b"ab\xFFcd\xE2\x82xy", 10);
+        assert_eq!(decoded.text, "ab\u{fffd}cd\u{fffd}xy");
+        let messages: Vec<_> = decoded.found.iter().map(|bad| bad.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            ["the byte at offset 12 is not UTF-8", "the byte at offset 15 is not UTF-8"],
+        );
+        assert!(!decoded.is_refused);
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused() {
+        let decoded = Decoded::new(&[0xFF; 5000], 0);
+        assert!(decoded.is_refused);
+        assert_eq!(decoded.found.len(), 1000);
+        let utf16 = Decoded::new(b"\xFF\xFEh\0i\0", 0);
+        assert!(utf16.is_refused);
+        assert_eq!(utf16.found.len(), 1);
+    }
+}

@@ -1,0 +1,71 @@
+//! A piece of a file, as findings refer to it.
+
+use std::cell::OnceCell;
+
+use openchatml::{Lines, Location, Span};
+
+use super::Decoded;
+use super::decode::Patch;
+
+/// The text of a file, or of one line of it, and where that stands in the file.
+#[derive(Debug)]
+pub(crate) struct Page<'t> {
+    /// What people call the file.
+    pub(crate) name: &'t str,
+    /// The text.
+    pub(crate) text: &'t str,
+    first_line: usize,
+    base: usize,
+    patches: &'t [Patch],
+    lines: OnceCell<Lines<'t>>,
+}
+
+impl<'t> Page<'t> {
+    /// A file, or what begins in line `first_line` of it.
+    pub(crate) fn new(name: &'t str, decoded: &'t Decoded<'_>, first_line: usize) -> Self {
+        Self {
+            name,
+            text: &decoded.text,
+            first_line,
+            base: decoded.base,
+            patches: &decoded.patches,
+            lines: OnceCell::new(),
+        }
+    }
+
+    /// Line and column in the file of a byte of the text.
+    pub(crate) fn locate(&self, at: usize) -> Location {
+        let lines = self.lines.get_or_init(|| Lines::new(self.text));
+        let Location { line, column } = lines.locate(at);
+        Location { line: line + self.first_line - 1, column }
+    }
+
+    /// The bytes of the file where a part of the text stands.
+    pub(crate) fn file_span(&self, span: Span) -> Span {
+        Span::new(self.file_offset(span.start), self.file_offset(span.end))
+    }
+
+    fn file_offset(&self, at: usize) -> usize {
+        let before = self.patches.partition_point(|patch| patch.after <= at);
+        let longer = before.checked_sub(1).map_or(0, |last| self.patches[last].longer);
+        self.base + at - longer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openchatml::{Location, Span};
+
+    use super::{Decoded, Page};
+
+    #[test]
+    fn places_are_those_of_the_file() {
+        // "ab\xFFcd\n\xE2\x82xy" at offset 10, line 7.
+        let decoded = Decoded::new(b"ab\xFFcd\n\xE2\x82xy", 10);
+        let page = Page::new("f", &decoded, 7);
+        let at = decoded.text.find("xy").unwrap();
+        assert_eq!(page.file_span(Span::new(at, at + 2)), Span::new(18, 20));
+        assert_eq!(page.locate(at), Location { line: 8, column: 2 });
+        assert_eq!(page.file_span(Span::new(2, 5)), Span::new(12, 13));
+    }
+}

@@ -1,0 +1,231 @@
+//! What a line of a JSONL file holds.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use openchatml::{Code, Diagnostic, Format, Span, detect};
+use serde::Deserialize;
+use serde::de::{self, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::{finding, is_json};
+
+/// A document and the place that it has in the text of a page: all of it, or a JSON string in it.
+#[derive(Debug)]
+pub(crate) struct Slot<'l> {
+    /// The document.
+    pub(crate) text: Cow<'l, str>,
+    place: Place<'l>,
+    /// Another field of the object that the text stands in.
+    pub(crate) other_field: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place<'l> {
+    Whole,
+    /// In a JSON string, whose characters, escapes and all, stand at this byte.
+    String(&'l str, usize),
+    /// In a string that is the field `text` of an object.
+    Field(&'l str, usize),
+}
+
+impl<'l> Slot<'l> {
+    /// A document that is all of a page.
+    pub(crate) fn whole(text: &'l str) -> Self {
+        Self { text: Cow::Borrowed(text), place: Place::Whole, other_field: None }
+    }
+
+    /// The document that a line of a JSONL file holds: the line itself if it is JSON, and
+    /// otherwise a string, or the field `text` of an object.
+    ///
+    /// # Errors
+    ///
+    /// The line is nothing of the kind.
+    pub(crate) fn of_line(line: &'l str, format: Format) -> Result<Self, Box<Diagnostic>> {
+        if is_json(format) {
+            return Ok(Self::whole(line));
+        }
+        Self::text(line)
+    }
+
+    fn text(line: &'l str) -> Result<Self, Box<Diagnostic>> {
+        let wrong = |error: &serde_json::Error| Box::new(not_a_line(line, error));
+        let (raw, other_field, is_field) = match line.trim_start().as_bytes().first() {
+            Some(b'{') => {
+                let held: Held<'l> = serde_json::from_str(line).map_err(|error| wrong(&error))?;
+                (held.text, held.other, true)
+            }
+            _ => (serde_json::from_str(line).map_err(|error| wrong(&error))?, None, false),
+        };
+        let text: String = serde_json::from_str(raw.get()).map_err(|_| {
+            let at = offset_in(line, raw.get());
+            let span = Span::new(at, at + raw.get().len());
+            let message = "a line holds a string, or an object with a string as `text`";
+            Box::new(finding(Code::ParseJson, span, message))
+        })?;
+        // The quotes are no part of the text.
+        let inner = &raw.get()[1..raw.get().len() - 1];
+        let at = offset_in(line, inner);
+        let place = if is_field { Place::Field(inner, at) } else { Place::String(inner, at) };
+        Ok(Self { text: Cow::Owned(text), place, other_field })
+    }
+
+    /// Makes the places of a finding in the document places in the page.
+    pub(crate) fn place(&self, diagnostic: &mut Diagnostic) {
+        let (Place::String(raw, at) | Place::Field(raw, at)) = self.place else { return };
+        let map = |span: Span| {
+            Span::new(at + raw_offset(raw, span.start), at + raw_offset(raw, span.end))
+        };
+        diagnostic.span = map(diagnostic.span);
+        for edit in diagnostic.fix.iter_mut().flat_map(|fix| &mut fix.edits) {
+            edit.span = map(edit.span);
+            let quoted = json_string(&edit.replacement);
+            edit.replacement = quoted[1..quoted.len() - 1].to_owned();
+        }
+    }
+
+    /// The page with another document in this place. The rest of it stays as it is.
+    pub(crate) fn replace(&self, page: &str, document: &str) -> String {
+        match self.place {
+            Place::Whole => document.to_owned(),
+            Place::String(raw, at) | Place::Field(raw, at) => {
+                let quoted = json_string(document);
+                let inner = &quoted[1..quoted.len() - 1];
+                [&page[..at], inner, &page[at + raw.len()..]].concat()
+            }
+        }
+    }
+
+    /// Whether the document is the field of an object.
+    pub(crate) fn is_field(&self) -> bool {
+        matches!(self.place, Place::Field(..))
+    }
+}
+
+/// The format of the document that a line holds.
+pub(crate) fn detect_line(line: &str) -> Option<Format> {
+    let found = detect(line).first().map(|found| found.format);
+    if let Some(format) = found.filter(|format| is_json(*format)) {
+        return Some(format);
+    }
+    let slot = Slot::text(line).ok()?;
+    detect(&slot.text).first().map(|found| found.format)
+}
+
+/// `text` as a JSON string.
+pub(crate) fn json_string(text: &str) -> String {
+    serde_json::to_string(text).expect("a string is always JSON")
+}
+
+/// Where `part`, which is a part of `whole`, stands in it.
+fn offset_in(whole: &str, part: &str) -> usize {
+    part.as_ptr().addr() - whole.as_ptr().addr()
+}
+
+fn not_a_line(line: &str, error: &serde_json::Error) -> Diagnostic {
+    let text = error.to_string();
+    let text = text.split(" at line ").next().unwrap_or_default();
+    let at = line.floor_char_boundary(error.column().saturating_sub(1));
+    let end = line.ceil_char_boundary(at + 1);
+    let mut found = finding(Code::ParseJson, Span::new(at, end), text);
+    found.help = Some("a line holds a string, or an object with a string as `text`".to_owned());
+    found
+}
+
+/// Where in `raw`, the inside of a JSON string, the byte `wanted` of the text that it says stands.
+fn raw_offset(raw: &str, wanted: usize) -> usize {
+    let (mut at, mut said) = (0, 0);
+    while said < wanted && at < raw.len() {
+        let rest = &raw[at..];
+        let (raw_len, text_len) = match rest.strip_prefix('\\') {
+            None => {
+                let run = rest.find('\\').unwrap_or(rest.len()).min(wanted - said);
+                (run, run)
+            }
+            Some(escape) if escape.starts_with('u') => {
+                let unit = |rest: &str| u32::from_str_radix(rest.get(2..6)?, 16).ok();
+                match unit(rest) {
+                    Some(0xD800..=0xDBFF) => (12, 4),
+                    code => (6, code.and_then(char::from_u32).map_or(3, char::len_utf8)),
+                }
+            }
+            Some(_) => (2, 1),
+        };
+        at += raw_len;
+        said += text_len;
+    }
+    at.min(raw.len())
+}
+
+/// An object with a field `text`.
+struct Held<'l> {
+    text: &'l RawValue,
+    other: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Held<'de> {
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Held<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with a string as `text`")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Held<'de>, A::Error> {
+                let (mut text, mut other) = (None, None);
+                while let Some(key) = map.next_key::<String>()? {
+                    if key != "text" {
+                        map.next_value::<de::IgnoredAny>()?;
+                        other.get_or_insert(key);
+                    } else if text.replace(map.next_value::<&RawValue>()?).is_some() {
+                        return Err(de::Error::duplicate_field("text"));
+                    }
+                }
+                let text = text.ok_or_else(|| de::Error::missing_field("text"))?;
+                Ok(Held { text, other })
+            }
+        }
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openchatml::{Code, Edit, Fix, Span};
+
+    use super::{Slot, finding, raw_offset};
+
+    #[test]
+    fn a_line_holds_a_string_or_an_object() {
+        assert_eq!(Slot::text(r#" "a\nb" "#).unwrap().text, "a\nb");
+        let slot = Slot::text(r#"{"id": 1, "text": "a\u00e9"}"#).unwrap();
+        assert_eq!((slot.text.as_ref(), slot.other_field.as_deref()), ("aé", Some("id")));
+        for wrong in ["", "1", "[]", "{}", r#"{"text": 1}"#, r#""a"#, r#"{"text":"a","text":"b"}"#] {
+            assert!(Slot::text(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn places_are_those_of_the_line() {
+        let line = r#"{"text": "é\n\ud83d\ude00\"x"}"#;
+        let slot = Slot::text(line).unwrap();
+        let at = slot.text.find('x').unwrap();
+        let mut found = finding(Code::ParseFrame, Span::new(at, at + 1), "");
+        let edit = Edit { span: Span::new(0, 2), replacement: "\"".to_owned() };
+        found.fix = Some(Fix { edits: vec![edit] });
+        slot.place(&mut found);
+        assert_eq!(&line[found.span.range()], "x");
+        let edit = &found.fix.unwrap().edits[0];
+        assert_eq!((&line[edit.span.range()], edit.replacement.as_str()), ("é", "\\\""));
+        assert_eq!(slot.replace(line, "\t"), r#"{"text": "\t"}"#);
+    }
+
+    #[test]
+    fn offsets_count_escapes() {
+        let raw = r"a\u00e9\ud83d\ude00b";
+        let offsets: Vec<_> = [0, 1, 3, 7, 8, 99].map(|at| raw_offset(raw, at)).into();
+        assert_eq!(offsets, [0, 1, 7, 19, 20, 20]);
+    }
+}

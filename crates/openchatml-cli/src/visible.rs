@@ -1,0 +1,52 @@
+//! Text from files, made harmless for a terminal.
+
+use std::borrow::Cow;
+
+/// `text` without anything that a terminal takes for a command: control characters other than
+/// line breaks and tabs are shown by a sign of their own.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if text.chars().any(is_command) {
+        Cow::Owned(text.chars().map(sign).collect())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// The same for what must stay on one line: the name of a file.
+pub(crate) fn visible_line(text: &str) -> Cow<'_, str> {
+    if text.chars().any(char::is_control) {
+        Cow::Owned(text.chars().map(|c| if c.is_control() { picture(c) } else { c }).collect())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// The sign for a character: itself, unless a terminal would take it for a command.
+pub(crate) fn sign(c: char) -> char {
+    if is_command(c) { picture(c) } else { c }
+}
+
+fn is_command(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t')
+}
+
+/// The control pictures of Unicode; the others have none.
+fn picture(c: char) -> char {
+    match u32::from(c) {
+        code @ 0..=0x1F => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
+        0x7F => '\u{2421}',
+        _ => char::REPLACEMENT_CHARACTER,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{visible, visible_line};
+
+    #[test]
+    fn control_characters_become_signs() {
+        assert_eq!(visible("a\u{1b}[31mb\u{9b}c\u{7f}\r\n\td"), "a␛[31mb\u{fffd}c␡␍\n\td");
+        assert_eq!(visible("é \u{202e}"), "é \u{202e}");
+        assert_eq!(visible_line("a\nb\t"), "a␊b␉");
+    }
+}

@@ -1,0 +1,238 @@
+//! Random documents that a format can carry, but for what their text may spell.
+
+use std::borrow::Cow;
+
+use openchatml::convert::Channels;
+use openchatml::{
+    Body, Channel, Content, Conversation, Data, Document, End, Format, Header, Infill, InfillOrder,
+    Intent, Marker, Message, Part, Role, Segment, Tool, Value,
+};
+
+use crate::{Source, one_in, pick, text};
+
+/// A document whose fields `format` can carry.
+pub fn document(source: &mut Source<'_>, format: Format) -> Document<'static> {
+    let carries = format.carries();
+    if carries.infill && one_in(source, 8) {
+        return Document::Infill(infill(source));
+    }
+    if carries.files && one_in(source, 8) {
+        return files(source, format);
+    }
+    Document::Conversation(conversation(source, format))
+}
+
+fn infill(source: &mut Source<'_>) -> Infill<'static> {
+    let mut infill = Infill::new(text::hostile(source), text::hostile(source));
+    if one_in(source, 2) {
+        infill.middle = Some(text::hostile(source)).filter(|text| !text.is_empty()).map(Cow::Owned);
+    }
+    infill.order = pick(
+        source,
+        &[
+            InfillOrder::PrefixMiddleSuffix,
+            InfillOrder::PrefixSuffixMiddle,
+            InfillOrder::SuffixPrefixMiddle,
+        ],
+    );
+    infill
+}
+
+/// Two files or more: a sequence of one file is that file.
+fn files(source: &mut Source<'_>, format: Format) -> Document<'static> {
+    let count = source.int_in_range(2..=4).unwrap_or(2);
+    let part = |source: &mut Source<'_>| match source.int_in_range(0..=3).unwrap_or(0) {
+        0 => Content::Infill(infill(source)),
+        1 => {
+            let mut conversation = conversation(source, format);
+            if conversation.messages.is_empty() {
+                conversation.messages.push(Message::new(Role::User, "x"));
+            }
+            for message in &mut conversation.messages {
+                message.end = End::End;
+            }
+            Content::Conversation(conversation)
+        }
+        _ => Content::Text(text::hostile(source).into()),
+    };
+    Document::Files((0..count).map(|_| Part::from(part(source))).collect())
+}
+
+/// A conversation whose fields `format` can carry.
+pub fn conversation(source: &mut Source<'_>, format: Format) -> Conversation<'static> {
+    let carries = format.carries();
+    let mut conversation = Conversation::default();
+    if carries.header && (format.dialect.id != "json" || one_in(source, 2)) {
+        conversation.header = Some(header(source, carries.version.unwrap_or("2.2")));
+    }
+    if carries.tools && one_in(source, 4) {
+        conversation.tools.push(tool(source));
+    }
+    let count = source.int_in_range(0..=6).unwrap_or(0);
+    for index in 0..count {
+        let mut one = message(source, format);
+        if matches!(one.end, End::Open | End::Prompt) && index + 1 < count {
+            one.end = End::End;
+        }
+        conversation.messages.push(one);
+    }
+    conversation
+}
+
+fn header(source: &mut Source<'_>, version: &'static str) -> Header<'static> {
+    let mut header = Header::new(version);
+    const KEYS: &[&str] = &["model", "x", "a key", "é", "<|start|>", "1", "true", "- x", "a: b", ""];
+    for _ in 0..source.int_in_range(0..=3).unwrap_or(0) {
+        let key = pick(source, KEYS);
+        let value = value(source, 0);
+        if key != "model" || value.as_str().is_some() {
+            header.insert(key, value);
+        }
+    }
+    header
+}
+
+/// A value that YAML and JSON can both carry.
+fn value(source: &mut Source<'_>, depth: usize) -> Value<'static> {
+    const NUMBERS: &[&str] = &["0", "-1", "0.7", "1e400", "2.0", "12345678901234567890"];
+    let kinds = if depth < 3 { 6 } else { 4 };
+    let data = match source.int_in_range(0..=kinds).unwrap_or(0) {
+        0 => Data::Null,
+        1 => Data::Bool(one_in(source, 2)),
+        2 => Data::Number((pick(source, NUMBERS)).into()),
+        3 => Data::String(text::hostile(source).into()),
+        4 => Data::String(text::value(source).into()),
+        5 => {
+            let count = source.int_in_range(0..=3).unwrap_or(0);
+            Data::List((0..count).map(|_| value(source, depth + 1)).collect())
+        }
+        _ => {
+            let mut entries: Vec<(Cow<'static, str>, Value<'static>)> = Vec::new();
+            for _ in 0..source.int_in_range(0..=3).unwrap_or(0) {
+                let key = text::value(source);
+                if entries.iter().all(|entry| entry.0 != key) {
+                    entries.push((key.into(), value(source, depth + 1)));
+                }
+            }
+            Data::Map(entries)
+        }
+    };
+    data.into()
+}
+
+fn tool(source: &mut Source<'_>) -> Tool<'static> {
+    let mut tool = Tool { name: text::value(source).into(), ..Tool::default() };
+    if one_in(source, 2) {
+        tool.description = Some(text::hostile(source).into());
+    }
+    if one_in(source, 2) {
+        tool.parameters = Some(value(source, 1));
+    }
+    if one_in(source, 4) {
+        tool.extra.push(("strict".into(), Value::from(true)));
+    }
+    tool
+}
+
+/// A message whose fields `format` can carry.
+pub fn message(source: &mut Source<'_>, format: Format) -> Message<'static> {
+    let carries = format.carries();
+    let mut message = Message::new(pick(source, carries.roles), "");
+    match carries.channels {
+        Channels::All => all_fields(source, format, &mut message),
+        Channels::Turns => turn_fields(source, &mut message),
+        Channels::None => {
+            message.end = pick(source, carries.ends);
+        }
+    }
+    if format.dialect.id == "chatml" && message.role == Role::System && one_in(source, 2) {
+        message.name = Some((pick(source, &["example_user", "example_assistant"])).into());
+    }
+    if one_in(source, 4) && message.name.is_none() {
+        message.name = Some(text::value(source).into());
+        if !(carries.names)(&message) {
+            message.name = None;
+        }
+    }
+    message.body = body(source, format, &message);
+    if message.end == End::Prompt {
+        message.body = Body::default();
+    }
+    message
+}
+
+fn all_fields(source: &mut Source<'_>, format: Format, message: &mut Message<'static>) {
+    let carries = format.carries();
+    if one_in(source, 2) {
+        message.channel = Some(pick(source, Channel::ALL));
+    }
+    if one_in(source, 3) {
+        message.recipient = Some(text::value(source).into());
+    }
+    if carries.reply_recipients && message.role == Role::Tool {
+        message.recipient = Some("assistant".into());
+    }
+    if carries.call_ids && one_in(source, 3) {
+        message.call_id = Some(text::value(source).into());
+    }
+    if carries.intents && one_in(source, 4) {
+        message.intent = Some(pick(source, Intent::ALL));
+    }
+    if carries.content_types && one_in(source, 3) {
+        let content_type = if one_in(source, 2) { "json".to_owned() } else { text::value(source) };
+        message.content_type = Some(content_type.into());
+        message.constrained = one_in(source, 2);
+    }
+    message.end = pick(source, carries.ends);
+    if carries.recovered && one_in(source, 8) {
+        message.recovered = true;
+    }
+    // The JSON of 2.2 says of a call that it ends as one, and of others that they do not.
+    let is_json_2_2 = format.to_string() == "openchatml-2.2:json";
+    if is_json_2_2 && message.end == End::Call && !message.is_call() {
+        message.end = End::End;
+    }
+}
+
+/// The kinds of messages that a turn in JSON is made of.
+fn turn_fields(source: &mut Source<'_>, message: &mut Message<'static>) {
+    match message.role {
+        Role::Tool => {
+            message.channel = Some(Channel::Commentary);
+            message.recipient = Some("assistant".into());
+            if one_in(source, 2) {
+                message.call_id = Some(text::value(source).into());
+            }
+        }
+        Role::Assistant => match source.int_in_range(0..=2).unwrap_or(0) {
+            0 => message.channel = Some(Channel::Analysis),
+            1 => message.channel = Some(Channel::Final),
+            _ => {
+                message.channel = Some(Channel::Commentary);
+                message.recipient = Some(text::value(source).into());
+                message.end = End::Call;
+                if one_in(source, 2) {
+                    message.call_id = Some(text::value(source).into());
+                }
+            }
+        },
+        _ => {}
+    }
+}
+
+fn body(source: &mut Source<'_>, format: Format, message: &Message<'_>) -> Body<'static> {
+    if message.content_type.as_deref() == Some("json") && one_in(source, 2) {
+        return Body::from(text::json(source));
+    }
+    let marks = message.is_reasoning() || message.channel == Some(Channel::Analysis);
+    let marks = marks && message.role == Role::Assistant && format.carries().markers;
+    let count = source.int_in_range(1..=3).unwrap_or(1);
+    let segments = (0..count).map(|_| match source.int_in_range(0..=3).unwrap_or(0) {
+        0 if marks => Segment::Marker(pick(source, Marker::ALL)),
+        1 if format.dialect.id == "openchatml-2.2" || format.dialect.id == "json" => {
+            Segment::Literal(text::hostile(source).into())
+        }
+        _ => Segment::Text(text::hostile(source).into()),
+    });
+    Body::from_segments(segments.collect::<Vec<_>>())
+}

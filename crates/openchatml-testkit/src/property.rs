@@ -1,0 +1,269 @@
+//! What must hold for every document and every text.
+
+use openchatml::{
+    Code, Diagnostic, Document, Event, Format, Keep, Message, Parsed, Policy, ReadOptions,
+    RenderOptions, Severity, Stream, parse, render,
+};
+
+/// Everything that a stream tells of a text, deltas joined, so that chunks do not show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// The events as JSON.
+    pub events: Vec<String>,
+    /// The messages, whole.
+    pub messages: Vec<Message<'static>>,
+    /// What was found.
+    pub diagnostics: Vec<Diagnostic>,
+    last_delta: Option<(String, String)>,
+}
+
+impl Told {
+    /// Takes an event.
+    pub fn event(&mut self, event: Event<'_>) {
+        let delta = match event {
+            Event::Delta { text, .. }
+            | Event::ReasoningDelta { text, .. }
+            | Event::ToolCallDelta { text, .. } => Some(text),
+            Event::MessageDone { message, .. } => {
+                self.messages.push(message.clone().into_owned());
+                None
+            }
+            Event::Diagnostic { diagnostic, .. } => {
+                self.diagnostics.push(diagnostic.clone());
+                None
+            }
+            _ => None,
+        };
+        let Some(text) = delta else {
+            self.flush();
+            return self.events.push(event.to_json());
+        };
+        let name = format!("{}", event.name());
+        match &mut self.last_delta {
+            Some((last, joined)) if *last == name => joined.push_str(text),
+            _ => {
+                self.flush();
+                self.last_delta = Some((name, text.to_owned()));
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        if let Some((name, text)) = self.last_delta.take() {
+            self.events.push(format!("{name}: {text:?}"));
+        }
+    }
+}
+
+/// Streams `text` in these chunks.
+pub fn stream<'c>(
+    chunks: impl IntoIterator<Item = &'c [u8]>,
+    format: Format,
+    options: &ReadOptions,
+    keep: Keep,
+) -> Told {
+    let mut told = Told::default();
+    let mut stream = Stream::new(format, options).expect("a text format").keep(keep);
+    for chunk in chunks {
+        stream.feed(chunk, |event| told.event(event));
+    }
+    stream.finish(|event| told.event(event));
+    told.flush();
+    told
+}
+
+/// Rendering and reading gives the same document; rendering that gives the same bytes. What is
+/// refused is what the format cannot say.
+///
+/// # Panics
+///
+/// If it does not.
+pub fn round_trip(document: &Document<'_>, format: Format) {
+    let options = RenderOptions::default();
+    let text = match render(document, format, &options) {
+        Ok(text) => text,
+        Err(error) => {
+            assert_eq!(error.code, Code::RenderControl, "{format} refused {document:#?}: {error}");
+            assert!(may_refuse(document, format), "{format} refused {document:#?}: {error}");
+            return;
+        }
+    };
+    let mut read = ReadOptions::default();
+    read.open_prompt = true;
+    let parsed = parse(&text, format, &read);
+    assert_structure(&parsed, format, &text);
+    assert_eq!(parsed.document, *document, "{format}: {text:?}\n{:#?}", parsed.diagnostics);
+    let again = render(&parsed.document, format, &options).expect("what was read can be written");
+    assert_eq!(again, text, "{format}");
+}
+
+/// Nothing that is about structure was found: what was written is well-formed.
+fn assert_structure(parsed: &Parsed<'_>, format: Format, text: &str) {
+    let structural = |found: &&Diagnostic| {
+        matches!(
+            found.code,
+            Code::ParseFrame
+                | Code::StreamTruncated
+                | Code::ParseYaml
+                | Code::ParseJson
+                | Code::PermVisibility
+                | Code::ParseSlip
+                | Code::ParseVersion
+        ) && !found.message.contains("so it is not made")
+            && !found.message.contains("ends like a call")
+    };
+    if let Some(found) = parsed.diagnostics.iter().find(structural) {
+        panic!("{format} wrote {text:?}, in which reading finds {found}");
+    }
+}
+
+/// Whether a format may refuse a document: it has no escape, and something spells a control token.
+fn may_refuse(document: &Document<'_>, format: Format) -> bool {
+    use openchatml::lex::Escape;
+    let controls = format.dialect.controls;
+    let debug = canonical(document);
+    controls.escape() == Escape::None && controls.find(&debug).is_some()
+}
+
+/// The text of a document, without the escapes of JSON.
+fn canonical(document: &Document<'_>) -> String {
+    let json = "json".parse().expect("a format");
+    let text = render(document, json, &RenderOptions::default()).expect("canonical JSON says all");
+    text.replace("\\\"", "\"")
+}
+
+/// Reading never panics, puts every finding inside the text, and a second reading of what was
+/// written from the first finds the same document.
+///
+/// # Panics
+///
+/// If it does not.
+pub fn reads_anything<'t>(text: &'t str, format: Format, options: &ReadOptions) -> Parsed<'t> {
+    let parsed = parse(text, format, options);
+    for found in &parsed.diagnostics {
+        assert!(found.span.end <= text.len(), "{found} is outside of {text:?}");
+        assert!(text.get(found.span.range()).is_some(), "{found} cuts a character of {text:?}");
+        assert!(found.message.len() <= 4096, "a long message");
+    }
+    parsed
+}
+
+/// A text in which nothing is found is written back byte for byte.
+///
+/// # Panics
+///
+/// If it is not.
+pub fn lossless(text: &str, format: Format, options: &ReadOptions) {
+    let is_2 = format.dialect.id.starts_with("openchatml-2");
+    if is_2 && (text.contains("<|im_start|>") || text.contains("<s>") || text.contains("</s>")) {
+        // Transcripts of 1.x in the framing of 0.1 are written as 2.x.
+        return;
+    }
+    let parsed = parse(text, format, options);
+    if parsed.diagnostics.iter().any(|found| found.severity == Severity::Error) {
+        return;
+    }
+    let again = render(&parsed.document, format, &RenderOptions::default());
+    match again {
+        Ok(again) => assert_eq!(again, text, "{format}\n{:#?}", parsed.diagnostics),
+        Err(error) => panic!("{format}: {text:?} was read and cannot be written: {error}"),
+    }
+}
+
+/// However a text is cut, the stream tells the same, and the same as reading it whole.
+///
+/// # Panics
+///
+/// If it does not.
+pub fn chunk_invariant(text: &str, cuts: &[usize], format: Format, options: &ReadOptions) {
+    let bytes = text.as_bytes();
+    let whole = stream([bytes], format, options, Keep::Bodies);
+    let mut chunks = Vec::new();
+    let mut from = 0;
+    for cut in cuts {
+        let cut = (*cut).clamp(from, bytes.len());
+        chunks.push(&bytes[from..cut]);
+        from = cut;
+    }
+    chunks.push(&bytes[from..]);
+    let cut = stream(chunks, format, options, Keep::Bodies);
+    assert_eq!(cut, whole, "{format}: {text:?} cut at {cuts:?}");
+    let parsed = parse(text, format, options);
+    if let Document::Conversation(conversation) = &parsed.document {
+        assert_eq!(whole.messages, conversation.messages, "{format}: {text:?}");
+        assert_eq!(whole.diagnostics, parsed.diagnostics, "{format}: {text:?}");
+    }
+}
+
+/// Every byte of a text is in a message, in the header, or in the span of a finding, but for the
+/// control tokens and white space of the framing.
+///
+/// # Panics
+///
+/// If one is not.
+pub fn nothing_is_lost(text: &str, format: Format, options: &ReadOptions) {
+    let parsed = parse(text, format, options);
+    let Document::Conversation(conversation) = &parsed.document else { return };
+    let mut covered = vec![false; text.len()];
+    let mut cover = |start: usize, end: usize| covered[start..end].fill(true);
+    for message in &conversation.messages {
+        cover(message.span.start, message.span.end);
+    }
+    for found in &parsed.diagnostics {
+        cover(found.span.start, found.span.end);
+    }
+    if conversation.header.is_some() {
+        let first = conversation.messages.iter().map(|message| message.span.start).min();
+        cover(0, first.unwrap_or(text.len()));
+    }
+    for (at, c) in text.char_indices() {
+        // The `<` of an escape says only that what follows is text.
+        let is_escape = text[at..].starts_with("<<|");
+        if c.is_whitespace() || covered[at] || is_escape {
+            continue;
+        }
+        // Transcripts of 1.x may stand in the framing of 0.1.
+        let dialects = [format.dialect, &openchatml::dialects::OPENCHATML_0_1];
+        let mut spellings = dialects.iter().flat_map(|dialect| dialect.controls.entries());
+        let framing = spellings.any(|(_, spelling)| {
+            (at.saturating_sub(spelling.len() - 1)..=at)
+                .any(|start| text.get(start..).is_some_and(|rest| rest.starts_with(spelling)))
+        });
+        let found = &parsed.diagnostics;
+        assert!(framing, "{format}: byte {at} of {text:?} is lost\n{found:#?}\n{options:?}");
+    }
+}
+
+/// Two conversations that differ only in hidden text look the same to a user.
+///
+/// # Panics
+///
+/// If they do not.
+pub fn non_interference(one: &Document<'_>, two: &Document<'_>, format: Format) {
+    let options = RenderOptions::default();
+    let (Ok(one), Ok(two)) = (render(one, format, &options), render(two, format, &options)) else {
+        return;
+    };
+    let read = ReadOptions::default();
+    let [one, two] = [one, two].map(|text| {
+        let parsed = parse(&text, format, &read);
+        let conversation = parsed.document.into_conversation();
+        let policy = Policy::default();
+        let view: Vec<_> = policy
+            .view(&conversation)
+            .messages()
+            .map(|message| (message.role(), message.is_preamble(), message.text().to_owned()))
+            .collect();
+        let mut events = Vec::new();
+        let mut stream = Stream::new(format, &read).expect("a text format");
+        let mut tell = |event: Event<'_>| {
+            if event.is_for_user(policy) {
+                events.push(event.to_json());
+            }
+        };
+        stream.feed(text.as_bytes(), &mut tell);
+        stream.finish(&mut tell);
+        (view, events)
+    });
+    assert_eq!(one, two, "{format}");
+}

@@ -1,0 +1,69 @@
+//! The conformance suite: the cases in `conformance/`, run against this implementation.
+//!
+//! What a case says, and what holds for all of them, is in `conformance/README.md`.
+
+#[path = "conformance/case.rs"]
+mod case;
+#[path = "conformance/check.rs"]
+mod check;
+#[path = "conformance/clauses.rs"]
+mod clauses;
+#[path = "conformance/diff.rs"]
+mod diff;
+#[path = "conformance/invariant.rs"]
+mod invariant;
+#[path = "conformance/live.rs"]
+mod live;
+
+use self::case::Case;
+use self::diff::Failures;
+
+/// Runs the cases of one folder and reports every one that fails.
+fn run(dialect: &str) {
+    let mut failures = Failures::default();
+    let cases = case::load(dialect);
+    assert!(!cases.is_empty(), "no cases in {dialect}");
+    for case in &cases {
+        failures.begin(case);
+        check::case(case, &mut failures);
+        invariant::case(case, &mut failures);
+    }
+    failures.report(cases.len());
+}
+
+#[test]
+fn openchatml_2_2() {
+    run("openchatml-2.2");
+}
+
+#[test]
+fn openchatml_2_0() {
+    run("openchatml-2.0");
+}
+
+#[test]
+fn openchatml_0_1() {
+    run("openchatml-0.1");
+}
+
+#[test]
+fn chatml() {
+    run("chatml");
+}
+
+#[test]
+fn im() {
+    run("im");
+}
+
+#[test]
+fn json() {
+    run("json");
+}
+
+/// Every clause has a case, every case names clauses that exist, and no name is used twice.
+#[test]
+fn every_clause_has_a_case() {
+    let cases: Vec<Case> = case::DIALECTS.iter().flat_map(|dialect| case::load(dialect)).collect();
+    clauses::check(&cases);
+}

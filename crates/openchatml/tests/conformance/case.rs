@@ -1,0 +1,243 @@
+//! The cases as they stand in the files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use openchatml::render::{Close, LayoutChoice, Values};
+use openchatml::{Format, InfillOrder, Limits, Mode, ReadOptions, Recover, RenderOptions, Role};
+use serde::Deserialize;
+
+/// The folders of the suite.
+pub(crate) const DIALECTS: &[&str] =
+    &["openchatml-2.2", "openchatml-2.0", "openchatml-0.1", "chatml", "im", "json"];
+
+/// One case.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) clause: Vec<String>,
+    why: String,
+    format: Option<String>,
+    mode: Option<String>,
+    recover: Option<String>,
+    #[serde(default)]
+    open_prompt: bool,
+    pub(crate) continues: Option<String>,
+    #[serde(default)]
+    limits: BTreeMap<String, usize>,
+    #[serde(default)]
+    pub(crate) input: String,
+    pub(crate) bytes: Option<String>,
+    pub(crate) expect: Option<String>,
+    pub(crate) diagnostics: Option<Vec<Finding>>,
+    pub(crate) rejected_as: Option<String>,
+    pub(crate) fixed: Option<String>,
+    pub(crate) renders: Option<Renders>,
+    pub(crate) canonical: Option<String>,
+    pub(crate) user_view: Option<Vec<Seen>>,
+    pub(crate) next_prompt: Option<Vec<usize>>,
+    pub(crate) events: Option<String>,
+    pub(crate) detect: Option<String>,
+    pub(crate) negotiate: Option<Negotiate>,
+    #[serde(default)]
+    pub(crate) converts: Vec<Convert>,
+    /// Where the case stands.
+    #[serde(skip)]
+    pub(crate) place: String,
+}
+
+/// A diagnostic that is expected.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Finding {
+    pub(crate) code: String,
+    pub(crate) severity: String,
+    pub(crate) text: String,
+    pub(crate) start: Option<usize>,
+}
+
+/// What rendering gives back.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Renders {
+    Same(bool),
+    Text(String),
+}
+
+/// A message that the user sees.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Seen {
+    pub(crate) role: String,
+    pub(crate) text: String,
+    #[serde(default)]
+    pub(crate) preamble: bool,
+}
+
+/// A conversion and what becomes of it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Convert {
+    pub(crate) to: String,
+    pub(crate) output: Option<String>,
+    #[serde(default)]
+    pub(crate) losses: Vec<String>,
+    pub(crate) error: Option<Refusal>,
+    #[serde(default)]
+    pub(crate) no_loss: bool,
+    layout: Option<String>,
+    values: Option<String>,
+    close: Option<String>,
+    infill_order: Option<String>,
+    generation_prompt: Option<String>,
+    #[serde(default)]
+    continue_final: bool,
+}
+
+/// A conversion that is refused.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Refusal {
+    pub(crate) code: String,
+    pub(crate) message: Option<usize>,
+    pub(crate) text: Option<String>,
+}
+
+/// Capabilities of another side, and what both have in common.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Negotiate {
+    pub(crate) with: String,
+    #[serde(default)]
+    pub(crate) common: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    pub(crate) missing: Vec<String>,
+    #[serde(default)]
+    pub(crate) unused: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    case: Vec<Case>,
+}
+
+/// The folder of the suite.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance")
+}
+
+/// The cases of one folder, in the order of its files.
+pub(crate) fn load(dialect: &str) -> Vec<Case> {
+    let folder = root().join(dialect);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{dialect}: {error}"));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    let mut cases = Vec::new();
+    for path in paths {
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        let place = format!("{dialect}/{name}");
+        let text = std::fs::read_to_string(&path).expect("a readable file");
+        let file: File = toml::from_str(&text).unwrap_or_else(|error| panic!("{place}: {error}"));
+        cases.extend(file.case.into_iter().map(|mut case| {
+            case.format.get_or_insert_with(|| dialect.to_owned());
+            case.place.clone_from(&place);
+            assert!(!case.why.is_empty() && !case.clause.is_empty(), "{}", case.name);
+            case
+        }));
+    }
+    cases
+}
+
+impl Case {
+    /// The format of the input.
+    pub(crate) fn format(&self) -> Format {
+        let name = self.format.as_deref().unwrap_or_default();
+        name.parse().unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+
+    /// How the input is read.
+    pub(crate) fn options(&self) -> ReadOptions {
+        let mut options = ReadOptions::default();
+        options.mode = match self.mode.as_deref() {
+            None | Some("lenient") => Mode::Lenient,
+            Some("strict") => Mode::Strict,
+            Some(other) => panic!("{}: no mode {other}", self.name),
+        };
+        options.recover = match self.recover.as_deref() {
+            None | Some("keep") => Recover::Keep,
+            Some("drop") => Recover::Drop,
+            Some("error") => Recover::Error,
+            Some(other) => panic!("{}: no policy {other}", self.name),
+        };
+        options.open_prompt = self.open_prompt;
+        options.continues = self.continues.as_deref().map(|word| role(word, self));
+        for (key, value) in &self.limits {
+            *limit(&mut options.limits, key) = *value;
+        }
+        options
+    }
+
+    /// The bytes of the input.
+    pub(crate) fn input_bytes(&self) -> Vec<u8> {
+        let Some(hex) = &self.bytes else { return self.input.clone().into_bytes() };
+        let digits: Vec<u32> = hex
+            .chars()
+            .filter(|c| !c.is_whitespace())
+            .map(|c| c.to_digit(16).expect("a hexadecimal digit"))
+            .collect();
+        digits.chunks(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).expect("a byte")).collect()
+    }
+}
+
+impl Convert {
+    /// How the output is written.
+    pub(crate) fn options(&self, case: &Case) -> RenderOptions {
+        let mut options = RenderOptions::default();
+        let is = |field: &Option<String>, word: &str| match field.as_deref() {
+            None => false,
+            Some(found) if found == word => true,
+            Some(other) => panic!("{}: no option {other}", case.name),
+        };
+        if is(&self.layout, "canonical") {
+            options.layout = LayoutChoice::Canonical;
+        }
+        if is(&self.values, "sanitize") {
+            options.values = Values::Sanitize;
+        }
+        if is(&self.close, "compact") {
+            options.close = Close::Compact;
+        }
+        options.infill_order = self.infill_order.as_deref().map(|order| match order {
+            "prefix-middle-suffix" => InfillOrder::PrefixMiddleSuffix,
+            "prefix-suffix-middle" => InfillOrder::PrefixSuffixMiddle,
+            "suffix-prefix-middle" => InfillOrder::SuffixPrefixMiddle,
+            other => panic!("{}: no order {other}", case.name),
+        });
+        options.generation_prompt = self.generation_prompt.as_deref().map(|word| role(word, case));
+        options.continue_final = self.continue_final;
+        options
+    }
+}
+
+fn role(word: &str, case: &Case) -> Role {
+    Role::from_word(word).unwrap_or_else(|| panic!("{}: no role {word}", case.name))
+}
+
+fn limit<'l>(limits: &'l mut Limits, key: &str) -> &'l mut usize {
+    match key {
+        "message_bytes" => &mut limits.message_bytes,
+        "header_bytes" => &mut limits.header_bytes,
+        "value_bytes" => &mut limits.value_bytes,
+        "attributes" => &mut limits.attributes,
+        "messages" => &mut limits.messages,
+        "yaml_depth" => &mut limits.yaml_depth,
+        "yaml_nodes" => &mut limits.yaml_nodes,
+        "yaml_aliases" => &mut limits.yaml_aliases,
+        "json_depth" => &mut limits.json_depth,
+        "diagnostics" => &mut limits.diagnostics,
+        other => panic!("no limit is called {other}"),
+    }
+}

@@ -1,0 +1,245 @@
+//! What a case says.
+
+use openchatml::render::LayoutChoice;
+use openchatml::{
+    Conversation, Diagnostic, Document, Fix, Format, Mode, Parsed, Policy, ReadOptions,
+    RenderOptions, Settings, Severity, apply_fixes, convert, detect, history, parse, render,
+};
+use serde_json::Value;
+
+use crate::case::{Case, Convert, Finding, Negotiate, Renders};
+use crate::diff::Failures;
+use crate::live;
+
+/// Checks everything that a case says.
+pub(crate) fn case(case: &Case, failures: &mut Failures) {
+    if let Some(lines) = &case.events {
+        events(case, lines, failures);
+    }
+    if case.bytes.is_some() {
+        return;
+    }
+    let (format, options) = (case.format(), case.options());
+    let parsed = parse(&case.input, format, &options);
+    document(case, &parsed, failures);
+    findings(case, &parsed.diagnostics, failures);
+    rendering(case, &parsed.document, format, failures);
+    views(case, &parsed.document, failures);
+    for conversion in &case.converts {
+        converts(case, conversion, &parsed.document, failures);
+    }
+    if let Some(code) = &case.rejected_as {
+        rejected(case, code, failures);
+    }
+    if let Some(expected) = &case.detect {
+        let found = detect(&case.input).first().map(|best| best.format.to_string());
+        failures.equal("detected format", expected, found.as_deref().unwrap_or("none"));
+    }
+    if let Some(negotiate) = &case.negotiate {
+        negotiates(case, negotiate, parsed.document.as_conversation(), failures);
+    }
+}
+
+/// A document as canonical JSON.
+pub(crate) fn canonical(document: &Document<'_>) -> String {
+    render(document, "json".parse().expect("a format"), &RenderOptions::default())
+        .expect("canonical JSON carries everything")
+}
+
+/// A JSON text, laid out so that it can be compared line by line.
+fn pretty(case: &Case, text: &str) -> String {
+    let value: Value = serde_json::from_str(text)
+        .unwrap_or_else(|error| panic!("{}: {error} in {text}", case.name));
+    serde_json::to_string_pretty(&value).expect("a value")
+}
+
+fn document(case: &Case, parsed: &Parsed<'_>, failures: &mut Failures) {
+    if let Some(expected) = &case.expect {
+        let got = canonical(&parsed.document);
+        failures.equal("document", &pretty(case, expected), &pretty(case, &got));
+    }
+}
+
+/// One finding on one line.
+fn line(code: &str, severity: &str, start: usize, text: &str) -> String {
+    format!("{start:>5} {severity:<7} {code} {text:?}\n")
+}
+
+/// Where an expected finding begins. No `start` means: where its text stands, which must be one
+/// place; the end of the input if it has no text.
+fn start(finding: &Finding, case: &Case) -> usize {
+    if let Some(start) = finding.start {
+        return start;
+    }
+    if finding.text.is_empty() {
+        return case.input.len();
+    }
+    let places: Vec<usize> = case.input.match_indices(&finding.text).map(|(at, _)| at).collect();
+    match places.as_slice() {
+        [at] => *at,
+        _ => panic!("{}: {:?} stands in {} places", case.name, finding.text, places.len()),
+    }
+}
+
+fn findings(case: &Case, got: &[Diagnostic], failures: &mut Failures) {
+    if let Some(expected) = &case.diagnostics {
+        let mut one: Vec<String> = expected
+            .iter()
+            .map(|finding| line(&finding.code, &finding.severity, start(finding, case), &finding.text))
+            .collect();
+        let mut two: Vec<String> = got
+            .iter()
+            .map(|found| {
+                let text = case.input.get(found.span.range()).unwrap_or("(outside the input)");
+                line(found.code.as_str(), found.severity.as_str(), found.span.start, text)
+            })
+            .collect();
+        one.sort();
+        two.sort();
+        failures.equal("diagnostics", &one.concat(), &two.concat());
+    }
+    if let Some(expected) = &case.fixed {
+        let fixes: Vec<&Fix> = got.iter().filter_map(|found| found.fix.as_ref()).collect();
+        failures.equal("fixed", expected, &apply_fixes(&case.input, fixes).0);
+    }
+}
+
+fn rejected(case: &Case, code: &str, failures: &mut Failures) {
+    let mut options: ReadOptions = case.options();
+    options.mode = Mode::Strict;
+    let found = parse(&case.input, case.format(), &options).diagnostics;
+    let is_it = |one: &Diagnostic| one.code.as_str() == code && one.severity == Severity::Error;
+    if !found.iter().any(is_it) {
+        let list: Vec<String> = found.iter().map(ToString::to_string).collect();
+        failures.fail("strict mode", &format!("no error {code}, but: {}", list.join("; ")));
+    }
+}
+
+fn rendering(case: &Case, document: &Document<'_>, format: Format, failures: &mut Failures) {
+    let mut options = RenderOptions::default();
+    let mut check = |what: &str, expected: &str, options: &RenderOptions| {
+        match render(document, format, options) {
+            Ok(got) => failures.equal(what, expected, &got),
+            Err(error) => failures.fail(what, &error.to_string()),
+        }
+    };
+    match &case.renders {
+        Some(Renders::Same(true)) => check("rendering", &case.input, &options),
+        Some(Renders::Text(expected)) => check("rendering", expected, &options),
+        Some(Renders::Same(false)) => panic!("{}: leave `renders` out instead", case.name),
+        None => {}
+    }
+    if let Some(expected) = &case.canonical {
+        options.layout = LayoutChoice::Canonical;
+        check("canonical layout", expected, &options);
+    }
+}
+
+fn views(case: &Case, document: &Document<'_>, failures: &mut Failures) {
+    let nothing = Conversation::default();
+    let conversation = document.as_conversation().unwrap_or(&nothing);
+    if let Some(expected) = &case.user_view {
+        let line = |role: &str, text: &str, preamble: bool| {
+            format!("{role}{}: {text:?}\n", if preamble { " (preamble)" } else { "" })
+        };
+        let one: String =
+            expected.iter().map(|seen| line(&seen.role, &seen.text, seen.preamble)).collect();
+        let two: String = Policy::default()
+            .view(conversation)
+            .messages()
+            .map(|seen| line(seen.role().as_str(), seen.text(), seen.is_preamble()))
+            .collect();
+        failures.equal("user view", &one, &two);
+    }
+    if let Some(kept) = &case.next_prompt {
+        let mut expected = Conversation::default();
+        expected.header.clone_from(&conversation.header);
+        expected.messages = kept.iter().map(|at| conversation.messages[*at].clone()).collect();
+        let next = history::next_prompt(&history::drop_foreign(conversation));
+        let [one, two] = [expected, next].map(|it| pretty(case, &canonical(&it.into())));
+        failures.equal("next prompt", &one, &two);
+    }
+}
+
+fn converts(case: &Case, it: &Convert, document: &Document<'_>, failures: &mut Failures) {
+    let to: Format = it.to.parse().unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    let options = it.options(case);
+    let what = format!("conversion to {}", it.to);
+    let converted = match it.no_loss {
+        true => render(document, to, &options).map(|output| (output, Vec::new())),
+        false => convert::convert(document, to, &options).map(|it| (it.output, it.losses)),
+    };
+    match (converted, &it.error) {
+        (Ok((got, losses)), None) => {
+            if let Some(expected) = &it.output {
+                let is_json = to.carrier == openchatml::Carrier::Json;
+                let [one, two] = [expected, &got]
+                    .map(|text| if is_json { pretty(case, text) } else { text.clone() });
+                failures.equal(&what, &one, &two);
+            }
+            let [one, two] = [
+                it.losses.clone(),
+                losses.iter().map(ToString::to_string).collect::<Vec<String>>(),
+            ]
+            .map(|losses| losses.join("\n"));
+            failures.equal(&format!("{what}, losses"), &one, &two);
+        }
+        (Err(error), Some(refusal)) => {
+            failures.equal(&what, &refusal.code, error.code.as_str());
+            if refusal.message != error.message {
+                failures.fail(&what, &format!("refused for message {:?}", error.message));
+            }
+            if let (Some(text), Some(conversation)) = (&refusal.text, document.as_conversation()) {
+                let span = error.to_diagnostic(conversation).span;
+                failures.equal(&what, text, case.input.get(span.range()).unwrap_or_default());
+            }
+        }
+        (Ok((got, _)), Some(refusal)) => {
+            failures.fail(&what, &format!("not refused as {}: {got}", refusal.code));
+        }
+        (Err(error), None) => failures.fail(&what, &format!("refused: {error}")),
+    }
+}
+
+fn negotiates(
+    case: &Case,
+    it: &Negotiate,
+    conversation: Option<&Conversation<'_>>,
+    failures: &mut Failures,
+) {
+    let other = parse(&it.with, case.format(), &ReadOptions::default()).into_conversation();
+    let [one, two] = [conversation.and_then(|it| it.header.as_ref()), other.header.as_ref()]
+        .map(|header| Settings::read(header.expect("a header")).0.capabilities);
+    let (one, two) = (one.expect("capabilities"), two.expect("capabilities"));
+    let agreed = one.negotiate(&two);
+    let common = [
+        ("roles", agreed.common.roles),
+        ("channels", agreed.common.channels),
+        ("tokens", agreed.common.tokens),
+        ("streaming", agreed.common.streaming),
+    ];
+    for (kind, got) in common {
+        let expected = it.common.get(kind);
+        if expected != got.as_ref() {
+            failures.fail("negotiation", &format!("{kind}: expected {expected:?}, got {got:?}"));
+        }
+    }
+    failures.equal("missing", &it.missing.join("\n"), &agreed.missing.join("\n"));
+    failures.equal("unused", &it.unused.join("\n"), &agreed.unused.join("\n"));
+}
+
+fn events(case: &Case, expected: &str, failures: &mut Failures) {
+    let bytes = case.input_bytes();
+    let told = live::told(case.format(), &case.options(), [bytes.as_slice()]);
+    let got: String = told.iter().map(|told| format!("{}\n", live::as_json(told))).collect();
+    let expected: String = expected
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| {
+            let event: Value = serde_json::from_str(line)
+                .unwrap_or_else(|error| panic!("{}: {error} in {line}", case.name));
+            format!("{}\n", live::normal(event))
+        })
+        .collect();
+    failures.equal("events", &expected, &got);
+}

@@ -1,0 +1,88 @@
+//! Failures, told so that a person can mend them.
+
+use std::fmt::Write as _;
+
+use crate::case::Case;
+
+/// What failed, case by case.
+#[derive(Default)]
+pub(crate) struct Failures {
+    case: String,
+    failed: Vec<String>,
+    text: String,
+}
+
+impl Failures {
+    /// What fails from here on is of this case.
+    pub(crate) fn begin(&mut self, case: &Case) {
+        self.case = format!("{}: {}", case.place, case.name);
+    }
+
+    /// Notes something that does not hold.
+    pub(crate) fn fail(&mut self, what: &str, details: &str) {
+        if self.failed.last() != Some(&self.case) {
+            self.failed.push(self.case.clone());
+        }
+        let _ = writeln!(self.text, "\n--- {} --- {what}\n{}", self.case, details.trim_end());
+    }
+
+    /// Notes two texts that should be equal and are not.
+    pub(crate) fn equal(&mut self, what: &str, expected: &str, got: &str) {
+        if expected != got {
+            self.fail(what, &lines(expected, got));
+        }
+    }
+
+    /// Ends the test.
+    pub(crate) fn report(self, cases: usize) {
+        if self.failed.is_empty() {
+            return;
+        }
+        let list = self.failed.join("\n  ");
+        panic!("{}\n\n{} of {cases} cases failed:\n  {list}", self.text, self.failed.len());
+    }
+}
+
+/// The lines of two texts, `-` for what was expected and `+` for what came instead.
+fn lines(expected: &str, got: &str) -> String {
+    let one: Vec<String> = expected.split_inclusive('\n').map(visible).collect();
+    let two: Vec<String> = got.split_inclusive('\n').map(visible).collect();
+    // The length of the longest common subsequence of what follows.
+    let mut common = vec![vec![0_usize; two.len() + 1]; one.len() + 1];
+    for i in (0..one.len()).rev() {
+        for j in (0..two.len()).rev() {
+            common[i][j] = match one[i] == two[j] {
+                true => common[i + 1][j + 1] + 1,
+                false => common[i + 1][j].max(common[i][j + 1]),
+            };
+        }
+    }
+    let mut out = String::new();
+    let (mut i, mut j) = (0, 0);
+    while i < one.len() || j < two.len() {
+        if i < one.len() && j < two.len() && one[i] == two[j] {
+            let _ = writeln!(out, "   {}", one[i]);
+            (i, j) = (i + 1, j + 1);
+        } else if j == two.len() || i < one.len() && common[i + 1][j] >= common[i][j + 1] {
+            let _ = writeln!(out, " - {}", one[i]);
+            i += 1;
+        } else {
+            let _ = writeln!(out, " + {}", two[j]);
+            j += 1;
+        }
+    }
+    out
+}
+
+/// A line with what cannot be seen made visible.
+fn visible(line: &str) -> String {
+    let mut out = String::new();
+    for c in line.chars() {
+        match c {
+            '\n' => out.push('⏎'),
+            c if c.is_control() => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    out
+}

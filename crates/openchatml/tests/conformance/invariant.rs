@@ -1,0 +1,173 @@
+//! What holds for every case, whatever it says.
+
+use openchatml::render::LayoutChoice;
+use openchatml::{
+    Carrier, Diagnostic, Document, Mode, Policy, ReadOptions, Recover, RenderOptions, Severity,
+    parse, render,
+};
+use serde_json::{Value, json};
+
+use crate::case::Case;
+use crate::check::canonical;
+use crate::diff::Failures;
+use crate::live::{Told, field, told};
+
+/// Checks what holds for every input.
+pub(crate) fn case(case: &Case, failures: &mut Failures) {
+    let is_text = case.format().carrier == Carrier::Text;
+    if is_text {
+        chunks(case, failures);
+    }
+    if case.bytes.is_some() {
+        return;
+    }
+    json_carries_all(case, failures);
+    if is_text {
+        policies(case, failures);
+        well_formed(case, failures);
+    }
+}
+
+/// However the input is cut, the stream tells the same, and the same as the whole document says.
+fn chunks(case: &Case, failures: &mut Failures) {
+    let (format, options, input) = (case.format(), case.options(), case.input_bytes());
+    let whole = told(format, &options, [input.as_slice()]);
+    let mut compare = |how: &str, other: Vec<Told>| {
+        if other != whole {
+            let list = |told: &[Told]| told.iter().map(|it| format!("{it:?}\n")).collect::<String>();
+            failures.equal(&format!("events, {how}"), &list(&whole), &list(&other));
+            return false;
+        }
+        true
+    };
+    let same = compare("byte by byte", told(format, &options, input.chunks(1)));
+    if same {
+        for at in 0..=input.len() {
+            let (front, rest) = input.split_at(at);
+            if !compare(&format!("cut at byte {at}"), told(format, &options, [front, rest])) {
+                break;
+            }
+        }
+    }
+    if case.bytes.is_none() {
+        batch(case, &whole, failures);
+    }
+}
+
+fn batch(case: &Case, whole: &[Told], failures: &mut Failures) {
+    let parsed = parse(&case.input, case.format(), &case.options());
+    let Document::Conversation(_) = &parsed.document else { return };
+    let document: Value = serde_json::from_str(&canonical(&parsed.document)).expect("JSON");
+    let lines = |values: &[Value]| values.iter().map(|it| format!("{it}\n")).collect::<String>();
+    let messages = document["messages"].as_array().expect("messages");
+    let done = field(whole, "message.done", "message");
+    failures.equal("messages of the stream", &lines(messages), &lines(&done));
+    let place = |code: &str, severity: &str, start: usize, end: usize| {
+        json!([code, severity, start, end]).to_string()
+    };
+    let mut one: Vec<String> = parsed
+        .diagnostics
+        .iter()
+        .map(|it| place(it.code.as_str(), it.severity.as_str(), it.span.start, it.span.end))
+        .collect();
+    let codes = field(whole, "diagnostic", "code");
+    let severities = field(whole, "diagnostic", "severity");
+    let spans = field(whole, "diagnostic", "span");
+    let mut two: Vec<String> = Vec::new();
+    for ((code, severity), span) in codes.iter().zip(&severities).zip(&spans) {
+        let at = |key: &str| usize::try_from(span[key].as_u64().expect("a place")).expect("small");
+        let words = [code, severity].map(|it| it.as_str().expect("a word"));
+        two.push(place(words[0], words[1], at("start"), at("end")));
+    }
+    one.sort();
+    two.sort();
+    failures.equal("diagnostics of the stream", &one.join("\n"), &two.join("\n"));
+}
+
+/// Canonical JSON says all that a document says.
+fn json_carries_all(case: &Case, failures: &mut Failures) {
+    let parsed = parse(&case.input, case.format(), &case.options());
+    let text = canonical(&parsed.document);
+    let again = parse(&text, "json".parse().expect("a format"), &ReadOptions::default());
+    if again.document != parsed.document {
+        failures.equal("canonical JSON read again", &text, &canonical(&again.document));
+    }
+}
+
+/// Whatever the policy: no byte is lost, and nothing uncertain is shown.
+fn policies(case: &Case, failures: &mut Failures) {
+    let mut views = Vec::new();
+    for recover in [Recover::Keep, Recover::Drop, Recover::Error] {
+        let mut options = case.options();
+        options.recover = recover;
+        let parsed = parse(&case.input, case.format(), &options);
+        let Document::Conversation(conversation) = &parsed.document else { return };
+        let lost = lost(case, &parsed.document, &parsed.diagnostics);
+        if !lost.is_empty() {
+            failures.fail("bytes lost", &format!("{recover:?}: {lost}"));
+        }
+        let view = Policy::default().view(conversation);
+        views.push(view.messages().map(|it| it.text().to_owned()).collect::<Vec<_>>());
+    }
+    if views[0] != views[1] {
+        failures.fail("view", &format!("keep shows {:?}, drop shows {:?}", views[0], views[1]));
+    }
+    if !views[0].starts_with(&views[2]) {
+        failures.fail("view", &format!("keep shows {:?}, error shows {:?}", views[0], views[2]));
+    }
+}
+
+/// What of the input is neither in a message nor in a diagnostic nor white space nor framing.
+fn lost(case: &Case, document: &Document<'_>, found: &[Diagnostic]) -> String {
+    let Document::Conversation(conversation) = document else { return String::new() };
+    let mut covered = vec![false; case.input.len()];
+    let mut cover = |from: usize, to: usize| covered[from..to].fill(true);
+    let spans = conversation.messages.iter().map(|message| message.span);
+    for span in spans.clone().chain(found.iter().map(|found| found.span)) {
+        cover(span.start, span.end);
+    }
+    if conversation.header.is_some() {
+        let first = spans.map(|span| span.start).min();
+        let found = found.iter().map(|it| it.span.start).filter(|at| *at > 0).min();
+        cover(0, first.or(found).unwrap_or(case.input.len()));
+    }
+    for framing in ["<s>", "</s>", "<|end|>"] {
+        for (at, _) in case.input.match_indices(framing) {
+            cover(at, at + framing.len());
+        }
+    }
+    let bytes = case.input.bytes().zip(&covered).enumerate();
+    let lost = bytes.filter(|(_, (byte, covered))| !**covered && !byte.is_ascii_whitespace());
+    lost.map(|(at, (byte, _))| format!("{at}: {:?}  ", char::from(byte))).collect()
+}
+
+/// What nothing is wrong with is written back as it was, and reads the same in canonical layout.
+fn well_formed(case: &Case, failures: &mut Failures) {
+    let (format, mut options) = (case.format(), case.options());
+    options.mode = Mode::Strict;
+    let parsed = parse(&case.input, format, &options);
+    let is_clean = parsed.diagnostics.iter().all(|found| found.severity == Severity::Note);
+    if !is_clean || case.continues.is_some() {
+        return;
+    }
+    let mut how = RenderOptions::default();
+    match render(&parsed.document, format, &how) {
+        Ok(text) => failures.equal("written back", &case.input, &text),
+        Err(error) => failures.fail("written back", &error.to_string()),
+    }
+    how.layout = LayoutChoice::Canonical;
+    match render(&parsed.document, format, &how) {
+        Ok(text) => {
+            let again = parse(&text, format, &options).document;
+            if again != parsed.document {
+                let [one, two] = [&parsed.document, &again].map(canonical);
+                failures.equal("canonical layout read again", &one, &two);
+            }
+            match render(&again, format, &how) {
+                Ok(twice) => failures.equal("canonical layout twice", &text, &twice),
+                Err(error) => failures.fail("canonical layout twice", &error.to_string()),
+            }
+        }
+        Err(error) => failures.fail("canonical layout", &error.to_string()),
+    }
+}

@@ -1,0 +1,213 @@
+//! Each code has an explanation whose example produces it and whose fix does not, and
+//! `docs/diagnostics.md` is made of these explanations.
+//!
+//! Beside what [`markdown`] understands, an info string may say `to=FORMAT` for a conversion and
+//! `view=INDEX` for a question to the user's view. Everything is read in strict mode.
+
+mod markdown;
+
+use std::path::Path;
+
+use markdown::{Block, Line, Place, is_update, lines};
+use openchatml::{Code, Diagnostic, Policy, RenderOptions, Severity, apply_fixes, convert};
+
+#[test]
+fn every_explanation_has_its_title_and_both_sections() {
+    for code in Code::ALL {
+        let text = code.explanation();
+        let headings: Vec<_> = lines(text).filter(|line| line.level > 0).collect();
+        let headings: Vec<_> = headings.iter().map(|line| line.text).collect();
+        let title = format!("# {code}: {}", code.title());
+        assert_eq!(headings, [title.as_str(), "## Example", "## Fix"]);
+        let length = text.lines().count();
+        assert!((15..=45).contains(&length), "{code} has {length} lines");
+        assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{code} ends in one line break");
+    }
+}
+
+#[test]
+fn every_example_produces_its_code() {
+    for code in Code::ALL {
+        for block in blocks(*code, "## Example") {
+            let found = findings(&block);
+            let codes: Vec<_> = found.iter().map(ToString::to_string).collect();
+            assert!(found.iter().any(|found| found.code == *code), "{code}: {codes:#?}");
+        }
+    }
+}
+
+#[test]
+fn every_fix_is_free_of_errors_and_of_its_code() {
+    for code in Code::ALL {
+        for block in blocks(*code, "## Fix") {
+            let mut found = findings(&block);
+            found.retain(|found| found.code == *code || found.severity == Severity::Error);
+            assert!(found.is_empty(), "{code}: {found:#?}");
+        }
+    }
+}
+
+#[test]
+fn every_place_is_inside_of_its_example() {
+    for code in Code::ALL {
+        for block in blocks(*code, "## Example") {
+            let len = block.bytes().len();
+            for found in findings(&block) {
+                assert!(found.span.end <= len, "{code}: {found}");
+            }
+        }
+    }
+}
+
+/// A fix that the reader offers for an example mends what it was offered for.
+#[test]
+fn offered_fixes_mend_the_examples() {
+    let mut offered = 0;
+    for code in Code::ALL {
+        for block in blocks(*code, "## Example") {
+            let mut found = findings(&block);
+            found.retain(|found| found.code == *code);
+            let fixes: Vec<_> = found.iter().filter_map(|found| found.fix.as_ref()).collect();
+            if fixes.is_empty() {
+                continue;
+            }
+            let (text, applied) = apply_fixes(&block.text, fixes.iter().copied());
+            assert_eq!(applied, fixes.len(), "{code}");
+            let mended = Block { text, ..block.clone() };
+            let left = findings(&mended);
+            assert!(left.iter().all(|found| found.code != *code), "{code}: {}", mended.text);
+            offered += 1;
+        }
+    }
+    assert!(offered >= 3, "the reader offers a fix for {offered} examples only");
+}
+
+#[test]
+fn docs_are_generated() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/diagnostics.md");
+    let wanted = docs();
+    if is_update() {
+        std::fs::write(&path, &wanted).unwrap();
+    }
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(stored == wanted, "{} is stale: run with UPDATE_DOCS=1", path.display());
+}
+
+/// The code blocks of a section of an explanation, of which there is at least one.
+fn blocks(code: Code, section: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut is_here = false;
+    for line in lines(code.explanation()) {
+        match line.place {
+            Place::Text if line.level > 0 => is_here = line.text == section,
+            Place::Opening if is_here => blocks.push(Block::open(line.text)),
+            Place::Code if is_here => {
+                if let Some(block) = blocks.last_mut() {
+                    block.push(line.text);
+                }
+            }
+            _ => {}
+        }
+    }
+    assert!(!blocks.is_empty(), "{code} has no code block in its section `{section}`");
+    blocks
+}
+
+/// What is found in a block when it is read in strict mode, and used as its info string says.
+fn findings(block: &Block) -> Vec<Diagnostic> {
+    let strict = Block { info: format!("{} strict", block.info), ..block.clone() };
+    let parsed = strict.read();
+    let mut found = parsed.diagnostics;
+    let conversation = parsed.document.clone().into_conversation();
+    if let Some(format) = block.value("to") {
+        let format = format.parse().unwrap();
+        match convert::convert(&parsed.document, format, &RenderOptions::default()) {
+            Ok(converted) => {
+                let losses = converted.losses.iter();
+                found.extend(losses.map(|loss| loss.to_diagnostic(Severity::Warning)));
+            }
+            Err(error) => found.push(error.to_diagnostic(&conversation)),
+        }
+    }
+    if let Some(index) = block.value("view") {
+        let view = Policy::default().view(&conversation);
+        found.extend(view.message(index.parse().unwrap()).err().map(|refused| *refused));
+    }
+    found
+}
+
+/// `docs/diagnostics.md`: the list of codes, and each explanation one level down.
+fn docs() -> String {
+    let mut out = String::from(INTRODUCTION);
+    for code in Code::ALL {
+        let title = code.title();
+        let anchor = anchor(&format!("{code}: {title}"));
+        out.push_str(&format!("| [`{code}`](#{anchor}) | {} | ", title.replace('|', "\\|")));
+        out.push_str(&format!("{} |\n", code.user_summary()));
+    }
+    for code in Code::ALL {
+        out.push('\n');
+        for line in lines(code.explanation()) {
+            push_line(&mut out, &line);
+        }
+    }
+    out
+}
+
+fn push_line(out: &mut String, line: &Line<'_>) {
+    if line.level > 0 {
+        out.push('#');
+    }
+    if line.place == Place::Opening {
+        // Viewers do not show what an info string says.
+        out.push_str(&format!("{}\n\n", read_as(&Block::open(line.text))));
+    }
+    out.push_str(line.text);
+    out.push('\n');
+}
+
+/// What the info string of a block says, in words.
+fn read_as(block: &Block) -> String {
+    let mut text = String::from("Read as");
+    for (index, word) in block.words().enumerate() {
+        let clause = match word.split_once('=') {
+            _ if index == 0 => format!(" `{word}`"),
+            Some(("to", format)) => format!(", and written as `{format}`"),
+            Some(("view", index)) => format!(", and message {index} of the user's view asked for"),
+            Some(("continues", role)) => format!(", continuing a prompt of role `{role}`"),
+            Some((limit, value)) if limit.starts_with("limit:") => {
+                format!(", with a limit `{}` of {value}", &limit["limit:".len()..])
+            }
+            None if word == "bytes" => ", with `\\xNN` for a byte".to_owned(),
+            _ => panic!("`{word}` says nothing here"),
+        };
+        text.push_str(&clause);
+    }
+    text.push(':');
+    text
+}
+
+const INTRODUCTION: &str = "\
+<!-- Made from crates/openchatml/src/diagnostic/explain/*.md.
+To change it, edit these files and run: UPDATE_DOCS=1 cargo test -p openchatml --test explanations -->
+
+# Diagnostics
+
+What this project reports has a code that never changes its meaning.
+`ocml explain CODE` prints the text below for one of them.
+
+Codes with `E-` are errors unless their text says otherwise, codes with `W-` are warnings or notes.
+The first eight are the error taxonomy of OpenChatML 2.2 §14; the others are of the same style and cover what none of the eight fits.
+The last column is what an end user may be told: it quotes nothing, so it is the same whatever hidden text says.
+
+The examples and the fixes are read in strict mode, by a test of this repository.
+
+| code | what it is | what a user may be told |
+| --- | --- | --- |
+";
+
+/// The anchor that Markdown viewers make of a heading.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+}
