@@ -3,13 +3,11 @@
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::Mutex;
 
+use annotate_snippets::renderer::{DEFAULT_ERROR_STYLE, DEFAULT_NOTE_STYLE, DEFAULT_WARNING_STYLE};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
-use annotate_snippets::renderer::{
-    DEFAULT_ERROR_STYLE, DEFAULT_NOTE_STYLE, DEFAULT_WARNING_STYLE,
-};
 use indicatif::ProgressBar;
-use openchatml::Severity;
+use openchatml::{Code, Diagnostic, Severity};
 
 use crate::args::{ConsoleArgs, Verbosity};
 use crate::visible::visible;
@@ -25,11 +23,7 @@ pub(crate) struct Console {
 
 impl Console {
     pub(crate) fn new(args: &ConsoleArgs) -> Self {
-        Self {
-            verbosity: args.verbosity(),
-            color: args.color.into(),
-            progress: Mutex::new(None),
-        }
+        Self { verbosity: args.verbosity(), color: args.color.into(), progress: Mutex::new(None) }
     }
 
     /// How much is said.
@@ -65,6 +59,18 @@ impl Console {
         if self.verbosity > Verbosity::Quiet {
             self.say(DEFAULT_WARNING_STYLE, "warning", text);
         }
+    }
+
+    /// Says what a conversion lost, unless there is to be quiet.
+    pub(crate) fn loss(&self, text: &str) {
+        if self.verbosity > Verbosity::Quiet {
+            self.say(DEFAULT_WARNING_STYLE, &format!("warning[{}]", Code::Loss), text);
+        }
+    }
+
+    /// Says a finding that has no place.
+    pub(crate) fn refusal(&self, found: &Diagnostic) {
+        self.say(DEFAULT_ERROR_STYLE, &format!("error[{}]", found.code), &found.message);
     }
 
     /// Says something that only those want to know who asked for more.

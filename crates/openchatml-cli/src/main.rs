@@ -9,6 +9,7 @@ mod console;
 mod failure;
 mod input;
 mod jobs;
+mod jsonl;
 mod output;
 mod report;
 mod visible;

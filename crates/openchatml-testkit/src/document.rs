@@ -81,7 +81,8 @@ pub fn conversation(source: &mut Source<'_>, format: Format) -> Conversation<'st
 
 fn header(source: &mut Source<'_>, version: &'static str) -> Header<'static> {
     let mut header = Header::new(version);
-    const KEYS: &[&str] = &["model", "x", "a key", "é", "<|start|>", "1", "true", "- x", "a: b", ""];
+    const KEYS: &[&str] =
+        &["model", "x", "a key", "é", "<|start|>", "1", "true", "- x", "a: b", ""];
     for _ in 0..source.int_in_range(0..=3).unwrap_or(0) {
         let key = pick(source, KEYS);
         let value = value(source, 0);

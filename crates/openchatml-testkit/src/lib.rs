@@ -21,7 +21,8 @@ pub use arbitrary::Unstructured as Source;
 ///
 /// If the property does.
 pub fn cases(count: usize, property: impl Fn(&mut Source<'_>)) {
-    let count = std::env::var("OPENCHATML_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(count);
+    let count =
+        std::env::var("OPENCHATML_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(count);
     let first = std::env::var("OPENCHATML_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     for seed in first..first + count as u64 {
         let bytes = random_bytes(seed);

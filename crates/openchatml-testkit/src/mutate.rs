@@ -16,7 +16,8 @@ pub fn mutate(source: &mut Source<'_>, text: &str) -> String {
                 let copy = out[at..end.min(boundary(&out, at + 64))].to_owned();
                 out.insert_str(at, &copy);
             }
-            4 => out.insert_str(at, pick(source, &["<|start|>", "<|end|>", "<|message|>", "\n", "\0"])),
+            4 => out
+                .insert_str(at, pick(source, &["<|start|>", "<|end|>", "<|message|>", "\n", "\0"])),
             _ => {
                 let tail = out.split_off(at);
                 out.insert_str(0, &tail);

@@ -4,11 +4,13 @@
 //! Beside what [`markdown`] understands, an info string may say `to=FORMAT` for a conversion and
 //! `view=INDEX` for a question to the user's view. Everything is read in strict mode.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
 mod markdown;
 
 use std::path::Path;
 
-use markdown::{Block, Line, Place, is_update, lines};
+use markdown::{Block, Line, Place, anchor, is_update, lines};
 use openchatml::{Code, Diagnostic, Policy, RenderOptions, Severity, apply_fixes, convert};
 
 #[test]
@@ -87,7 +89,7 @@ fn docs_are_generated() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/diagnostics.md");
     let wanted = docs();
     if is_update() {
-        std::fs::write(&path, &wanted).unwrap();
+        markdown::write(&path, &wanted);
     }
     let stored = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(stored == wanted, "{} is stale: run with UPDATE_DOCS=1", path.display());
@@ -205,9 +207,3 @@ The examples and the fixes are read in strict mode, by a test of this repository
 | code | what it is | what a user may be told |
 | --- | --- | --- |
 ";
-
-/// The anchor that Markdown viewers make of a heading.
-fn anchor(heading: &str) -> String {
-    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
-}

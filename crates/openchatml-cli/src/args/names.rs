@@ -44,6 +44,5 @@ fn names(is_wanted: impl Fn(&Format) -> bool) -> impl Iterator<Item = PossibleVa
 /// Reads the name of a role.
 pub(crate) fn role() -> impl TypedValueParser<Value = Role> {
     let names = Role::ALL.iter().map(|role| role.as_str()).collect::<Vec<_>>();
-    PossibleValuesParser::new(names)
-        .try_map(|name| Role::from_word(&name).ok_or("no such role"))
+    PossibleValuesParser::new(names).try_map(|name| Role::from_word(&name).ok_or("no such role"))
 }

@@ -29,6 +29,8 @@ pub(crate) struct Batch {
 pub(crate) struct Line<'b> {
     /// What is in it, without the line break.
     pub(crate) bytes: &'b [u8],
+    /// The same with the line break, if it has one.
+    pub(crate) raw: &'b [u8],
     /// Where in the file it stands.
     pub(crate) offset: usize,
     /// Its number, from 1.
@@ -40,12 +42,12 @@ impl Batch {
     pub(crate) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         let mut offset = self.offset;
         let lines = self.bytes.split_inclusive(|byte| *byte == b'\n');
-        lines.zip(self.first_line..).map(move |(line, number)| {
+        lines.zip(self.first_line..).map(move |(raw, number)| {
             let at = offset;
-            offset += line.len();
-            let bytes = line.strip_suffix(b"\n").unwrap_or(line);
+            offset += raw.len();
+            let bytes = raw.strip_suffix(b"\n").unwrap_or(raw);
             let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-            Line { bytes, offset: at, number }
+            Line { bytes, raw, offset: at, number }
         })
     }
 }

@@ -10,7 +10,7 @@ pub(crate) use self::decode::Decoded;
 pub(crate) use self::page::Page;
 pub(crate) use self::slot::{Slot, detect_line, json_string};
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -95,7 +95,8 @@ impl Origin {
         console.stop_progress();
         read.map_err(|error| opened.failed(&error))?;
         if bytes.len() > most {
-            let text = format!("{}: the input exceeds the limit `input_bytes` of {most}", self.name());
+            let text =
+                format!("{}: the input exceeds the limit `input_bytes` of {most}", self.name());
             return Err(Failure::Refused(text));
         }
         Ok(bytes)
@@ -189,9 +190,4 @@ pub(crate) fn finding(code: Code, span: Span, message: impl Into<String>) -> Dia
 /// Whether documents of this format are JSON.
 pub(crate) fn is_json(format: Format) -> bool {
     format.carrier == Carrier::Json
-}
-
-/// Whether the file may be written.
-pub(crate) fn is_read_only(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly())
 }

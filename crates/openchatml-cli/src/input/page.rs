@@ -33,6 +33,16 @@ impl<'t> Page<'t> {
         }
     }
 
+    /// The number of its first line.
+    pub(crate) fn first_line(&self) -> usize {
+        self.first_line
+    }
+
+    /// Where in the file it begins.
+    pub(crate) fn offset(&self) -> usize {
+        self.base
+    }
+
     /// Line and column in the file of a byte of the text.
     pub(crate) fn locate(&self, at: usize) -> Location {
         let lines = self.lines.get_or_init(|| Lines::new(self.text));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use openchatml::{Code, Diagnostic, Format, Span, detect};
+use openchatml::{Candidate, Code, Diagnostic, Format, Span, detect};
 use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -72,15 +72,24 @@ impl<'l> Slot<'l> {
 
     /// Makes the places of a finding in the document places in the page.
     pub(crate) fn place(&self, diagnostic: &mut Diagnostic) {
-        let (Place::String(raw, at) | Place::Field(raw, at)) = self.place else { return };
-        let map = |span: Span| {
-            Span::new(at + raw_offset(raw, span.start), at + raw_offset(raw, span.end))
-        };
-        diagnostic.span = map(diagnostic.span);
+        diagnostic.span = self.span(diagnostic.span);
+        if matches!(self.place, Place::Whole) {
+            return;
+        }
         for edit in diagnostic.fix.iter_mut().flat_map(|fix| &mut fix.edits) {
-            edit.span = map(edit.span);
+            edit.span = self.span(edit.span);
             let quoted = json_string(&edit.replacement);
             edit.replacement = quoted[1..quoted.len() - 1].to_owned();
+        }
+    }
+
+    /// The place in the page of a place in the document.
+    pub(crate) fn span(&self, span: Span) -> Span {
+        match self.place {
+            Place::Whole => span,
+            Place::String(raw, at) | Place::Field(raw, at) => {
+                Span::new(at + raw_offset(raw, span.start), at + raw_offset(raw, span.end))
+            }
         }
     }
 
@@ -102,14 +111,16 @@ impl<'l> Slot<'l> {
     }
 }
 
-/// The format of the document that a line holds.
-pub(crate) fn detect_line(line: &str) -> Option<Format> {
-    let found = detect(line).first().map(|found| found.format);
-    if let Some(format) = found.filter(|format| is_json(*format)) {
-        return Some(format);
+/// The document that a line holds, and the formats that it may be in. `None` if nothing speaks for
+/// any.
+pub(crate) fn detect_line(line: &str) -> Option<(Slot<'_>, Vec<Candidate>)> {
+    let found = detect(line);
+    if found.first().is_some_and(|found| is_json(found.format)) {
+        return Some((Slot::whole(line), found));
     }
     let slot = Slot::text(line).ok()?;
-    detect(&slot.text).first().map(|found| found.format)
+    let found = detect(&slot.text);
+    (!found.is_empty()).then_some((slot, found))
 }
 
 /// `text` as a JSON string.
@@ -202,7 +213,8 @@ mod tests {
         assert_eq!(Slot::text(r#" "a\nb" "#).unwrap().text, "a\nb");
         let slot = Slot::text(r#"{"id": 1, "text": "a\u00e9"}"#).unwrap();
         assert_eq!((slot.text.as_ref(), slot.other_field.as_deref()), ("aé", Some("id")));
-        for wrong in ["", "1", "[]", "{}", r#"{"text": 1}"#, r#""a"#, r#"{"text":"a","text":"b"}"#] {
+        for wrong in ["", "1", "[]", "{}", r#"{"text": 1}"#, r#""a"#, r#"{"text":"a","text":"b"}"#]
+        {
             assert!(Slot::text(wrong).is_err(), "{wrong}");
         }
     }

@@ -2,10 +2,10 @@
 
 use super::Kept;
 use super::Out;
-use crate::model::{Body, End, Marker, Message, Segment};
+use crate::model::{Body, End, Marker, Message, Role, Segment};
 use crate::{Code, Span};
 
-/// A message from the end of its header to its own end.
+/// A message from the end of its header to its own end. It is used again for the next one.
 #[derive(Debug)]
 pub(crate) struct Draft<'a> {
     pub(crate) message: Message<'a>,
@@ -19,21 +19,41 @@ pub(crate) struct Draft<'a> {
     excess: Option<Span>,
 }
 
-impl<'a> Draft<'a> {
-    /// Begins the body of `message`, and says so.
-    pub(crate) fn start(message: Message<'a>, out: &mut Out<'a, '_>) -> Self {
-        out.to.start(&message);
-        // What will be checked must be kept, whatever the receiver wants.
-        let keeps = out.to.keeps_bodies() || message.constrained || message.is_call();
+impl Default for Draft<'_> {
+    fn default() -> Self {
         Self {
-            message,
+            message: Message::new(Role::Assistant, ""),
             text: Kept::default(),
             segments: Vec::new(),
             literal: false,
             bytes: 0,
-            keeps,
+            keeps: false,
             excess: None,
         }
+    }
+}
+
+impl<'a> Draft<'a> {
+    /// Begins the body of `message`, and says so.
+    #[inline]
+    pub(crate) fn begin(&mut self, message: Message<'a>, out: &mut Out<'a, '_>) {
+        self.message = message;
+        out.to.start(&self.message);
+        // What will be checked must be kept, whatever the receiver wants.
+        self.keeps = out.to.keeps_bodies() || self.message.constrained || self.message.is_call();
+        self.bytes = 0;
+    }
+
+    /// A draft of `message`, begun.
+    pub(crate) fn started(message: Message<'a>, out: &mut Out<'a, '_>) -> Self {
+        let mut draft = Self::default();
+        draft.begin(message, out);
+        draft
+    }
+
+    /// Forgets the message.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
     }
 
     /// Whether a literal block is open.
@@ -113,23 +133,24 @@ impl<'a> Draft<'a> {
     }
 
     /// Ends the message at byte `at` and gives it on.
-    pub(crate) fn end(mut self, end: End, at: usize, out: &mut Out<'a, '_>) {
-        if let Some(span) = self.excess {
+    pub(crate) fn end(&mut self, end: End, at: usize, out: &mut Out<'a, '_>) {
+        let mut message = std::mem::replace(&mut self.message, Message::new(Role::Assistant, ""));
+        message.end = end;
+        message.span.end = at;
+        if let Some(span) = self.excess.take() {
             let most = out.options.limits.message_bytes;
-            let message =
+            let text =
                 format!("the text of this message exceeds the limit `message_bytes` of {most}");
-            self.message.recovered = true;
-            out.report(Code::Limit.at(span, message).help("what exceeds it was left out"));
+            message.recovered = true;
+            out.report(Code::Limit.at(span, text).help("what exceeds it was left out"));
         }
-        self.message.end = end;
-        self.message.span.end = at;
-        self.message.body = if self.segments.is_empty() && !self.literal {
+        message.body = if self.segments.is_empty() && !self.literal {
             Body::from(self.text.take())
         } else {
             self.cut();
             Body::from_segments(std::mem::take(&mut self.segments))
         };
-        out.end(self.message);
+        out.end(message);
     }
 }
 

@@ -111,6 +111,12 @@ impl<'a> Kept<'a> {
         &self.text
     }
 
+    /// Forgets the text.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.text = Cow::Borrowed("");
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.text.len()
     }

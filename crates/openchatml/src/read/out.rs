@@ -116,6 +116,13 @@ impl<'a> Out<'a, '_> {
         self.report(diagnostic.severity(severity));
     }
 
+    /// Reports what strict reading only is interested in.
+    pub(crate) fn note(&mut self, diagnostic: Diagnostic) {
+        if self.options.mode == Mode::Strict || diagnostic.severity > Severity::Note {
+            self.report(diagnostic);
+        }
+    }
+
     /// Reports malformed input, which ends the reading if that is the policy.
     pub(crate) fn malformed(&mut self, diagnostic: Diagnostic) {
         if self.options.recover == Recover::Error {
@@ -134,7 +141,7 @@ impl<'a> Out<'a, '_> {
         let mut found = Vec::new();
         self.state.checker.message(&message, self.options, &mut found);
         for diagnostic in found {
-            self.report(diagnostic);
+            self.note(diagnostic);
         }
         self.state.messages += 1;
         self.to.end(message);

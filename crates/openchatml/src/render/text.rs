@@ -50,7 +50,8 @@ impl<'o> TextSink<'o> {
     }
 
     fn escapes(&self) -> bool {
-        matches!(self.mode, Mode::Body | Mode::Outside) && self.controls.escape() == Escape::DoublingOrLiteral
+        matches!(self.mode, Mode::Body | Mode::Outside)
+            && self.controls.escape() == Escape::DoublingOrLiteral
     }
 
     /// Writes what of `text` is certain, and holds back the rest.

@@ -85,7 +85,9 @@ fn findings(case: &Case, got: &[Diagnostic], failures: &mut Failures) {
     if let Some(expected) = &case.diagnostics {
         let mut one: Vec<String> = expected
             .iter()
-            .map(|finding| line(&finding.code, &finding.severity, start(finding, case), &finding.text))
+            .map(|finding| {
+                line(&finding.code, &finding.severity, start(finding, case), &finding.text)
+            })
             .collect();
         let mut two: Vec<String> = got
             .iter()
@@ -117,11 +119,11 @@ fn rejected(case: &Case, code: &str, failures: &mut Failures) {
 
 fn rendering(case: &Case, document: &Document<'_>, format: Format, failures: &mut Failures) {
     let mut options = RenderOptions::default();
-    let mut check = |what: &str, expected: &str, options: &RenderOptions| {
-        match render(document, format, options) {
-            Ok(got) => failures.equal(what, expected, &got),
-            Err(error) => failures.fail(what, &error.to_string()),
-        }
+    let mut check = |what: &str, expected: &str, options: &RenderOptions| match render(
+        document, format, options,
+    ) {
+        Ok(got) => failures.equal(what, expected, &got),
+        Err(error) => failures.fail(what, &error.to_string()),
     };
     match &case.renders {
         Some(Renders::Same(true)) => check("rendering", &case.input, &options),

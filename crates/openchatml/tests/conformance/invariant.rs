@@ -34,7 +34,8 @@ fn chunks(case: &Case, failures: &mut Failures) {
     let whole = told(format, &options, [input.as_slice()]);
     let mut compare = |how: &str, other: Vec<Told>| {
         if other != whole {
-            let list = |told: &[Told]| told.iter().map(|it| format!("{it:?}\n")).collect::<String>();
+            let list =
+                |told: &[Told]| told.iter().map(|it| format!("{it:?}\n")).collect::<String>();
             failures.equal(&format!("events, {how}"), &list(&whole), &list(&other));
             return false;
         }

@@ -4,6 +4,8 @@
 //! `open` for a prompt, `recover=POLICY`, `limit:NAME=N` for a limit, `bytes` for input with `\xNN`
 //! escapes that arrives byte by byte, `trim` for input without its last line break.
 
+use std::path::Path;
+
 use openchatml::{
     Conversation, Diagnostic, Event, Format, Limits, Mode, Parsed, ReadOptions, Recover, Role,
     Stream, parse,
@@ -109,7 +111,8 @@ impl Block {
             _ => Recover::Keep,
         };
         for word in self.words() {
-            if let Some((name, value)) = word.strip_prefix("limit:").and_then(|it| it.split_once('='))
+            if let Some((name, value)) =
+                word.strip_prefix("limit:").and_then(|it| it.split_once('='))
             {
                 *limit(&mut options.limits, name) = value.parse().unwrap();
             }
@@ -174,4 +177,17 @@ fn limit<'l>(limits: &'l mut Limits, name: &str) -> &'l mut usize {
 /// Whether files in `docs` are to be written rather than compared.
 pub(crate) fn is_update() -> bool {
     std::env::var_os("UPDATE_DOCS").is_some_and(|value| value == "1")
+}
+
+/// Writes a file at once: another test may be reading it.
+pub(crate) fn write(path: &Path, text: &str) {
+    let beside = path.with_extension("md.new");
+    std::fs::write(&beside, text).unwrap();
+    std::fs::rename(&beside, path).unwrap();
+}
+
+/// The anchor that Markdown viewers make of a heading.
+pub(crate) fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
 }

@@ -13,24 +13,31 @@ use crate::model::{Channel, Intent, Message, Role};
 use crate::read::{Keep, Kept, Limits};
 use crate::{Code, Control, Diagnostic, Fix, Span};
 
-/// The text of a header as it is read, apart by the control tokens in it.
+/// The text of a header as it is read, apart by the control tokens in it. It is used again for the
+/// next one.
 #[derive(Debug, Default)]
 pub(super) struct Opening<'a> {
-    /// Where the message begins.
+    /// The control token that opened it.
     pub(super) span: Span,
     /// The role, where it was said before this text began.
     pub(super) role: Option<Role>,
     /// Whether the control token that opens a message is missing.
     pub(super) is_orphan: bool,
+    /// The text after `<|start|>`.
+    first: Kept<'a>,
+    /// The text after the first `<|channel|>` or `<|constrain|>`, and after those that follow.
     regions: Vec<Region<'a>>,
-    first: Region<'a>,
+    /// How many of the regions are in use.
+    used: usize,
+    bytes: usize,
+    /// What was no header, if it lost its `<|message|>`.
+    rest: Kept<'a>,
 }
 
 /// The text after one of the control tokens of a header.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Region<'a> {
-    /// `None` for the text after `<|start|>`.
-    control: Option<Control>,
+    control: Control,
     text: Kept<'a>,
     at: usize,
 }
@@ -38,40 +45,60 @@ struct Region<'a> {
 /// What a header says, and what is wrong with it.
 pub(super) struct Head<'a> {
     pub(super) message: Message<'a>,
-    /// What is no word of a header: text that lost its `<|message|>`, if it did.
-    pub(super) rest: Kept<'a>,
+    /// Whether it is written in the canonical way for sure: words alone, nothing to order.
+    pub(super) is_plain: bool,
     /// Findings, and whether lenient reading tolerates them.
     pub(super) found: Vec<(Diagnostic, bool)>,
 }
 
 impl<'a> Opening<'a> {
-    /// A header that begins with the control token at `span`.
-    pub(super) fn new(span: Span) -> Self {
-        Self { span, first: Region { at: span.end, ..Region::default() }, ..Self::default() }
+    /// Begins a header with the control token at `span`, or one whose role was said before.
+    #[inline]
+    pub(super) fn begin(&mut self, role: Option<Role>, span: Span) {
+        self.span = span;
+        self.role = role;
+        self.is_orphan = false;
+        self.first.clear();
+        self.used = 0;
+        self.bytes = 0;
     }
 
-    /// A header whose role was said before.
-    pub(super) fn of_role(role: Role, span: Span) -> Self {
-        Self { role: Some(role), ..Self::new(span) }
-    }
-
+    #[inline]
     pub(super) fn text(&mut self, text: &str, span: Span, keep: Keep<'a>) {
-        self.regions.last_mut().unwrap_or(&mut self.first).text.push(text, span, keep);
+        self.bytes += text.len();
+        let region = match self.used {
+            0 => &mut self.first,
+            used => &mut self.regions[used - 1].text,
+        };
+        region.push(text, span, keep);
     }
 
+    #[inline]
     pub(super) fn control(&mut self, control: Control, span: Span) {
-        let control = Some(control);
-        self.regions.push(Region { control, text: Kept::default(), at: span.end });
+        match self.regions.get_mut(self.used) {
+            Some(region) => {
+                region.control = control;
+                region.text.clear();
+                region.at = span.end;
+            }
+            None => self.regions.push(Region { control, text: Kept::default(), at: span.end }),
+        }
+        self.used += 1;
     }
 
     /// How much text it has, in bytes.
     pub(super) fn len(&self) -> usize {
-        self.first.text.len() + self.regions.iter().map(|region| region.text.len()).sum::<usize>()
+        self.bytes
     }
 
     /// Whether nothing but white space follows the control token that opened it.
     pub(super) fn is_bare(&self) -> bool {
-        self.regions.is_empty() && self.first.text.as_str().trim_ascii().is_empty()
+        self.used == 0 && self.first.as_str().trim_ascii().is_empty()
+    }
+
+    /// What of it was no header.
+    pub(super) fn take_rest(&mut self) -> Kept<'a> {
+        std::mem::take(&mut self.rest)
     }
 }
 
@@ -93,35 +120,46 @@ pub(super) struct Context<'c> {
 }
 
 /// Reads a header.
-pub(super) fn read<'a>(opening: &Opening<'a>, keep: Keep<'a>, context: &Context<'_>) -> Head<'a> {
+pub(super) fn read<'a>(
+    opening: &mut Opening<'a>,
+    keep: Keep<'a>,
+    context: &Context<'_>,
+) -> Head<'a> {
     let mut reader = HeadReader {
         context,
         keep,
         head: Head {
             message: Message::new(opening.role.unwrap_or(Role::Tool), ""),
-            rest: Kept::default(),
+            is_plain: opening.role.is_none(),
             found: Vec::new(),
         },
+        rest: Kept::default(),
         seen: [false; 5],
         attributes: 0,
     };
     reader.head.message.span = opening.span;
-    reader.start(&opening.first, opening);
-    let mut has_channel = false;
-    for region in &opening.regions {
-        match region.control {
-            Some(Control::Channel) if !has_channel => {
-                has_channel = true;
-                reader.channel(region);
-            }
-            Some(Control::Channel) => {
+    reader.start(opening);
+    let mut before = None;
+    for region in &opening.regions[..opening.used] {
+        let words = match region.control {
+            Control::Channel if before.is_none() => reader.channel(region),
+            Control::Channel => {
                 reader.hide("a message has one channel, this one declares two", region);
-                reader.words_of(region, region.at);
+                region.at
             }
-            Some(Control::Constrain) => reader.constrain(region),
-            _ => reader.words_of(region, region.at),
+            Control::Constrain => reader.constrain(region),
+            _ => region.at,
+        };
+        reader.words_of(&region.text, region.at, words);
+        // A channel, then a constraint, is the canonical order.
+        reader.head.is_plain &= before.is_none()
+            || before == Some(Control::Channel) && region.control == Control::Constrain;
+        if region.control == Control::Channel || before.is_none() {
+            before = Some(region.control);
         }
     }
+    reader.head.is_plain &= reader.attributes == 0;
+    opening.rest = reader.rest;
     reader.head
 }
 
@@ -129,6 +167,8 @@ struct HeadReader<'a, 'c> {
     context: &'c Context<'c>,
     keep: Keep<'a>,
     head: Head<'a>,
+    /// What is no word of a header: text that lost its `<|message|>`, if it did.
+    rest: Kept<'a>,
     /// The attributes that were given, by their place in `Attribute::ALL`.
     seen: [bool; 5],
     attributes: usize,
@@ -136,20 +176,27 @@ struct HeadReader<'a, 'c> {
 
 impl<'a> HeadReader<'a, '_> {
     /// The role, and attributes.
-    fn start(&mut self, region: &Region<'a>, opening: &Opening<'a>) {
-        let mut at = region.at;
-        if opening.role.is_none() {
-            let Some((word, span)) = words(region.text.as_str(), region.at).next() else {
-                let found = Code::ParseHeader.at(opening.span, "the header has no role");
-                self.guess(found.help("write `user`, `assistant`, … after the opening token"));
-                self.head.message.role = Role::Assistant;
-                self.head.message.channel = Some(Channel::Analysis);
-                return;
-            };
-            self.role(word, span);
-            at = span.end;
+    fn start(&mut self, opening: &Opening<'a>) {
+        let start = opening.span.end;
+        let text = opening.first.as_str();
+        if opening.role.is_some() {
+            return self.words_of(&opening.first, start, start);
         }
-        self.words_of(region, at);
+        // Most headers have nothing but the role here.
+        if let Some(Speaker::Role(role)) = (self.context.rules.speaker)(text) {
+            self.head.message.role = role;
+            return;
+        }
+        let Some((word, span)) = words(text, start).next() else {
+            let found = Code::ParseHeader.at(opening.span, "the header has no role");
+            self.guess(found.help("write `user`, `assistant`, … after the opening token"));
+            self.head.message.role = Role::Assistant;
+            self.head.message.channel = Some(Channel::Analysis);
+            return;
+        };
+        self.head.is_plain = false;
+        self.role(word, span);
+        self.words_of(&opening.first, start, span.end);
     }
 
     fn role(&mut self, word: &str, span: Span) {
@@ -204,15 +251,23 @@ impl<'a> HeadReader<'a, '_> {
         }
     }
 
-    /// The channel, and attributes.
-    fn channel(&mut self, region: &Region<'a>) {
-        let Some((word, span)) = words(region.text.as_str(), region.at).next() else {
-            return self.hide("the channel has no name", region);
+    /// The channel. Gives where it ends.
+    fn channel(&mut self, region: &Region<'a>) -> usize {
+        let text = region.text.as_str();
+        if let Some(channel) = Channel::from_word(text) {
+            // A message that is hidden already stays so.
+            self.head.message.channel.get_or_insert(channel);
+            return region.at + text.len();
+        }
+        self.head.is_plain = false;
+        let Some((word, span)) = words(text, region.at).next() else {
+            self.hide("the channel has no name", region);
+            return region.at;
         };
         match Channel::from_word(word) {
-            // A message that is hidden already stays so.
-            Some(_) if self.head.message.channel.is_some() => {}
-            Some(channel) => self.head.message.channel = Some(channel),
+            Some(channel) => {
+                self.head.message.channel.get_or_insert(channel);
+            }
             None if self.foreign(word) => {
                 let found = self.version(word, span);
                 self.guess(found);
@@ -225,15 +280,18 @@ impl<'a> HeadReader<'a, '_> {
                 self.head.message.channel = Some(Channel::Analysis);
             }
         }
-        self.words_of(region, span.end);
+        span.end
     }
 
-    /// The type that the body must have.
-    fn constrain(&mut self, region: &Region<'a>) {
-        let Some((word, span)) = words(region.text.as_str(), region.at).next() else {
+    /// The type that the body must have. Gives where it ends.
+    fn constrain(&mut self, region: &Region<'a>) -> usize {
+        let text = region.text.as_str();
+        let Some((word, span)) = words(text, region.at).next() else {
             let found = Code::ParseHeader.at(Span::at(region.at), "the constraint has no type");
-            return self.guess(found.help("write the type after it, such as `json`"));
+            self.guess(found.help("write the type after it, such as `json`"));
+            return region.at;
         };
+        self.head.is_plain &= word.len() == text.len();
         let before = self.head.message.content_type.take();
         if before.as_deref().is_some_and(|before| before != word) {
             let text = format!("two content types; {} counts", quote(word));
@@ -245,24 +303,27 @@ impl<'a> HeadReader<'a, '_> {
         self.check_value("content type", word, span);
         self.head.message.content_type = Some(self.keep.text(word, span));
         self.head.message.constrained = true;
-        self.words_of(region, span.end);
+        span.end
     }
 
-    /// The words of a region from byte `at` on: attributes, or what is no word of a header.
-    fn words_of(&mut self, region: &Region<'a>, at: usize) {
-        let offset = at - region.at;
-        // Text that came in pieces across an unreadable byte has no exact places.
-        let text = region.text.as_str();
-        for (word, span) in words(text.get(offset..).unwrap_or_default(), at) {
+    /// The words from byte `at` on of a text that begins at byte `start`: attributes, or what is
+    /// no word of a header.
+    fn words_of(&mut self, text: &Kept<'a>, start: usize, at: usize) {
+        let text = text.as_str();
+        if text.len() == at - start {
+            return;
+        }
+        self.head.is_plain = false;
+        for (word, span) in words(text.get(at - start..).unwrap_or_default(), at) {
             let attribute = word.split_once('=').and_then(|(key, value)| {
                 Some((Attribute::from_word(key)?, &word[word.len() - value.len()..]))
             });
             match attribute {
                 Some((attribute, value)) => self.attribute(attribute, value, span),
                 None if self.context.shape == Shape::Broken => {
-                    let rest = text.get(span.start - region.at..).unwrap_or_default();
+                    let rest = text.get(span.start - start..).unwrap_or_default();
                     let span = Span::new(span.start, span.start + rest.len());
-                    self.head.rest.push(rest, span, self.keep);
+                    self.rest.push(rest, span, self.keep);
                     return;
                 }
                 None => {

@@ -2,6 +2,7 @@
 
 mod header;
 mod reader;
+mod recover;
 mod writer;
 
 pub(crate) use self::reader::reader;

@@ -337,7 +337,7 @@ fn sanitized<'m>(message: &Message<'m>, controls: &'static Controls) -> Message<
 
 /// Whether a header that was read still says what the message says.
 fn says_the_same(raw: &str, message: &Message<'_>, rules: &'static Rules) -> bool {
-    let mut opening = Opening::new(Span::at(0));
+    let mut opening = Opening::default();
     let mut lexer = Lexer::new(rules.controls, Mode::Header, 0);
     let mut rest = raw;
     while let Some(lexeme) = lexer.next(&mut rest, true) {
@@ -352,5 +352,5 @@ fn says_the_same(raw: &str, message: &Message<'_>, rules: &'static Rules) -> boo
     }
     let limits = Limits::default();
     let context = Context { shape: Shape::Whole, rules, limits: &limits, checker: None };
-    header::same(&header::read(&opening, Keep::Copy, &context).message, message)
+    header::same(&header::read(&mut opening, Keep::Copy, &context).message, message)
 }

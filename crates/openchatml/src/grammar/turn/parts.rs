@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
         message.recovered = true;
         message.span = span;
         message.body_at = span.start;
-        let mut draft = Draft::start(message, out);
+        let mut draft = Draft::started(message, out);
         draft.push(&gap.take(), span, out);
         draft.end(End::End, span.end, out);
         self.messages += 1;

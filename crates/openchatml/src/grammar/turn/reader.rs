@@ -118,7 +118,7 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
                 }
                 let mut message = self.head(&header, span, false, out);
                 message.span = Span::new(span.start, at);
-                Draft::start(message, out).end(End::Prompt, at, out);
+                Draft::started(message, out).end(End::Prompt, at, out);
                 self.messages += 1;
                 self.messages_part(at, Ends::Document, out);
             }
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         let mut message = Message::new(role, "");
         message.span = Span::new(0, at);
         message.body_at = at;
-        let draft = Draft::start(message, out);
+        let draft = Draft::started(message, out);
         self.state = State::Body(Turn { draft, crlf: false, held: None });
     }
 
@@ -201,7 +201,7 @@ impl<'a> Reader<'a> {
         message.span = Span::new(start.start, split);
         message.body_at = split;
         let crlf = header.as_str().ends_with("\r\n");
-        let mut turn = Turn { draft: Draft::start(message, out), crlf, held: None };
+        let mut turn = Turn { draft: Draft::started(message, out), crlf, held: None };
         let rest = &text[end + 1..];
         if !rest.is_empty() {
             turn.text(rest, Span::new(split, span.end), self.rules, out);
@@ -371,7 +371,7 @@ impl<'a> Reader<'a> {
         message.recovered = true;
         message.span = span;
         message.body_at = span.end;
-        let draft = Draft::start(message, out);
+        let draft = Draft::started(message, out);
         self.state = State::Body(Turn { draft, crlf: false, held: None });
     }
 
@@ -394,7 +394,7 @@ impl<'a> Reader<'a> {
         message.recovered = true;
         message.span = span;
         message.body_at = header.span().start;
-        let mut draft = Draft::start(message, out);
+        let mut draft = Draft::started(message, out);
         let at = header.span();
         let mut header = header;
         draft.push(&header.take(), at, out);

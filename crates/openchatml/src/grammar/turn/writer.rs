@@ -158,8 +158,10 @@ impl Writer<'_> {
                 Content::Text(text) => {
                     let [kept_lead, kept_tail] = self.around(part.layout.as_deref());
                     // A text that begins or ends in a line break would lose it to the framing.
-                    let kept_lead = kept_lead.filter(|lead| !lead.is_empty() || !text.starts_with('\n'));
-                    let kept_tail = kept_tail.filter(|tail| !tail.is_empty() || !text.ends_with('\n'));
+                    let kept_lead =
+                        kept_lead.filter(|lead| !lead.is_empty() || !text.starts_with('\n'));
+                    let kept_tail =
+                        kept_tail.filter(|tail| !tail.is_empty() || !text.ends_with('\n'));
                     self.raw(kept_lead.unwrap_or(lead))?;
                     self.sink.text(text).map_err(document_error)?;
                     self.raw(kept_tail.unwrap_or(tail))?;

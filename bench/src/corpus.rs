@@ -1,0 +1,111 @@
+//! Conversations in the shape of model transcripts, the same for the same seed.
+
+use openchatml::{Channel, Conversation, End, Header, Message, Role};
+
+/// A small generator of numbers (splitmix64).
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+}
+
+const WORDS: &[&str] = &[
+    "the", "of", "and", "a", "to", "in", "is", "that", "it", "was", "for", "on", "are", "with",
+    "as", "answer", "question", "function", "model", "weather", "Tokyo", "number", "because",
+    "however", "should", "result", "return", "value", "first", "second", "compute", "explain",
+    "naïve", "café", "東京", "天気", "🙂", "it's", "don't", "https://example.org/a?b=c", "`x`",
+];
+
+const CODE: &[&str] = &[
+    "\n```rust\nfn main() { let v: Vec<u8> = vec![1, 2]; if v.len() < 3 { println!(\"{v:?}\"); } }\n```\n",
+    "\n```html\n<div class=\"a\"><b>bold</b></div>\n```\n",
+    "\n- one\n- two\n",
+    "\n\n",
+];
+
+/// About `bytes` bytes of text: mostly words, sometimes code with `<` in it.
+pub fn text(random: &mut Random, bytes: usize) -> String {
+    let mut text = String::with_capacity(bytes + 32);
+    while text.len() < bytes {
+        if bytes > 200 && random.below(40) == 0 {
+            text.push_str(CODE[random.below(CODE.len())]);
+        } else {
+            text.push_str(WORDS[random.below(WORDS.len())]);
+            text.push(if random.below(12) == 0 { '.' } else { ' ' });
+        }
+    }
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+    text
+}
+
+/// A conversation of so many turns with bodies of about so many bytes, half and half again.
+pub fn conversation(random: &mut Random, turns: usize, bytes: usize) -> Conversation<'static> {
+    let size = |random: &mut Random| bytes / 2 + random.below(bytes.max(1));
+    let mut conversation = Conversation::default();
+    conversation.header = Some(Header::new("2.2"));
+    let system = text(random, bytes);
+    conversation.messages.push(Message::new(Role::System, system));
+    for turn in 0..turns {
+        let length = size(random);
+        conversation.messages.push(Message::new(Role::User, text(random, length)));
+        let length = size(random);
+        conversation.messages.push(Message::reasoning(text(random, length)));
+        if turn % 3 == 1 {
+            conversation.messages.extend(call(random, turn, bytes));
+        }
+        let length = size(random);
+        let mut answer = Message::answer(text(random, length));
+        answer.end = End::Return;
+        conversation.messages.push(answer);
+    }
+    conversation
+}
+
+fn call(random: &mut Random, turn: usize, bytes: usize) -> [Message<'static>; 2] {
+    let mut call = Message::new(Role::Assistant, format!("{{\"location\":\"Tokyo {turn}\"}}"));
+    call.channel = Some(Channel::Commentary);
+    call.recipient = Some("functions.get_weather".into());
+    call.call_id = Some(format!("call_{turn}").into());
+    call.content_type = Some("json".into());
+    call.constrained = true;
+    call.end = End::Call;
+    let content = text(random, bytes / 2).replace(['"', '\\', '\n'], " ");
+    let mut reply = Message::new(Role::Tool, format!("{{\"ok\":true,\"content\":\"{content}\"}}"));
+    reply.channel = Some(Channel::Commentary);
+    reply.name = Some("functions.get_weather".into());
+    reply.recipient = Some("assistant".into());
+    reply.call_id = call.call_id.clone();
+    [call, reply]
+}
+
+/// A corpus of so many bytes of text in all.
+pub fn corpus(seed: u64, total: usize, turns: usize, bytes: usize) -> Vec<Conversation<'static>> {
+    let mut random = Random::new(seed);
+    let mut conversations = Vec::new();
+    let mut sum = 0;
+    while sum < total {
+        let conversation = conversation(&mut random, turns, bytes);
+        sum += conversation.messages.iter().map(|message| message.body.len() + 40).sum::<usize>();
+        conversations.push(conversation);
+    }
+    conversations
+}

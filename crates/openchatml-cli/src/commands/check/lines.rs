@@ -1,0 +1,90 @@
+//! Checking a file line by line.
+
+use openchatml::{Diagnostic, Format, ReadOptions, parse};
+
+use super::{fixes, report};
+use crate::args::Verbosity;
+use crate::input::{Decoded, Page, Slot};
+use crate::jsonl::Entry;
+use crate::report::{Style, Tally};
+
+/// How each line of a file is checked.
+pub(super) struct Plan {
+    pub(super) options: ReadOptions,
+    pub(super) style: Style,
+    pub(super) verbosity: Verbosity,
+    /// Whether lines are mended.
+    pub(super) fixes: bool,
+    pub(super) telling: Telling,
+}
+
+/// Whether it is told what was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Telling {
+    All,
+    Nothing,
+}
+
+/// What came of some lines.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    /// The lines, if they were to be mended.
+    pub(super) text: Vec<u8>,
+    pub(super) report: String,
+    pub(super) tally: Tally,
+    /// How many problems were mended.
+    pub(super) fixed: usize,
+}
+
+impl Plan {
+    /// Checks one more line.
+    pub(super) fn line(&self, entry: &Entry<'_>, format: Format, lines: &mut Lines) {
+        let Some(mended) = self.mended(entry, format, lines) else {
+            if self.fixes {
+                lines.text.extend_from_slice(entry.raw);
+            }
+            return self.tell(entry.page, entry.found.clone(), entry.slot.as_ref(), format, lines);
+        };
+        lines.text.extend_from_slice(mended.as_bytes());
+        lines.text.push(b'\n');
+        let decoded = Decoded::new(mended.as_bytes(), entry.page.offset());
+        let page = Page::new(entry.page.name, &decoded, entry.page.first_line());
+        match Slot::of_line(page.text, format) {
+            Ok(slot) => self.tell(&page, Vec::new(), Some(&slot), format, lines),
+            Err(wrong) => self.tell(&page, vec![*wrong], None, format, lines),
+        }
+    }
+
+    /// The line, mended, if that is wanted and possible.
+    fn mended(&self, entry: &Entry<'_>, format: Format, lines: &mut Lines) -> Option<String> {
+        if !self.fixes || !entry.found.is_empty() {
+            return None;
+        }
+        let slot = entry.slot.as_ref()?;
+        let (text, fixed) = fixes::fix(&slot.text, format, &self.options)?;
+        lines.fixed += fixed;
+        Some(slot.replace(entry.page.text, &text))
+    }
+
+    /// Tells what is wrong with a line.
+    fn tell(
+        &self,
+        page: &Page<'_>,
+        mut all: Vec<Diagnostic>,
+        slot: Option<&Slot<'_>>,
+        format: Format,
+        lines: &mut Lines,
+    ) {
+        if self.telling == Telling::Nothing {
+            return;
+        }
+        if let Some(slot) = slot {
+            for mut found in parse(&slot.text, format, &self.options).diagnostics {
+                slot.place(&mut found);
+                all.push(found);
+            }
+        }
+        lines.tally.add(Tally::of(&all));
+        report::write(page, &all, self.style, self.verbosity, &mut lines.report);
+    }
+}

@@ -1,0 +1,219 @@
+//! `check`: what is wrong, and where.
+
+mod fixes;
+mod lines;
+mod report;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use openchatml::{Diagnostic, Format, Mode, ReadOptions, parse};
+
+use self::lines::{Plan, Telling};
+use self::report::Report;
+use crate::args::{DenyArgs, JsonlArgs, ReadArgs};
+use crate::console::Console;
+use crate::failure::{Failure, Status};
+use crate::input::{Decoded, Origin, Page, format_of, origins};
+use crate::jsonl::Feed;
+use crate::output::{Target, replacement};
+use crate::report::{Style, Tally, count};
+
+/// Say what is wrong, and where
+///
+/// Every finding has a code, a place and, where there is one, a way to mend it. Findings for
+/// people go to standard error; those for programs are data, and go to standard output.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  ocml check chat.txt
+  ocml check --fix *.txt
+  ocml check --output-format sarif -o report.sarif data/*.jsonl
+  ocml check --lenient -f openchatml-2.2 model-output.txt")]
+pub(crate) struct CheckArgs {
+    /// The files; standard input if one is `-` or none is given
+    files: Vec<PathBuf>,
+    /// How findings are written
+    #[arg(long, value_name = "STYLE", default_value = "text")]
+    output_format: Style,
+    /// Mend what can be mended for certain: files are changed, standard input is written to
+    /// standard output
+    #[arg(long)]
+    fix: bool,
+    /// Write the findings to this file, whole or not at all
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    jsonl: JsonlArgs,
+    #[command(flatten)]
+    deny: DenyArgs,
+}
+
+/// Runs `check`.
+pub(crate) fn run(args: &CheckArgs, console: &Console) -> Result<Status, Failure> {
+    let origins = origins(&args.files);
+    let writes_text = args.fix && origins.contains(&Origin::Stdin);
+    if writes_text && args.output.is_none() && args.output_format != Style::Text {
+        let text = "the mended text goes to standard output: name a file for the findings with \
+            `--output`";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let mut check = Check {
+        args,
+        console,
+        options: args.read.reader.options(Mode::Strict),
+        input_bytes: args.read.reader.bounds().input_bytes,
+        report: Report::open(args.output_format, args.output.as_deref(), console)?,
+        tally: Tally::default(),
+        fixed: 0,
+    };
+    let mut status = Status::Fine;
+    for origin in &origins {
+        match check.origin(origin) {
+            Ok(()) => {}
+            Err(Failure::Closed) => return Err(Failure::Closed),
+            Err(failure) => {
+                console.error(&failure.to_string());
+                status = status.max(failure.status());
+            }
+        }
+    }
+    check.finish(origins.len(), status)
+}
+
+struct Check<'a> {
+    args: &'a CheckArgs,
+    console: &'a Console,
+    options: ReadOptions,
+    input_bytes: usize,
+    report: Report<'a>,
+    tally: Tally,
+    /// How many problems were mended.
+    fixed: usize,
+}
+
+impl Check<'_> {
+    /// Checks one file.
+    fn origin(&mut self, origin: &Origin) -> Result<(), Failure> {
+        if self.args.jsonl.jsonl || origin.is_jsonl() {
+            return self.lines(origin);
+        }
+        let name = origin.name();
+        let bytes = origin.read(self.input_bytes, self.console)?;
+        let decoded = Decoded::new(&bytes, 0);
+        let page = Page::new(&name, &decoded, 1);
+        if decoded.is_refused {
+            return self.tell(&page, &decoded.found);
+        }
+        let format = format_of(self.args.read.from, page.text, &name, self.console)?;
+        // What is not text cannot be mended without losing more.
+        if self.args.fix && decoded.found.is_empty() {
+            if let Some(mended) = self.fix(origin, page.text, format)? {
+                let decoded = Decoded::new(mended.as_bytes(), 0);
+                let page = Page::new(&name, &decoded, 1);
+                return self.tell(&page, &parse(page.text, format, &self.options).diagnostics);
+            }
+        } else if self.args.fix && *origin == Origin::Stdin {
+            Target::stdout().write(&bytes)?;
+        }
+        let mut found = decoded.found.clone();
+        found.extend(parse(page.text, format, &self.options).diagnostics);
+        self.tell(&page, &found)
+    }
+
+    /// Mends what can be mended in a document, and gives it if it has changed.
+    fn fix(
+        &mut self,
+        origin: &Origin,
+        text: &str,
+        format: Format,
+    ) -> Result<Option<String>, Failure> {
+        let mended = fixes::fix(text, format, &self.options);
+        let (mended, fixed) = mended.map_or((None, 0), |(mended, fixed)| (Some(mended), fixed));
+        match (origin, &mended) {
+            (Origin::Stdin, mended) => {
+                Target::stdout().write(mended.as_deref().unwrap_or(text).as_bytes())?;
+            }
+            (Origin::File(path), Some(mended)) => {
+                let mut target = replacement(path)?;
+                target.write(mended.as_bytes())?;
+                target.finish()?;
+            }
+            (Origin::File(_), None) => {}
+        }
+        self.fixed += fixed;
+        Ok(mended)
+    }
+
+    /// Checks a file line by line. A file that is to be mended is read twice, so that the places
+    /// of what is left are those in the mended one.
+    fn lines(&mut self, origin: &Origin) -> Result<(), Failure> {
+        match (self.args.fix, origin) {
+            (false, _) => self.pass(origin, None, Telling::All),
+            (true, Origin::Stdin) => self.pass(origin, Some(Target::stdout()), Telling::All),
+            (true, Origin::File(path)) => {
+                self.pass(origin, Some(replacement(path)?), Telling::Nothing)?;
+                self.pass(origin, None, Telling::All)
+            }
+        }
+    }
+
+    /// Goes through a file line by line, and mends it if there is a target.
+    fn pass(
+        &mut self,
+        origin: &Origin,
+        mut target: Option<Target>,
+        telling: Telling,
+    ) -> Result<(), Failure> {
+        let CheckArgs { read, jsonl, output_format, .. } = self.args;
+        let feed = Feed::open(origin, read.from, self.input_bytes, jsonl, self.console)?;
+        let Some(feed) = feed else { return Ok(()) };
+        let plan = Plan {
+            options: self.options.clone(),
+            style: *output_format,
+            verbosity: self.console.verbosity(),
+            fixes: target.is_some(),
+            telling,
+        };
+        let mut fixed = 0;
+        feed.run(
+            self.console,
+            move |entry, format, lines| plan.line(entry, format, lines),
+            |raw, lines| lines.text.extend_from_slice(raw),
+            |lines| {
+                self.tally.add(lines.tally);
+                fixed += lines.fixed;
+                self.report.write(&lines.report)?;
+                target.as_mut().map_or(Ok(()), |target| target.write(&lines.text))
+            },
+        )?;
+        self.fixed += fixed;
+        target.filter(|_| fixed > 0).map_or(Ok(()), Target::finish)
+    }
+
+    /// Reports what was found in one document.
+    fn tell(&mut self, page: &Page<'_>, found: &[Diagnostic]) -> Result<(), Failure> {
+        let mut report = String::new();
+        let style = self.args.output_format;
+        report::write(page, found, style, self.console.verbosity(), &mut report);
+        self.tally.add(Tally::of(found));
+        self.report.write(&report)
+    }
+
+    /// Says how it went.
+    fn finish(self, files: usize, status: Status) -> Result<Status, Failure> {
+        let Self { args, console, report, tally, fixed, .. } = self;
+        report.finish()?;
+        if args.output_format == Style::Text && status != Status::Failed {
+            let fixed = match fixed {
+                0 => String::new(),
+                fixed => format!(", {} mended", count(fixed, "problem")),
+            };
+            let files = count(files, "file");
+            console.summary(&format!("{files} checked: {}{fixed}", tally.words()));
+        }
+        Ok(status.max(tally.status(args.deny.deny_warnings)))
+    }
+}

@@ -1,0 +1,146 @@
+//! From the text of one document to that of another.
+
+use openchatml::convert::{Loss, convert};
+use openchatml::{
+    Conversation, Diagnostic, Document, End, Format, Mode, ReadOptions, RenderOptions, Tool,
+    history, parse,
+};
+
+use super::tools;
+use crate::args::{ReadArgs, RenderArgs};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// What the output is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To say the same in another format.
+    Faithful,
+    /// To be the next prompt of a model.
+    Prompt,
+    /// To be the next prompt, with all reasoning in it.
+    PromptWithReasoning,
+    /// To train a model.
+    Training,
+}
+
+impl Purpose {
+    /// What `render` is for.
+    pub(super) fn of_render(args: &RenderArgs) -> Self {
+        match (args.training, args.keep_reasoning) {
+            (true, _) => Self::Training,
+            (_, true) => Self::PromptWithReasoning,
+            _ => Self::Prompt,
+        }
+    }
+
+    /// What `convert` is for.
+    pub(super) fn of_convert(args: &RenderArgs) -> Self {
+        match (args.training, args.generation_prompt) {
+            (false, false) => Self::Faithful,
+            _ => Self::of_render(args),
+        }
+    }
+}
+
+/// Converts documents, one by one.
+#[derive(Clone, Debug)]
+pub(super) struct Converter {
+    read: ReadOptions,
+    target: Format,
+    purpose: Purpose,
+    render: RenderOptions,
+    tools: Option<Vec<Tool<'static>>>,
+}
+
+/// What came of a document.
+#[derive(Debug, Default)]
+pub(super) struct Converted {
+    /// The document in the target format, unless it is refused.
+    pub(super) output: Option<String>,
+    /// What was found in it, in its places.
+    pub(super) found: Vec<Diagnostic>,
+    /// What the target format cannot carry.
+    pub(super) losses: Vec<Loss>,
+}
+
+impl Converter {
+    pub(super) fn new(read: &ReadArgs, target: Format, purpose: Purpose) -> Self {
+        let render = RenderOptions::default();
+        let read = read.reader.options(Mode::Lenient);
+        Self { read, target, purpose, render, tools: None }
+    }
+
+    /// Takes the options of rendering, and reads the tools that they name.
+    ///
+    /// # Errors
+    ///
+    /// The tools cannot be read.
+    pub(super) fn set(&mut self, args: &RenderArgs, console: &Console) -> Result<(), Failure> {
+        self.render = args.options();
+        self.tools = args.tools.as_deref().map(|path| tools::read(path, console)).transpose()?;
+        Ok(())
+    }
+
+    /// The format of the output.
+    pub(super) fn target(&self) -> Format {
+        self.target
+    }
+
+    /// Converts the document `text`.
+    pub(super) fn convert(&self, text: &str, format: Format) -> Converted {
+        let parsed = parse(text, format, &self.read);
+        let has_errors = parsed.has_errors();
+        let mut converted = Converted { found: parsed.diagnostics, ..Converted::default() };
+        if has_errors && self.read.mode == Mode::Strict {
+            return converted;
+        }
+        let document = self.prepare(parsed.document);
+        match convert(&document, self.target, &self.render) {
+            Ok(conversion) => {
+                converted.output = Some(conversion.output);
+                converted.losses = conversion.losses;
+            }
+            Err(error) => {
+                let nothing = Conversation::default();
+                let conversation = document.as_conversation().unwrap_or(&nothing);
+                converted.found.push(error.to_diagnostic(conversation));
+            }
+        }
+        converted
+    }
+
+    /// The document as its purpose wants it.
+    fn prepare<'t>(&self, mut document: Document<'t>) -> Document<'t> {
+        if let Document::Conversation(conversation) = &mut document {
+            if self.purpose == Purpose::Prompt {
+                *conversation = history::next_prompt(conversation);
+            }
+            if self.purpose != Purpose::Faithful {
+                self.ends(conversation);
+            }
+            if let Some(tools) = &self.tools {
+                conversation.tools.clone_from(tools);
+            }
+        }
+        document
+    }
+
+    /// Sampling ended by `<|return|>`; what is stored ends by `<|end|>`, but for the last answer
+    /// of a training sample.
+    fn ends(&self, conversation: &mut Conversation<'_>) {
+        for message in &mut conversation.messages {
+            if message.end == End::Return {
+                message.end = End::End;
+            }
+        }
+        if self.purpose == Purpose::Training
+            && self.target.carries().ends.contains(&End::Return)
+            && let Some(answer) =
+                conversation.messages.iter_mut().rfind(|message| message.is_answer())
+            && answer.end == End::End
+        {
+            answer.end = End::Return;
+        }
+    }
+}

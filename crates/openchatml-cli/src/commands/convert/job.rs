@@ -1,0 +1,202 @@
+//! Files that are converted one by one, each as a whole or line by line.
+
+use openchatml::{Format, Mode};
+
+use super::converter::Converter;
+use super::document::{Manner, Outcome, Shape};
+use crate::args::{Choice, DenyArgs, JsonlArgs, OutArgs, ReadArgs};
+use crate::console::Console;
+use crate::failure::{Failure, Status};
+use crate::input::{Decoded, Origin, Page, Slot, format_of, is_json, undetected};
+use crate::jsonl::{Entry, Feed};
+use crate::output::Target;
+use crate::report::{Losses, Tally, count};
+
+/// What is to be done with all files alike.
+pub(super) struct Job<'a> {
+    from: Choice,
+    /// Which formats are looked for where none is named.
+    wanted: Wanted,
+    input_bytes: usize,
+    is_strict: bool,
+    jsonl: &'a JsonlArgs,
+    out: &'a OutArgs,
+    deny_warnings: bool,
+}
+
+/// Which formats are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Any,
+    Json,
+}
+
+impl<'a> Job<'a> {
+    pub(super) fn new(
+        read: &ReadArgs,
+        jsonl: &'a JsonlArgs,
+        out: &'a OutArgs,
+        deny: DenyArgs,
+    ) -> Self {
+        Self {
+            from: read.from,
+            wanted: Wanted::Any,
+            input_bytes: read.reader.bounds().input_bytes,
+            is_strict: read.reader.options(Mode::Lenient).mode == Mode::Strict,
+            jsonl,
+            out,
+            deny_warnings: deny.deny_warnings,
+        }
+    }
+
+    /// The same job, looking for these formats.
+    pub(super) fn wanting(self, wanted: Wanted) -> Self {
+        Self { wanted, ..self }
+    }
+
+    /// Converts the files.
+    pub(super) fn run(
+        &self,
+        converter: &Converter,
+        origins: &[Origin],
+        console: &Console,
+    ) -> Result<Status, Failure> {
+        let mut target = Target::open(self.out.output.as_deref())?;
+        let several = origins.len() > 1;
+        let mut tally = Tally::default();
+        let mut has_output = several;
+        for origin in origins {
+            if self.jsonl.jsonl || origin.is_jsonl() {
+                tally.add(self.lines(converter, origin, &mut target, console)?);
+                has_output = true;
+                continue;
+            }
+            let shape = match (several, target.is_terminal()) {
+                (true, _) => Shape::Line,
+                (_, true) => Shape::Pretty,
+                _ => Shape::Document,
+            };
+            let outcome = self.file(converter, origin, self.manner(shape, console), console)?;
+            console.print(&outcome.report);
+            outcome.losses.say(&origin.name(), console);
+            tally.add(outcome.tally);
+            has_output |= outcome.output.is_some();
+            match outcome.output {
+                Some(output) => target.write(output.as_bytes())?,
+                None if several => target.write(b"null\n")?,
+                None => {}
+            }
+        }
+        if has_output {
+            target.finish()?;
+        }
+        Ok(tally.status(self.deny_warnings))
+    }
+
+    /// Converts a file that is one document.
+    fn file(
+        &self,
+        converter: &Converter,
+        origin: &Origin,
+        manner: Manner,
+        console: &Console,
+    ) -> Result<Outcome, Failure> {
+        let name = origin.name();
+        let bytes = origin.read(self.input_bytes, console)?;
+        let decoded = Decoded::new(&bytes, 0);
+        let page = Page::new(&name, &decoded, 1);
+        if decoded.is_refused {
+            return Ok(manner.refuse(&page, &decoded.found));
+        }
+        let format = format_of(self.from, page.text, &name, console)?;
+        self.accept(format, &name)?;
+        let slot = Slot::whole(page.text);
+        Ok(manner.convert(converter, &page, &slot, format, &decoded.found))
+    }
+
+    /// Converts a file line by line.
+    fn lines(
+        &self,
+        converter: &Converter,
+        origin: &Origin,
+        target: &mut Target,
+        console: &Console,
+    ) -> Result<Tally, Failure> {
+        let name = origin.name();
+        let feed = Feed::open(origin, self.from, self.input_bytes, self.jsonl, console)?;
+        let Some(feed) = feed else { return Ok(Tally::default()) };
+        self.accept(feed.format(), &name)?;
+        let manner = self.manner(Shape::Line, console);
+        let converter = converter.clone();
+        let mut all = Lines::default();
+        feed.run(
+            console,
+            move |entry, format, lines: &mut Lines| lines.add(manner, &converter, entry, format),
+            |_, lines| lines.output.push('\n'),
+            |lines| {
+                console.print(&lines.report);
+                target.write(lines.output.as_bytes())?;
+                all.sum(lines);
+                Ok(())
+            },
+        )?;
+        all.losses.say(&name, console);
+        if all.refused > 0 {
+            let refused = count(all.refused, "line");
+            console.summary(&format!("{name}: {refused} refused and written as `null`"));
+        }
+        Ok(all.tally)
+    }
+
+    fn manner(&self, shape: Shape, console: &Console) -> Manner {
+        let Self { is_strict, out, .. } = *self;
+        Manner { shape, no_loss: out.no_loss, is_strict, verbosity: console.verbosity() }
+    }
+
+    /// Refuses a format that was detected and is not what is looked for.
+    fn accept(&self, format: Format, name: &str) -> Result<(), Failure> {
+        let is_guess = self.from == Choice::Auto;
+        match self.wanted == Wanted::Json && is_guess && !is_json(format) {
+            true => Err(undetected(name)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// What came of some lines.
+#[derive(Debug, Default)]
+struct Lines {
+    output: String,
+    report: String,
+    tally: Tally,
+    losses: Losses,
+    refused: usize,
+}
+
+impl Lines {
+    /// Converts one more line.
+    fn add(&mut self, manner: Manner, converter: &Converter, entry: &Entry<'_>, format: Format) {
+        let Entry { page, found, slot, .. } = entry;
+        let outcome = match slot {
+            Some(slot) => manner.convert(converter, page, slot, format, found),
+            None => manner.refuse(page, found),
+        };
+        match outcome.output {
+            Some(output) => self.output.push_str(&output),
+            None => {
+                self.output.push_str("null\n");
+                self.refused += 1;
+            }
+        }
+        self.report.push_str(&outcome.report);
+        self.tally.add(outcome.tally);
+        self.losses.merge(outcome.losses);
+    }
+
+    /// Counts later lines, whose output and report are dealt with.
+    fn sum(&mut self, later: Self) {
+        self.tally.add(later.tally);
+        self.losses.merge(later.losses);
+        self.refused += later.refused;
+    }
+}

@@ -1,0 +1,139 @@
+//! `parse`, `render` and `convert`: one machine, three sets of defaults.
+
+mod converter;
+mod document;
+mod job;
+mod tools;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use openchatml::{Carrier, Format, dialects};
+
+use self::converter::{Converter, Purpose};
+use self::job::{Job, Wanted};
+use crate::args::{DenyArgs, JsonlArgs, OutArgs, ReadArgs, RenderArgs, format};
+use crate::console::Console;
+use crate::failure::{Failure, Status};
+use crate::input::{Origin, origins};
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  ocml parse chat.txt
+  ocml parse --role assistant -f openchatml-2.2 completion.txt | jq .messages
+  zcat data.jsonl.gz | ocml parse --jsonl -f im > parsed.jsonl",
+after_long_help = JSONL_HELP)]
+pub(crate) struct ParseArgs {
+    /// The file; standard input if it is `-` or not given
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    jsonl: JsonlArgs,
+    #[command(flatten)]
+    out: OutArgs,
+    #[command(flatten)]
+    deny: DenyArgs,
+}
+
+/// Write messages as a prompt for a model
+///
+/// The messages are JSON, in any JSON format. Reasoning that led to earlier answers is left out,
+/// as a prompt has it, unless --keep-reasoning or --training asks for it.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  ocml render -t openchatml-2.2 --generation-prompt messages.json
+  ocml render -t im --continue-final draft.json
+  ocml render -t openchatml-2.2 --training samples.jsonl -o samples.2.2.jsonl",
+after_long_help = JSONL_HELP)]
+pub(crate) struct RenderCommandArgs {
+    /// The format of the prompt
+    #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = format())]
+    to: Format,
+    /// The file; standard input if it is `-` or not given
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    jsonl: JsonlArgs,
+    #[command(flatten)]
+    render: RenderArgs,
+    #[command(flatten)]
+    out: OutArgs,
+    #[command(flatten)]
+    deny: DenyArgs,
+}
+
+/// Convert from any format to any other
+///
+/// What the target format cannot carry is left out and named on standard error, or refused with
+/// --no-loss. Nothing else changes: reasoning is kept, unless --generation-prompt asks for a
+/// prompt and --keep-reasoning does not.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  ocml convert -t chatml chat.txt
+  ocml convert -f im -t openchatml-2.2 train.jsonl -o train.2.2.jsonl
+  ocml convert -t json *.txt -o all.jsonl",
+after_long_help = JSONL_HELP)]
+pub(crate) struct ConvertArgs {
+    /// The format of the output
+    #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = format())]
+    to: Format,
+    /// The files; standard input if one is `-` or none is given
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    jsonl: JsonlArgs,
+    #[command(flatten)]
+    render: RenderArgs,
+    #[command(flatten)]
+    out: OutArgs,
+    #[command(flatten)]
+    deny: DenyArgs,
+}
+
+const JSONL_HELP: &str = "\
+JSONL:
+  A file named *.jsonl, or any input with --jsonl, is read line by line, on all cores and in
+  bounded memory; the output has one line for each line of the input, in the same order.
+  In, for a JSON format: the line is the document. For a text format: the line is a JSON string
+  that holds the text, or an object with the text in its field `text`.
+  Out, for a JSON format: the document. For a text format: an object with the text in its field
+  `text`; if the input was such an object, its other fields are kept.
+  A line that is refused becomes `null` and an empty line stays empty, so that lines keep their
+  numbers. Several files make JSONL, too: one line for each document.
+
+What can be saved of input with errors is written, and the exit status is 1. With --strict, input
+with errors is refused.";
+
+/// Runs `parse`.
+pub(crate) fn parse(args: &ParseArgs, console: &Console) -> Result<Status, Failure> {
+    let target = Format { dialect: &dialects::JSON, carrier: Carrier::Json };
+    let converter = Converter::new(&args.read, target, Purpose::Faithful);
+    let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
+    job.run(&converter, &one(args.file.as_ref()), console)
+}
+
+/// Runs `render`.
+pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Status, Failure> {
+    let mut converter = Converter::new(&args.read, args.to, Purpose::of_render(&args.render));
+    converter.set(&args.render, console)?;
+    let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny).wanting(Wanted::Json);
+    job.run(&converter, &one(args.file.as_ref()), console)
+}
+
+/// Runs `convert`.
+pub(crate) fn convert(args: &ConvertArgs, console: &Console) -> Result<Status, Failure> {
+    let mut converter = Converter::new(&args.read, args.to, Purpose::of_convert(&args.render));
+    converter.set(&args.render, console)?;
+    let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
+    job.run(&converter, &origins(&args.files), console)
+}
+
+fn one(file: Option<&PathBuf>) -> [Origin; 1] {
+    [file.map_or(Origin::Stdin, |path| Origin::of(path))]
+}

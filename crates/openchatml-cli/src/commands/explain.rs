@@ -1,0 +1,125 @@
+//! `explain`: what a diagnostic means.
+
+use anstyle::{AnsiColor, Style};
+use clap::Args;
+use openchatml::Code;
+
+use crate::console::Console;
+use crate::failure::{Failure, Status};
+use crate::output::Target;
+
+/// How alike a name and a code must be for the code to be meant.
+const ALIKE: f64 = 0.75;
+
+/// Say what a diagnostic means, with an example and the way to mend it
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  ocml explain                   all codes
+  ocml explain E-PARSE-HEADER")]
+pub(crate) struct ExplainArgs {
+    /// The code; all codes are listed if it is not given
+    code: Option<String>,
+}
+
+/// Runs `explain`.
+pub(crate) fn run(args: &ExplainArgs, console: &Console) -> Result<Status, Failure> {
+    let has_colors = console.colors_output();
+    let text = match &args.code {
+        None => list(),
+        Some(name) => {
+            let code = name.parse::<Code>().map_err(|_| unknown(name))?;
+            if has_colors { styled(code.explanation()) } else { code.explanation().to_owned() }
+        }
+    };
+    Target::stdout().write(text.as_bytes())?;
+    Ok(Status::Fine)
+}
+
+/// All codes with what they are about.
+fn list() -> String {
+    let wide = Code::ALL.iter().map(|code| code.as_str().len()).max().unwrap_or_default();
+    Code::ALL.iter().map(|code| format!("{code:wide$}  {}\n", code.title())).collect()
+}
+
+fn unknown(name: &str) -> Failure {
+    let name = name.to_uppercase();
+    let mut near: Vec<(f64, Code)> = Code::ALL
+        .iter()
+        .map(|code| (likeness(&name, *code), *code))
+        .filter(|(alike, _)| *alike >= ALIKE)
+        .collect();
+    near.sort_by(|one, two| two.0.total_cmp(&one.0));
+    let near: Vec<String> = near.iter().take(3).map(|(_, code)| format!("`{code}`")).collect();
+    let hint = match near.as_slice() {
+        [] => "`ocml explain` lists them all".to_owned(),
+        near => format!("did you mean {}?", near.join(" or ")),
+    };
+    Failure::Usage(format!("no code is called `{name}`; {hint}"))
+}
+
+/// How much a name is like a code, from 0 to 1.
+fn likeness(name: &str, code: Code) -> f64 {
+    let code = code.as_str();
+    // A part of a code is as good as a slip.
+    let is_part = name.len() > 2 && code.contains(name);
+    if is_part { 1.0 } else { strsim::normalized_damerau_levenshtein(name, code) }
+}
+
+/// Markdown for a terminal: headings in bold, code in colour.
+fn styled(markdown: &str) -> String {
+    let heading = Style::new().bold().underline();
+    let code = AnsiColor::Cyan.on_default();
+    let mut out = String::with_capacity(markdown.len() * 2);
+    let mut in_code = false;
+    for line in markdown.lines() {
+        if line.starts_with("```") {
+            in_code = !in_code;
+        } else if in_code {
+            out.push_str(&format!("    {code}{line}{code:#}\n"));
+        } else if let Some(title) = line.strip_prefix('#') {
+            let title = title.trim_start_matches('#').trim_start();
+            out.push_str(&format!("{heading}{title}{heading:#}\n"));
+        } else {
+            inline(line, code, &mut out);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// A line of text with code between back quotes.
+fn inline(line: &str, code: Style, out: &mut String) {
+    for (index, part) in line.split('`').enumerate() {
+        match index % 2 {
+            0 => out.push_str(part),
+            _ => out.push_str(&format!("{code}{part}{code:#}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openchatml::Code;
+
+    use super::{styled, unknown};
+
+    #[test]
+    fn near_names_are_suggested() {
+        let text = unknown("e-parse-heade").to_string();
+        assert!(text.contains("did you mean `E-PARSE-HEADER`"), "{text}");
+        assert!(unknown("utf8").to_string().contains("`E-PARSE-UTF8`"));
+        assert!(unknown("nonsense").to_string().contains("lists them all"));
+    }
+
+    #[test]
+    fn no_text_is_lost_on_a_terminal() {
+        for code in Code::ALL {
+            let plain = anstream::adapter::strip_str(&styled(code.explanation())).to_string();
+            for line in code.explanation().lines().filter(|line| !line.starts_with("```")) {
+                let line = line.trim_start_matches(['#', ' ']).replace('`', "");
+                assert!(plain.replace('`', "").contains(&line), "{code}: {line}");
+            }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! `fmt`: the canonical layout.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use openchatml::render::LayoutChoice;
+use openchatml::{
+    Conversation, Diagnostic, Format, Mode, ReadOptions, RenderOptions, Severity, parse, render,
+};
+
+use crate::args::{JsonlArgs, ReadArgs, Verbosity};
+use crate::console::Console;
+use crate::failure::{Failure, Status};
+use crate::input::{Decoded, Origin, Page, Slot, format_of, is_json, origins};
+use crate::jsonl::{Entry, Feed};
+use crate::output::{Target, replacement};
+use crate::report::{Style, count};
+
+/// Lay files out in the canonical way
+///
+/// Files are rewritten in place, each from one moment to the next. Standard input is written to
+/// standard output. What a file says stays the same: one with errors is left as it is.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  ocml fmt *.txt
+  ocml fmt --check data/*.jsonl
+  ocml fmt < chat.txt")]
+pub(crate) struct FmtArgs {
+    /// The files; standard input if one is `-` or none is given
+    files: Vec<PathBuf>,
+    /// Change nothing: list the files that would change, and exit with status 1 if there are any
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    jsonl: JsonlArgs,
+}
+
+/// Runs `fmt`.
+pub(crate) fn run(args: &FmtArgs, console: &Console) -> Result<Status, Failure> {
+    let options = args.read.reader.options(Mode::Lenient);
+    let layout = Layout { options, verbosity: console.verbosity() };
+    let mut run = Run { args, console, layout, changed: 0, unchanged: 0, refused: 0 };
+    let mut status = Status::Fine;
+    for origin in &origins(&args.files) {
+        match run.origin(origin) {
+            Ok(()) => {}
+            Err(Failure::Closed) => return Err(Failure::Closed),
+            Err(failure) => {
+                console.error(&failure.to_string());
+                status = status.max(failure.status());
+            }
+        }
+    }
+    run.summary();
+    let is_found = run.refused > 0 || args.check && run.changed > 0;
+    Ok(status.max(if is_found { Status::Found } else { Status::Fine }))
+}
+
+struct Run<'a> {
+    args: &'a FmtArgs,
+    console: &'a Console,
+    layout: Layout,
+    changed: usize,
+    unchanged: usize,
+    refused: usize,
+}
+
+impl Run<'_> {
+    fn origin(&mut self, origin: &Origin) -> Result<(), Failure> {
+        if self.args.jsonl.jsonl || origin.is_jsonl() {
+            return self.lines(origin);
+        }
+        let name = origin.name();
+        let most = self.args.read.reader.bounds().input_bytes;
+        let bytes = origin.read(most, self.console)?;
+        let decoded = Decoded::new(&bytes, 0);
+        let page = Page::new(&name, &decoded, 1);
+        let mut report = String::new();
+        let laid_out = if decoded.found.is_empty() {
+            let format = format_of(self.args.read.from, page.text, &name, self.console)?;
+            self.layout.lay_out(&page, &Slot::whole(page.text), format, &mut report)
+        } else {
+            self.layout.tell(&page, &decoded.found, &mut report);
+            None
+        };
+        self.console.print(&report);
+        let Some(text) = laid_out else {
+            self.refused += 1;
+            return Ok(());
+        };
+        let is_changed = text.as_bytes() != bytes;
+        let mut target = match origin {
+            _ if self.args.check => None,
+            Origin::Stdin => Some(Target::stdout()),
+            Origin::File(path) if is_changed => Some(replacement(path)?),
+            Origin::File(_) => None,
+        };
+        if let Some(target) = &mut target {
+            target.write(text.as_bytes())?;
+        }
+        target.map_or(Ok(()), Target::finish)?;
+        self.count(&name, is_changed)
+    }
+
+    /// Lays out a file line by line.
+    fn lines(&mut self, origin: &Origin) -> Result<(), Failure> {
+        let name = origin.name();
+        let most = self.args.read.reader.bounds().input_bytes;
+        let feed = Feed::open(origin, self.args.read.from, most, &self.args.jsonl, self.console)?;
+        let Some(feed) = feed else { return self.count(&name, false) };
+        let mut target = match origin {
+            _ if self.args.check => None,
+            Origin::Stdin => Some(Target::stdout()),
+            Origin::File(path) => Some(replacement(path)?),
+        };
+        let layout = self.layout.clone();
+        let mut all = Lines::default();
+        feed.run(
+            self.console,
+            move |entry, format, lines: &mut Lines| lines.add(&layout, entry, format),
+            |raw, lines| {
+                lines.text.push(b'\n');
+                lines.is_changed |= raw != b"\n";
+            },
+            |lines| {
+                self.console.print(&lines.report);
+                all.refused += lines.refused;
+                all.is_changed |= lines.is_changed;
+                target.as_mut().map_or(Ok(()), |target| target.write(&lines.text))
+            },
+        )?;
+        if all.refused > 0 {
+            self.refused += 1;
+            return Ok(());
+        }
+        target.filter(|_| all.is_changed).map_or(Ok(()), Target::finish)?;
+        self.count(&name, all.is_changed)
+    }
+
+    /// Counts a file that could be laid out, and lists it if that is what is wanted.
+    fn count(&mut self, name: &str, is_changed: bool) -> Result<(), Failure> {
+        if !is_changed {
+            self.unchanged += 1;
+            return Ok(());
+        }
+        self.changed += 1;
+        if !self.args.check {
+            self.console.detail(&format!("{name}: laid out"));
+            return Ok(());
+        }
+        Target::stdout().write(format!("{name}\n").as_bytes())
+    }
+
+    /// Says how it went, if there are files.
+    fn summary(&self) {
+        if self.args.files.is_empty() {
+            return;
+        }
+        let would = if self.args.check { "would be changed" } else { "changed" };
+        let mut words = vec![format!("{} {would}", count(self.changed, "file"))];
+        if self.unchanged > 0 {
+            words.push(format!("{} unchanged", self.unchanged));
+        }
+        if self.refused > 0 {
+            words.push(format!("{} refused", self.refused));
+        }
+        self.console.summary(&words.join(", "));
+    }
+}
+
+/// Lays documents out.
+#[derive(Clone, Debug)]
+struct Layout {
+    options: ReadOptions,
+    verbosity: Verbosity,
+}
+
+impl Layout {
+    /// The page with the document in `slot` laid out, unless there is an error in it.
+    fn lay_out(
+        &self,
+        page: &Page<'_>,
+        slot: &Slot<'_>,
+        format: Format,
+        report: &mut String,
+    ) -> Option<String> {
+        let parsed = parse(&slot.text, format, &self.options);
+        let has_errors = parsed.has_errors();
+        let mut found = parsed.diagnostics;
+        let mut options = RenderOptions::default();
+        options.layout = LayoutChoice::Canonical;
+        let rendered = if has_errors {
+            None
+        } else {
+            render(&parsed.document, format, &options)
+                .map_err(|error| {
+                    let nothing = Conversation::default();
+                    let conversation = parsed.document.as_conversation().unwrap_or(&nothing);
+                    found.push(error.to_diagnostic(conversation));
+                })
+                .ok()
+        };
+        for found in &mut found {
+            slot.place(found);
+        }
+        self.tell(page, &found, report);
+        let rendered = rendered?;
+        // Nothing but the layout may change, whatever happens.
+        if parse(&rendered, format, &self.options).document != parsed.document {
+            report.push_str(&format!(
+                "error: {}:{}: laid out, this would say something else; it is left as it is\n",
+                page.name,
+                page.first_line(),
+            ));
+            return None;
+        }
+        let mut text = slot.replace(page.text, &rendered);
+        if is_json(format) {
+            text.push('\n');
+        }
+        Some(text)
+    }
+
+    /// Tells the errors, and the rest where more is wanted.
+    fn tell(&self, page: &Page<'_>, found: &[Diagnostic], report: &mut String) {
+        for found in found {
+            if found.severity == Severity::Error || self.verbosity == Verbosity::Verbose {
+                Style::Text.write(page, found, report);
+            }
+        }
+    }
+}
+
+/// What came of some lines.
+#[derive(Debug, Default)]
+struct Lines {
+    text: Vec<u8>,
+    report: String,
+    is_changed: bool,
+    refused: usize,
+}
+
+impl Lines {
+    /// Lays out one more line. One with errors stays as it is.
+    fn add(&mut self, layout: &Layout, entry: &Entry<'_>, format: Format) {
+        let before = self.text.len();
+        let laid_out = match &entry.slot {
+            Some(slot) if entry.found.is_empty() => {
+                layout.lay_out(entry.page, slot, format, &mut self.report)
+            }
+            _ => {
+                layout.tell(entry.page, &entry.found, &mut self.report);
+                None
+            }
+        };
+        match laid_out {
+            Some(line) => {
+                self.text.extend_from_slice(line.trim_end_matches('\n').as_bytes());
+                self.text.push(b'\n');
+            }
+            None => {
+                self.text.extend_from_slice(entry.raw);
+                self.refused += 1;
+            }
+        }
+        self.is_changed |= self.text[before..] != *entry.raw;
+    }
+}

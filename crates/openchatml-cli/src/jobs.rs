@@ -1,0 +1,114 @@
+//! Batches of lines, worked on by all cores, with the results in order.
+//!
+//! One thread reads, some work, and the caller takes the results. Only so many batches are under
+//! way at a time, so memory does not grow with the file, however uneven the work is.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use crate::failure::Failure;
+use crate::input::{Batch, Batches};
+
+/// Batches under way for each worker: one is worked on, the others wait to be written.
+const BATCHES: usize = 4;
+
+type Numbered<T> = (usize, T);
+
+/// Works on all batches, `first` before the others, and takes the results in their order.
+///
+/// # Errors
+///
+/// What reading or `take` failed with. The threads are not waited for then: one of them may be
+/// waiting for input.
+pub(crate) fn run<T: Send + 'static>(
+    first: Batch,
+    batches: Batches,
+    jobs: Option<NonZeroUsize>,
+    work: impl Fn(&Batch) -> T + Send + Sync + 'static,
+    mut take: impl FnMut(T) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let jobs = jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    let (permit, permits) = sync_channel(jobs * BATCHES);
+    for _ in 0..jobs * BATCHES {
+        // There is room for all of them.
+        let _ = permit.send(());
+    }
+    let (todo, waiting) = sync_channel(jobs * BATCHES);
+    let (done, results) = channel();
+    let reader = Reader { first: Some(first), batches, permits, todo, done: done.clone() };
+    thread::spawn(move || reader.run());
+    let (work, waiting) = (Arc::new(work), Arc::new(Mutex::new(waiting)));
+    for _ in 0..jobs {
+        let (work, waiting, done) = (Arc::clone(&work), Arc::clone(&waiting), done.clone());
+        thread::spawn(move || worker(&*work, &waiting, &done));
+    }
+    drop(done);
+    let mut early = BTreeMap::new();
+    let mut next = 0;
+    for (number, result) in results {
+        early.insert(number, result);
+        while let Some(result) = early.remove(&next) {
+            take(result?)?;
+            next += 1;
+            // If nobody takes the permit, the reader is done.
+            let _ = permit.try_send(());
+        }
+    }
+    Ok(())
+}
+
+struct Reader<T> {
+    first: Option<Batch>,
+    batches: Batches,
+    permits: Receiver<()>,
+    todo: SyncSender<Numbered<Batch>>,
+    done: Sender<Numbered<Result<T, Failure>>>,
+}
+
+impl<T> Reader<T> {
+    fn run(mut self) {
+        for number in 0.. {
+            if self.permits.recv().is_err() {
+                return;
+            }
+            let batch = match self.first.take() {
+                Some(first) => Ok(Some(first)),
+                None => self.batches.next(),
+            };
+            let sent = match batch {
+                Ok(Some(batch)) => self.todo.send((number, batch)).is_ok(),
+                Ok(None) => false,
+                Err(failure) => {
+                    let _ = self.done.send((number, Err(failure)));
+                    false
+                }
+            };
+            if !sent {
+                return;
+            }
+        }
+    }
+}
+
+fn worker<T>(
+    work: &impl Fn(&Batch) -> T,
+    waiting: &Mutex<Receiver<Numbered<Batch>>>,
+    done: &Sender<Numbered<Result<T, Failure>>>,
+) {
+    loop {
+        let batch = match waiting.lock() {
+            Ok(waiting) => waiting.recv(),
+            Err(_) => return,
+        };
+        let Ok((number, batch)) = batch else { return };
+        let result = catch_unwind(AssertUnwindSafe(|| work(&batch)));
+        let result = result.map_err(|_| Failure::Io("this is a bug: a worker failed".to_owned()));
+        if done.send((number, result)).is_err() {
+            return;
+        }
+    }
+}

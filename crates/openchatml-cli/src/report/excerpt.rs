@@ -1,0 +1,173 @@
+//! The lines in question, cut to what fits on a screen.
+
+use std::ops::Range;
+
+use openchatml::Span;
+
+use crate::visible::sign;
+
+/// How many characters are shown before and after the place in question.
+const AROUND: usize = 48;
+
+/// How many characters of one line are shown at most.
+const WIDE: usize = 120;
+
+/// How many lines are shown at most.
+const LINES: usize = 5;
+
+/// What is shown of a text.
+#[derive(Debug)]
+pub(crate) struct Excerpt {
+    /// The lines, without control characters.
+    pub(crate) text: String,
+    /// Where in them the places are that were asked for.
+    pub(crate) marks: Vec<Range<usize>>,
+    /// Whether all of the places is shown.
+    pub(crate) is_whole: bool,
+}
+
+impl Excerpt {
+    /// What is shown of `text` around these places, which begin in the order of the text.
+    pub(crate) fn new(text: &str, places: &[Span]) -> Self {
+        let first = places.iter().map(|place| place.start).min().unwrap_or(0).min(text.len());
+        let last = places.iter().map(|place| place.end).max().unwrap_or(0).min(text.len());
+        let (start, is_cut) = beginning(text, text.floor_char_boundary(first));
+        let offsets = places.iter().flat_map(|place| [place.start, place.end]).collect();
+        let mut cutter = Cutter { out: String::new(), found: Vec::new(), offsets };
+        if is_cut {
+            cutter.out.push('…');
+        }
+        let shown = cutter.lines(text, start, last);
+        let end = cutter.out.len();
+        let mut marks = Vec::new();
+        for place in places {
+            let [from, to] = [place.start, place.end].map(|at| cutter.find(at).unwrap_or(end));
+            marks.push(from..to.max(from));
+        }
+        Self { text: cutter.out, marks, is_whole: shown >= last }
+    }
+}
+
+/// Where the line that `at` stands in begins, or where it is cut, and whether it is.
+fn beginning(text: &str, at: usize) -> (usize, bool) {
+    let mut start = at;
+    for (back, (index, c)) in text[..at].char_indices().rev().enumerate() {
+        if c == '\n' {
+            return (start, false);
+        }
+        if back == AROUND {
+            return (start, true);
+        }
+        start = index;
+    }
+    (start, false)
+}
+
+struct Cutter {
+    out: String,
+    /// The places asked for, in the text and in what is shown of it.
+    found: Vec<(usize, usize)>,
+    offsets: Vec<usize>,
+}
+
+impl Cutter {
+    /// Shows lines from `at` on up to the end of the one in which `last` stands. Gives where in
+    /// the text it stopped.
+    fn lines(&mut self, text: &str, mut at: usize, last: usize) -> usize {
+        for _ in 0..LINES {
+            at = self.line(text, at, last);
+            if at >= last || !text[at..].starts_with('\n') {
+                return at;
+            }
+            self.note(at);
+            self.out.push('\n');
+            at += 1;
+            self.note(at);
+            if at > last || at == text.len() {
+                return at;
+            }
+        }
+        at
+    }
+
+    /// Shows one line, or what fits of it.
+    fn line(&mut self, text: &str, start: usize, last: usize) -> usize {
+        let mut after = 0;
+        for (wide, (index, c)) in text[start..].char_indices().enumerate() {
+            let at = start + index;
+            self.note(at);
+            let is_break = c == '\n' || text[at..].starts_with("\r\n");
+            if is_break {
+                return at + usize::from(c == '\r');
+            }
+            after += usize::from(at >= last);
+            if wide >= WIDE || after > AROUND {
+                self.out.push('…');
+                // The rest of the line is left out, unless more is asked for.
+                return match text[at..].find('\n') {
+                    Some(end) if last > at + end => at + end,
+                    _ => at,
+                };
+            }
+            self.out.push(sign(c));
+        }
+        self.note(text.len());
+        text.len()
+    }
+
+    fn note(&mut self, at: usize) {
+        if self.offsets.contains(&at) {
+            self.found.push((at, self.out.len()));
+        }
+    }
+
+    fn find(&self, at: usize) -> Option<usize> {
+        self.found.iter().find(|found| found.0 >= at).map(|found| found.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openchatml::Span;
+
+    use super::Excerpt;
+
+    fn shown(text: &str, start: usize, end: usize) -> (String, String) {
+        let excerpt = Excerpt::new(text, &[Span::new(start, end)]);
+        let mark = excerpt.text[excerpt.marks[0].clone()].to_owned();
+        (excerpt.text, mark)
+    }
+
+    #[test]
+    fn a_line_is_shown_whole() {
+        assert_eq!(shown("one\ntwo three\nfour", 8, 13), ("two three".into(), "three".into()));
+        assert_eq!(shown("one\r\ntwo", 1, 3), ("one".into(), "ne".into()));
+        assert_eq!(shown("a\u{1b}b", 1, 2), ("a␛b".into(), "␛".into()));
+        assert_eq!(shown("", 0, 0), (String::new(), String::new()));
+    }
+
+    #[test]
+    fn the_end_of_a_text_is_shown_with_its_last_line() {
+        let (text, _) = shown("one\ntwo\n", 8, 8);
+        assert_eq!(text, "");
+        assert_eq!(shown("one\ntwo", 7, 7).0, "two");
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        let text = "x".repeat(10_000_000);
+        let (shown, mark) = shown(&text, 5_000_000, 5_000_003);
+        assert!(shown.chars().count() < 130, "{shown}");
+        assert!(shown.starts_with('…') && shown.ends_with('…'));
+        assert_eq!(mark, "xxx");
+    }
+
+    #[test]
+    fn many_lines_are_cut() {
+        let text = "line\n".repeat(1000);
+        let excerpt = Excerpt::new(&text, &[Span::new(0, 5000)]);
+        assert!(excerpt.text.lines().count() <= 5);
+        assert!(!excerpt.is_whole);
+        assert_eq!(shown("ab\ncd\nef", 1, 7), ("ab\ncd\nef".into(), "b\ncd\ne".into()));
+    }
+}

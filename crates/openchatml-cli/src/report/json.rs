@@ -1,0 +1,74 @@
+//! Findings for programs: one JSON object per line.
+
+use openchatml::{Diagnostic, Span};
+use serde::Serialize;
+
+use crate::input::Page;
+
+#[derive(Serialize)]
+struct Finding<'f> {
+    file: &'f str,
+    code: &'static str,
+    severity: &'static str,
+    message: &'f str,
+    span: PlaceSpan,
+    line: usize,
+    column: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'f str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<Change>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pointer: Option<&'f str>,
+}
+
+/// Bytes of a file.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct PlaceSpan {
+    start: usize,
+    end: usize,
+}
+
+impl From<Span> for PlaceSpan {
+    fn from(span: Span) -> Self {
+        Self { start: span.start, end: span.end }
+    }
+}
+
+/// A change: all edits of a fix as one.
+#[derive(Serialize)]
+struct Change {
+    span: PlaceSpan,
+    replacement: String,
+}
+
+pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
+    let place = page.locate(found.span.start);
+    let finding = Finding {
+        file: page.name,
+        code: found.code.as_str(),
+        severity: found.severity.as_str(),
+        message: &found.message,
+        span: page.file_span(found.span).into(),
+        line: place.line,
+        column: place.column,
+        help: found.help.as_deref(),
+        fix: change(page, found),
+        pointer: found.pointer.as_deref(),
+    };
+    out.push_str(&serde_json::to_string(&finding).expect("a finding is always JSON"));
+    out.push('\n');
+}
+
+fn change(page: &Page<'_>, found: &Diagnostic) -> Option<Change> {
+    let edits = &found.fix.as_ref()?.edits;
+    let span = Span::new(edits.first()?.span.start, edits.last()?.span.end);
+    let mut replacement = String::new();
+    let mut at = span.start;
+    for edit in edits {
+        replacement.push_str(page.text.get(at..edit.span.start)?);
+        replacement.push_str(&edit.replacement);
+        at = edit.span.end;
+    }
+    Some(Change { span: page.file_span(span).into(), replacement })
+}

@@ -1,0 +1,116 @@
+//! Findings, written for people and for programs.
+
+mod excerpt;
+mod github;
+mod json;
+mod losses;
+mod sarif;
+mod text;
+
+pub(crate) use self::json::PlaceSpan;
+pub(crate) use self::losses::Losses;
+
+use openchatml::{Diagnostic, Severity};
+
+use crate::failure::Status;
+use crate::input::Page;
+
+/// How findings are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Style {
+    /// For people, with the place in question
+    Text,
+    /// One JSON object per line
+    Json,
+    /// SARIF 2.1.0
+    Sarif,
+    /// Workflow commands of GitHub Actions
+    Github,
+}
+
+impl Style {
+    /// What stands before the first finding.
+    pub(crate) fn head(self) -> String {
+        if self == Self::Sarif { sarif::head() } else { String::new() }
+    }
+
+    /// What stands after the last finding.
+    pub(crate) fn tail(self) -> &'static str {
+        if self == Self::Sarif { sarif::TAIL } else { "" }
+    }
+
+    /// What stands between two findings.
+    pub(crate) fn between(self) -> &'static str {
+        if self == Self::Sarif { "," } else { "" }
+    }
+
+    /// Writes one finding, whose places are those of `page`.
+    pub(crate) fn write(self, page: &Page<'_>, found: &Diagnostic, out: &mut String) {
+        match self {
+            Self::Text => text::write(page, found, out),
+            Self::Json => json::write(page, found, out),
+            Self::Sarif => sarif::write(page, found, out),
+            Self::Github => github::write(page, found, out),
+        }
+    }
+}
+
+/// How many findings there are of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) errors: usize,
+    pub(crate) warnings: usize,
+    pub(crate) notes: usize,
+}
+
+impl Tally {
+    /// The tally of some findings.
+    pub(crate) fn of(found: &[Diagnostic]) -> Self {
+        let mut tally = Self::default();
+        for found in found {
+            tally.count(found.severity);
+        }
+        tally
+    }
+
+    /// Counts one more.
+    pub(crate) fn count(&mut self, severity: Severity) {
+        *match severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+            Severity::Note => &mut self.notes,
+        } += 1;
+    }
+
+    /// Counts those of another tally.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.errors += other.errors;
+        self.warnings += other.warnings;
+        self.notes += other.notes;
+    }
+
+    /// The exit status that these findings ask for.
+    pub(crate) fn status(self, deny_warnings: bool) -> Status {
+        match self.errors > 0 || deny_warnings && self.warnings > 0 {
+            true => Status::Found,
+            false => Status::Fine,
+        }
+    }
+
+    /// `2 errors, 1 warning`; `no problems` if there is nothing to count.
+    pub(crate) fn words(self) -> String {
+        let kinds = [(self.errors, "error"), (self.warnings, "warning"), (self.notes, "note")];
+        let words: Vec<_> = kinds
+            .into_iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, word)| count(number, word))
+            .collect();
+        if words.is_empty() { "no problems".to_owned() } else { words.join(", ") }
+    }
+}
+
+/// `1 file`, `2 files`.
+pub(crate) fn count(number: usize, word: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {word}{plural}")
+}

@@ -1,0 +1,88 @@
+//! Findings for people, in the look of rustc.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
+use openchatml::{Diagnostic, Edit, Fix, Severity, Span};
+
+use super::excerpt::Excerpt;
+use crate::input::Page;
+use crate::visible::{visible, visible_line};
+
+/// Replacements that are longer are not worth showing.
+const SHOWN_BYTES: usize = 200;
+
+/// Writes one finding: code, message, place, the line in question, help, and how to mend it.
+pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
+    let name = visible_line(page.name);
+    let excerpt = Excerpt::new(page.text, &[found.span]);
+    let line = page.locate(found.span.start).line;
+    let message = visible(&found.message);
+    let title = level(found.severity).primary_title(message).id(found.code.as_str());
+    let mark = excerpt.marks.into_iter().next().unwrap_or_default();
+    let snippet = Snippet::source(excerpt.text)
+        .line_start(line)
+        .path(&*name)
+        .fold(false)
+        .annotation(AnnotationKind::Primary.span(mark));
+    let mut group = Group::with_title(title).element(snippet);
+    if !excerpt.is_whole {
+        let end = page.locate(found.span.end).line;
+        group = group.element(Level::NOTE.message(format!("this goes on to line {end}")));
+    }
+    if let Some(help) = &found.help {
+        group = group.element(Level::HELP.message(visible(help)));
+    }
+    let mut groups = vec![group];
+    groups.extend(found.fix.as_ref().and_then(|fix| suggestion(page, fix)));
+    out.push_str(&relocate(&Renderer::styled().render(&groups), &name, page, found.span));
+    out.push_str("\n\n");
+}
+
+fn level(severity: Severity) -> Level<'static> {
+    match severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    }
+}
+
+/// The change that mends it, as a difference.
+fn suggestion<'p>(page: &'p Page<'_>, fix: &Fix) -> Option<Group<'p>> {
+    let first = fix.edits.first()?;
+    let places: Vec<Span> = fix.edits.iter().map(|edit| edit.span).collect();
+    let excerpt = Excerpt::new(page.text, &places);
+    let too_long = fix.edits.iter().any(|edit| edit.replacement.len() > SHOWN_BYTES);
+    if !excerpt.is_whole || too_long {
+        return None;
+    }
+    let mut snippet =
+        Snippet::source(excerpt.text).line_start(page.locate(first.span.start).line).fold(true);
+    for (edit, mark) in fix.edits.iter().zip(excerpt.marks) {
+        snippet = snippet.patch(Patch::new(mark, visible(&edit.replacement).into_owned()));
+    }
+    Some(Group::with_title(Level::HELP.secondary_title(advice(&fix.edits))).element(snippet))
+}
+
+/// What a change does, in words.
+fn advice(edits: &[Edit]) -> String {
+    match edits {
+        [edit] if edit.replacement.is_empty() => "leave this out".to_owned(),
+        [edit] if edit.span.is_empty() => format!("insert {}", quoted(&edit.replacement)),
+        [edit] => format!("write {} instead", quoted(&edit.replacement)),
+        _ => "make these changes".to_owned(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("`{}`", visible(text.trim_end_matches('\n')))
+}
+
+/// The report with the place as the file has it: the renderer knows an excerpt only.
+fn relocate(report: &str, name: &str, page: &Page<'_>, span: Span) -> String {
+    let arrow = report.find("--> ").unwrap_or(0);
+    let Some(at) = report[arrow..].find(name).map(|at| arrow + at + name.len()) else {
+        return report.to_owned();
+    };
+    let place = page.locate(span.start);
+    let rest = report[at..].trim_start_matches(|c: char| c.is_ascii_digit() || c == ':');
+    format!("{}:{}:{}{rest}", &report[..at], place.line, place.column)
+}

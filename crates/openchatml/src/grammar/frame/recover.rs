@@ -1,0 +1,174 @@
+//! What the reader of framed messages does with malformed input: it says what is wrong, keeps what
+//! is certain, and hides what is not.
+
+use super::header::Shape;
+use super::reader::{Reader, Stage, hide};
+use crate::lex::Escape;
+use crate::model::{Channel, End, Message, Role};
+use crate::read::{Out, Recover};
+use crate::{Code, Control, Fix, Span};
+
+impl<'a> Reader<'a> {
+    /// A control token that cannot stand in a body, and is not escaped.
+    pub(super) fn stray_in_body(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let spelling = self.spelled(control);
+        if control == Control::Start {
+            let text = "the message ends without a stop token where the next one begins";
+            let found = Code::StreamTruncated.at(span, text);
+            out.malformed(found.help(format!("to say `{spelling}` as text, escape it")));
+            self.end_body(End::Open, span.start, out);
+            self.keeps_gap = false;
+            return self.open(span);
+        }
+        let found = Code::ParseFrame.at(span, format!("`{spelling}` inside a message"));
+        let found = match self.rules.controls.escape() {
+            Escape::None => found.help("what follows is hidden"),
+            Escape::DoublingOrLiteral => found
+                .help("what follows is hidden; to say it as text, escape it with one more `<`")
+                .fix(Fix::replace(Span::at(span.start), "<")),
+        };
+        out.malformed(found);
+        self.split(span, out);
+    }
+
+    /// What follows up to the end of the frame becomes a hidden message of its own.
+    pub(super) fn split(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        if self.is_hidden_rest() {
+            return;
+        }
+        let role = self.draft.message.role;
+        self.end_body(End::Open, span.start, out);
+        let mut message = Message::new(role, "");
+        hide(&mut message);
+        message.span = span;
+        message.body_at = span.end;
+        self.begin_body(message, out);
+    }
+
+    /// Whether the message that is being read is what followed something malformed.
+    pub(super) fn is_hidden_rest(&self) -> bool {
+        let message = &self.draft.message;
+        message.recovered
+            && message.recipient.is_none()
+            && message.channel == Some(Channel::Analysis)
+    }
+
+    /// A control token that cannot stand in a header.
+    pub(super) fn stray_in_header(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        match control {
+            Control::Start => {
+                self.broken_header(span.start, out);
+                self.open(span);
+            }
+            Control::End | Control::Call | Control::Return => {
+                self.broken_header(span.start, out);
+            }
+            _ => {
+                // What follows does not join what stands before.
+                self.opening.control(control, span);
+                let text = format!("`{}` inside a header", self.spelled(control));
+                out.malformed(Code::ParseFrame.at(span, text));
+            }
+        }
+    }
+
+    /// The header lost its `<|message|>`: it is read for what it says, and the rest of it is text
+    /// that nobody may see.
+    fn broken_header(&mut self, end: usize, out: &mut Out<'a, '_>) {
+        self.keeps_gap = false;
+        self.stage = Stage::Outside;
+        let span = Span::new(self.opening.span.start, end);
+        let meant = self.spelled(Control::Message);
+        let found = Code::ParseHeader.at(span, format!("the header has no `{meant}`"));
+        out.malformed(found.help("what it says is kept as a hidden message"));
+        self.begin_rest(span, out);
+        if out.options.recover == Recover::Drop {
+            self.draft.clear();
+        } else {
+            self.draft.end(End::End, end, out);
+        }
+    }
+
+    /// The header exceeds its limit: from here on it is text that nobody may see.
+    pub(super) fn long_header(&mut self, end: usize, out: &mut Out<'a, '_>) {
+        let most = out.options.limits.header_bytes;
+        let span = Span::new(self.opening.span.start, end);
+        let text = format!("the header exceeds the limit `header_bytes` of {most}");
+        out.malformed(Code::Limit.at(span, text));
+        self.begin_rest(span, out);
+        self.stage = Stage::Body;
+    }
+
+    /// Begins a hidden message with what of a header is no header.
+    fn begin_rest(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        let (mut message, _) = self.head(Shape::Broken, out);
+        hide(&mut message);
+        let mut rest = self.opening.take_rest();
+        message.span = span;
+        message.body_at = rest.span().start;
+        if out.options.recover == Recover::Drop {
+            return;
+        }
+        self.draft.begin(message, out);
+        let at = rest.span();
+        self.draft.push(&rest.take(), at, out);
+    }
+
+    /// A control token that cannot stand between messages.
+    pub(super) fn stray_outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let found =
+            Code::ParseFrame.at(span, format!("`{}` outside of a message", self.spelled(control)));
+        self.keeps_gap = false;
+        if !matches!(control, Control::Message | Control::Channel | Control::Constrain) {
+            return out.malformed(found);
+        }
+        let help = "the message that it seems to open is hidden; \
+                    a completion is read as what continues its prompt's role";
+        out.malformed(found.help(help));
+        self.began = true;
+        if control == Control::Message {
+            let mut message = Message::new(Role::Assistant, "");
+            hide(&mut message);
+            message.span = span;
+            message.body_at = span.end;
+            self.begin_body(message, out);
+        } else {
+            self.opening.begin(Some(Role::Assistant), Span::at(span.start));
+            self.opening.is_orphan = true;
+            self.opening.control(control, span);
+            self.stage = Stage::Header;
+        }
+    }
+
+    /// Text outside of any message.
+    pub(super) fn stray(&mut self, end: usize, out: &mut Out<'a, '_>) {
+        let span = Span::new(self.gap.span().start, end);
+        let text = self.gap.take();
+        let found = Code::ParseFrame.at(span, "text outside of a message");
+        if out.options.recover != Recover::Keep {
+            self.keeps_gap = true;
+            return out.malformed(found);
+        }
+        out.malformed(found.help("it is kept as a hidden message"));
+        let mut message = Message::new(Role::Assistant, "");
+        hide(&mut message);
+        message.span = span;
+        message.body_at = span.start;
+        self.draft.begin(message, out);
+        self.draft.push(&text, span, out);
+        self.draft.end(End::End, span.end, out);
+        self.began = true;
+        self.keeps_gap = false;
+    }
+
+    /// The input ends at byte `at` where it should not.
+    pub(super) fn truncated(&mut self, text: &str, at: usize, out: &mut Out<'a, '_>) {
+        let at = Span::at(at);
+        let found = Code::StreamTruncated.at(at, text).help("the rest was never sent, or lost");
+        let found = match self.stage {
+            Stage::Body => found.fix(Fix::replace(at, self.spelled(Control::End))),
+            _ => found,
+        };
+        out.malformed(found);
+    }
+}

@@ -1,0 +1,277 @@
+//! What `docs/guide` says that an input becomes is what it becomes.
+//!
+//! A code block whose info string begins with a format is an input; see [`markdown`] for what else
+//! it may say. The blocks after it show what becomes of it, by the second word of their info
+//! strings: `found` (what is reported), `messages` or `document` (canonical JSON), `seen` (the
+//! user's view), `debug` (all messages, hidden ones marked), `written` (in the format that is the
+//! first word), `lost` (what a conversion to `to=FORMAT` loses, or why it is refused), `events` (of
+//! a stream of chunks of `chunk=N` bytes). An input without a `found` is one without findings.
+//!
+//! `UPDATE_DOCS=1` writes these blocks.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
+mod markdown;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use markdown::{Block, Place, anchor, is_update, lines};
+use openchatml::render::LayoutChoice;
+use openchatml::{
+    Conversation, Document, Event, Format, Lines, Parsed, Policy, RenderOptions, Role, Stream,
+    Visibility, convert, history, render,
+};
+
+#[test]
+fn guides_show_what_happens() {
+    let mut stale = Vec::new();
+    for path in guides() {
+        let stored = std::fs::read_to_string(&path).unwrap();
+        let wanted = guide(&stored, &path);
+        if stored == wanted {
+            continue;
+        }
+        if is_update() {
+            markdown::write(&path, &wanted);
+        } else {
+            let shown =
+                stored.lines().zip(wanted.lines()).find(|(stored, wanted)| stored != wanted);
+            stale.push(format!("{}: {shown:#?}", path.display()));
+        }
+    }
+    assert!(stale.is_empty(), "stale, run with UPDATE_DOCS=1: {stale:#?}");
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut broken = Vec::new();
+    for path in guides() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for link in links(&text) {
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = match file {
+                "" => path.clone(),
+                file => path.with_file_name(file),
+            };
+            let found = std::fs::read_to_string(&target).is_ok_and(|text| {
+                heading.is_empty() || headings(&text).any(|known| known == heading)
+            });
+            if !found {
+                broken.push(format!("{}: {link}", path.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// The targets of the links to other documents, and to headings.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let after = text.split("](").skip(1);
+    let targets = after.filter_map(|rest| rest.split(')').next());
+    targets.filter(|target| !target.contains("://"))
+}
+
+fn headings(text: &str) -> impl Iterator<Item = String> {
+    lines(text).filter(|line| line.level > 0).map(|line| anchor(line.text[line.level..].trim()))
+}
+
+fn guides() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide");
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> =
+        entries.filter(|path| path.extension().is_some_and(|it| it == "md")).collect();
+    paths.sort();
+    assert!(!paths.is_empty(), "there are no guides");
+    paths
+}
+
+/// The guide with what its inputs become.
+fn guide(text: &str, path: &Path) -> String {
+    let mut out = String::new();
+    let mut input: Option<Input> = None;
+    let mut block: Option<Block> = None;
+    for line in lines(text) {
+        match line.place {
+            Place::Text => push_line(&mut out, line.text),
+            Place::Opening => {
+                push_line(&mut out, line.text);
+                block = Some(Block::open(line.text));
+            }
+            Place::Code => {
+                if let Some(block) = &mut block {
+                    block.push(line.text);
+                }
+            }
+            Place::Closing => {
+                let block = block.take().unwrap_or_else(|| Block::open(""));
+                match (shows(&block), &mut input) {
+                    (Some(what), Some(input)) => out.push_str(&input.show(what, &block)),
+                    (Some(_), None) => panic!("{}: `{}` of what?", path.display(), block.info),
+                    (None, _) => {
+                        out.push_str(&block.text);
+                        if block.format().is_some() {
+                            Input::check(input.take(), path);
+                            input = Some(Input { block, is_explained: false });
+                        }
+                    }
+                }
+                push_line(&mut out, line.text);
+            }
+        }
+    }
+    Input::check(input, path);
+    out
+}
+
+fn push_line(out: &mut String, line: &str) {
+    out.push_str(line);
+    out.push('\n');
+}
+
+/// What a block shows of the input before it, if it does.
+fn shows(block: &Block) -> Option<&'static str> {
+    let what = ["found", "messages", "document", "seen", "debug", "written", "lost", "events"];
+    let word = block.words().nth(1)?;
+    what.into_iter().find(|one| *one == word)
+}
+
+/// An input, and whether its findings are shown.
+struct Input {
+    block: Block,
+    is_explained: bool,
+}
+
+impl Input {
+    /// An input whose findings are not shown has none.
+    fn check(input: Option<Self>, path: &Path) {
+        let Some(Self { block, is_explained: false }) = input else { return };
+        let found = found(&block, &block.read());
+        assert!(found.is_empty(), "{}: {}\n{found}", path.display(), block.text);
+    }
+
+    fn show(&mut self, what: &str, block: &Block) -> String {
+        self.is_explained |= what == "found" || what == "events";
+        let parsed = self.block.read();
+        match what {
+            "found" => or_nothing(found(&self.block, &parsed)),
+            "messages" => messages(&parsed.into_conversation()),
+            "document" => rendered(&parsed.document, "json") + "\n",
+            "seen" => or_nothing(seen(&parsed.into_conversation())),
+            "debug" => debug(&parsed.into_conversation()),
+            "written" => written(&parsed.document, block),
+            "lost" => or_nothing(lost(&parsed.document, block)),
+            _ => events(&self.block, block),
+        }
+    }
+}
+
+fn or_nothing(text: String) -> String {
+    if text.is_empty() { "(nothing)\n".to_owned() } else { text }
+}
+
+fn found(input: &Block, parsed: &Parsed<'_>) -> String {
+    let lines = Lines::new(&input.text);
+    let mut out = String::new();
+    for found in &parsed.diagnostics {
+        let at = lines.locate(found.span.start);
+        let _ = writeln!(
+            out,
+            "{}[{}] {}:{}: {}",
+            found.severity, found.code, at.line, at.column, found.message
+        );
+    }
+    out
+}
+
+/// Canonical JSON, one message on a line.
+fn messages(conversation: &Conversation<'_>) -> String {
+    let mut out = String::new();
+    for message in &conversation.messages {
+        let one = Conversation::from_messages([message.clone()]);
+        let json = rendered(&one.into(), "json");
+        let json = json.strip_prefix("{\"messages\":[").and_then(|json| json.strip_suffix("]}"));
+        push_line(&mut out, json.unwrap());
+    }
+    out
+}
+
+fn rendered(document: &Document<'_>, format: &str) -> String {
+    render(document, format.parse().unwrap(), &RenderOptions::default()).unwrap()
+}
+
+fn seen(conversation: &Conversation<'_>) -> String {
+    let mut out = String::new();
+    for message in Policy::default().view(conversation).messages() {
+        let mark = if message.is_preamble() { " (preamble)" } else { "" };
+        let _ = writeln!(out, "{}{mark}: {:?}", message.role(), message.text());
+    }
+    out
+}
+
+fn debug(conversation: &Conversation<'_>) -> String {
+    let mut out = String::new();
+    for one in Policy::default().debug_view(conversation) {
+        let mark = match one.visibility {
+            Visibility::User => "  ",
+            Visibility::Hidden => "H ",
+        };
+        let guess = if one.message.recovered { " (recovered)" } else { "" };
+        let text = one.message.body.text();
+        let _ = writeln!(out, "{mark}{}{guess}: {text:?}", one.message.role);
+    }
+    out
+}
+
+fn options(block: &Block) -> RenderOptions {
+    let mut options = RenderOptions::default();
+    if block.has("canonical") {
+        options.layout = LayoutChoice::Canonical;
+    }
+    if block.has("prompt") {
+        options.generation_prompt = Some(Role::Assistant);
+    }
+    options.continue_final = block.has("continue");
+    options
+}
+
+fn written(document: &Document<'_>, block: &Block) -> String {
+    let format: Format = block.words().next().unwrap().parse().unwrap();
+    let mut document = document.clone();
+    if block.has("drop-foreign") {
+        document = history::drop_foreign(&document.into_conversation()).into();
+    }
+    if block.has("next") {
+        document = history::next_prompt(&document.into_conversation()).into();
+    }
+    let mut text = convert::convert(&document, format, &options(block)).unwrap().output;
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+fn lost(document: &Document<'_>, block: &Block) -> String {
+    let format: Format = block.value("to").unwrap().parse().unwrap();
+    match convert::convert(document, format, &options(block)) {
+        Ok(converted) => converted.losses.iter().map(|loss| format!("{loss}\n")).collect(),
+        Err(error) => format!("{}: {error}\n", error.code),
+    }
+}
+
+fn events(input: &Block, block: &Block) -> String {
+    let size = block.value("chunk").map_or(16, |size| size.parse().unwrap());
+    let mut out = String::new();
+    let mut show = |event: Event<'_>| {
+        if !block.has("user") || event.is_for_user(Policy::default()) {
+            push_line(&mut out, &event.to_json());
+        }
+    };
+    let mut stream = Stream::new(input.format().unwrap(), &input.options()).unwrap();
+    let text = if input.has("trim") { input.text.trim_end_matches('\n') } else { &input.text };
+    for chunk in text.as_bytes().chunks(size) {
+        stream.feed(chunk, &mut show);
+    }
+    stream.finish(&mut show);
+    out
+}
