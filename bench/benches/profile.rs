@@ -18,5 +18,5 @@ fn main(){
     }
     let e = start.elapsed();
     let total: usize = texts.iter().map(|t|t.len()).sum();
-    eprintln!("{} ns/message, {:.3} GB/s, {} bytes/message", e.as_nanos()/rounds as u128/n as u128, f64::from(rounds)*total as f64/e.as_secs_f64()/1e9, total/n);
+    eprintln!("{n} messages, {} ns/message, {:.3} GB/s, {} bytes/message", e.as_nanos()/rounds as u128/n as u128, f64::from(rounds)*total as f64/e.as_secs_f64()/1e9, total/n);
 }

@@ -136,6 +136,7 @@ fn offset_in(whole: &str, part: &str) -> usize {
 fn not_a_line(line: &str, error: &serde_json::Error) -> Diagnostic {
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or_default();
+    let text = if error.is_data() { text.to_owned() } else { format!("this is no JSON: {text}") };
     let at = line.floor_char_boundary(error.column().saturating_sub(1));
     let end = line.ceil_char_boundary(at + 1);
     let mut found = finding(Code::ParseJson, Span::new(at, end), text);

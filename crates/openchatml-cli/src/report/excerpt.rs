@@ -22,6 +22,8 @@ pub(crate) struct Excerpt {
     pub(crate) text: String,
     /// Where in them the places are that were asked for.
     pub(crate) marks: Vec<Range<usize>>,
+    /// Where in the text they begin.
+    pub(crate) start: usize,
     /// Whether all of the places is shown.
     pub(crate) is_whole: bool,
 }
@@ -31,7 +33,7 @@ impl Excerpt {
     pub(crate) fn new(text: &str, places: &[Span]) -> Self {
         let first = places.iter().map(|place| place.start).min().unwrap_or(0).min(text.len());
         let last = places.iter().map(|place| place.end).max().unwrap_or(0).min(text.len());
-        let (start, is_cut) = beginning(text, text.floor_char_boundary(first));
+        let (start, is_cut) = beginning(text, before_the_end(text, first));
         let offsets = places.iter().flat_map(|place| [place.start, place.end]).collect();
         let mut cutter = Cutter { out: String::new(), found: Vec::new(), offsets };
         if is_cut {
@@ -44,8 +46,14 @@ impl Excerpt {
             let [from, to] = [place.start, place.end].map(|at| cutter.find(at).unwrap_or(end));
             marks.push(from..to.max(from));
         }
-        Self { text: cutter.out, marks, is_whole: shown >= last }
+        Self { text: cutter.out, marks, start, is_whole: shown >= last }
     }
+}
+
+/// `at`, or the end of the line before if nothing stands there but the end of the text.
+fn before_the_end(text: &str, at: usize) -> usize {
+    let at = text.floor_char_boundary(at);
+    if at == text.len() && text.ends_with('\n') { at - 1 } else { at }
 }
 
 /// Where the line that `at` stands in begins, or where it is cut, and whether it is.
@@ -148,8 +156,9 @@ mod tests {
 
     #[test]
     fn the_end_of_a_text_is_shown_with_its_last_line() {
-        let (text, _) = shown("one\ntwo\n", 8, 8);
-        assert_eq!(text, "");
+        let excerpt = Excerpt::new("one\ntwo\n", &[Span::at(8)]);
+        assert_eq!((excerpt.text.as_str(), excerpt.start), ("two\n", 4));
+        assert_eq!(excerpt.marks, [4..4]);
         assert_eq!(shown("one\ntwo", 7, 7).0, "two");
     }
 

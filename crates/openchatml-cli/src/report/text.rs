@@ -13,19 +13,19 @@ const SHOWN_BYTES: usize = 200;
 /// Writes one finding: code, message, place, the line in question, help, and how to mend it.
 pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
     let name = visible_line(page.name);
-    let excerpt = Excerpt::new(page.text, &[found.span]);
-    let line = page.locate(found.span.start).line;
+    let span = inked(page.text, found.span);
+    let excerpt = Excerpt::new(page.text, &[span]);
     let message = visible(&found.message);
     let title = level(found.severity).primary_title(message).id(found.code.as_str());
     let mark = excerpt.marks.into_iter().next().unwrap_or_default();
     let snippet = Snippet::source(excerpt.text)
-        .line_start(line)
+        .line_start(page.locate(excerpt.start).line)
         .path(&*name)
         .fold(false)
         .annotation(AnnotationKind::Primary.span(mark));
     let mut group = Group::with_title(title).element(snippet);
-    if !excerpt.is_whole {
-        let end = page.locate(found.span.end).line;
+    let end = page.locate(span.end).line;
+    if !excerpt.is_whole && end > page.locate(span.start).line {
         group = group.element(Level::NOTE.message(format!("this goes on to line {end}")));
     }
     if let Some(help) = &found.help {
@@ -33,8 +33,16 @@ pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
     }
     let mut groups = vec![group];
     groups.extend(found.fix.as_ref().and_then(|fix| suggestion(page, fix)));
-    out.push_str(&relocate(&Renderer::styled().render(&groups), &name, page, found.span));
+    out.push_str(&relocate(&Renderer::styled().render(&groups), &name, page, span));
     out.push_str("\n\n");
+}
+
+/// A place without the white space around what it is about.
+fn inked(text: &str, span: Span) -> Span {
+    let Some(part) = text.get(span.range()) else { return span };
+    let start = span.start + part.len() - part.trim_start().len();
+    let len = part.trim().len();
+    if len == 0 { span } else { Span::new(start, start + len) }
 }
 
 fn level(severity: Severity) -> Level<'static> {
@@ -47,7 +55,6 @@ fn level(severity: Severity) -> Level<'static> {
 
 /// The change that mends it, as a difference.
 fn suggestion<'p>(page: &'p Page<'_>, fix: &Fix) -> Option<Group<'p>> {
-    let first = fix.edits.first()?;
     let places: Vec<Span> = fix.edits.iter().map(|edit| edit.span).collect();
     let excerpt = Excerpt::new(page.text, &places);
     let too_long = fix.edits.iter().any(|edit| edit.replacement.len() > SHOWN_BYTES);

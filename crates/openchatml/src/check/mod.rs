@@ -114,10 +114,12 @@ impl Checker {
         options: &ReadOptions,
         found: &mut Vec<Diagnostic>,
     ) {
-        let says_little = matches!(message.role, Role::System | Role::Developer | Role::User)
-            && message.end == End::End
-            && message.content_type.is_none();
-        if says_little && self.settings.capabilities.is_none() {
+        // Most messages are nothing that a rule is about.
+        let is_plain = message.role != Role::Tool
+            && message.recipient.is_none()
+            && message.content_type.is_none()
+            && (message.end == End::End || message.end == End::Return && message.is_answer());
+        if is_plain && self.settings.capabilities.is_none() && self.settings.harmony.is_none() {
             self.calls.turn(message);
             return;
         }

@@ -23,6 +23,10 @@ pub struct Controls {
     /// For each entry the eight bytes after its first two, and which of them count: most of the
     /// text that begins like a control token is told apart by one comparison of numbers.
     fronts: [(u64, u64); MOST],
+    /// The first entry with a certain third byte, and after each entry the next one with the same;
+    /// `MOST` is none.
+    first: [u8; 256],
+    next: [u8; MOST],
 }
 
 /// How many control tokens a dialect has at most.
@@ -44,12 +48,17 @@ pub(crate) enum Found {
 
 impl Controls {
     /// A table of `(meaning, spelling)` in the order of the specification.
+    #[expect(clippy::cast_possible_truncation, reason = "there are at most `MOST` entries")]
     pub const fn new(entries: &'static [(Control, &'static str)], escape: Escape) -> Self {
         assert!(entries.len() <= MOST, "more control tokens than the table holds");
         let mut longest = 0;
         let mut fronts = [(0, 0); MOST];
-        let mut index = 0;
-        while index < entries.len() {
+        let mut first = [MOST as u8; 256];
+        let mut next = [MOST as u8; MOST];
+        // From the end, so that each chain is in the order of the table.
+        let mut index = entries.len();
+        while index > 0 {
+            index -= 1;
             let spelling = entries[index].1.as_bytes();
             assert!(spelling[0] == b'<' && spelling.len() > 2, "a spelling begins with `<`");
             if spelling.len() > longest {
@@ -62,9 +71,10 @@ impl Controls {
                 fronts[index].1 |= 0xFF << shift;
                 at += 1;
             }
-            index += 1;
+            next[index] = first[spelling[2] as usize];
+            first[spelling[2] as usize] = index as u8;
         }
-        Self { entries, escape, longest, fronts }
+        Self { entries, escape, longest, fronts, first, next }
     }
 
     /// The meanings and spellings, in the order of the specification.
@@ -99,8 +109,10 @@ impl Controls {
             return self.at_end(text);
         };
         let front = u64::from_le_bytes(*front);
-        for (index, (control, spelling)) in self.entries.iter().enumerate() {
+        let mut index = usize::from(self.first[usize::from(text[2])]);
+        while let Some((control, spelling)) = self.entries.get(index) {
             let (wanted, mask) = self.fronts[index];
+            index = usize::from(self.next[index]);
             if front & mask != wanted || text[1] != spelling.as_bytes()[1] {
                 continue;
             }

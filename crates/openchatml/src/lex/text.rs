@@ -42,12 +42,14 @@ pub(crate) struct Lexer {
     controls: &'static Controls,
     mode: Mode,
     at: usize,
+    /// The control token that is known to stand at the front, and its length.
+    pending: Option<(Control, usize)>,
 }
 
 impl Lexer {
     /// A lexer whose first byte is byte `at` of the input.
     pub(crate) fn new(controls: &'static Controls, mode: Mode, at: usize) -> Self {
-        Self { controls, mode, at }
+        Self { controls, mode, at, pending: None }
     }
 
     /// No more than this many bytes are ever held back.
@@ -69,6 +71,9 @@ impl Lexer {
     /// is used up or, unless it is the `last`, what is left may become a control token.
     #[inline]
     pub(crate) fn next<'t>(&mut self, text: &mut &'t str, last: bool) -> Option<Lexeme<'t>> {
+        if let Some((control, len)) = self.pending.take() {
+            return Some(self.control(text, control, len));
+        }
         if text.is_empty() {
             return None;
         }
@@ -81,6 +86,7 @@ impl Lexer {
         }
     }
 
+    #[inline]
     fn next_outside<'t>(
         &mut self,
         text: &mut &'t str,
@@ -104,6 +110,7 @@ impl Lexer {
                         return self.escaped(text, at, len);
                     }
                     if at > 0 {
+                        self.pending = Some((control, len));
                         return self.text(text, at);
                     }
                     return Some(self.control(text, control, len));

@@ -67,6 +67,7 @@ pub enum Visibility {
 
 impl<'a> Message<'a> {
     /// A message of `role` that says `body`, with nothing else declared.
+    #[inline]
     pub fn new(role: Role, body: impl Into<Body<'a>>) -> Self {
         Self {
             role,

@@ -135,7 +135,11 @@ impl<'a> Messages<'a> {
             joined.push_str(&text[..taken]);
             let is_last = last && taken == text.len();
             let mut rest = joined.as_str();
-            while rest.len() > taken && self.step(&mut rest, is_last, out) {}
+            while rest.len() > taken
+                && let Some(lexeme) = self.lexer.next(&mut rest, is_last)
+            {
+                self.lexeme(lexeme, out);
+            }
             if rest.len() > taken {
                 carry.push_str(rest);
                 return;
@@ -144,30 +148,14 @@ impl<'a> Messages<'a> {
             joined.clear();
             *carry = joined;
         }
-        while self.step(&mut text, last, out) {}
+        self.reader.text(&mut self.lexer, &mut text, last, out);
         carry.push_str(text);
     }
 
-    /// Takes one lexeme from the front of `text`, if there is a certain one.
-    #[inline]
-    fn step(&mut self, text: &mut &str, last: bool, out: &mut Out<'a, '_>) -> bool {
-        let Some(lexeme) = self.lexer.next(text, last) else { return false };
-        self.lexeme(lexeme, out);
-        true
-    }
-
     fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) {
-        if out.state.stopped.is_some() {
-            return;
+        if out.goes_on(lexeme) {
+            self.reader.lexeme(lexeme, out);
         }
-        if out.state.messages >= out.options.limits.messages && !lexeme.is_space() {
-            let most = out.options.limits.messages;
-            let message = format!("the conversation exceeds the limit `messages` of {most}");
-            out.stop(Code::Limit, lexeme.span().start);
-            out.report(Code::Limit.at(lexeme.span(), message));
-            return;
-        }
-        self.reader.lexeme(lexeme, out);
     }
 }
 

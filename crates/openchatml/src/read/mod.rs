@@ -17,7 +17,7 @@ pub use self::options::{Mode, ReadOptions, Recover};
 pub(crate) use self::out::{Out, Place, Receiver, Whole};
 
 use crate::dialects::{Carrier, Format};
-use crate::lex::Lexeme;
+use crate::lex::{Lexeme, Lexer};
 use crate::{Conversation, Diagnostic, Document, Severity};
 
 /// A document and what was found while it was read.
@@ -94,6 +94,17 @@ pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed
 pub(crate) trait Reader<'a> {
     /// Takes the next lexeme.
     fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>);
+
+    /// Takes all that is certain in `text`, which may be the `last` of it, and leaves the rest.
+    ///
+    /// Each reader has a copy of this loop of its own, in which its `lexeme` is known.
+    fn text(&mut self, lexer: &mut Lexer, text: &mut &str, last: bool, out: &mut Out<'a, '_>) {
+        while let Some(lexeme) = lexer.next(text, last) {
+            if out.goes_on(lexeme) {
+                self.lexeme(lexeme, out);
+            }
+        }
+    }
 
     /// Takes the end of the input, which is at byte `at`.
     fn finish(&mut self, at: usize, out: &mut Out<'a, '_>);

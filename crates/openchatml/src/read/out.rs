@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{Keep, Limits, Mode, ReadOptions, Recover};
 use crate::check::Checker;
+use crate::lex::Lexeme;
 use crate::model::{Conversation, Document, DocumentLayout, Infill, Message, Part};
 use crate::{Code, Diagnostic, Header, Severity, Span};
 
@@ -129,6 +130,22 @@ impl<'a> Out<'a, '_> {
             self.stop(diagnostic.code, diagnostic.span.end);
         }
         self.report(diagnostic);
+    }
+
+    /// Whether the reading goes on with `lexeme`.
+    #[inline]
+    pub(crate) fn goes_on(&mut self, lexeme: Lexeme<'_>) -> bool {
+        if self.state.stopped.is_some() {
+            return false;
+        }
+        if self.state.messages < self.options.limits.messages || lexeme.is_space() {
+            return true;
+        }
+        let most = self.options.limits.messages;
+        let message = format!("the conversation exceeds the limit `messages` of {most}");
+        self.stop(Code::Limit, lexeme.span().start);
+        self.report(Code::Limit.at(lexeme.span(), message));
+        false
     }
 
     /// Ends the reading: what stands from byte `at` on is left out.

@@ -9,7 +9,7 @@ mod sink;
 mod text;
 
 pub use self::error::{Place, RenderError};
-pub(crate) use self::raw::{Compare, write_raw};
+pub(crate) use self::raw::write_raw;
 pub use self::sink::{Sink, SinkError};
 pub use self::text::TextSink;
 

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::{Attribute, Rules, Speaker};
+use super::{Attribute, RoleWord, Rules, Speaker};
 use crate::check::Checker;
 use crate::diagnostic::quote;
 use crate::grammar::words;
@@ -45,8 +45,8 @@ struct Region<'a> {
 /// What a header says, and what is wrong with it.
 pub(super) struct Head<'a> {
     pub(super) message: Message<'a>,
-    /// Whether it is written in the canonical way for sure: words alone, nothing to order.
-    pub(super) is_plain: bool,
+    /// Whether it is written in the canonical way.
+    pub(super) is_canonical: bool,
     /// Findings, and whether lenient reading tolerates them.
     pub(super) found: Vec<(Diagnostic, bool)>,
 }
@@ -119,6 +119,25 @@ pub(super) struct Context<'c> {
     pub(super) checker: Option<&'c Checker>,
 }
 
+/// Reads a header that has a role and at most a channel, written in the canonical way, as most
+/// have. `None` if there is more to it.
+#[inline]
+pub(super) fn plain<'a>(opening: &Opening<'a>, rules: &Rules) -> Option<Message<'a>> {
+    if opening.role.is_some() || opening.used > 1 {
+        return None;
+    }
+    let Some(Speaker::Role(role)) = (rules.speaker)(opening.first.as_str()) else { return None };
+    let mut message = Message::new(role, "");
+    if opening.used == 1 {
+        let region = &opening.regions[0];
+        if region.control != Control::Channel {
+            return None;
+        }
+        message.channel = Some(Channel::from_word(region.text.as_str())?);
+    }
+    Some(message)
+}
+
 /// Reads a header.
 pub(super) fn read<'a>(
     opening: &mut Opening<'a>,
@@ -128,16 +147,14 @@ pub(super) fn read<'a>(
     let mut reader = HeadReader {
         context,
         keep,
-        head: Head {
-            message: Message::new(opening.role.unwrap_or(Role::Tool), ""),
-            is_plain: opening.role.is_none(),
-            found: Vec::new(),
-        },
+        message: Message::new(opening.role.unwrap_or(Role::Tool), ""),
+        found: Vec::new(),
         rest: Kept::default(),
-        seen: [false; 5],
+        given: [false; Attribute::ALL.len()],
         attributes: 0,
+        layout: Layout { is_canonical: opening.role.is_none(), ..Layout::default() },
     };
-    reader.head.message.span = opening.span;
+    reader.message.span = opening.span;
     reader.start(opening);
     let mut before = None;
     for region in &opening.regions[..opening.used] {
@@ -151,30 +168,53 @@ pub(super) fn read<'a>(
             _ => region.at,
         };
         reader.words_of(&region.text, region.at, words);
-        // A channel, then a constraint, is the canonical order.
-        reader.head.is_plain &= before.is_none()
-            || before == Some(Control::Channel) && region.control == Control::Constrain;
-        if region.control == Control::Channel || before.is_none() {
-            before = Some(region.control);
-        }
+        // A channel, then a constraint, is the canonical order, with nothing but words in them.
+        let in_order = match (before, region.control) {
+            (None, _) => true,
+            (Some(Control::Channel), Control::Constrain) => true,
+            _ => false,
+        };
+        reader.layout.is_canonical &= in_order && words == region.at + region.text.len();
+        before = Some(region.control);
     }
-    reader.head.is_plain &= reader.attributes == 0;
-    opening.rest = reader.rest;
-    reader.head
+    opening.rest = std::mem::take(&mut reader.rest);
+    Head { is_canonical: reader.is_canonical(), message: reader.message, found: reader.found }
+}
+
+/// How a header is written, as far as that is canonical.
+#[derive(Debug, Default)]
+struct Layout {
+    is_canonical: bool,
+    /// Whether the name was part of the role word.
+    is_named: bool,
+    /// How far in the canonical order the attributes have come.
+    rank: usize,
 }
 
 struct HeadReader<'a, 'c> {
     context: &'c Context<'c>,
     keep: Keep<'a>,
-    head: Head<'a>,
+    message: Message<'a>,
+    found: Vec<(Diagnostic, bool)>,
     /// What is no word of a header: text that lost its `<|message|>`, if it did.
     rest: Kept<'a>,
-    /// The attributes that were given, by their place in `Attribute::ALL`.
-    seen: [bool; 5],
+    /// Whether an attribute was given, by its place in `Attribute::ALL`.
+    given: [bool; Attribute::ALL.len()],
     attributes: usize,
+    layout: Layout,
 }
 
 impl<'a> HeadReader<'a, '_> {
+    /// Whether the header is what the writer would write.
+    fn is_canonical(&self) -> bool {
+        let by_name = match (self.context.rules.role_word)(&self.message) {
+            RoleWord::Role(_) => false,
+            RoleWord::Name(_) | RoleWord::Joined(..) => true,
+            RoleWord::None => return false,
+        };
+        self.layout.is_canonical && self.layout.is_named == by_name
+    }
+
     /// The role, and attributes.
     fn start(&mut self, opening: &Opening<'a>) {
         let start = opening.span.end;
@@ -182,32 +222,29 @@ impl<'a> HeadReader<'a, '_> {
         if opening.role.is_some() {
             return self.words_of(&opening.first, start, start);
         }
-        // Most headers have nothing but the role here.
-        if let Some(Speaker::Role(role)) = (self.context.rules.speaker)(text) {
-            self.head.message.role = role;
-            return;
-        }
         let Some((word, span)) = words(text, start).next() else {
             let found = Code::ParseHeader.at(opening.span, "the header has no role");
             self.guess(found.help("write `user`, `assistant`, … after the opening token"));
-            self.head.message.role = Role::Assistant;
-            self.head.message.channel = Some(Channel::Analysis);
+            self.message.role = Role::Assistant;
+            self.message.channel = Some(Channel::Analysis);
             return;
         };
-        self.head.is_plain = false;
+        self.layout.is_canonical &= span.start == start;
         self.role(word, span);
         self.words_of(&opening.first, start, span.end);
     }
 
     fn role(&mut self, word: &str, span: Span) {
-        let message = &mut self.head.message;
+        let message = &mut self.message;
         match (self.context.rules.speaker)(word) {
             Some(Speaker::Role(role)) => message.role = role,
             Some(Speaker::Named(role, name)) => {
                 message.role = role;
                 message.name = Some(self.keep.text(name, tail(span, name)));
+                self.layout.is_named = true;
             }
             Some(Speaker::Legacy(role, name)) => {
+                self.layout.is_canonical = false;
                 message.role = role;
                 message.name = Some(self.keep.text(name, tail(span, name)));
                 let text = format!("{} is the old way to name a tool that replies", quote(word));
@@ -216,6 +253,7 @@ impl<'a> HeadReader<'a, '_> {
                 self.note(found.help("write role `tool` and `name=`").fix(fix));
             }
             Some(Speaker::Builtin(name)) => {
+                self.layout.is_canonical = false;
                 message.role = Role::Tool;
                 message.name = Some(self.keep.text(name, span));
                 if self.context.checker.is_some_and(|checker| !checker.has_builtin(name)) {
@@ -225,6 +263,7 @@ impl<'a> HeadReader<'a, '_> {
                 }
             }
             Some(Speaker::Slip(role, name)) => {
+                self.layout.is_canonical = false;
                 message.role = role;
                 message.name = name.map(Cow::Borrowed);
                 let meant = match name {
@@ -256,28 +295,27 @@ impl<'a> HeadReader<'a, '_> {
         let text = region.text.as_str();
         if let Some(channel) = Channel::from_word(text) {
             // A message that is hidden already stays so.
-            self.head.message.channel.get_or_insert(channel);
+            self.message.channel.get_or_insert(channel);
             return region.at + text.len();
         }
-        self.head.is_plain = false;
         let Some((word, span)) = words(text, region.at).next() else {
             self.hide("the channel has no name", region);
             return region.at;
         };
         match Channel::from_word(word) {
             Some(channel) => {
-                self.head.message.channel.get_or_insert(channel);
+                self.message.channel.get_or_insert(channel);
             }
             None if self.foreign(word) => {
                 let found = self.version(word, span);
                 self.guess(found);
-                self.head.message.channel = Some(Channel::Analysis);
+                self.message.channel = Some(Channel::Analysis);
             }
             None => {
                 let text = format!("{} is no channel", quote(word));
                 let found = Code::ParseHeader.at(span, text);
                 self.guess(found.help("the message is hidden, whatever it says"));
-                self.head.message.channel = Some(Channel::Analysis);
+                self.message.channel = Some(Channel::Analysis);
             }
         }
         span.end
@@ -291,18 +329,17 @@ impl<'a> HeadReader<'a, '_> {
             self.guess(found.help("write the type after it, such as `json`"));
             return region.at;
         };
-        self.head.is_plain &= word.len() == text.len();
-        let before = self.head.message.content_type.take();
+        let before = self.message.content_type.take();
         if before.as_deref().is_some_and(|before| before != word) {
             let text = format!("two content types; {} counts", quote(word));
             self.tolerate(Code::ParseHeader.at(span, text));
         }
-        if self.head.message.constrained && before.is_some() {
+        if self.message.constrained && before.is_some() {
             self.tolerate(Code::ParseHeader.at(span, "the constraint is given twice"));
         }
         self.check_value("content type", word, span);
-        self.head.message.content_type = Some(self.keep.text(word, span));
-        self.head.message.constrained = true;
+        self.message.content_type = Some(self.keep.text(word, span));
+        self.message.constrained = true;
         span.end
     }
 
@@ -310,16 +347,18 @@ impl<'a> HeadReader<'a, '_> {
     /// no word of a header.
     fn words_of(&mut self, text: &Kept<'a>, start: usize, at: usize) {
         let text = text.as_str();
-        if text.len() == at - start {
-            return;
-        }
-        self.head.is_plain = false;
+        let mut end = at;
         for (word, span) in words(text.get(at - start..).unwrap_or_default(), at) {
             let attribute = word.split_once('=').and_then(|(key, value)| {
                 Some((Attribute::from_word(key)?, &word[word.len() - value.len()..]))
             });
             match attribute {
-                Some((attribute, value)) => self.attribute(attribute, value, span),
+                Some((attribute, value)) => {
+                    // One space before each attribute is the canonical layout.
+                    self.layout.is_canonical &=
+                        text.get(end - start..span.start - start) == Some(" ");
+                    self.attribute(attribute, value, span);
+                }
                 None if self.context.shape == Shape::Broken => {
                     let rest = text.get(span.start - start..).unwrap_or_default();
                     let span = Span::new(span.start, span.start + rest.len());
@@ -327,6 +366,7 @@ impl<'a> HeadReader<'a, '_> {
                     return;
                 }
                 None => {
+                    self.layout.is_canonical = false;
                     let found = match self.foreign(word) {
                         true => self.version(word, span),
                         false => {
@@ -337,7 +377,9 @@ impl<'a> HeadReader<'a, '_> {
                     self.guess(found);
                 }
             }
+            end = span.end;
         }
+        self.layout.is_canonical &= end == start + text.len();
     }
 
     fn attribute(&mut self, attribute: Attribute, value: &str, word: Span) {
@@ -359,8 +401,9 @@ impl<'a> HeadReader<'a, '_> {
         if !self.check_value(attribute.as_str(), value, span) {
             return;
         }
-        let first = !std::mem::replace(&mut self.seen[attribute as usize], true);
-        let message = &mut self.head.message;
+        let first = !std::mem::replace(&mut self.given[attribute as usize], true);
+        self.order(attribute);
+        let message = &mut self.message;
         let slot = match attribute {
             Attribute::To => &mut message.recipient,
             Attribute::CallId => &mut message.call_id,
@@ -381,6 +424,18 @@ impl<'a> HeadReader<'a, '_> {
         }
     }
 
+    /// Notes whether an attribute comes after those before it in the canonical order.
+    fn order(&mut self, attribute: Attribute) {
+        let rules = self.context.rules;
+        let order = match self.message.role {
+            Role::Tool => rules.reply_attributes,
+            _ => rules.attributes,
+        };
+        let rank = order.iter().position(|one| *one == attribute).map_or(0, |at| at + 1);
+        self.layout.is_canonical &= rank > self.layout.rank;
+        self.layout.rank = rank;
+    }
+
     fn intent(&mut self, value: &str, first: bool, word: Span) {
         let intent = Intent::from_word(value);
         if intent.is_none() {
@@ -389,12 +444,12 @@ impl<'a> HeadReader<'a, '_> {
             return self.guess(Code::ParseHeader.at(word, text).help(help));
         }
         if first {
-            self.head.message.intent = intent;
+            self.message.intent = intent;
         } else {
-            let same = self.head.message.intent == intent;
+            let same = self.message.intent == intent;
             if !same {
                 // Neither counts, so that nothing is shown on the word of one of them.
-                self.head.message.intent = None;
+                self.message.intent = None;
             }
             self.repeated(Attribute::Intent, same, word);
         }
@@ -424,7 +479,8 @@ impl<'a> HeadReader<'a, '_> {
             self.guess(Code::Limit.at(span, text));
             return false;
         }
-        if value.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        let is_graphic = value.bytes().all(|byte| byte.is_ascii_graphic());
+        if !is_graphic && value.chars().any(|c| c.is_control() || c.is_whitespace()) {
             let text = format!("`{what}` has a character that no value may have");
             self.guess(Code::ParseHeader.at(span, text));
         }
@@ -446,21 +502,22 @@ impl<'a> HeadReader<'a, '_> {
         let end = region.at + region.text.len();
         let found = Code::ParseHeader.at(Span::new(region.at, end), text);
         self.guess(found.help("the message is hidden, whatever it says"));
-        self.head.message.channel = Some(Channel::Analysis);
+        self.message.channel = Some(Channel::Analysis);
     }
 
     /// Notes what makes the message a guess.
     fn guess(&mut self, found: Diagnostic) {
-        self.head.message.recovered = true;
-        self.head.found.push((found, false));
+        self.layout.is_canonical = false;
+        self.message.recovered = true;
+        self.found.push((found, false));
     }
 
     fn tolerate(&mut self, found: Diagnostic) {
-        self.head.found.push((found, true));
+        self.found.push((found, true));
     }
 
     fn note(&mut self, found: Diagnostic) {
-        self.head.found.push((found, false));
+        self.found.push((found, false));
     }
 }
 

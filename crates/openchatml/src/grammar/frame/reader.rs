@@ -3,12 +3,11 @@
 
 use std::borrow::Cow;
 
+use super::Rules;
 use super::header::{self, Context, Opening, Shape};
-use super::{Rules, writer};
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Intent, Layout, Marker, Message, Role};
 use crate::read::{Draft, Kept, Out, Place, ReadOptions};
-use crate::render::Compare;
 use crate::{Code, Control, Fix, Severity, Span};
 
 /// A push machine from lexemes to messages (SPEC 2.2 §6, §15).
@@ -203,17 +202,24 @@ impl<'a> Reader<'a> {
 
     /// The header is complete.
     fn end_header(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        let (mut message, is_plain) = self.head(Shape::Whole, out);
+        if let Some(mut message) = header::plain(&self.opening, self.rules)
+            && self.speaks_as.is_none()
+        {
+            message.span = Span::new(self.opening.span.start, span.end);
+            message.body_at = span.end;
+            return self.begin_body(message, out);
+        }
+        let (mut message, is_canonical) = self.head(Shape::Whole, out);
         message.span = Span::new(self.opening.span.start, span.end);
         message.body_at = span.end;
-        if !is_plain {
-            message.layout = self.header_layout(&message, span.start, out);
+        if !is_canonical {
+            message.layout = self.header_layout(span.start, out);
         }
         self.begin_body(message, out);
     }
 
     /// Reads the header and reports what is wrong with it. Says, too, whether it is written in the
-    /// canonical way for sure.
+    /// canonical way.
     pub(super) fn head(&mut self, shape: Shape, out: &mut Out<'a, '_>) -> (Message<'a>, bool) {
         let context = Context {
             shape,
@@ -240,35 +246,25 @@ impl<'a> Reader<'a> {
         if self.opening.is_orphan {
             hide(&mut head.message);
         }
-        (head.message, head.is_plain)
+        (head.message, head.is_canonical)
     }
 
     /// The layout of a header that is not canonical.
-    fn header_layout(
-        &self,
-        message: &Message<'a>,
-        end: usize,
-        out: &Out<'a, '_>,
-    ) -> Option<Box<Layout<'a>>> {
+    fn header_layout(&self, end: usize, out: &Out<'a, '_>) -> Option<Box<Layout<'a>>> {
         if self.opening.role.is_some() {
             return None;
         }
         let raw = out.keep.slice(Span::new(self.opening.span.end, end))?;
-        let mut compare = Compare::new(self.rules.controls, raw);
-        let written = writer::header(message, self.rules, &mut compare);
-        if written.is_ok() && compare.is_equal() {
-            return None;
-        }
         let layout = Layout { dialect: self.rules.dialect, ..Layout::default() };
         Some(Box::new(Layout { header: Some(Cow::Borrowed(raw)), ..layout }))
     }
 
     /// The input ends inside a header: a prompt.
     fn open_header(&mut self, at: usize, out: &mut Out<'a, '_>) {
-        let (mut message, is_plain) = self.head(Shape::Whole, out);
+        let (mut message, is_canonical) = self.head(Shape::Whole, out);
         message.span = Span::new(self.opening.span.start, at);
-        if !is_plain {
-            message.layout = self.header_layout(&message, at, out);
+        if !is_canonical {
+            message.layout = self.header_layout(at, out);
         }
         self.draft.begin(message, out);
         self.draft.end(End::Prompt, at, out);
@@ -307,6 +303,10 @@ impl<'a> Reader<'a> {
     fn end_gap(&mut self, end: usize, out: &mut Out<'a, '_>) {
         let text = self.gap.as_str();
         let is_canonical = text == self.rules.gap;
+        if is_canonical && self.began {
+            self.keeps_gap = true;
+            return self.gap.clear();
+        }
         let blank = text.strip_prefix(self.spelled(Control::End)).unwrap_or(text);
         if !is_canonical && !blank.trim_ascii().is_empty() {
             return self.stray(end, out);

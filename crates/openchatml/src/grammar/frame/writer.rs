@@ -129,11 +129,7 @@ impl Writer<'_> {
 }
 
 /// Writes a header in the canonical order.
-pub(super) fn header(
-    message: &Message<'_>,
-    rules: &Rules,
-    sink: &mut dyn Sink,
-) -> Result<(), Named> {
+fn header(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(), Named> {
     let role =
         |text: &str, sink: &mut dyn Sink| sink.text(text).map_err(|error| (Place::Role, error));
     let mut names = true;
