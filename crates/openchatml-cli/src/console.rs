@@ -10,7 +10,7 @@ use indicatif::ProgressBar;
 use openchatml::{Code, Diagnostic, Severity};
 
 use crate::args::{ConsoleArgs, Verbosity};
-use crate::visible::visible;
+use crate::visible::visible_line;
 
 /// Says things to people: on standard error, with colours where they are wanted.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl Console {
     }
 
     fn say(&self, style: Style, word: &str, text: &str) {
-        self.print(&format!("{style}{word}{style:#}: {}\n", visible(text)));
+        self.print(&format!("{style}{word}{style:#}: {}\n", visible_line(text)));
     }
 
     /// Writes `text`, styled and made harmless already, to standard error.

@@ -13,10 +13,18 @@ use std::thread;
 use crate::failure::Failure;
 use crate::input::{Batch, Batches};
 
-/// Batches under way for each worker: one is worked on, the others wait to be written.
-const BATCHES: usize = 4;
+/// Permits for each worker. A batch takes one, and one more for each MiB that it has: one batch is
+/// worked on, the others wait to be written.
+const PERMITS: usize = 4;
 
-type Numbered<T> = (usize, T);
+/// What belongs to a batch: its number, and how many permits it has.
+type Numbered<T> = (Number, T);
+
+#[derive(Clone, Copy, Debug)]
+struct Number {
+    number: usize,
+    permits: usize,
+}
 
 /// Works on all batches, `first` before the others, and takes the results in their order.
 ///
@@ -32,14 +40,11 @@ pub(crate) fn run<T: Send + 'static>(
     mut take: impl FnMut(T) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let jobs = jobs.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-    let (permit, permits) = sync_channel(jobs * BATCHES);
-    for _ in 0..jobs * BATCHES {
-        // There is room for all of them.
-        let _ = permit.send(());
-    }
-    let (todo, waiting) = sync_channel(jobs * BATCHES);
+    let most = jobs * PERMITS;
+    let (permit, permits) = sync_channel(most);
+    let (todo, waiting) = sync_channel(most);
     let (done, results) = channel();
-    let reader = Reader { first: Some(first), batches, permits, todo, done: done.clone() };
+    let reader = Reader { first: Some(first), batches, permits, most, todo, done: done.clone() };
     thread::spawn(move || reader.run());
     let (work, waiting) = (Arc::new(work), Arc::new(Mutex::new(waiting)));
     for _ in 0..jobs {
@@ -47,15 +52,21 @@ pub(crate) fn run<T: Send + 'static>(
         thread::spawn(move || worker(&*work, &waiting, &done));
     }
     drop(done);
+    let give = |number| {
+        for _ in 0..number {
+            // If nobody takes a permit, the reader is done.
+            let _ = permit.try_send(());
+        }
+    };
+    give(most);
     let mut early = BTreeMap::new();
     let mut next = 0;
-    for (number, result) in results {
-        early.insert(number, result);
-        while let Some(result) = early.remove(&next) {
+    for (Number { number, permits }, result) in results {
+        early.insert(number, (permits, result));
+        while let Some((permits, result)) = early.remove(&next) {
             take(result?)?;
             next += 1;
-            // If nobody takes the permit, the reader is done.
-            let _ = permit.try_send(());
+            give(permits);
         }
     }
     Ok(())
@@ -65,6 +76,8 @@ struct Reader<T> {
     first: Option<Batch>,
     batches: Batches,
     permits: Receiver<()>,
+    /// How many permits there are.
+    most: usize,
     todo: SyncSender<Numbered<Batch>>,
     done: Sender<Numbered<Result<T, Failure>>>,
 }
@@ -72,18 +85,19 @@ struct Reader<T> {
 impl<T> Reader<T> {
     fn run(mut self) {
         for number in 0.. {
-            if self.permits.recv().is_err() {
-                return;
-            }
             let batch = match self.first.take() {
                 Some(first) => Ok(Some(first)),
                 None => self.batches.next(),
             };
             let sent = match batch {
-                Ok(Some(batch)) => self.todo.send((number, batch)).is_ok(),
+                Ok(Some(batch)) => {
+                    let permits = (1 + (batch.bytes.len() >> 20)).min(self.most);
+                    let number = Number { number, permits };
+                    self.wait(permits) && self.todo.send((number, batch)).is_ok()
+                }
                 Ok(None) => false,
                 Err(failure) => {
-                    let _ = self.done.send((number, Err(failure)));
+                    let _ = self.done.send((Number { number, permits: 0 }, Err(failure)));
                     false
                 }
             };
@@ -91,6 +105,11 @@ impl<T> Reader<T> {
                 return;
             }
         }
+    }
+
+    /// Waits for permits. Whether there will be any.
+    fn wait(&self, permits: usize) -> bool {
+        (0..permits).all(|_| self.permits.recv().is_ok())
     }
 }
 

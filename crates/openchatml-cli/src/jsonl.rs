@@ -118,7 +118,7 @@ fn each(
             let message = format!("the line exceeds the limit `input_bytes` of {most}");
             found.push(finding(Code::Limit, Span::at(0), message));
             None
-        } else if decoded.is_refused {
+        } else if decoded.is_no_text() {
             None
         } else {
             match Slot::of_line(page.text, format) {

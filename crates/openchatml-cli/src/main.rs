@@ -18,21 +18,34 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use self::args::Cli;
+use self::args::{Cli, ConsoleArgs};
 use self::console::Console;
-use self::failure::Failure;
+use self::failure::{Failure, Status};
+use self::output::Target;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            // A closed pipe is no reason to complain about the help text.
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
-        }
+        Err(error) => return no_command(&error),
     };
     let console = Console::new(&cli.console);
-    match commands::run(cli.command, &console) {
+    end(commands::run(cli.command, &console), &console)
+}
+
+/// Ends where the arguments were wrong, or asked for help.
+fn no_command(error: &clap::Error) -> ExitCode {
+    let console = Console::new(&ConsoleArgs::default());
+    let text = error.render();
+    if error.use_stderr() {
+        console.print(&text.ansi().to_string());
+        return Status::Failed.into();
+    }
+    let text = if console.colors_output() { text.ansi().to_string() } else { text.to_string() };
+    end(Target::stdout().write(text.as_bytes()).map(|()| Status::Fine), &console)
+}
+
+fn end(result: Result<Status, Failure>, console: &Console) -> ExitCode {
+    match result {
         Ok(status) => status.into(),
         Err(Failure::Closed) => ExitCode::SUCCESS,
         Err(failure) => {

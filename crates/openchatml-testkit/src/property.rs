@@ -38,7 +38,7 @@ impl Told {
             self.flush();
             return self.events.push(event.to_json());
         };
-        let name = format!("{}", event.name());
+        let name = event.name().to_owned();
         match &mut self.last_delta {
             Some((last, joined)) if *last == name => joined.push_str(text),
             _ => {

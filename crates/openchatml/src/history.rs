@@ -6,8 +6,7 @@ use crate::model::{Conversation, Message, Role};
 /// reasoning since then is kept, and so is the reasoning before a call that is not answered yet
 /// (OpenChatML 2.2 §7, HIP-1 §7).
 ///
-/// Messages that a reader had to guess at because a completion spoke for somebody else stay as
-/// they are; [`drop_foreign`] leaves them out.
+/// What a completion said in the name of somebody else is left out, too.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, history};
@@ -51,7 +50,9 @@ pub fn kept(messages: &[Message<'_>]) -> Vec<bool> {
     // From the end: whether the turn that a message belongs to leads to an unanswered call.
     let mut leads_to_call = false;
     for (index, message) in messages.iter().enumerate().rev() {
-        if message.is_call() {
+        if message.foreign {
+            keeps[index] = false;
+        } else if message.is_call() {
             leads_to_call |= unanswered[index];
         } else if message.role == Role::User || message.is_answer() || message.role == Role::Tool {
             leads_to_call = false;
@@ -95,7 +96,8 @@ fn unanswered(messages: &[Message<'_>]) -> Vec<bool> {
     open
 }
 
-/// The conversation without what a completion said in the name of somebody else.
+/// The conversation without what a completion said in the name of somebody else, and with
+/// everything else: reasoning stays.
 ///
 /// ```
 /// use openchatml::{ReadOptions, Role, history, parse};
@@ -110,6 +112,6 @@ fn unanswered(messages: &[Message<'_>]) -> Vec<bool> {
 /// ```
 pub fn drop_foreign<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
     let mut kept = conversation.clone();
-    kept.messages.retain(|message| !message.recovered || message.role == Role::Assistant);
+    kept.messages.retain(|message| !message.foreign);
     kept
 }

@@ -13,7 +13,7 @@ pub(crate) enum Verbosity {
     Verbose,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Messages")]
 pub(crate) struct ConsoleArgs {
     /// When to use colours
@@ -40,9 +40,10 @@ impl ConsoleArgs {
 }
 
 /// When to use colours.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal, unless NO_COLOR says otherwise
+    #[default]
     Auto,
     /// Always
     Always,

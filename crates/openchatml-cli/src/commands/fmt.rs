@@ -11,7 +11,7 @@ use openchatml::{
 use crate::args::{JsonlArgs, ReadArgs, Verbosity};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::input::{Decoded, Origin, Page, Slot, format_of, is_json, origins};
+use crate::input::{Decoded, Origin, Page, Slot, Unreadable, format_of, is_json, origins};
 use crate::jsonl::{Entry, Feed};
 use crate::output::{Target, replacement};
 use crate::report::{Style, count};
@@ -79,12 +79,16 @@ impl Run<'_> {
         let decoded = Decoded::new(&bytes, 0);
         let page = Page::new(&name, &decoded, 1);
         let mut report = String::new();
-        let laid_out = if decoded.found.is_empty() {
-            let format = format_of(self.args.read.from, page.text, &name, self.console)?;
-            self.layout.lay_out(&page, &Slot::whole(page.text), format, &mut report)
-        } else {
-            self.layout.tell(&page, &decoded.found, &mut report);
-            None
+        let format = format_of(self.args.read.from, &decoded, &name, self.console);
+        let laid_out = match format {
+            Ok(format) if decoded.found.is_empty() => {
+                self.layout.lay_out(&page, &Slot::whole(page.text), format, &mut report)
+            }
+            Ok(_) | Err(Unreadable::NoText(_)) => {
+                self.layout.tell(&page, &decoded.found, &mut report);
+                None
+            }
+            Err(Unreadable::NoFormat(failure)) => return Err(failure),
         };
         self.console.print(&report);
         let Some(text) = laid_out else {
@@ -217,7 +221,12 @@ impl Layout {
             ));
             return None;
         }
-        let mut text = slot.replace(page.text, &rendered);
+        let mut text = String::with_capacity(page.text.len());
+        if rendered == slot.text {
+            text.push_str(page.text);
+        } else {
+            slot.replace(page.text, &rendered, &mut text);
+        }
         if is_json(format) {
             text.push('\n');
         }

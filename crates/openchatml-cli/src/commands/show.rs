@@ -12,7 +12,7 @@ use openchatml::{
 use crate::args::{PreambleArgs, ReadArgs, Verbosity};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::input::{Decoded, Origin, Page, format_of};
+use crate::input::{Decoded, Origin, Page, Unreadable, format_of};
 use crate::output::Target;
 use crate::report::{Style, Tally};
 use crate::visible::visible;
@@ -50,11 +50,14 @@ pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure>
     let decoded = Decoded::new(&bytes, 0);
     let page = Page::new(&name, &decoded, 1);
     let mut found = decoded.found.clone();
-    if decoded.is_refused {
-        tell(args, &page, &found, console);
-        return Ok(Status::Found);
-    }
-    let format = format_of(args.read.from, page.text, &name, console)?;
+    let format = match format_of(args.read.from, &decoded, &name, console) {
+        Ok(format) => format,
+        Err(Unreadable::NoText(found)) => {
+            tell(args, &page, found, console);
+            return Ok(Status::Found);
+        }
+        Err(Unreadable::NoFormat(failure)) => return Err(failure),
+    };
     let document = read(args, page.text, format, &mut found);
     let has_errors = Tally::of(&found).errors > 0;
     tell(args, &page, &found, console);

@@ -2,6 +2,8 @@
 
 use std::io::{self, Read as _};
 
+use memchr::{memchr, memchr_iter, memrchr};
+
 use super::Opened;
 use crate::failure::Failure;
 
@@ -40,14 +42,17 @@ pub(crate) struct Line<'b> {
 impl Batch {
     /// The lines, one by one.
     pub(crate) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        let mut rest = self.bytes.as_slice();
         let mut offset = self.offset;
-        let lines = self.bytes.split_inclusive(|byte| *byte == b'\n');
-        lines.zip(self.first_line..).map(move |(raw, number)| {
+        (self.first_line..).map_while(move |number| {
+            let end = memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+            let (raw, after) = rest.split_at_checked(end).filter(|_| end > 0)?;
+            rest = after;
             let at = offset;
             offset += raw.len();
             let bytes = raw.strip_suffix(b"\n").unwrap_or(raw);
             let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-            Line { bytes, raw, offset: at, number }
+            Some(Line { bytes, raw, offset: at, number })
         })
     }
 }
@@ -74,8 +79,7 @@ impl Batches {
     /// The next lines, if there are any.
     pub(crate) fn next(&mut self) -> Result<Option<Batch>, Failure> {
         loop {
-            let end = self.held[self.scanned..].iter().rposition(|byte| *byte == b'\n');
-            if let Some(end) = end {
+            if let Some(end) = memrchr(b'\n', &self.held[self.scanned..]) {
                 return Ok(Some(self.take(self.scanned + end + 1)));
             }
             self.scanned = self.held.len();
@@ -94,7 +98,7 @@ impl Batches {
     fn take(&mut self, len: usize) -> Batch {
         let rest = self.held.split_off(len);
         let bytes = std::mem::replace(&mut self.held, rest);
-        let lines = bytes.split_inclusive(|byte| *byte == b'\n').count();
+        let lines = memchr_iter(b'\n', &bytes).count() + usize::from(!bytes.ends_with(b"\n"));
         let (offset, first_line) = (self.offset, self.line);
         self.offset += len;
         self.line += lines;
@@ -108,7 +112,7 @@ impl Batches {
         let (offset, first_line) = (self.offset, self.line);
         let batch = Batch { bytes: shown, offset, first_line, is_too_long: true };
         loop {
-            let end = self.held.iter().position(|byte| *byte == b'\n');
+            let end = memchr(b'\n', &self.held);
             let used = end.map_or(self.held.len(), |end| end + 1);
             self.held.drain(..used);
             self.offset += used;

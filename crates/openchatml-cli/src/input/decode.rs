@@ -6,8 +6,11 @@ use openchatml::{Code, Diagnostic, Span};
 
 use super::finding;
 
-/// After so many bytes that are not UTF-8 the input is no text.
-const MOST_BAD: usize = 1000;
+/// So many places that are not UTF-8 are reported one by one.
+const MOST_TOLD: usize = 1000;
+
+/// With so many such places the input is no text.
+const MOST_BAD: usize = 1 << 20;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -18,8 +21,7 @@ pub(crate) struct Decoded<'b> {
     pub(crate) text: Cow<'b, str>,
     /// What was wrong, in places of the text.
     pub(crate) found: Vec<Diagnostic>,
-    /// Whether the bytes are no text at all.
-    pub(crate) is_refused: bool,
+    is_refused: bool,
     /// Where in the bytes the text begins.
     pub(super) base: usize,
     pub(super) patches: Vec<Patch>,
@@ -35,6 +37,11 @@ pub(super) struct Patch {
 }
 
 impl<'b> Decoded<'b> {
+    /// Whether the bytes are no text at all.
+    pub(crate) fn is_no_text(&self) -> bool {
+        self.is_refused
+    }
+
     /// Decodes `bytes`, which stand at byte `offset` of their file.
     pub(crate) fn new(bytes: &'b [u8], offset: usize) -> Self {
         let skipped = if offset == 0 && bytes.starts_with(BOM) { BOM.len() } else { 0 };
@@ -59,7 +66,6 @@ impl<'b> Decoded<'b> {
     #[cold]
     fn mend(&mut self, bytes: &[u8]) {
         let is_utf16 = matches!(bytes, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]);
-        let most = if is_utf16 { 1 } else { MOST_BAD };
         let mut text = String::with_capacity(bytes.len() + 64);
         let mut longer = 0;
         for chunk in bytes.utf8_chunks() {
@@ -72,14 +78,20 @@ impl<'b> Decoded<'b> {
             let offset = self.base + at - longer;
             longer += text.len() - at - chunk.invalid().len();
             self.patches.push(Patch { after: text.len(), longer });
-            let message = format!("the byte at offset {offset} is not UTF-8");
-            let mut bad = finding(Code::ParseUtf8, Span::new(at, text.len()), message);
-            bad.help = Some("U+FFFD stands for it".to_owned());
-            if self.found.len() + 1 == most {
-                self.is_refused = true;
-                bad.help = Some(give_up(is_utf16));
+            let span = Span::new(at, text.len());
+            let number = self.patches.len();
+            if number <= MOST_TOLD {
+                let message = format!("the byte at offset {offset} is not UTF-8");
+                let mut bad = finding(Code::ParseUtf8, span, message);
+                let help = if is_utf16 { UTF16 } else { "U+FFFD stands for it" };
+                bad.help = Some(help.to_owned());
+                self.found.push(bad);
+            } else if number == MOST_TOLD + 1 {
+                let message =
+                    format!("more than {MOST_TOLD} bytes that are not UTF-8; no more are shown");
+                self.found.push(finding(Code::Limit, span, message));
             }
-            self.found.push(bad);
+            self.is_refused = is_utf16 || number == MOST_BAD;
             if self.is_refused {
                 break;
             }
@@ -88,12 +100,7 @@ impl<'b> Decoded<'b> {
     }
 }
 
-fn give_up(is_utf16: bool) -> String {
-    match is_utf16 {
-        true => "this looks like UTF-16: convert it to UTF-8 first".to_owned(),
-        false => format!("{MOST_BAD} such places: this is no text, and was read no further"),
-    }
-}
+const UTF16: &str = "this looks like UTF-16: convert it to UTF-8 first";
 
 #[cfg(test)]
 mod tests {
@@ -122,8 +129,9 @@ mod tests {
     #[test]
     fn what_is_no_text_is_refused() {
         let decoded = Decoded::new(&[0xFF; 5000], 0);
-        assert!(decoded.is_refused);
-        assert_eq!(decoded.found.len(), 1000);
+        assert!(!decoded.is_refused);
+        assert_eq!(decoded.found.len(), 1001);
+        assert!(Decoded::new(&[0xFF; 2 << 20], 0).is_refused);
         let utf16 = Decoded::new(b"\xFF\xFEh\0i\0", 0);
         assert!(utf16.is_refused);
         assert_eq!(utf16.found.len(), 1);

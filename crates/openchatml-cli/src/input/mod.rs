@@ -8,18 +8,21 @@ mod slot;
 pub(crate) use self::batches::{Batch, Batches};
 pub(crate) use self::decode::Decoded;
 pub(crate) use self::page::Page;
-pub(crate) use self::slot::{Slot, detect_line, json_string};
+pub(crate) use self::slot::{Slot, detect_line};
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use openchatml::{Carrier, Code, Diagnostic, Format, Severity, Span, detect};
+use openchatml::{Carrier, Code, Diagnostic, Format, Severity, Span, detect, dialects};
 
 use crate::args::Choice;
 use crate::console::Console;
 use crate::failure::Failure;
+
+/// Canonical JSON.
+pub(crate) const JSON: Format = Format { dialect: &dialects::JSON, carrier: Carrier::Json };
 
 /// Files that are smaller are read before a progress bar could be looked at.
 const PROGRESS_BYTES: u64 = 64 << 20;
@@ -95,8 +98,10 @@ impl Origin {
         console.stop_progress();
         read.map_err(|error| opened.failed(&error))?;
         if bytes.len() > most {
-            let text =
-                format!("{}: the input exceeds the limit `input_bytes` of {most}", self.name());
+            let text = format!(
+                "{}: the input exceeds the limit `input_bytes` of {most} (E-LIMIT)",
+                self.name()
+            );
             return Err(Failure::Refused(text));
         }
         Ok(bytes)
@@ -139,34 +144,46 @@ fn progress(console: &Console, len: Option<u64>) -> Option<ProgressBar> {
     Some(bar)
 }
 
-/// The format of `text`: the one that was named, or the likeliest.
+/// Why a document cannot be read at all.
+pub(crate) enum Unreadable<'d> {
+    /// It is no text: this was found.
+    NoText(&'d [Diagnostic]),
+    /// Nothing speaks for any format.
+    NoFormat(Failure),
+}
+
+/// The format of a document: the one that was named, or the likeliest.
 ///
 /// # Errors
 ///
-/// Nothing is detected.
-pub(crate) fn format_of(
+/// It is no text, or nothing speaks for any format.
+pub(crate) fn format_of<'d>(
     choice: Choice,
-    text: &str,
+    decoded: &'d Decoded<'_>,
     name: &str,
     console: &Console,
-) -> Result<Format, Failure> {
-    let Choice::Auto = choice else { return named(choice, name) };
-    match detect(text).first() {
-        Some(found) => {
-            let sure = found.confidence;
-            console.detail(&format!("{name}: detected {} ({sure} %)", found.format));
-            Ok(found.format)
-        }
-        None => Err(undetected(name)),
+) -> Result<Format, Unreadable<'d>> {
+    if decoded.is_no_text() {
+        return Err(Unreadable::NoText(&decoded.found));
     }
-}
-
-/// The format that was named.
-fn named(choice: Choice, name: &str) -> Result<Format, Failure> {
-    match choice {
-        Choice::Format(format) => Ok(format),
-        Choice::Auto => Err(undetected(name)),
+    if let Choice::Format(format) = choice {
+        return Ok(format);
     }
+    if let Some(found) = detect(&decoded.text).first() {
+        let sure = found.confidence;
+        console.detail(&format!("{name}: detected {} ({sure} %)", found.format));
+        return Ok(found.format);
+    }
+    if decoded.text.trim_start().starts_with('{') {
+        // Broken JSON speaks for nothing, but its reader can say where it is broken.
+        console.detail(&format!("{name}: nothing detected; read as {}", JSON.dialect.id));
+        return Ok(JSON);
+    }
+    Err(match decoded.found.as_slice() {
+        [] => Unreadable::NoFormat(undetected(name)),
+        // One reason is enough.
+        [first, ..] => Unreadable::NoText(std::slice::from_ref(first)),
+    })
 }
 
 /// Nothing speaks for any format.

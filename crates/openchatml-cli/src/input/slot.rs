@@ -9,6 +9,7 @@ use serde::de::{self, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::{finding, is_json};
+use crate::output::escape;
 
 /// A document and the place that it has in the text of a page: all of it, or a JSON string in it.
 #[derive(Debug)]
@@ -78,8 +79,9 @@ impl<'l> Slot<'l> {
         }
         for edit in diagnostic.fix.iter_mut().flat_map(|fix| &mut fix.edits) {
             edit.span = self.span(edit.span);
-            let quoted = json_string(&edit.replacement);
-            edit.replacement = quoted[1..quoted.len() - 1].to_owned();
+            let mut inner = String::new();
+            escape(&edit.replacement, &mut inner);
+            edit.replacement = inner;
         }
     }
 
@@ -94,13 +96,13 @@ impl<'l> Slot<'l> {
     }
 
     /// The page with another document in this place. The rest of it stays as it is.
-    pub(crate) fn replace(&self, page: &str, document: &str) -> String {
+    pub(crate) fn replace(&self, page: &str, document: &str, out: &mut String) {
         match self.place {
-            Place::Whole => document.to_owned(),
+            Place::Whole => out.push_str(document),
             Place::String(raw, at) | Place::Field(raw, at) => {
-                let quoted = json_string(document);
-                let inner = &quoted[1..quoted.len() - 1];
-                [&page[..at], inner, &page[at + raw.len()..]].concat()
+                out.push_str(&page[..at]);
+                escape(document, out);
+                out.push_str(&page[at + raw.len()..]);
             }
         }
     }
@@ -121,11 +123,6 @@ pub(crate) fn detect_line(line: &str) -> Option<(Slot<'_>, Vec<Candidate>)> {
     let slot = Slot::text(line).ok()?;
     let found = detect(&slot.text);
     (!found.is_empty()).then_some((slot, found))
-}
-
-/// `text` as a JSON string.
-pub(crate) fn json_string(text: &str) -> String {
-    serde_json::to_string(text).expect("a string is always JSON")
 }
 
 /// Where `part`, which is a part of `whole`, stands in it.
@@ -232,7 +229,9 @@ mod tests {
         assert_eq!(&line[found.span.range()], "x");
         let edit = &found.fix.unwrap().edits[0];
         assert_eq!((&line[edit.span.range()], edit.replacement.as_str()), ("é", "\\\""));
-        assert_eq!(slot.replace(line, "\t"), r#"{"text": "\t"}"#);
+        let mut replaced = String::new();
+        slot.replace(line, "\t", &mut replaced);
+        assert_eq!(replaced, r#"{"text": "\t"}"#);
     }
 
     #[test]

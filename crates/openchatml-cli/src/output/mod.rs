@@ -1,9 +1,9 @@
 //! Where output goes: standard output, or a file that is written whole or not at all.
 
-mod pretty;
+mod json;
 mod replace;
 
-pub(crate) use self::pretty::pretty;
+pub(crate) use self::json::{escape, pretty};
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};

@@ -37,8 +37,12 @@ pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
     out.push_str("\n\n");
 }
 
-/// A place without the white space around what it is about.
+/// A place without the white space around what it is about; the end of the last line for the end
+/// of the text.
 fn inked(text: &str, span: Span) -> Span {
+    if span.start == text.len() && text.ends_with('\n') {
+        return Span::at(text.trim_end_matches(['\r', '\n']).len());
+    }
     let Some(part) = text.get(span.range()) else { return span };
     let start = span.start + part.len() - part.trim_start().len();
     let len = part.trim().len();
@@ -62,7 +66,7 @@ fn suggestion<'p>(page: &'p Page<'_>, fix: &Fix) -> Option<Group<'p>> {
         return None;
     }
     let mut snippet =
-        Snippet::source(excerpt.text).line_start(page.locate(first.span.start).line).fold(true);
+        Snippet::source(excerpt.text).line_start(page.locate(excerpt.start).line).fold(true);
     for (edit, mark) in fix.edits.iter().zip(excerpt.marks) {
         snippet = snippet.patch(Patch::new(mark, visible(&edit.replacement).into_owned()));
     }

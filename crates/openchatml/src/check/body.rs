@@ -34,7 +34,7 @@ pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Di
 
 fn check_json(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
     let body = message.body.text();
-    if body.trim().is_empty() && message.is_call() {
+    if body.trim().is_empty() && message.is_call() && !message.constrained {
         return;
     }
     let checked = json::check(&body, scene.limits);

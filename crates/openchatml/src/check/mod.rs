@@ -14,8 +14,9 @@ mod version;
 
 pub(crate) use self::version::check as check_version;
 
+use std::fmt;
+
 use self::calls::Calls;
-use crate::dialects::TextForm;
 use crate::header::{Settings, is_builtin, is_harmony_builtin};
 use crate::lex::Controls;
 use crate::model::{End, Message, Role};
@@ -44,6 +45,24 @@ pub(crate) struct Scene<'s> {
 /// Looks at one message and notes what it finds.
 pub(crate) type Rule = fn(&Scene<'_>, &Message<'_>, &mut Vec<Diagnostic>);
 
+/// What the conversations of a format are checked by.
+pub(crate) struct Book {
+    pub(crate) controls: &'static Controls,
+    /// The versions that a header may name: `2.2`, or `1.` for all of 1.x.
+    pub(crate) versions: &'static [&'static str],
+    pub(crate) pairing: Pairing,
+    pub(crate) rules: &'static [Rule],
+}
+
+impl fmt::Debug for Book {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Book").field("versions", &self.versions).finish_non_exhaustive()
+    }
+}
+
+/// The rules that hold whatever the version: a body is what it declares to be.
+pub(crate) const RULES_OF_ALL: &[Rule] = &[body::check];
+
 /// The rules of OpenChatML 2.2.
 pub(crate) const RULES_2_2: &[Rule] = &[
     capability::check,
@@ -69,30 +88,25 @@ pub(crate) const RULES_2_0: &[Rule] = &[
 /// Checks messages as they come.
 #[derive(Debug)]
 pub(crate) struct Checker {
-    controls: &'static Controls,
-    rules: &'static [Rule],
-    versions: &'static [&'static str],
+    book: &'static Book,
     settings: Settings,
     calls: Calls,
 }
 
 impl Checker {
-    /// A checker by the rules of `form`.
-    pub(crate) fn new(form: &TextForm) -> Self {
-        Self {
-            controls: form.controls,
-            rules: form.rules,
-            versions: form.versions,
-            settings: Settings::default(),
-            calls: Calls::new(form.pairing),
-        }
+    /// A checker by the rules of `book`.
+    pub(crate) fn new(book: &'static Book) -> Self {
+        Self { book, settings: Settings::default(), calls: Calls::new(book.pairing) }
     }
 
     /// Takes the header, which stands at `span`.
     pub(crate) fn header(&mut self, header: &Header<'_>, span: Span, found: &mut Vec<Diagnostic>) {
         let (settings, mut wrong) = Settings::read(header);
         found.append(&mut wrong);
-        check_version(header, span, self.versions, found);
+        // A header that could not be read has no fields; that was said already.
+        if !header.fields().is_empty() {
+            check_version(header, span, self.book.versions, found);
+        }
         self.settings = settings;
     }
 
@@ -118,18 +132,25 @@ impl Checker {
         let is_plain = message.role != Role::Tool
             && message.recipient.is_none()
             && message.content_type.is_none()
+            && !message.recovered
             && (message.end == End::End || message.end == End::Return && message.is_answer());
         if is_plain && self.settings.capabilities.is_none() && self.settings.harmony.is_none() {
             self.calls.turn(message);
             return;
         }
+        if message.recovered {
+            // What is wrong with it has been said; the calls must know of it all the same.
+            self.calls.message(message, &mut Vec::new());
+            self.calls.turn(message);
+            return;
+        }
         let scene = Scene {
-            controls: self.controls,
+            controls: self.book.controls,
             settings: &self.settings,
             mode: options.mode,
             limits: &options.limits,
         };
-        for rule in self.rules {
+        for rule in self.book.rules {
             rule(&scene, message, found);
         }
         let lenient = options.mode == Mode::Lenient || self.is_harmony();
@@ -165,18 +186,30 @@ impl Scene<'_> {
 }
 
 impl Message<'_> {
+    /// Where a byte of its body stands in the input.
+    fn body_place(&self, at: usize) -> usize {
+        let pieces = self.pieces.as_deref().unwrap_or_default();
+        match pieces[..pieces.partition_point(|(start, _)| *start <= at)].last() {
+            Some((start, place)) => place + (at - start),
+            None => self.body_at + at,
+        }
+    }
+
     /// Where its header stands, or all of it where that is not known.
     pub(crate) fn header_span(&self) -> Span {
         match self.body_at {
             0 => self.span,
+            _ if self.in_json => self.span,
             at => Span::new(self.span.start, at.min(self.span.end)),
         }
     }
 
-    /// Where a place in its body stands in the input, as far as that can be said: exactly, where
-    /// the body has no escapes and no literal blocks.
+    /// Where a place in its body stands in the input; all of it where that is not known.
     pub(crate) fn body_span(&self, place: Span) -> Span {
-        let span = place.shift(self.body_at);
+        if self.body_at == 0 {
+            return self.span;
+        }
+        let span = Span::new(self.body_place(place.start), self.body_place(place.end));
         let end = span.end.min(self.span.end.max(self.body_at));
         Span::new(span.start.min(end), end)
     }

@@ -2,9 +2,7 @@
 
 use super::carries::{Carries, Channels};
 use super::loss::{Loss, Lost};
-use crate::model::{
-    Body, Channel, Conversation, Data, End, Message, Role, Segment, Value, Visibility,
-};
+use crate::model::{Body, Channel, Conversation, End, Message, Role, Segment, Visibility};
 
 /// The conversation as `carries` can carry it. `None` if it can carry it as it is.
 pub(super) fn conversation<'a>(
@@ -23,9 +21,11 @@ pub(super) fn conversation<'a>(
         layout: conversation.layout.clone(),
     };
     document(&mut adapted, carries, losses);
+    let count = conversation.messages.len();
     for (index, message) in conversation.messages.iter().enumerate() {
-        let mut adapter = Adapter { carries, index, losses, message: message.clone() };
-        if carries.fits(message) || adapter.adapt() {
+        let last = index + 1 == count;
+        let mut adapter = Adapter { carries, index, last, losses, message: message.clone() };
+        if carries.fits(message, last) || adapter.adapt() {
             adapted.messages.push(adapter.message);
         }
     }
@@ -52,16 +52,12 @@ fn document(adapted: &mut Conversation<'_>, carries: &Carries, losses: &mut Vec<
             lose(if *key == "profiles" { Lost::Profiles } else { Lost::Capabilities });
         }
     }
-    if let Some(version) = carries.version
-        && header.version() != Some(version)
-    {
-        header.insert("version", Value::from(Data::Number(version.into())));
-    }
 }
 
 struct Adapter<'c, 'a> {
     carries: &'c Carries,
     index: usize,
+    last: bool,
     losses: &'c mut Vec<Loss>,
     message: Message<'a>,
 }
@@ -74,6 +70,10 @@ impl Adapter<'_, '_> {
 
     /// Makes the message one that can be carried. Whether there is such a message.
     fn adapt(&mut self) -> bool {
+        if self.message.foreign && !self.carries.recovered {
+            self.lose(Lost::Foreign);
+            return false;
+        }
         if let Some(lost) = self.unsayable() {
             self.lose(lost);
             return false;
@@ -184,8 +184,8 @@ impl Adapter<'_, '_> {
                 self.lose(Lost::Recipient);
             }
         }
-        // What the format requires is filled in; nothing is lost by that.
-        if carries.reply_recipients && is_reply && self.message.recipient.is_none() {
+        // What the turns of JSON imply.
+        if carries.channels == Channels::Turns && is_reply {
             self.message.recipient = Some("assistant".into());
         }
     }
@@ -196,6 +196,8 @@ impl Adapter<'_, '_> {
         let fits = end == End::End
             || self.carries.ends.contains(&end)
                 && (self.carries.channels != Channels::Turns || is_call);
+        let is_open = matches!(end, End::Open | End::Prompt);
+        let fits = fits && (self.last || self.carries.open_inside || !is_open);
         // A guess must not be taken for a call that is to be made.
         let guessed = end == End::Call && self.message.recovered && !self.carries.recovered;
         if fits && !guessed {

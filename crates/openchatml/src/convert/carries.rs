@@ -12,6 +12,8 @@ pub struct Carries {
     pub header_keys: &'static [&'static str],
     /// The version that its header names; any if `None`.
     pub version: Option<&'static str>,
+    /// Whether calls and replies must have a `call_id`.
+    pub needs_call_ids: bool,
     /// Declarations of tools.
     pub tools: bool,
     /// Its roles.
@@ -34,6 +36,8 @@ pub struct Carries {
     pub markers: bool,
     /// How its messages may end.
     pub ends: &'static [End],
+    /// Whether a message that is not the last may be open.
+    pub open_inside: bool,
     /// The mark of messages that a reader had to guess at.
     pub recovered: bool,
     /// Fill-in-the-middle tasks.
@@ -58,6 +62,7 @@ impl Carries {
         header: false,
         header_keys: &[],
         version: None,
+        needs_call_ids: false,
         tools: false,
         roles: &[],
         names: |_| false,
@@ -69,6 +74,7 @@ impl Carries {
         content_types: false,
         markers: false,
         ends: &[],
+        open_inside: false,
         recovered: false,
         infill: false,
         files: false,
@@ -86,37 +92,35 @@ impl Carries {
         content_types: true,
         markers: true,
         ends: End::ALL,
+        open_inside: true,
         recovered: true,
         infill: true,
         files: true,
         ..Self::NOTHING
     };
 
-    /// Whether the format can carry this message as it is.
-    pub(crate) fn fits(&self, message: &Message<'_>) -> bool {
-        self.roles.contains(&message.role)
+    /// Whether the format can carry this message as it is, the last one or not.
+    pub(crate) fn fits(&self, message: &Message<'_>, last: bool) -> bool {
+        let is_open = matches!(message.end, End::Open | End::Prompt);
+        (last || self.open_inside || !is_open)
+            && self.roles.contains(&message.role)
             && (message.name.is_none() || (self.names)(message))
             && (message.recipient.is_none() || self.recipients)
             && (message.call_id.is_none() || self.call_ids)
             && (message.intent.is_none() || self.intents)
             && (message.content_type.is_none() || self.content_types)
-            && (!message.recovered || self.recovered)
+            && (!(message.recovered || message.foreign) || self.recovered)
             && (message.end == End::End || self.ends.contains(&message.end))
             && (self.markers || !message.body.has_markers())
             && self.fits_channel(message)
     }
 
     fn fits_channel(&self, message: &Message<'_>) -> bool {
-        let reply_says = !self.reply_recipients
-            || message.role != Role::Tool
-            || message.recipient.is_some()
-            || message.end == End::Prompt;
-        reply_says
-            && match self.channels {
-                Channels::All => true,
-                Channels::None => message.channel.is_none(),
-                Channels::Turns => fits_turn(message),
-            }
+        match self.channels {
+            Channels::All => true,
+            Channels::None => message.channel.is_none(),
+            Channels::Turns => fits_turn(message),
+        }
     }
 
     /// Whether the format can carry the conversation as it is.
@@ -124,14 +128,17 @@ impl Carries {
         let header = match &conversation.header {
             None => true,
             Some(header) => {
-                self.header
-                    && self.header_keys.iter().all(|key| header.get(key).is_none())
-                    && self.version.is_none_or(|version| header.version() == Some(version))
+                self.header && self.header_keys.iter().all(|key| header.get(key).is_none())
             }
         };
         header
             && (self.tools || conversation.tools.is_empty())
-            && conversation.messages.iter().all(|message| self.fits(message))
+            && match conversation.messages.split_last() {
+                None => true,
+                Some((last, rest)) => {
+                    rest.iter().all(|message| self.fits(message, false)) && self.fits(last, true)
+                }
+            }
     }
 }
 

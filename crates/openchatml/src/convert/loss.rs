@@ -53,6 +53,8 @@ lost! {
     Call = "call dropped",
     /// A tool's reply.
     Reply = "tool reply dropped",
+    /// What a completion said in the name of somebody else.
+    Foreign = "foreign message dropped",
     /// A message that is hidden for another reason.
     Hidden = "hidden message dropped",
     /// `name`.

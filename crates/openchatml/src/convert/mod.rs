@@ -5,12 +5,13 @@
 
 mod adapt;
 mod carries;
+mod complete;
 mod loss;
 
 pub use self::carries::{Carries, Channels};
 pub use self::loss::{Loss, Lost};
 
-use crate::dialects::{Carrier, Format};
+use crate::dialects::Format;
 use crate::model::Document;
 use crate::render::{RenderError, RenderOptions, render_adapted};
 
@@ -59,20 +60,9 @@ pub fn convert(
     options: &RenderOptions,
 ) -> Result<Conversion, RenderError> {
     let (adapted, losses) = adapt(document, target);
-    let mut output = render_adapted(adapted.as_ref().unwrap_or(document), target, options)?;
-    if let Some(header) = missing_header(document, target) {
-        output.insert_str(0, header);
-    }
-    Ok(Conversion { output, losses })
-}
-
-/// The header that the target requires and the document lacks. A document that was read in this
-/// very form is left as it is.
-fn missing_header(document: &Document<'_>, target: Format) -> Option<&'static str> {
-    let form = target.dialect.text.filter(|_| target.carrier == Carrier::Text)?;
-    let conversation = document.as_conversation()?;
-    let has_header = conversation.header.is_some();
-    form.header.filter(|_| !has_header && conversation.origin != form.name)
+    let completed = complete::complete(adapted.as_ref().unwrap_or(document), target);
+    let whole = completed.as_ref().or(adapted.as_ref()).unwrap_or(document);
+    Ok(Conversion { output: render_adapted(whole, target, options)?, losses })
 }
 
 /// What of `document` the target can carry, and what it cannot. `None` if it can carry all.

@@ -111,8 +111,10 @@ fn openchatml_2(look: &Look<'_>, dialect: &'static dialects::Dialect) -> Case {
     let is_2_2 = dialect.id == dialects::OPENCHATML_2_2.id;
     let version = version(look.text);
     if let Some((version, span)) = version {
-        let own =
-            dialect.text.and_then(|form| form.versions.first()).is_some_and(|own| *own == version);
+        let own = dialect
+            .text
+            .and_then(|form| form.book.versions.first())
+            .is_some_and(|own| *own == version);
         if own {
             case.speaks(90, format!("`version: {version}` in the header"), span);
         } else if version.starts_with("2.") {
@@ -196,7 +198,7 @@ fn im(look: &Look<'_>) -> Case {
 fn version(text: &str) -> Option<(&str, Span)> {
     let mut at = 0;
     for line in text.split_inclusive('\n').take(64) {
-        if line.starts_with("<|") {
+        if line.starts_with('<') {
             return None;
         }
         if let Some(rest) = line.strip_prefix("version:") {

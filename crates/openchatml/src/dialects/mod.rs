@@ -21,7 +21,7 @@ pub(crate) use self::canonical::{write_message, write_string_field};
 use std::fmt;
 use std::str::FromStr;
 
-use crate::check::{Pairing, Rule};
+use crate::check::Book;
 use crate::convert::Carries;
 use crate::lex::{Controls, Mode};
 use crate::model::Document;
@@ -61,14 +61,12 @@ pub(crate) struct TextForm {
     pub(crate) controls: &'static Controls,
     /// What a minimal header is, where the format has headers.
     pub(crate) header: Option<&'static str>,
-    /// The versions that a header may name: `2.2`, or `1.` for all of 1.x.
-    pub(crate) versions: &'static [&'static str],
     /// The form in which older transcripts may be written instead.
     pub(crate) legacy: Option<&'static TextForm>,
     /// Where the text of a completion begins.
     pub(crate) completion: Mode,
-    pub(crate) pairing: Pairing,
-    pub(crate) rules: &'static [Rule],
+    /// What its conversations are checked by.
+    pub(crate) book: &'static Book,
     pub(crate) reader: MakeReader,
     pub(crate) write: WriteText,
 }

@@ -1,11 +1,10 @@
 //! Where the header ends and the messages begin (OpenChatML 2.2 §2).
 //!
-//! The header is bare YAML from the first byte to the first line that begins with the token that
-//! opens a message. Whether there is one shows in the first line that says anything: it is a key
+//! The header is bare YAML from the first byte to the first line that begins with a control token,
+//! which opens a message. Whether there is one shows in the first line that says anything: it is a key
 //! with a colon, or a fence. Anything else means that there is none, and it means so at once, so
 //! that a stream of model output is not held back.
 
-use crate::Control;
 use crate::lex::{Controls, Found};
 
 /// A key this long without a colon is no key.
@@ -78,7 +77,8 @@ fn begins(line: &[u8], last: bool, starts: &[&'static Controls]) -> Line {
     let mut open = false;
     for controls in starts {
         match controls.at(line) {
-            Found::Control(Control::Start | Control::Bos, _) => return Line::Frame,
+            // Any of them: YAML has no line that begins like that.
+            Found::Control(..) => return Line::Frame,
             Found::Prefix if !last => open = true,
             _ => {}
         }

@@ -3,8 +3,10 @@
 //! Numbers and escapes are `hifijson`'s; places, depth and repeated keys are ours, since
 //! diagnostics need them.
 
+mod keys;
 mod reader;
 mod sheet;
+mod strings;
 mod writer;
 
 pub(crate) use self::reader::{Json, JsonError};

@@ -1,10 +1,10 @@
 //! Reading JSON, pulled piece by piece.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use hifijson::SliceLexer;
 
+use super::keys::Keys;
 use crate::Span;
 use crate::model::{Data, Value};
 
@@ -17,7 +17,7 @@ pub(crate) struct JsonError {
     pub(crate) limit: Option<&'static str>,
 }
 
-type Result<T> = std::result::Result<T, JsonError>;
+pub(super) type Result<T> = std::result::Result<T, JsonError>;
 
 /// However high the limit, the reader recurses no deeper: a stack is finite.
 const DEEPEST: usize = 512;
@@ -28,14 +28,14 @@ const DEEPEST: usize = 512;
 /// white space before it.
 #[derive(Debug)]
 pub(crate) struct Json<'a> {
-    text: &'a str,
-    at: usize,
+    pub(super) text: &'a str,
+    pub(super) at: usize,
     depth: usize,
     max_depth: usize,
     duplicates: Vec<(String, Span)>,
     /// Whether unpaired surrogates and raw control characters in strings are mended.
-    mends: bool,
-    mended: Vec<(Span, &'static str)>,
+    pub(super) mends: bool,
+    pub(super) mended: Vec<(Span, &'static str)>,
 }
 
 impl<'a> Json<'a> {
@@ -131,13 +131,13 @@ impl<'a> Json<'a> {
     }
 
     #[cold]
-    fn error(&self, span: Span, message: impl Into<Cow<'static, str>>) -> JsonError {
+    pub(super) fn error(&self, span: Span, message: impl Into<Cow<'static, str>>) -> JsonError {
         JsonError { span, message: message.into(), limit: None }
     }
 
     /// Takes `byte`.
     #[inline]
-    fn expect(&mut self, byte: u8, wanted: &'static str) -> Result<()> {
+    pub(super) fn expect(&mut self, byte: u8, wanted: &'static str) -> Result<()> {
         if self.peek() == Some(byte) {
             self.at += 1;
             return Ok(());
@@ -184,8 +184,9 @@ impl<'a> Json<'a> {
                     Some(b']') => break self.at += 1,
                     _ => return Err(self.unexpected("`,` or `]`")),
                 }
+                let comma = Span::new(self.at - 1, self.at);
                 if self.mends && self.peek() == Some(b']') {
-                    self.mended.push((Span::new(self.at - 1, self.at), "a comma before `]`"));
+                    self.mended.push((comma, "a comma before `]`"));
                     break self.at += 1;
                 }
             }
@@ -223,115 +224,6 @@ impl<'a> Json<'a> {
         }
         self.depth -= 1;
         Ok(Span::new(start, self.at))
-    }
-
-    /// Takes a string. Its span includes the quotes.
-    pub(crate) fn string(&mut self) -> Result<(Cow<'a, str>, Span)> {
-        let open = self.offset();
-        self.expect(b'"', "a string")?;
-        let start = self.at;
-        let bytes = self.text.as_bytes();
-        let Some(len) = memchr::memchr2(b'"', b'\\', &bytes[start..]) else {
-            return Err(self.error(Span::new(open, bytes.len()), "the string has no end"));
-        };
-        let run = &self.text[start..start + len];
-        self.raw_controls(run, start)?;
-        self.at = start + len + 1;
-        if bytes[start + len] == b'"' {
-            return Ok((Cow::Borrowed(run), Span::new(open, self.at)));
-        }
-        let mut out = String::with_capacity(len * 2 + 16);
-        out.push_str(run);
-        loop {
-            self.escape(&mut out)?;
-            let from = self.at;
-            let Some(len) = memchr::memchr2(b'"', b'\\', &bytes[from..]) else {
-                return Err(self.error(Span::new(open, bytes.len()), "the string has no end"));
-            };
-            let run = &self.text[from..from + len];
-            self.raw_controls(run, from)?;
-            out.push_str(run);
-            self.at = from + len + 1;
-            if bytes[from + len] == b'"' {
-                return Ok((Cow::Owned(out), Span::new(open, self.at)));
-            }
-        }
-    }
-
-    /// Takes the rest of an escape, whose backslash is taken.
-    #[inline]
-    fn escape(&mut self, out: &mut String) -> Result<()> {
-        use hifijson::escape::Lex as _;
-        let start = self.at - 1;
-        let rest = &self.text.as_bytes()[self.at..];
-        let simple = match rest.first() {
-            Some(b'n') => '\n',
-            Some(b'"') => '"',
-            Some(b'\\') => '\\',
-            Some(b't') => '\t',
-            Some(kind) => {
-                let mut lexer = SliceLexer::new(&rest[1..]);
-                let read = lexer.escape(*kind);
-                let used = rest.len() - lexer.as_slice().len();
-                return match read {
-                    Ok(c) => {
-                        self.at += used;
-                        out.push(c);
-                        Ok(())
-                    }
-                    Err(error) => self.bad_escape(out, start, &error),
-                };
-            }
-            None => return Err(self.error(Span::new(start, start + 1), "the string has no end")),
-        };
-        self.at += 1;
-        out.push(simple);
-        Ok(())
-    }
-
-    #[cold]
-    fn bad_escape(
-        &mut self,
-        out: &mut String,
-        start: usize,
-        error: &hifijson::escape::Error,
-    ) -> Result<()> {
-        use hifijson::escape::Error;
-        let half = matches!(error, Error::InvalidChar(_) | Error::ExpectedLowSurrogate);
-        let span = Span::new(start, (start + if half { 6 } else { 2 }).min(self.text.len()));
-        if half && self.mends {
-            self.mended.push((span, "half of a surrogate pair"));
-            self.at = span.end;
-            out.push(char::REPLACEMENT_CHARACTER);
-            return Ok(());
-        }
-        let span = match self.text.get(span.range()) {
-            Some(_) => span,
-            None => Span::new(start, start + 1),
-        };
-        Err(self.error(span, if half { "half of a surrogate pair" } else { "no such escape" }))
-    }
-
-    /// A raw control character in a string is an error, or is mended.
-    #[inline]
-    fn raw_controls(&mut self, run: &str, start: usize) -> Result<()> {
-        // One pass that vectorizes; finding the place is for the rare case.
-        if run.bytes().fold(false, |found, byte| found | (byte < 0x20)) {
-            return self.raw_control(run, start);
-        }
-        Ok(())
-    }
-
-    #[cold]
-    fn raw_control(&mut self, run: &str, start: usize) -> Result<()> {
-        let at = start + run.bytes().position(|byte| byte < 0x20).unwrap_or(0);
-        let span = Span::new(at, at + 1);
-        let message = "a control character that is not escaped";
-        if self.mends {
-            self.mended.push((span, message));
-            return Ok(());
-        }
-        Err(self.error(span, message))
     }
 
     /// Takes a number as it is spelled.
@@ -395,7 +287,7 @@ impl<'a> Json<'a> {
         let mut keys = Keys::default();
         let mut repeats = false;
         self.object(|json, key, span| {
-            if !keys.insert(&key) {
+            if let Err(key) = keys.insert(key.clone()) {
                 json.duplicate(&key, span);
                 repeats = true;
             }
@@ -433,7 +325,7 @@ impl<'a> Json<'a> {
             Some(b'{') => {
                 let mut keys = Keys::default();
                 self.object(|json, key, span| {
-                    if !keys.insert(&key) {
+                    if let Err(key) = keys.insert(key) {
                         json.duplicate(&key, span);
                     }
                     json.skip()
@@ -442,28 +334,5 @@ impl<'a> Json<'a> {
             }
             _ => self.word().map(|_| ()),
         }
-    }
-}
-
-/// The keys of an object so far: a list as long as that is quick, a set afterwards.
-#[derive(Debug, Default)]
-pub(crate) struct Keys {
-    few: Vec<String>,
-    many: HashSet<String>,
-}
-
-impl Keys {
-    const FEW: usize = 16;
-
-    /// Adds a key, and says whether it is new.
-    pub(crate) fn insert(&mut self, key: &str) -> bool {
-        if self.few.len() < Self::FEW {
-            if self.few.iter().any(|seen| seen == key) {
-                return false;
-            }
-            self.few.push(key.to_owned());
-            return true;
-        }
-        !self.few.iter().any(|seen| seen == key) && self.many.insert(key.to_owned())
     }
 }

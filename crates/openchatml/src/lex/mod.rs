@@ -25,6 +25,11 @@ pub enum Lexeme<'t> {
     Text(&'t str, Span),
 }
 
+/// Whether `text` looks like it spells a control token, of whatever dialect.
+pub(crate) fn spells_token(text: &str) -> bool {
+    text.contains("<|") && text.contains("|>")
+}
+
 impl Lexeme<'_> {
     /// Where it stands.
     pub fn span(&self) -> Span {

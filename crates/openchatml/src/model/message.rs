@@ -39,6 +39,9 @@ pub struct Message<'a> {
     pub constrained: bool,
     /// Whether the reader had to guess at it. Such a message is never dispatched as a call.
     pub recovered: bool,
+    /// Whether a completion said it in the name of somebody else. Such a message is no part of the
+    /// conversation: it is hidden, and left out of the next prompt.
+    pub foreign: bool,
     /// The speaker's name; for role `tool`, the name of the tool.
     pub name: Option<Cow<'a, str>>,
     /// Whom it is for: the tool of a call, `assistant` for a reply (`to=`).
@@ -53,6 +56,11 @@ pub struct Message<'a> {
     pub span: Span,
     /// Where the body begins in the input; 0 where that is not known.
     pub(crate) body_at: usize,
+    /// Where the pieces of the body stand, if it is not one piece there, as with escapes: where each
+    /// begins in the body, and in the input.
+    pub(crate) pieces: Option<Box<[(usize, usize)]>>,
+    /// Whether it was read from JSON: then its header is all of it.
+    pub(crate) in_json: bool,
     pub(crate) layout: Option<Box<Layout<'a>>>,
 }
 
@@ -76,6 +84,7 @@ impl<'a> Message<'a> {
             end: End::End,
             constrained: false,
             recovered: false,
+            foreign: false,
             name: None,
             recipient: None,
             call_id: None,
@@ -83,6 +92,8 @@ impl<'a> Message<'a> {
             body: body.into(),
             span: Span::default(),
             body_at: 0,
+            pieces: None,
+            in_json: false,
             layout: None,
         }
     }
@@ -128,6 +139,9 @@ impl<'a> Message<'a> {
     /// Who may see it. Everything that is not listed here is hidden: what the user said; what the
     /// assistant says to nobody in particular on `final`, or on `commentary` as a preamble.
     pub fn visibility(&self) -> Visibility {
+        if self.foreign {
+            return Visibility::Hidden;
+        }
         let shown = match (self.role, self.effective_channel(), self.intent) {
             (Role::User, Channel::Final | Channel::Commentary, _) => true,
             (Role::Assistant, Channel::Final, _)
@@ -149,6 +163,7 @@ impl<'a> Message<'a> {
             end: self.end,
             constrained: self.constrained,
             recovered: self.recovered,
+            foreign: self.foreign,
             name: self.name.map(own),
             recipient: self.recipient.map(own),
             call_id: self.call_id.map(own),
@@ -156,6 +171,8 @@ impl<'a> Message<'a> {
             body: self.body.into_owned(),
             span: self.span,
             body_at: self.body_at,
+            pieces: self.pieces,
+            in_json: self.in_json,
             layout: self.layout.map(|layout| Box::new(layout.into_owned())),
         }
     }
@@ -169,6 +186,7 @@ impl PartialEq for Message<'_> {
             && self.end == other.end
             && self.constrained == other.constrained
             && self.recovered == other.recovered
+            && self.foreign == other.foreign
             && self.name == other.name
             && self.recipient == other.recipient
             && self.call_id == other.call_id
@@ -206,6 +224,9 @@ impl fmt::Debug for Message<'_> {
         }
         if self.recovered {
             out.field("recovered", &true);
+        }
+        if self.foreign {
+            out.field("foreign", &true);
         }
         out.field("body", &self.body).field("end", &self.end).field("span", &self.span).finish()
     }

@@ -14,6 +14,9 @@ pub(crate) struct Draft<'a> {
     /// Whether a literal block is open.
     literal: bool,
     bytes: usize,
+    /// Where the next piece of text begins if nothing stands between.
+    next: usize,
+    pieces: Vec<(usize, usize)>,
     keeps: bool,
     /// What exceeded the limit on the text of one message.
     excess: Option<Span>,
@@ -27,6 +30,8 @@ impl Default for Draft<'_> {
             segments: Vec::new(),
             literal: false,
             bytes: 0,
+            next: 0,
+            pieces: Vec::new(),
             keeps: false,
             excess: None,
         }
@@ -42,6 +47,7 @@ impl<'a> Draft<'a> {
         // What will be checked must be kept, whatever the receiver wants.
         self.keeps = out.to.keeps_bodies() || self.message.constrained || self.message.is_call();
         self.bytes = 0;
+        self.next = self.message.body_at;
     }
 
     /// A draft of `message`, begun.
@@ -49,11 +55,6 @@ impl<'a> Draft<'a> {
         let mut draft = Self::default();
         draft.begin(message, out);
         draft
-    }
-
-    /// Forgets the message.
-    pub(crate) fn clear(&mut self) {
-        *self = Self::default();
     }
 
     /// Whether a literal block is open.
@@ -68,6 +69,10 @@ impl<'a> Draft<'a> {
         if text.is_empty() {
             return;
         }
+        if span.start != self.next {
+            self.pieces.push((self.bytes, span.start));
+        }
+        self.next = span.end;
         self.bytes += text.len();
         out.to.text(&self.message, text);
         if self.keeps {
@@ -137,6 +142,9 @@ impl<'a> Draft<'a> {
         let mut message = std::mem::replace(&mut self.message, Message::new(Role::Assistant, ""));
         message.end = end;
         message.span.end = at;
+        if !self.pieces.is_empty() {
+            message.pieces = Some(std::mem::take(&mut self.pieces).into());
+        }
         if let Some(span) = self.excess.take() {
             let most = out.options.limits.message_bytes;
             let text =

@@ -40,7 +40,7 @@ impl<'a> Engine<'a> {
         };
         let state = State {
             findings: Findings::default(),
-            checker: Checker::new(form),
+            checker: Checker::new(form.book),
             messages: 0,
             stopped: None,
         };
@@ -98,6 +98,7 @@ impl<'a> Engine<'a> {
         let end = messages.lexer.offset().max(messages.at);
         let at = out.state.stopped.map_or(end, |stopped| stopped.at);
         messages.reader.finish(at, &mut out);
+        let at = out.state.stopped.map_or(end, |stopped| stopped.at);
         let mut found = Vec::new();
         out.state.checker.finish(out.options, &mut found);
         for diagnostic in found {
@@ -180,7 +181,7 @@ fn begin(
             let message = format!("the header exceeds the limit `header_bytes` of {most}");
             let found = Code::Limit.at(Span::new(0, most), message);
             out.report(found.help("what stands there is read as text"));
-            None
+            return Some((form, 0));
         }
     };
     read_header(text, end, form, out);
@@ -208,7 +209,10 @@ fn read_header(text: &str, end: Option<usize>, form: &TextForm, out: &mut Out<'_
     let span = Span::new(0, end);
     let (header, found) = header::read(out.keep.text(&text[..end], span), 0, &out.options.limits);
     for diagnostic in found {
-        out.malformed(diagnostic);
+        match diagnostic.code {
+            Code::DuplicateKey => out.tolerate(diagnostic),
+            _ => out.malformed(diagnostic),
+        }
     }
     let mut found = Vec::new();
     out.state.checker.header(&header, span, &mut found);

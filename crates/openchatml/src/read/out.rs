@@ -148,6 +148,13 @@ impl<'a> Out<'a, '_> {
         false
     }
 
+    /// Leaves out what stands from byte `at` on, too, now that reading has stopped.
+    pub(crate) fn leave_out(&mut self, at: usize) {
+        if let Some(stopped) = &mut self.state.stopped {
+            stopped.at = stopped.at.min(at);
+        }
+    }
+
     /// Ends the reading: what stands from byte `at` on is left out.
     pub(crate) fn stop(&mut self, code: Code, at: usize) {
         self.state.stopped.get_or_insert(Stopped { code, at });

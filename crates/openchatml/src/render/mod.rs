@@ -103,14 +103,17 @@ pub fn render(
     format: Format,
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
-    if let Some(conversation) = document.as_conversation()
-        && !format.carries().fits_all(conversation)
-        && let Some(loss) = crate::convert::adapt(document, format).1.first()
-    {
-        let text = format!("`{format}` cannot carry all of it: {}", loss.lost);
-        return Err(RenderError::new(Code::RenderUnsupported, loss.message, text));
+    if document.as_conversation().is_none_or(|it| format.carries().fits_all(it)) {
+        return render_adapted(document, format, options);
     }
-    render_adapted(document, format, options)
+    let (adapted, losses) = crate::convert::adapt(document, format);
+    match losses.first() {
+        None => render_adapted(adapted.as_ref().unwrap_or(document), format, options),
+        Some(loss) => {
+            let text = format!("`{format}` cannot carry all of it: {}", loss.lost);
+            Err(RenderError::new(Code::RenderUnsupported, loss.message, text))
+        }
+    }
 }
 
 /// Writes a document that the format can carry as it is.

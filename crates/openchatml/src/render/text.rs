@@ -84,7 +84,10 @@ impl<'o> TextSink<'o> {
             span,
             spelling: self.controls.spelling(control).unwrap_or_default(),
             reason: match self.mode {
-                Mode::Header => "a header cannot hold the text",
+                // Dialects without `<|message|>` have no mode for their short headers.
+                Mode::Header if self.controls.spelling(Control::Message).is_some() => {
+                    "a header cannot hold the text"
+                }
                 _ => "this dialect has no escape for the text",
             },
         }

@@ -53,7 +53,7 @@ pub(crate) struct Case {
 pub(crate) struct Finding {
     pub(crate) code: String,
     pub(crate) severity: String,
-    pub(crate) text: String,
+    pub(crate) text: Option<String>,
     pub(crate) start: Option<usize>,
 }
 

@@ -2,8 +2,9 @@
 
 use openchatml::render::LayoutChoice;
 use openchatml::{
-    Conversation, Diagnostic, Document, Fix, Format, Mode, Parsed, Policy, ReadOptions,
-    RenderOptions, Settings, Severity, apply_fixes, convert, detect, history, parse, render,
+    Carrier, Code, Conversation, Diagnostic, Document, Fix, Format, Mode, Parsed, Policy,
+    ReadOptions, RenderOptions, Settings, Severity, apply_fixes, convert, detect, history, parse,
+    render,
 };
 use serde_json::Value;
 
@@ -53,6 +54,10 @@ fn pretty(case: &Case, text: &str) -> String {
     serde_json::to_string_pretty(&value).expect("a value")
 }
 
+fn is_json(format: Format) -> bool {
+    format.carrier == Carrier::Json
+}
+
 fn document(case: &Case, parsed: &Parsed<'_>, failures: &mut Failures) {
     if let Some(expected) = &case.expect {
         let got = canonical(&parsed.document);
@@ -67,43 +72,58 @@ fn line(code: &str, severity: &str, start: usize, text: &str) -> String {
 
 /// Where an expected finding begins. No `start` means: where its text stands, which must be one
 /// place; the end of the input if it has no text.
-fn start(finding: &Finding, case: &Case) -> usize {
+fn start(finding: &Finding, text: &str, case: &Case) -> usize {
     if let Some(start) = finding.start {
+        let rest = case.input.get(start..).unwrap_or_default();
+        assert!(rest.starts_with(text), "{}: {text:?} does not stand at {start}", case.name);
         return start;
     }
-    if finding.text.is_empty() {
+    if text.is_empty() {
         return case.input.len();
     }
-    let places: Vec<usize> = case.input.match_indices(&finding.text).map(|(at, _)| at).collect();
+    let places: Vec<usize> = case.input.match_indices(text).map(|(at, _)| at).collect();
     match places.as_slice() {
         [at] => *at,
-        _ => panic!("{}: {:?} stands in {} places", case.name, finding.text, places.len()),
+        _ => panic!("{}: {text:?} stands in {} places", case.name, places.len()),
     }
 }
 
 fn findings(case: &Case, got: &[Diagnostic], failures: &mut Failures) {
     if let Some(expected) = &case.diagnostics {
-        let mut one: Vec<String> = expected
-            .iter()
-            .map(|finding| {
-                line(&finding.code, &finding.severity, start(finding, case), &finding.text)
-            })
-            .collect();
-        let mut two: Vec<String> = got
-            .iter()
-            .map(|found| {
-                let text = case.input.get(found.span.range()).unwrap_or("(outside the input)");
-                line(found.code.as_str(), found.severity.as_str(), found.span.start, text)
-            })
-            .collect();
+        let mut left: Vec<&Diagnostic> = got.iter().collect();
+        let mut one = Vec::new();
+        let mut two = Vec::new();
+        for finding in expected {
+            match &finding.text {
+                Some(text) => {
+                    let at = start(finding, text, case);
+                    one.push(line(&finding.code, &finding.severity, at, text));
+                }
+                // It may stand anywhere.
+                None => match left.iter().position(|found| is_like(found, finding)) {
+                    Some(at) => drop(left.remove(at)),
+                    None => one.push(line(&finding.code, &finding.severity, 0, "(anywhere)")),
+                },
+            }
+        }
+        for found in left {
+            let text = case.input.get(found.span.range()).unwrap_or("(outside the input)");
+            two.push(line(found.code.as_str(), found.severity.as_str(), found.span.start, text));
+        }
         one.sort();
         two.sort();
         failures.equal("diagnostics", &one.concat(), &two.concat());
     }
     if let Some(expected) = &case.fixed {
         let fixes: Vec<&Fix> = got.iter().filter_map(|found| found.fix.as_ref()).collect();
-        failures.equal("fixed", expected, &apply_fixes(&case.input, fixes).0);
+        let [one, two] = [expected.clone(), apply_fixes(&case.input, fixes).0]
+            .map(|text| if is_json(case.format()) { pretty(case, &text) } else { text });
+        failures.equal("fixed", &one, &two);
     }
+}
+
+fn is_like(found: &Diagnostic, finding: &Finding) -> bool {
+    found.code.as_str() == finding.code && found.severity.as_str() == finding.severity
 }
 
 fn rejected(case: &Case, code: &str, failures: &mut Failures) {
@@ -146,18 +166,25 @@ fn views(case: &Case, document: &Document<'_>, failures: &mut Failures) {
         };
         let one: String =
             expected.iter().map(|seen| line(&seen.role, &seen.text, seen.preamble)).collect();
-        let two: String = Policy::default()
-            .view(conversation)
+        let view = Policy::default().view(conversation);
+        let two: String = view
             .messages()
             .map(|seen| line(seen.role().as_str(), seen.text(), seen.is_preamble()))
             .collect();
         failures.equal("user view", &one, &two);
+        let all = 0..conversation.messages.len();
+        let refused = all.filter_map(|at| view.message(at).err()).collect::<Vec<_>>();
+        if refused.len() + view.messages().count() != conversation.messages.len()
+            || refused.iter().any(|found| found.code != Code::PermVisibility)
+        {
+            failures.fail("user view", "a hidden message is not refused as E-PERM-VISIBILITY");
+        }
     }
     if let Some(kept) = &case.next_prompt {
         let mut expected = Conversation::default();
         expected.header.clone_from(&conversation.header);
         expected.messages = kept.iter().map(|at| conversation.messages[*at].clone()).collect();
-        let next = history::next_prompt(&history::drop_foreign(conversation));
+        let next = history::next_prompt(conversation);
         let [one, two] = [expected, next].map(|it| pretty(case, &canonical(&it.into())));
         failures.equal("next prompt", &one, &two);
     }
@@ -174,16 +201,15 @@ fn converts(case: &Case, it: &Convert, document: &Document<'_>, failures: &mut F
     match (converted, &it.error) {
         (Ok((got, losses)), None) => {
             if let Some(expected) = &it.output {
-                let is_json = to.carrier == openchatml::Carrier::Json;
                 let [one, two] = [expected, &got]
-                    .map(|text| if is_json { pretty(case, text) } else { text.clone() });
+                    .map(|text| if is_json(to) { pretty(case, text) } else { text.clone() });
                 failures.equal(&what, &one, &two);
             }
-            let [one, two] = [
-                it.losses.clone(),
-                losses.iter().map(ToString::to_string).collect::<Vec<String>>(),
-            ]
-            .map(|losses| losses.join("\n"));
+            let names = losses.iter().map(ToString::to_string).collect::<Vec<String>>();
+            let [one, two] = [it.losses.clone(), names].map(|mut losses| {
+                losses.sort();
+                losses.join("\n")
+            });
             failures.equal(&format!("{what}, losses"), &one, &two);
         }
         (Err(error), Some(refusal)) => {

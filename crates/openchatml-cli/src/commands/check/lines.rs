@@ -63,7 +63,9 @@ impl Plan {
         let slot = entry.slot.as_ref()?;
         let (text, fixed) = fixes::fix(&slot.text, format, &self.options)?;
         lines.fixed += fixed;
-        Some(slot.replace(entry.page.text, &text))
+        let mut line = String::new();
+        slot.replace(entry.page.text, &text, &mut line);
+        Some(line)
     }
 
     /// Tells what is wrong with a line.

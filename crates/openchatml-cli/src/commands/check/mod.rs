@@ -14,7 +14,7 @@ use self::report::Report;
 use crate::args::{DenyArgs, JsonlArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::input::{Decoded, Origin, Page, format_of, origins};
+use crate::input::{Decoded, Origin, Page, Unreadable, format_of, origins};
 use crate::jsonl::Feed;
 use crate::output::{Target, replacement};
 use crate::report::{Style, Tally, count};
@@ -104,10 +104,11 @@ impl Check<'_> {
         let bytes = origin.read(self.input_bytes, self.console)?;
         let decoded = Decoded::new(&bytes, 0);
         let page = Page::new(&name, &decoded, 1);
-        if decoded.is_refused {
-            return self.tell(&page, &decoded.found);
-        }
-        let format = format_of(self.args.read.from, page.text, &name, self.console)?;
+        let format = match format_of(self.args.read.from, &decoded, &name, self.console) {
+            Ok(format) => format,
+            Err(Unreadable::NoText(found)) => return self.tell(&page, found),
+            Err(Unreadable::NoFormat(failure)) => return Err(failure),
+        };
         // What is not text cannot be mended without losing more.
         if self.args.fix && decoded.found.is_empty() {
             if let Some(mended) = self.fix(origin, page.text, format)? {

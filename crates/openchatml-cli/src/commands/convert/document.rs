@@ -5,14 +5,14 @@ use openchatml::{Carrier, Code, Diagnostic, Format, Severity};
 
 use super::converter::{Converted, Converter};
 use crate::args::Verbosity;
-use crate::input::{Page, Slot, finding, json_string};
-use crate::output::pretty;
+use crate::input::{Page, Slot, finding};
+use crate::output::{escape, pretty};
 use crate::report::{Losses, Style, Tally};
 
 /// What is known of a document once it is converted.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// What is to be written; nothing if the document is refused.
+    /// The document in the target format; nothing if it is refused.
     pub(super) output: Option<String>,
     /// What is to be said.
     pub(super) report: String,
@@ -72,7 +72,7 @@ impl Manner {
         let mut outcome = self.told(page, &all);
         if let Some(text) = output {
             self.tell_losses(page, &losses, field, &mut outcome);
-            outcome.output = Some(self.written(text, page, slot, converter.target()));
+            outcome.output = Some(text);
         }
         outcome
     }
@@ -129,15 +129,27 @@ impl Manner {
         all
     }
 
-    /// A document as it is written.
-    fn written(self, text: String, page: &Page<'_>, slot: &Slot<'_>, format: Format) -> String {
+    /// Writes a document that came of the one in `slot`.
+    pub(super) fn write(
+        self,
+        text: &str,
+        page: &Page<'_>,
+        slot: &Slot<'_>,
+        format: Format,
+        out: &mut String,
+    ) {
         match (format.carrier, self.shape) {
-            (Carrier::Json, Shape::Pretty) => pretty(&text) + "\n",
-            (Carrier::Json, _) => text + "\n",
-            (_, Shape::Line) if slot.is_field() => slot.replace(page.text, &text) + "\n",
-            (_, Shape::Line) => format!("{{\"text\":{}}}\n", json_string(&text)),
-            _ => text,
+            (Carrier::Json, Shape::Pretty) => out.push_str(&pretty(text)),
+            (Carrier::Json, _) => out.push_str(text),
+            (_, Shape::Line) if slot.is_field() => slot.replace(page.text, text, out),
+            (_, Shape::Line) => {
+                out.push_str("{\"text\":\"");
+                escape(text, out);
+                out.push_str("\"}");
+            }
+            _ => return out.push_str(text),
         }
+        out.push('\n');
     }
 }
 

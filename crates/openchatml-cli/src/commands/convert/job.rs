@@ -7,7 +7,7 @@ use super::document::{Manner, Outcome, Shape};
 use crate::args::{Choice, DenyArgs, JsonlArgs, OutArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::input::{Decoded, Origin, Page, Slot, format_of, is_json, undetected};
+use crate::input::{Decoded, Origin, Page, Slot, Unreadable, format_of, is_json};
 use crate::jsonl::{Entry, Feed};
 use crate::output::Target;
 use crate::report::{Losses, Tally, count};
@@ -105,13 +105,24 @@ impl<'a> Job<'a> {
         let bytes = origin.read(self.input_bytes, console)?;
         let decoded = Decoded::new(&bytes, 0);
         let page = Page::new(&name, &decoded, 1);
-        if decoded.is_refused {
-            return Ok(manner.refuse(&page, &decoded.found));
-        }
-        let format = format_of(self.from, page.text, &name, console)?;
+        let format = match format_of(self.from, &decoded, &name, console) {
+            Ok(format) => format,
+            Err(Unreadable::NoText(found)) => return Ok(manner.refuse(&page, found)),
+            Err(Unreadable::NoFormat(failure)) => return Err(failure),
+        };
         self.accept(format, &name)?;
         let slot = Slot::whole(page.text);
-        Ok(manner.convert(converter, &page, &slot, format, &decoded.found))
+        let mut outcome = manner.convert(converter, &page, &slot, format, &decoded.found);
+        outcome.output = outcome.output.map(|text| {
+            let target = converter.target();
+            if manner.shape == Shape::Document && !is_json(target) {
+                return text;
+            }
+            let mut written = String::with_capacity(text.len() + 1);
+            manner.write(&text, &page, &slot, target, &mut written);
+            written
+        });
+        Ok(outcome)
     }
 
     /// Converts a file line by line.
@@ -157,7 +168,10 @@ impl<'a> Job<'a> {
     fn accept(&self, format: Format, name: &str) -> Result<(), Failure> {
         let is_guess = self.from == Choice::Auto;
         match self.wanted == Wanted::Json && is_guess && !is_json(format) {
-            true => Err(undetected(name)),
+            true => Err(Failure::Refused(format!(
+                "{name}: this is {format}, not messages in JSON; `convert` reads it, and so does \
+                 `--from {format}`"
+            ))),
             false => Ok(()),
         }
     }
@@ -181,9 +195,11 @@ impl Lines {
             Some(slot) => manner.convert(converter, page, slot, format, found),
             None => manner.refuse(page, found),
         };
-        match outcome.output {
-            Some(output) => self.output.push_str(&output),
-            None => {
+        match (outcome.output, slot) {
+            (Some(text), Some(slot)) => {
+                manner.write(&text, page, slot, converter.target(), &mut self.output);
+            }
+            _ => {
                 self.output.push_str("null\n");
                 self.refused += 1;
             }

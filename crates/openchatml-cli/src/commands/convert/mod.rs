@@ -8,14 +8,14 @@ mod tools;
 use std::path::PathBuf;
 
 use clap::Args;
-use openchatml::{Carrier, Format, dialects};
+use openchatml::Format;
 
 use self::converter::{Converter, Purpose};
 use self::job::{Job, Wanted};
 use crate::args::{DenyArgs, JsonlArgs, OutArgs, ReadArgs, RenderArgs, format};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::input::{Origin, origins};
+use crate::input::{JSON, Origin, origins};
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -112,8 +112,7 @@ with errors is refused.";
 
 /// Runs `parse`.
 pub(crate) fn parse(args: &ParseArgs, console: &Console) -> Result<Status, Failure> {
-    let target = Format { dialect: &dialects::JSON, carrier: Carrier::Json };
-    let converter = Converter::new(&args.read, target, Purpose::Faithful);
+    let converter = Converter::new(&args.read, JSON, Purpose::Faithful);
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
     job.run(&converter, &one(args.file.as_ref()), console)
 }

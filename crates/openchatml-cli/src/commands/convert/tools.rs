@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use openchatml::{Format, ReadOptions, Severity, Tool, dialects, parse};
+use openchatml::{ReadOptions, Severity, Tool, parse};
 
 use crate::args::Bounds;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::input::{Decoded, Origin, Page};
+use crate::input::{Decoded, JSON, Origin, Page};
 use crate::report::Style;
 
 /// Reads the tools in a file: a JSON array of them, or an object with the field `tools`.
@@ -21,7 +21,6 @@ pub(super) fn read(path: &Path, console: &Console) -> Result<Vec<Tool<'static>>,
     let bytes = origin.read(Bounds::default().input_bytes, console)?;
     let decoded = Decoded::new(&bytes, 0);
     let page = Page::new(&name, &decoded, 1);
-    let format = Format { dialect: &dialects::JSON, carrier: openchatml::Carrier::Json };
     // A document that declares the tools and says nothing.
     let is_list = decoded.text.trim_start().starts_with('[');
     let before = if is_list { r#"{"tools":"# } else { "" };
@@ -30,7 +29,7 @@ pub(super) fn read(path: &Path, console: &Console) -> Result<Vec<Tool<'static>>,
     } else {
         decoded.text.clone().into_owned()
     };
-    let parsed = parse(&document, format, &ReadOptions::default());
+    let parsed = parse(&document, JSON, &ReadOptions::default());
     let mut found = decoded.found.clone();
     for mut diagnostic in parsed.diagnostics {
         let shift = |at: usize| at.saturating_sub(before.len()).min(decoded.text.len());

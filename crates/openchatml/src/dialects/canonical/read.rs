@@ -1,9 +1,11 @@
 //! Reading canonical JSON.
 
+use crate::check::{Book, Pairing, RULES_OF_ALL};
+use crate::dialects::{openchatml_2_0, openchatml_2_2};
 use crate::json::{Json, JsonError, Sheet};
 use crate::model::{
-    Body, Channel, Content, Conversation, Data, Document, End, Header, Infill, Intent, Marker,
-    Message, Part, Role, Segment, Tool, Value,
+    Body, Content, Conversation, Data, Document, End, Header, Infill, Intent, Marker, Message,
+    Part, Role, Segment, Tool, Value,
 };
 use crate::read::{Parsed, ReadOptions};
 use crate::{Code, Span};
@@ -15,8 +17,21 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut json = sheet.json(text);
     let mut document = Document::default();
     let read = read_document(&mut sheet, &mut json, &mut document);
-    sheet.finish(json, read, document)
+    sheet.finish(json, read, document, book)
 }
+
+/// The rules that a conversation is checked by: those of the version that it names.
+fn book(conversation: &Conversation<'_>) -> Option<&'static Book> {
+    Some(match conversation.header.as_ref().and_then(Header::version) {
+        Some("2.0") => &openchatml_2_0::BOOK,
+        Some(_) => &openchatml_2_2::BOOK,
+        None => &BOOK,
+    })
+}
+
+/// Without a version, what holds in all of them.
+static BOOK: Book =
+    Book { controls: &super::CONTROLS, versions: &[], pairing: Pairing::None, rules: RULES_OF_ALL };
 
 const KEYS: &[&str] = &["header", "tools", "messages", "infill", "files"];
 
@@ -78,12 +93,14 @@ fn tools<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, tools: &mut Vec<Tool<'a
                     let is_function = |word: &str| (word == "function").then_some(());
                     sheet.word(json, "type of tool", is_function)?;
                 }
-                _ => tool = function(sheet, json)?,
+                _ => tool = Some(function(sheet, json)?),
             }
             Ok(())
         })?;
         match tool {
-            Some(tool) => tools.push(tool),
+            Some(Some(tool)) => tools.push(tool),
+            // That was said already.
+            Some(None) => {}
             None => {
                 let span = Span::new(start, json.position());
                 sheet.report(Code::ParseJson.at(span, "the tool has no function"));
@@ -189,6 +206,7 @@ const MESSAGE_KEYS: &[&str] = &[
     "constrained",
     "end",
     "recovered",
+    "foreign",
 ];
 
 fn message<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Message<'a>>> {
@@ -200,7 +218,7 @@ fn message<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Mess
         match key {
             "role" => role = sheet.word(json, "role", Role::from_word)?,
             "content" => body = content(sheet, json)?,
-            "channel" => message.channel = sheet.word(json, "channel", Channel::from_word)?,
+            "channel" => sheet.channel(json, &mut message)?,
             "name" => message.name = sheet.text(json)?,
             "recipient" => message.recipient = sheet.text(json)?,
             "call_id" => message.call_id = sheet.text(json)?,
@@ -208,12 +226,14 @@ fn message<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Mess
             "content_type" => message.content_type = sheet.text(json)?,
             "constrained" => message.constrained = sheet.boolean(json)?,
             "recovered" => message.recovered = sheet.boolean(json)?,
+            "foreign" => message.foreign = sheet.boolean(json)?,
             _ => message.end = sheet.word(json, "end", End::from_word)?.unwrap_or_default(),
         }
         Ok(())
     })?;
     let Some(span) = span else { return Ok(None) };
     message.span = span;
+    message.in_json = true;
     match role {
         Some(role) => message.role = role,
         None => {

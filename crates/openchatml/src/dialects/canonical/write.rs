@@ -144,6 +144,9 @@ pub(crate) fn message(out: &mut String, message: &Message<'_>) {
     if message.recovered {
         out.push_str(r#","recovered":true"#);
     }
+    if message.foreign {
+        out.push_str(r#","foreign":true"#);
+    }
     out.push('}');
 }
 

@@ -8,7 +8,7 @@ use crate::grammar::frame;
 use crate::json::{Json, JsonError, Sheet, write_string};
 use crate::lex::Lexeme;
 use crate::model::Document;
-use crate::read::{Engine, Keep, Mode, Parsed, ReadOptions, Whole};
+use crate::read::{Engine, Keep, Parsed, ReadOptions, Whole};
 use crate::render::{RenderError, RenderOptions, Sink, SinkError};
 use crate::{Code, Control, Fix, Span};
 
@@ -37,16 +37,36 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     });
     engine.finish(&mut whole);
     let mut found = std::mem::take(&mut whole.diagnostics);
-    let mut parsed = sheet.finish(json, read, whole.into_document());
+    let mut parsed = sheet.finish(json, read, whole.into_document(), |_| None);
     found.append(&mut parsed.diagnostics);
     for diagnostic in &mut found {
         // Places inside a string with escapes are not exact, but they are places.
         let Span { start, end } = diagnostic.span;
         let start = text.floor_char_boundary(start);
         diagnostic.span = Span::new(start, text.ceil_char_boundary(end.min(text.len())));
+        diagnostic.fix = diagnostic.fix.take().and_then(|fix| in_json(fix, text));
     }
     found.sort_by_key(|diagnostic| diagnostic.span);
     Parsed { diagnostics: found, ..parsed }
+}
+
+/// A fix of the text form as one of the wire list: a control token is an object there. `None` if
+/// it would insert one, or change what the string does not spell as it is.
+fn in_json(mut fix: Fix, text: &str) -> Option<Fix> {
+    for edit in &mut fix.edits {
+        let replaced = text.get(edit.span.range())?;
+        match CONTROLS.control(&edit.replacement) {
+            Some(_) if replaced.starts_with('{') => {
+                let (at, _, len) = CONTROLS.find(replaced)?;
+                let start = edit.span.start + at;
+                edit.span = Span::new(start, start + len);
+            }
+            Some(_) => return None,
+            None if replaced.contains(['"', '\\']) && edit.replacement != "\"" => return None,
+            None => {}
+        }
+    }
+    Some(fix)
 }
 
 /// Reads `{"token": "<|…|>"}`.
@@ -71,9 +91,6 @@ fn token(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Result<Option<(Control, 
 
 /// The specification's examples end a token in a curly quote twice: `"<|message|>”`.
 fn curly_quote(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Option<Control> {
-    if sheet.options.mode == Mode::Strict {
-        return None;
-    }
     let start = json.offset();
     let text = json.rest().strip_prefix('"')?;
     for (control, spelling) in CONTROLS.entries() {

@@ -5,7 +5,7 @@ mod tokens;
 
 use self::tokens::CONTROLS;
 use super::{Dialect, JsonForm, TextForm};
-use crate::check::Pairing;
+use crate::check::{Book, Pairing};
 use crate::convert::Carries;
 use crate::grammar::frame::{self, RoleWord, Rules, Speaker};
 use crate::lex::Mode;
@@ -35,14 +35,14 @@ static TEXT: TextForm = TextForm {
     name: "chatml",
     controls: &CONTROLS,
     header: None,
-    versions: &[],
     legacy: None,
     completion: Mode::Body,
-    pairing: Pairing::None,
-    rules: &[],
+    book: &BOOK,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
 };
+
+static BOOK: Book = Book { controls: &CONTROLS, versions: &[], pairing: Pairing::None, rules: &[] };
 
 static RULES: Rules = Rules {
     dialect: "chatml",

@@ -1,8 +1,8 @@
 //! The `<|im_start|>` framing as the world uses it, mostly under the name of ChatML.
 
-use super::{Dialect, TextForm, openchatml_0_1};
+use super::{Dialect, TextForm, openchatml_0_1, openchatml_2_2};
 use crate::Control;
-use crate::check::Pairing;
+use crate::check::{Book, Pairing};
 use crate::convert::Carries;
 use crate::grammar::turn::{self, Rules, Wrap};
 use crate::lex::{Controls, Escape, Mode};
@@ -33,14 +33,14 @@ static TEXT: TextForm = TextForm {
     name: "im",
     controls: &CONTROLS,
     header: None,
-    versions: &[],
     legacy: None,
     completion: Mode::Body,
-    pairing: Pairing::None,
-    rules: &[],
+    book: &BOOK,
     reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
     write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
 };
+
+static BOOK: Book = Book { controls: &CONTROLS, versions: &[], pairing: Pairing::None, rules: &[] };
 
 static RULES: Rules = Rules {
     dialect: "im",
@@ -48,5 +48,6 @@ static RULES: Rules = Rules {
     roles: openchatml_0_1::ROLES,
     close: Close::Compact,
     wrap: Wrap::None,
+    newer: openchatml_2_2::DIALECT.controls,
     has_files: false,
 };

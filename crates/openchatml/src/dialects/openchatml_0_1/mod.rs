@@ -2,8 +2,8 @@
 
 mod tokens;
 
-use super::{Dialect, TextForm};
-use crate::check::Pairing;
+use super::{Dialect, TextForm, openchatml_2_2};
+use crate::check::{Book, Pairing};
 use crate::convert::Carries;
 use crate::grammar::turn::{self, Rules, Wrap};
 use crate::lex::Mode;
@@ -36,11 +36,9 @@ static TEXT: TextForm = TextForm {
     name: "openchatml-0.1",
     controls: &tokens::CONTROLS,
     header: None,
-    versions: &[],
     legacy: None,
     completion: Mode::Body,
-    pairing: Pairing::None,
-    rules: &[],
+    book: &BOOK,
     reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
     write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
 };
@@ -52,12 +50,13 @@ pub(super) static LEGACY: TextForm = TextForm {
     write: |_, document, options, sink| turn::write(&LEGACY_RULES, document, options, sink),
     controls: &tokens::CONTROLS,
     header: None,
-    versions: &[],
     legacy: None,
     completion: Mode::Body,
-    pairing: Pairing::None,
-    rules: &[],
+    book: &BOOK,
 };
+
+static BOOK: Book =
+    Book { controls: &tokens::CONTROLS, versions: &[], pairing: Pairing::None, rules: &[] };
 
 static RULES: Rules = Rules {
     dialect: "openchatml-0.1",
@@ -65,6 +64,7 @@ static RULES: Rules = Rules {
     roles: ROLES,
     close: Close::Spaced,
     wrap: Wrap::Required,
+    newer: openchatml_2_2::DIALECT.controls,
     has_files: true,
 };
 
@@ -74,5 +74,6 @@ static LEGACY_RULES: Rules = Rules {
     roles: ROLES,
     close: Close::Spaced,
     wrap: Wrap::Optional,
+    newer: openchatml_2_2::DIALECT.controls,
     has_files: false,
 };

@@ -34,7 +34,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         Some(b'{') => turn(&mut sheet, &mut json, messages),
         _ => sheet.array(&mut json, |sheet, json| turn(sheet, json, messages)),
     };
-    sheet.finish(json, read, conversation.into())
+    sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))
 }
 
 const KEYS: &[&str] = &["role", "thinking", "content", "tool_calls", "name", "tool_call_id"];
@@ -127,6 +127,7 @@ fn calls<'a>(
         })?;
         let Some(span) = span else { return Ok(()) };
         call.span = span;
+        call.in_json = true;
         if let (None, Some(name)) = (&call.recipient, name) {
             call.recipient = Some(format!("functions.{name}").into());
         }
@@ -155,6 +156,7 @@ fn unfold<'a>(turn: Turn<'a>, span: Span) -> std::result::Result<Vec<Message<'a>
         let mut message = Message::new(role, content);
         message.name = name;
         message.span = span;
+        message.in_json = true;
         message.call_id = call_id;
         if role == Role::Tool {
             message.channel = Some(Channel::Commentary);

@@ -4,7 +4,7 @@ mod json;
 mod tokens;
 
 use super::{Dialect, JsonForm, TextForm, openchatml_0_1};
-use crate::check::{Pairing, RULES_2_0};
+use crate::check::{Book, Pairing, RULES_2_0};
 use crate::convert::{Carries, Channels};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker};
 use crate::lex::Mode;
@@ -38,13 +38,18 @@ static TEXT: TextForm = TextForm {
     name: "openchatml-2.0",
     controls: &tokens::CONTROLS,
     header: Some("version: 2.0\n\n"),
-    versions: &["2.0", "1.", "0."],
     legacy: Some(&openchatml_0_1::LEGACY),
     completion: Mode::Header,
-    pairing: Pairing::ByOrder,
-    rules: RULES_2_0,
+    book: &BOOK,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
+};
+
+pub(super) static BOOK: Book = Book {
+    controls: &tokens::CONTROLS,
+    versions: &["2.0", "1.", "0."],
+    pairing: Pairing::ByOrder,
+    rules: RULES_2_0,
 };
 
 static RULES: Rules = Rules {

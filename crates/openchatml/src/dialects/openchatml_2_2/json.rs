@@ -10,14 +10,14 @@ use crate::convert::Carries;
 use crate::dialects::canonical::content;
 use crate::dialects::{write_message, write_string_field};
 use crate::json::{Json, JsonError, Sheet};
-use crate::model::{Body, Channel, Conversation, Document, End, Intent, Message, Role};
+use crate::model::{Body, Conversation, Document, End, Intent, Message, Role};
 use crate::read::{Parsed, ReadOptions};
 use crate::render::{RenderError, RenderOptions};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
-pub(super) static CARRIES: Carries = Carries { header: false, ..super::CARRIES };
+pub(super) static CARRIES: Carries = Carries { header: false, open_inside: true, ..super::CARRIES };
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut sheet = Sheet::new(options);
@@ -28,7 +28,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         Some(b'{') => message(&mut sheet, &mut json, messages),
         _ => sheet.array(&mut json, |sheet, json| message(sheet, json, messages)),
     };
-    sheet.finish(json, read, conversation.into())
+    sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))
 }
 
 const KEYS: &[&str] = &[
@@ -84,7 +84,7 @@ fn message<'a>(
                 object.tool_calls = true;
                 json.skip()?;
             }
-            "channel" => message.channel = sheet.word(json, "channel", Channel::from_word)?,
+            "channel" => sheet.channel(json, &mut message)?,
             "intent" => message.intent = sheet.word(json, "intent", Intent::from_word)?,
             "name" => message.name = sheet.text(json)?,
             "recipient" => message.recipient = sheet.text(json)?,
@@ -97,6 +97,7 @@ fn message<'a>(
     })?;
     let Some(span) = span else { return Ok(()) };
     message.span = span;
+    message.in_json = true;
     object.message = Some(message);
     match unfold(object, span) {
         Ok(unfolded) => messages.extend(unfolded),

@@ -4,7 +4,7 @@ mod json;
 mod tokens;
 
 use super::{Dialect, JsonForm, TextForm, openchatml_0_1, openchatml_2_0};
-use crate::check::{Pairing, RULES_2_2};
+use crate::check::{Book, Pairing, RULES_2_2};
 use crate::convert::{Carries, Channels};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker};
 use crate::lex::Mode;
@@ -22,6 +22,8 @@ pub static DIALECT: Dialect = Dialect {
 
 static CARRIES: Carries = Carries {
     header: true,
+    version: Some("2.2"),
+    needs_call_ids: true,
     roles: Role::ALL,
     names: |_| true,
     channels: Channels::All,
@@ -38,13 +40,18 @@ static TEXT: TextForm = TextForm {
     name: "openchatml-2.2",
     controls: &tokens::CONTROLS,
     header: Some("version: 2.2\n\n"),
-    versions: &["2.2", "2.1", "2.0", "1.", "0."],
     legacy: Some(&openchatml_0_1::LEGACY),
     completion: Mode::Header,
-    pairing: Pairing::ById,
-    rules: RULES_2_2,
+    book: &BOOK,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
+};
+
+pub(super) static BOOK: Book = Book {
+    controls: &tokens::CONTROLS,
+    versions: &["2.2", "2.1", "2.0", "1.", "0."],
+    pairing: Pairing::ById,
+    rules: RULES_2_2,
 };
 
 static RULES: Rules = Rules {

@@ -9,6 +9,7 @@ use super::{Attribute, RoleWord, Rules, Speaker};
 use crate::check::Checker;
 use crate::diagnostic::quote;
 use crate::grammar::words;
+use crate::lex::spells_token;
 use crate::model::{Channel, Intent, Message, Role};
 use crate::read::{Keep, Kept, Limits};
 use crate::{Code, Control, Diagnostic, Fix, Span};
@@ -23,8 +24,9 @@ pub(super) struct Opening<'a> {
     pub(super) role: Option<Role>,
     /// Whether the control token that opens a message is missing.
     pub(super) is_orphan: bool,
-    /// The text after `<|start|>`.
+    /// The text after `<|start|>`, and where it begins.
     first: Kept<'a>,
+    first_at: usize,
     /// The text after the first `<|channel|>` or `<|constrain|>`, and after those that follow.
     regions: Vec<Region<'a>>,
     /// How many of the regions are in use.
@@ -59,6 +61,7 @@ impl<'a> Opening<'a> {
         self.role = role;
         self.is_orphan = false;
         self.first.clear();
+        self.first_at = span.end;
         self.used = 0;
         self.bytes = 0;
     }
@@ -66,10 +69,16 @@ impl<'a> Opening<'a> {
     #[inline]
     pub(super) fn text(&mut self, text: &str, span: Span, keep: Keep<'a>) {
         self.bytes += text.len();
-        let region = match self.used {
-            0 => &mut self.first,
-            used => &mut self.regions[used - 1].text,
+        let (region, at) = match self.used {
+            0 => (&mut self.first, &mut self.first_at),
+            used => {
+                let region = &mut self.regions[used - 1];
+                (&mut region.text, &mut region.at)
+            }
         };
+        if region.is_empty() {
+            *at = span.start;
+        }
         region.push(text, span, keep);
     }
 
@@ -152,6 +161,7 @@ pub(super) fn read<'a>(
         rest: Kept::default(),
         given: [false; Attribute::ALL.len()],
         attributes: 0,
+        is_hidden: false,
         layout: Layout { is_canonical: opening.role.is_none(), ..Layout::default() },
     };
     reader.message.span = opening.span;
@@ -162,22 +172,24 @@ pub(super) fn read<'a>(
             Control::Channel if before.is_none() => reader.channel(region),
             Control::Channel => {
                 reader.hide("a message has one channel, this one declares two", region);
-                region.at
+                let word = words(region.text.as_str(), region.at).next();
+                word.filter(|(word, _)| Channel::from_word(word).is_some())
+                    .map_or(region.at, |(_, span)| span.end)
             }
             Control::Constrain => reader.constrain(region),
             _ => region.at,
         };
         reader.words_of(&region.text, region.at, words);
         // A channel, then a constraint, is the canonical order, with nothing but words in them.
-        let in_order = match (before, region.control) {
-            (None, _) => true,
-            (Some(Control::Channel), Control::Constrain) => true,
-            _ => false,
-        };
+        let follows = before == Some(Control::Channel) && region.control == Control::Constrain;
+        let in_order = before.is_none() || follows;
         reader.layout.is_canonical &= in_order && words == region.at + region.text.len();
         before = Some(region.control);
     }
     opening.rest = std::mem::take(&mut reader.rest);
+    if reader.is_hidden {
+        reader.message.channel = Some(Channel::Analysis);
+    }
     Head { is_canonical: reader.is_canonical(), message: reader.message, found: reader.found }
 }
 
@@ -201,6 +213,8 @@ struct HeadReader<'a, 'c> {
     /// Whether an attribute was given, by its place in `Attribute::ALL`.
     given: [bool; Attribute::ALL.len()],
     attributes: usize,
+    /// Whether the message is hidden, whatever channel it declares.
+    is_hidden: bool,
     layout: Layout,
 }
 
@@ -217,14 +231,17 @@ impl<'a> HeadReader<'a, '_> {
 
     /// The role, and attributes.
     fn start(&mut self, opening: &Opening<'a>) {
-        let start = opening.span.end;
+        let start = opening.first_at;
         let text = opening.first.as_str();
         if opening.role.is_some() {
             return self.words_of(&opening.first, start, start);
         }
         let Some((word, span)) = words(text, start).next() else {
-            let found = Code::ParseHeader.at(opening.span, "the header has no role");
-            self.guess(found.help("write `user`, `assistant`, … after the opening token"));
+            if self.context.shape == Shape::Whole {
+                let found = Code::ParseHeader.at(opening.span, "the header has no role");
+                self.guess(found.help("write `user`, `assistant`, … after the opening token"));
+            }
+            self.message.recovered = true;
             self.message.role = Role::Assistant;
             self.message.channel = Some(Channel::Analysis);
             return;
@@ -386,6 +403,7 @@ impl<'a> HeadReader<'a, '_> {
         let span = tail(word, value);
         self.attributes += 1;
         if self.attributes > self.context.limits.attributes {
+            self.unread(attribute);
             if self.attributes == self.context.limits.attributes + 1 {
                 let most = self.context.limits.attributes;
                 let text = format!("the header exceeds the limit `attributes` of {most}");
@@ -396,10 +414,11 @@ impl<'a> HeadReader<'a, '_> {
         if !self.context.rules.attributes.contains(&attribute) {
             let text = format!("attribute `{}` is of another version", attribute.as_str());
             let help = "name the format of the text, or let it be detected";
+            self.unread(attribute);
             return self.guess(Code::ParseVersion.at(word, text).help(help));
         }
         if !self.check_value(attribute.as_str(), value, span) {
-            return;
+            return self.unread(attribute);
         }
         let first = !std::mem::replace(&mut self.given[attribute as usize], true);
         self.order(attribute);
@@ -410,7 +429,10 @@ impl<'a> HeadReader<'a, '_> {
             Attribute::Name => &mut message.name,
             Attribute::ContentType if message.constrained => {
                 let same = message.content_type.as_deref() == Some(value);
-                return if same { () } else { self.repeated(attribute, false, word) };
+                if !same {
+                    self.repeated(attribute, false, word);
+                }
+                return;
             }
             Attribute::ContentType => &mut message.content_type,
             Attribute::Intent => return self.intent(value, first, word),
@@ -434,6 +456,13 @@ impl<'a> HeadReader<'a, '_> {
         let rank = order.iter().position(|one| *one == attribute).map_or(0, |at| at + 1);
         self.layout.is_canonical &= rank > self.layout.rank;
         self.layout.rank = rank;
+    }
+
+    /// Hides the message if it is for somebody who cannot be read: it may be no answer to the user.
+    fn unread(&mut self, attribute: Attribute) {
+        if attribute == Attribute::To {
+            self.is_hidden = true;
+        }
     }
 
     fn intent(&mut self, value: &str, first: bool, word: Span) {
@@ -489,7 +518,7 @@ impl<'a> HeadReader<'a, '_> {
 
     /// Whether a word of a header spells a control token, which is then of another version.
     fn foreign(&self, word: &str) -> bool {
-        word.contains("<|") && word.contains("|>")
+        spells_token(word)
     }
 
     fn version(&self, word: &str, span: Span) -> Diagnostic {

@@ -6,7 +6,7 @@ mod recover;
 mod writer;
 
 pub(crate) use self::reader::reader;
-pub(crate) use self::writer::{check_value, write};
+pub(crate) use self::writer::{check_value, sanitized, write};
 
 use crate::lex::Controls;
 use crate::model::{Message, Role};

@@ -28,6 +28,8 @@ pub(crate) struct Reader<'a> {
     after_call: bool,
     /// Whether the space before the next message is laid out in the way it was read.
     pub(super) keeps_gap: bool,
+    /// Whether the header of the message that is being read was too long.
+    pub(super) lost_header: bool,
     /// The input continues a prompt: only this role may speak.
     speaks_as: Option<Role>,
 }
@@ -43,6 +45,8 @@ pub(super) enum Stage {
     Header,
     /// After `<|message|>`.
     Body,
+    /// In what is left out, which begins at this byte.
+    Skip(usize),
 }
 
 /// A reader by these rules.
@@ -65,6 +69,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         began: options.continues.is_some(),
         after_call: false,
         keeps_gap: true,
+        lost_header: false,
         speaks_as: options.continues.filter(|role| *role == Role::Assistant),
     }
 }
@@ -80,25 +85,26 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
         match lexeme {
             Lexeme::Text(text, span) => match self.stage {
                 Stage::Body => self.draft.push(text, span, out),
-                Stage::Header => {
-                    self.opening.text(text, span, out.keep);
-                    if self.opening.len() > out.options.limits.header_bytes {
-                        self.long_header(span.end, out);
-                    }
-                }
+                Stage::Header => self.header_text(text, span, out),
+                Stage::Skip(_) => {}
                 Stage::Outside | Stage::Completion(_) => self.outside_text(text, span, out),
             },
             Lexeme::Control(control, span) => match self.stage {
                 Stage::Body => self.in_body(control, span, out),
                 Stage::Header => self.in_header(control, span, out),
+                Stage::Skip(_) => self.skip(control, span, out),
                 Stage::Outside | Stage::Completion(_) => self.outside(control, span, out),
             },
         }
     }
 
     fn finish(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        if out.state.stopped.is_some() {
+            return self.stop(at, out);
+        }
         match self.stage {
             Stage::Outside => self.end_gap(at, out),
+            Stage::Skip(from) => self.end_skip(from, at, out),
             Stage::Body => {
                 if self.draft.in_literal() {
                     self.truncated("the text ends inside a literal block", at, out);
@@ -111,10 +117,12 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
                 if let Stage::Completion(role) = self.stage {
                     self.opening.begin(Some(role), Span::at(0));
                 }
-                if !out.options.open_prompt {
+                if out.options.open_prompt {
+                    self.open_header(at, out);
+                } else {
                     self.truncated("the text ends inside a header", at, out);
+                    self.cut_header(at, out);
                 }
-                self.open_header(at, out);
             }
         }
         self.stage = Stage::Outside;
@@ -200,6 +208,23 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Text of a header, up to its limit.
+    fn header_text(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let left = out.options.limits.header_bytes.saturating_sub(self.opening.len());
+        if text.len() <= left {
+            return self.opening.text(text, span, out.keep);
+        }
+        let (header, rest) = text.split_at(text.floor_char_boundary(left));
+        let split = span.start + header.len();
+        if !header.is_empty() {
+            self.opening.text(header, Span::new(span.start, split), out.keep);
+        }
+        self.long_header(split, out);
+        if self.stage == Stage::Body {
+            self.draft.push(rest, Span::new(split, span.end), out);
+        }
+    }
+
     /// The header is complete.
     fn end_header(&mut self, span: Span, out: &mut Out<'a, '_>) {
         if let Some(mut message) = header::plain(&self.opening, self.rules)
@@ -221,12 +246,7 @@ impl<'a> Reader<'a> {
     /// Reads the header and reports what is wrong with it. Says, too, whether it is written in the
     /// canonical way.
     pub(super) fn head(&mut self, shape: Shape, out: &mut Out<'a, '_>) -> (Message<'a>, bool) {
-        let context = Context {
-            shape,
-            rules: self.rules,
-            limits: &out.options.limits,
-            checker: Some(&out.state.checker),
-        };
+        let context = context(shape, self.rules, out);
         let mut head = header::read(&mut self.opening, out.keep, &context);
         for (found, tolerated) in head.found {
             match (tolerated, found.severity) {
@@ -242,6 +262,7 @@ impl<'a> Reader<'a> {
             let found = Code::CompletionRole.at(self.opening.span, text);
             out.malformed(found.help("the message is hidden, and no part of the conversation"));
             hide(&mut head.message);
+            head.message.foreign = true;
         }
         if self.opening.is_orphan {
             hide(&mut head.message);
@@ -279,6 +300,9 @@ impl<'a> Reader<'a> {
         }
         self.after_call = false;
         self.end_gap(span.start, out);
+        if out.state.stopped.is_some() {
+            return;
+        }
         match control {
             Control::Start => self.open(span),
             _ => self.stray_outside(control, span, out),
@@ -287,6 +311,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn open(&mut self, span: Span) {
         self.began = true;
+        self.lost_header = false;
         self.opening.begin(None, span);
         self.stage = Stage::Header;
     }
@@ -323,6 +348,16 @@ impl<'a> Reader<'a> {
     pub(super) fn spelled(&self, control: Control) -> &'static str {
         self.rules.controls.spelling(control).unwrap_or_default()
     }
+}
+
+/// What a header is read with.
+pub(super) fn context<'c>(
+    shape: Shape,
+    rules: &'static Rules,
+    out: &'c Out<'_, '_>,
+) -> Context<'c> {
+    let limits = &out.options.limits;
+    Context { shape, rules, limits, checker: Some(&out.state.checker) }
 }
 
 /// Makes a message a guess that nobody may see.

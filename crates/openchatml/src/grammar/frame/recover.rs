@@ -1,8 +1,8 @@
 //! What the reader of framed messages does with malformed input: it says what is wrong, keeps what
 //! is certain, and hides what is not.
 
-use super::header::Shape;
-use super::reader::{Reader, Stage, hide};
+use super::header::{self, Shape};
+use super::reader::{Reader, Stage, context, hide};
 use crate::lex::Escape;
 use crate::model::{Channel, End, Message, Role};
 use crate::read::{Out, Recover};
@@ -11,11 +11,18 @@ use crate::{Code, Control, Fix, Span};
 impl<'a> Reader<'a> {
     /// A control token that cannot stand in a body, and is not escaped.
     pub(super) fn stray_in_body(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        if control == Control::Message && std::mem::take(&mut self.lost_header) {
+            // The end of a header that was too long: that was said already.
+            return;
+        }
         let spelling = self.spelled(control);
         if control == Control::Start {
             let text = "the message ends without a stop token where the next one begins";
             let found = Code::StreamTruncated.at(span, text);
             out.malformed(found.help(format!("to say `{spelling}` as text, escape it")));
+            if out.state.stopped.is_some() {
+                return;
+            }
             self.end_body(End::Open, span.start, out);
             self.keeps_gap = false;
             return self.open(span);
@@ -33,11 +40,15 @@ impl<'a> Reader<'a> {
 
     /// What follows up to the end of the frame becomes a hidden message of its own.
     pub(super) fn split(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        if self.is_hidden_rest() {
+        if self.is_hidden_rest() || out.state.stopped.is_some() {
             return;
         }
         let role = self.draft.message.role;
         self.end_body(End::Open, span.start, out);
+        if out.options.recover != Recover::Keep {
+            self.stage = Stage::Skip(span.end);
+            return;
+        }
         let mut message = Message::new(role, "");
         hide(&mut message);
         message.span = span;
@@ -57,11 +68,13 @@ impl<'a> Reader<'a> {
     pub(super) fn stray_in_header(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         match control {
             Control::Start => {
-                self.broken_header(span.start, out);
-                self.open(span);
+                self.broken_header(span.start, span.start, out);
+                if out.state.stopped.is_none() {
+                    self.open(span);
+                }
             }
             Control::End | Control::Call | Control::Return => {
-                self.broken_header(span.start, out);
+                self.broken_header(span.start, span.end, out);
             }
             _ => {
                 // What follows does not join what stands before.
@@ -72,21 +85,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The header lost its `<|message|>`: it is read for what it says, and the rest of it is text
-    /// that nobody may see.
-    fn broken_header(&mut self, end: usize, out: &mut Out<'a, '_>) {
+    /// The header, which goes to byte `end`, lost its `<|message|>`: it is read for what it says,
+    /// and the rest of it is text that nobody may see, up to byte `stop`.
+    fn broken_header(&mut self, end: usize, stop: usize, out: &mut Out<'a, '_>) {
         self.keeps_gap = false;
         self.stage = Stage::Outside;
-        let span = Span::new(self.opening.span.start, end);
+        let keeps = out.options.recover == Recover::Keep;
+        let span = Span::new(self.opening.span.start, if keeps { end } else { stop });
         let meant = self.spelled(Control::Message);
         let found = Code::ParseHeader.at(span, format!("the header has no `{meant}`"));
         out.malformed(found.help("what it says is kept as a hidden message"));
-        self.begin_rest(span, out);
-        if out.options.recover == Recover::Drop {
-            self.draft.clear();
-        } else {
-            self.draft.end(End::End, end, out);
+        if out.state.stopped.is_some() {
+            return;
         }
+        if self.begin_rest(span, out) {
+            self.draft.end(End::End, stop, out);
+        }
+        self.stage = Stage::Outside;
     }
 
     /// The header exceeds its limit: from here on it is text that nobody may see.
@@ -95,23 +110,85 @@ impl<'a> Reader<'a> {
         let span = Span::new(self.opening.span.start, end);
         let text = format!("the header exceeds the limit `header_bytes` of {most}");
         out.malformed(Code::Limit.at(span, text));
-        self.begin_rest(span, out);
-        self.stage = Stage::Body;
+        self.lost_header = true;
+        self.stage = match self.begin_rest(span, out) {
+            true => Stage::Body,
+            false => Stage::Skip(end),
+        };
     }
 
-    /// Begins a hidden message with what of a header is no header.
-    fn begin_rest(&mut self, span: Span, out: &mut Out<'a, '_>) {
+    /// The input ends inside a header: what is no header is text that nobody may see.
+    pub(super) fn cut_header(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        let span = Span::new(self.opening.span.start, at);
+        // What is wrong with half a header is that it is half a header.
+        let context = context(Shape::Broken, self.rules, out);
+        let mut message = header::read(&mut self.opening, out.keep, &context).message;
+        let mut rest = self.opening.take_rest();
+        message.span = span;
+        if rest.is_empty() {
+            self.draft.begin(message, out);
+            return self.draft.end(End::Prompt, at, out);
+        }
+        hide(&mut message);
+        message.body_at = rest.span().start;
+        self.draft.begin(message, out);
+        let place = rest.span();
+        self.draft.push(&rest.take(), place, out);
+        self.draft.end(End::Open, at, out);
+    }
+
+    /// Reading has stopped: what is being read stands as far as it came.
+    pub(super) fn stop(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        match self.stage {
+            Stage::Body => {
+                self.draft.message.recovered = true;
+                self.draft.end(End::Open, at, out);
+            }
+            Stage::Header => out.leave_out(self.opening.span.start),
+            Stage::Skip(from) => out.leave_out(from),
+            Stage::Outside | Stage::Completion(_) => {}
+        }
+        self.stage = Stage::Outside;
+    }
+
+    /// Begins a hidden message with what of a header is no header, if that is the policy.
+    fn begin_rest(&mut self, span: Span, out: &mut Out<'a, '_>) -> bool {
         let (mut message, _) = self.head(Shape::Broken, out);
         hide(&mut message);
         let mut rest = self.opening.take_rest();
         message.span = span;
         message.body_at = rest.span().start;
-        if out.options.recover == Recover::Drop {
-            return;
+        if out.options.recover != Recover::Keep {
+            return false;
         }
         self.draft.begin(message, out);
         let at = rest.span();
         self.draft.push(&rest.take(), at, out);
+        true
+    }
+
+    /// A control token in what is left out.
+    pub(super) fn skip(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let Stage::Skip(from) = self.stage else { return };
+        if !control.ends_message() && control != Control::Start {
+            return;
+        }
+        if control == Control::Start {
+            self.end_skip(from, span.start, out);
+            self.open(span);
+        } else {
+            self.end_skip(from, span.end, out);
+            self.stage = Stage::Outside;
+        }
+    }
+
+    /// What was left out ends at byte `end`.
+    pub(super) fn end_skip(&mut self, from: usize, end: usize, out: &mut Out<'a, '_>) {
+        self.keeps_gap = false;
+        if from < end {
+            let text = "what stands here was left out";
+            out.report(Code::ParseFrame.at(Span::new(from, end), text));
+        }
     }
 
     /// A control token that cannot stand between messages.
@@ -125,7 +202,14 @@ impl<'a> Reader<'a> {
         let help = "the message that it seems to open is hidden; \
                     a completion is read as what continues its prompt's role";
         out.malformed(found.help(help));
+        if out.state.stopped.is_some() {
+            return;
+        }
         self.began = true;
+        if out.options.recover != Recover::Keep {
+            self.stage = Stage::Skip(span.end);
+            return;
+        }
         if control == Control::Message {
             let mut message = Message::new(Role::Assistant, "");
             hide(&mut message);
@@ -165,8 +249,13 @@ impl<'a> Reader<'a> {
     pub(super) fn truncated(&mut self, text: &str, at: usize, out: &mut Out<'a, '_>) {
         let at = Span::at(at);
         let found = Code::StreamTruncated.at(at, text).help("the rest was never sent, or lost");
+        let end = self.spelled(Control::End);
         let found = match self.stage {
-            Stage::Body => found.fix(Fix::replace(at, self.spelled(Control::End))),
+            Stage::Body if self.draft.in_literal() => {
+                let close = self.spelled(Control::EndLiteral);
+                found.fix(Fix::replace(at, format!("{close}{end}")))
+            }
+            Stage::Body => found.fix(Fix::replace(at, end)),
             _ => found,
         };
         out.malformed(found);

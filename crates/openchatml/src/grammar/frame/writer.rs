@@ -294,7 +294,7 @@ pub(crate) fn check_value(value: &str, controls: &'static Controls) -> Result<()
     if value.is_empty() {
         return refuse(Span::default(), "", "a header value is empty");
     }
-    if let Some((at, control, len)) = controls.find(value) {
+    if let Some((at, control, len)) = find_control(value, controls) {
         let spelling = controls.spelling(control).unwrap_or_default();
         return refuse(Span::new(at, at + len), spelling, "a header value cannot hold");
     }
@@ -308,8 +308,20 @@ pub(crate) fn check_value(value: &str, controls: &'static Controls) -> Result<()
     }
 }
 
+/// The first control token in a header value. A marker is none there: it is text.
+fn find_control(value: &str, controls: &Controls) -> Option<(usize, Control, usize)> {
+    let mut from = 0;
+    loop {
+        let (at, control, len) = controls.find(&value[from..])?;
+        if !matches!(control, Control::Marker(_)) {
+            return Some((from + at, control, len));
+        }
+        from += at + len;
+    }
+}
+
 /// The message with `_` for what its header values cannot hold (SPEC 2.2 §11).
-fn sanitized<'m>(message: &Message<'m>, controls: &'static Controls) -> Message<'m> {
+pub(crate) fn sanitized<'m>(message: &Message<'m>, controls: &'static Controls) -> Message<'m> {
     let clean = |value: &Cow<'m, str>| -> Option<Cow<'m, str>> {
         if check_value(value, controls).is_ok() {
             return Some(value.clone());
@@ -318,7 +330,7 @@ fn sanitized<'m>(message: &Message<'m>, controls: &'static Controls) -> Message<
             .chars()
             .map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c })
             .collect();
-        while let Some((at, ..)) = controls.find(&text) {
+        while let Some((at, ..)) = find_control(&text, controls) {
             text.replace_range(at..=at, "_");
         }
         (!text.is_empty()).then_some(Cow::Owned(text))

@@ -26,6 +26,11 @@ impl<'a> Slots<'a> {
         }
     }
 
+    /// Where it begins.
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
     /// How much text it has, in bytes.
     pub(super) fn len(&self) -> usize {
         self.slots.iter().map(|(.., text)| text.len()).sum()

@@ -1,5 +1,6 @@
 //! Turns: `<|im_start|>` role, a line break, content, `<|im_end|>` (OpenChatML 0.1, `im`).
 
+mod head;
 mod infill;
 mod parts;
 mod reader;
@@ -23,6 +24,8 @@ pub(crate) struct Rules {
     pub(crate) close: Close,
     /// What stands around a conversation.
     pub(crate) wrap: Wrap,
+    /// The control tokens of a newer version, whose messages must not be taken for text.
+    pub(crate) newer: &'static Controls,
     /// Whether a document may be a fill-in-the-middle task or a multi-file sequence.
     pub(crate) has_files: bool,
 }

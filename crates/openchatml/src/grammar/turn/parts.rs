@@ -198,6 +198,10 @@ impl<'a> Reader<'a> {
             }
             return;
         }
+        if !self.is_part(ends) {
+            // A file of several may well be a transcript of its own.
+            self.check_version(&gap, out);
+        }
         let whole = Span::new(gap.span().start, at);
         let mut lead = None;
         let mut tail = None;
@@ -229,8 +233,22 @@ impl<'a> Reader<'a> {
         rest.is_empty()
     }
 
+    /// Messages of a newer version are refused loudly, not taken for text (SPEC 2.2 §13).
+    fn check_version(&self, gap: &Kept<'a>, out: &mut Out<'a, '_>) {
+        let newer = self.rules.newer;
+        let opens = newer.spelling(Control::Message).is_some_and(|it| gap.as_str().contains(it));
+        if opens && let Some((at, Control::Start, len)) = newer.find(gap.as_str()) {
+            let start = gap.span().start + at;
+            let text = "a message of OpenChatML 2.x";
+            let found = Code::ParseVersion.at(Span::new(start, start + len), text);
+            let help = "name the format of the text, or let it be detected";
+            out.malformed(found.help(help));
+        }
+    }
+
     /// Text outside of any turn.
     pub(super) fn stray(&mut self, mut gap: Kept<'a>, out: &mut Out<'a, '_>) {
+        self.check_version(&gap, out);
         let span = gap.span();
         let found = Code::ParseFrame.at(span, "text outside of a message");
         self.keeps_gap = false;

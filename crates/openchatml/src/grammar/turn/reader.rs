@@ -5,10 +5,8 @@ use std::borrow::Cow;
 use super::Rules;
 use super::infill::Slots;
 use super::parts::Ends;
-use crate::diagnostic::quote;
-use crate::grammar::words;
 use crate::lex::Lexeme;
-use crate::model::{Channel, End, Infill, Layout, Message, Role};
+use crate::model::{Channel, End, Infill, Message, Role};
 use crate::read::{Draft, Kept, Out, ReadOptions, Recover};
 use crate::render::Close;
 use crate::{Code, Control, Fix, Span};
@@ -25,9 +23,10 @@ pub(crate) struct Reader<'a> {
     pub(super) eos: bool,
     /// Whether the space before the next message is laid out in the way it was read.
     pub(super) keeps_gap: bool,
-    speaks_as: Option<Role>,
+    pub(super) speaks_as: Option<Role>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one, and it stays where it is")]
 pub(super) enum State<'a> {
     /// Between messages, with what stands there.
     Outside(Kept<'a>),
@@ -87,7 +86,8 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
             }
             (State::Body(_), Lexeme::Control(control, span)) => self.in_body(control, span, out),
             (State::Header(..), Lexeme::Control(control, span)) => {
-                self.broken_header(span.start, out);
+                let stop = if control == Control::End { span.end } else { span.start };
+                self.broken_header(span.start, stop, out);
                 if control != Control::End {
                     self.outside(control, span, out);
                 }
@@ -98,6 +98,26 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
 
     fn finish(&mut self, at: usize, out: &mut Out<'a, '_>) {
         self.complete(at, out);
+        if out.state.stopped.is_some() {
+            // What is being read stands as far as it came.
+            match &mut self.state {
+                State::Body(turn) => {
+                    turn.draft.message.recovered = true;
+                    turn.draft.end(End::Open, at, out);
+                }
+                State::Header(span, _) => out.leave_out(span.start),
+                State::Outside(gap) if !gap.is_empty() => out.leave_out(gap.span().start),
+                State::Infill(slots, lead) => {
+                    out.leave_out(slots.start());
+                    if !lead.is_empty() {
+                        out.leave_out(lead.span().start);
+                    }
+                }
+                State::AfterInfill(infill, _) => out.leave_out(infill.span.start),
+                State::Outside(_) => {}
+            }
+            return;
+        }
         match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
             State::Body(mut turn) => {
                 if !out.options.open_prompt {
@@ -190,7 +210,7 @@ impl<'a> Reader<'a> {
                 let most = out.options.limits.header_bytes;
                 let text = format!("the header exceeds the limit `header_bytes` of {most}");
                 out.malformed(Code::Limit.at(Span::new(start.start, span.end), text));
-                self.broken_header(span.end, out);
+                self.broken_header(span.end, span.end, out);
             }
             return;
         };
@@ -209,100 +229,6 @@ impl<'a> Reader<'a> {
         self.state = State::Body(turn);
     }
 
-    /// What a header says: `role [name=<name>]` (SPEC 0.1 §3).
-    fn head(
-        &mut self,
-        header: &Kept<'a>,
-        start: Span,
-        complete: bool,
-        out: &mut Out<'a, '_>,
-    ) -> Message<'a> {
-        let text = header.as_str();
-        let at = header.span().start;
-        let mut words = words(text, at);
-        let (word, _) = words.next().unwrap_or_default();
-        let role = Role::from_word(word).filter(|role| self.rules.roles.contains(role));
-        let mut message = Message::new(role.unwrap_or(Role::Tool), "");
-        if role.is_none() {
-            let place = Span::new(at, at + text.trim_end().len());
-            let found = Code::ParseHeader.at(place, format!("{} is no role", quote(word)));
-            out.malformed(found.help("the message is hidden"));
-            message.recovered = true;
-            message.channel = Some(Channel::Analysis);
-        }
-        for (word, span) in words {
-            match word.strip_prefix("name=").filter(|name| !name.is_empty()) {
-                Some(name) if message.name.is_none() => {
-                    let place = Span::new(span.end - name.len(), span.end);
-                    message.name = Some(out.keep.text(name, place));
-                }
-                Some(_) => {
-                    message.recovered = true;
-                    let text = "attribute `name` is given twice";
-                    out.malformed(Code::ParseHeader.at(span, text).help("the first one counts"));
-                }
-                None => {
-                    message.recovered = true;
-                    let text = format!("{} is no attribute of a header", quote(word));
-                    out.malformed(Code::ParseHeader.at(span, text).help("`name=` is the only one"));
-                }
-            }
-        }
-        self.check_speaker(&mut message, start, out);
-        self.check_value(&mut message, header, out);
-        message.layout = self.header_layout(&message, header, complete, out);
-        message
-    }
-
-    /// A completion of the assistant speaks for the assistant only.
-    fn check_speaker(&self, message: &mut Message<'a>, start: Span, out: &mut Out<'a, '_>) {
-        if self.speaks_as == Some(Role::Assistant) && message.role != Role::Assistant {
-            let text = format!("a completion of `assistant` speaks as `{}`", message.role);
-            let found = Code::CompletionRole.at(start, text);
-            out.malformed(found.help("the message is hidden, and no part of the conversation"));
-            message.recovered = true;
-            message.channel = Some(Channel::Analysis);
-        }
-    }
-
-    fn check_value(&self, message: &mut Message<'a>, header: &Kept<'a>, out: &mut Out<'a, '_>) {
-        let most = out.options.limits.value_bytes;
-        let Some(name) = &message.name else { return };
-        if name.len() > most {
-            let text = format!("`name` exceeds the limit `value_bytes` of {most}");
-            out.malformed(Code::Limit.at(header.span(), text));
-            message.name = None;
-            message.recovered = true;
-        } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
-            let text = "`name` has a character that no value may have";
-            out.malformed(Code::ParseHeader.at(header.span(), text));
-            message.recovered = true;
-        }
-    }
-
-    fn header_layout(
-        &self,
-        message: &Message<'a>,
-        header: &Kept<'a>,
-        complete: bool,
-        out: &Out<'a, '_>,
-    ) -> Option<Box<Layout<'a>>> {
-        let raw = out.keep.slice(header.span())?;
-        let rest = raw.strip_prefix(message.role.as_str());
-        let rest = match (&message.name, rest) {
-            (Some(name), Some(rest)) => {
-                rest.strip_prefix(" name=").and_then(|rest| rest.strip_prefix(name.as_ref()))
-            }
-            (None, rest) => rest,
-            (Some(_), None) => None,
-        };
-        if rest == Some(if complete { "\n" } else { "" }) {
-            return None;
-        }
-        let layout = Layout { dialect: self.rules.dialect, ..Layout::default() };
-        Some(Box::new(Layout { header: Some(Cow::Borrowed(raw)), ..layout }))
-    }
-
     fn in_body(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         match control {
             Control::End => self.end_body(End::End, span, out),
@@ -314,6 +240,9 @@ impl<'a> Reader<'a> {
                 let end = self.spelled(Control::End);
                 let found = Code::StreamTruncated.at(span, text);
                 out.malformed(found.fix(Fix::replace(Span::at(span.start), end)));
+                if out.state.stopped.is_some() {
+                    return;
+                }
                 self.end_body(End::Open, span, out);
                 self.keeps_gap = false;
                 self.outside(control, span, out);
@@ -361,6 +290,9 @@ impl<'a> Reader<'a> {
     /// What follows up to the end of the turn becomes a hidden message of its own.
     fn split(&mut self, span: Span, out: &mut Out<'a, '_>) {
         let State::Body(turn) = &self.state else { return };
+        if out.state.stopped.is_some() {
+            return;
+        }
         if turn.draft.message.recovered && turn.draft.message.channel == Some(Channel::Analysis) {
             return;
         }
@@ -376,14 +308,15 @@ impl<'a> Reader<'a> {
     }
 
     /// The header has no line break before the next control token.
-    fn broken_header(&mut self, end: usize, out: &mut Out<'a, '_>) {
+    fn broken_header(&mut self, end: usize, stop: usize, out: &mut Out<'a, '_>) {
         let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
         let State::Header(start, header) = state else { return };
         self.keeps_gap = false;
-        let span = Span::new(start.start, end);
+        let keeps = out.options.recover == Recover::Keep;
+        let span = Span::new(start.start, if keeps { end } else { stop });
         let found = Code::ParseHeader.at(span, "the header does not end in a line break");
         out.malformed(found.help("what it says is kept as a hidden message"));
-        if out.options.recover == Recover::Drop {
+        if out.options.recover != Recover::Keep {
             return;
         }
         let text = header.as_str();
@@ -398,7 +331,7 @@ impl<'a> Reader<'a> {
         let at = header.span();
         let mut header = header;
         draft.push(&header.take(), at, out);
-        draft.end(End::End, end, out);
+        draft.end(End::End, stop, out);
         self.messages += 1;
     }
 
@@ -406,6 +339,9 @@ impl<'a> Reader<'a> {
         match (control, &mut self.state) {
             (Control::Start, _) => {
                 self.before_message(span, out);
+                if out.state.stopped.is_some() {
+                    return;
+                }
                 self.state = State::Header(span, Kept::default());
             }
             (Control::Bos | Control::Eos, _) => self.wrapper(control, span, out),

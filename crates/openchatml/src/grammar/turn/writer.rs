@@ -1,14 +1,14 @@
 //! The writer of turns, and of the other documents of OpenChatML 0.1.
 
 use super::{Rules, Wrap};
-use crate::grammar::frame::check_value;
+use crate::grammar::frame::{check_value, sanitized};
 use crate::lex::{Controls, Mode};
 use crate::model::{
     Content, Conversation, Document, DocumentLayout, End, Infill, InfillOrder, Layout, Message,
     Part,
 };
 use crate::render::{
-    Close, LayoutChoice, Place, RenderError, RenderOptions, Sink, SinkError, write_raw,
+    Close, LayoutChoice, Place, RenderError, RenderOptions, Sink, SinkError, Values, write_raw,
 };
 use crate::{Code, Control, Span};
 
@@ -110,6 +110,9 @@ impl Writer<'_> {
         match raw {
             Some(raw) => write_raw(raw, Mode::Header, controls, sink)
                 .map_err(|error| (Place::Role, error))?,
+            None if self.options.values == Values::Sanitize => {
+                header(&sanitized(message, controls), self.rules, controls, sink)?;
+            }
             None => header(message, self.rules, controls, sink)?,
         }
         if open && message.end == End::Prompt {

@@ -1,6 +1,40 @@
-//! JSON for somebody to read.
+//! JSON that is written by hand: the inside of strings, and documents for somebody to read.
 
 use std::fmt::Write as _;
+
+/// How much is looked at in one go.
+const BLOCK: usize = 32;
+
+/// Writes `text` as the inside of a JSON string.
+pub(crate) fn escape(text: &str, out: &mut String) {
+    out.reserve(text.len());
+    let mut rest = text;
+    while let Some(at) = special(rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            byte => {
+                // Writing to a `String` cannot fail.
+                let _ = write!(out, "\\u{byte:04x}");
+            }
+        }
+        rest = &rest[at + 1..];
+    }
+    out.push_str(rest);
+}
+
+/// Where the first byte is that a JSON string must escape.
+fn special(bytes: &[u8]) -> Option<usize> {
+    let is_special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+    // A whole block without a branch is what compilers make vector code of.
+    let any = |block: &[u8]| block.iter().fold(false, |any, byte| any | is_special(byte));
+    let plain = bytes.chunks_exact(BLOCK).take_while(|block| !any(block)).count() * BLOCK;
+    bytes[plain..].iter().position(is_special).map(|at| plain + at)
+}
 
 /// `json`, which is valid and on one line, with line breaks and indentation. Control characters
 /// are escaped: it is meant for a terminal.
@@ -56,7 +90,19 @@ fn break_line(out: &mut String, depth: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::pretty;
+    use super::{escape, pretty};
+
+    #[test]
+    fn strings_are_what_a_json_reader_reads_back() {
+        let mut text = String::from("é 😀 \u{7f}\u{2028} plain text that is longer than a block …");
+        for code in 0..0x80_u8 {
+            text.push(char::from(code));
+            let mut json = String::from("\"");
+            escape(&text, &mut json);
+            json.push('"');
+            assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+        }
+    }
 
     #[test]
     fn json_is_indented() {

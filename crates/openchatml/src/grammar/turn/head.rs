@@ -1,0 +1,107 @@
+//! What stands between `<|im_start|>` and the line break.
+
+use std::borrow::Cow;
+
+use super::reader::Reader;
+use crate::diagnostic::quote;
+use crate::grammar::words;
+use crate::model::{Channel, Layout, Message, Role};
+use crate::read::{Kept, Out};
+use crate::{Code, Span};
+
+impl<'a> Reader<'a> {
+    /// What a header says: `role [name=<name>]` (SPEC 0.1 §3).
+    pub(super) fn head(
+        &mut self,
+        header: &Kept<'a>,
+        start: Span,
+        complete: bool,
+        out: &mut Out<'a, '_>,
+    ) -> Message<'a> {
+        let text = header.as_str();
+        let at = header.span().start;
+        let mut words = words(text, at);
+        let (word, _) = words.next().unwrap_or_default();
+        let role = Role::from_word(word).filter(|role| self.rules.roles.contains(role));
+        let mut message = Message::new(role.unwrap_or(Role::Tool), "");
+        if role.is_none() {
+            let place = Span::new(at, at + text.trim_end().len());
+            let found = Code::ParseHeader.at(place, format!("{} is no role", quote(word)));
+            out.malformed(found.help("the message is hidden"));
+            message.recovered = true;
+            message.channel = Some(Channel::Analysis);
+        }
+        for (word, span) in words {
+            match word.strip_prefix("name=").filter(|name| !name.is_empty()) {
+                Some(name) if message.name.is_none() => {
+                    let place = Span::new(span.end - name.len(), span.end);
+                    message.name = Some(out.keep.text(name, place));
+                }
+                Some(_) => {
+                    message.recovered = true;
+                    let text = "attribute `name` is given twice";
+                    out.malformed(Code::ParseHeader.at(span, text).help("the first one counts"));
+                }
+                None => {
+                    message.recovered = true;
+                    let text = format!("{} is no attribute of a header", quote(word));
+                    out.malformed(Code::ParseHeader.at(span, text).help("`name=` is the only one"));
+                }
+            }
+        }
+        self.check_speaker(&mut message, start, out);
+        self.check_value(&mut message, header, out);
+        message.layout = self.header_layout(&message, header, complete, out);
+        message
+    }
+
+    /// A completion of the assistant speaks for the assistant only.
+    fn check_speaker(&self, message: &mut Message<'a>, start: Span, out: &mut Out<'a, '_>) {
+        if self.speaks_as == Some(Role::Assistant) && message.role != Role::Assistant {
+            let text = format!("a completion of `assistant` speaks as `{}`", message.role);
+            let found = Code::CompletionRole.at(start, text);
+            out.malformed(found.help("the message is hidden, and no part of the conversation"));
+            message.foreign = true;
+            message.recovered = true;
+            message.channel = Some(Channel::Analysis);
+        }
+    }
+
+    fn check_value(&self, message: &mut Message<'a>, header: &Kept<'a>, out: &mut Out<'a, '_>) {
+        let most = out.options.limits.value_bytes;
+        let Some(name) = &message.name else { return };
+        if name.len() > most {
+            let text = format!("`name` exceeds the limit `value_bytes` of {most}");
+            out.malformed(Code::Limit.at(header.span(), text));
+            message.name = None;
+            message.recovered = true;
+        } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            let text = "`name` has a character that no value may have";
+            out.malformed(Code::ParseHeader.at(header.span(), text));
+            message.recovered = true;
+        }
+    }
+
+    fn header_layout(
+        &self,
+        message: &Message<'a>,
+        header: &Kept<'a>,
+        complete: bool,
+        out: &Out<'a, '_>,
+    ) -> Option<Box<Layout<'a>>> {
+        let raw = out.keep.slice(header.span())?;
+        let rest = raw.strip_prefix(message.role.as_str());
+        let rest = match (&message.name, rest) {
+            (Some(name), Some(rest)) => {
+                rest.strip_prefix(" name=").and_then(|rest| rest.strip_prefix(name.as_ref()))
+            }
+            (None, rest) => rest,
+            (Some(_), None) => None,
+        };
+        if rest == Some(if complete { "\n" } else { "" }) {
+            return None;
+        }
+        let layout = Layout { dialect: self.rules.dialect, ..Layout::default() };
+        Some(Box::new(Layout { header: Some(Cow::Borrowed(raw)), ..layout }))
+    }
+}

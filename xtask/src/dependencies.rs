@@ -1,0 +1,103 @@
+//! Rules about dependencies: their number, their licences, their direction.
+
+use std::collections::{HashMap, HashSet};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Licences that a dependency may be under.
+const LICENCES: &[&str] = &[
+    "MIT",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "ISC",
+    "Unlicense",
+    "Zlib",
+    "Unicode-3.0",
+];
+
+/// The core has no more than this many dependencies, theirs included.
+const MOST_IN_CORE: usize = 15;
+
+/// Checks what `cargo metadata` says.
+pub(crate) fn check() -> Vec<String> {
+    let metadata = match metadata() {
+        Ok(metadata) => metadata,
+        Err(error) => return vec![format!("cargo metadata: {error}")],
+    };
+    let mut found = Vec::new();
+    let empty = Vec::new();
+    let packages = metadata["packages"].as_array().unwrap_or(&empty);
+    for package in packages {
+        check_package(package, &mut found);
+    }
+    let core = closure(&metadata, "openchatml");
+    if core.len() > MOST_IN_CORE {
+        found.push(format!("openchatml: {} dependencies, at most {MOST_IN_CORE}", core.len()));
+    }
+    found
+}
+
+fn metadata() -> Result<Value, String> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version=1", "--locked"])
+        .output()
+        .map_err(|error| error.to_string())?;
+    serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())
+}
+
+fn check_package(package: &Value, found: &mut Vec<String>) {
+    let name = package["name"].as_str().unwrap_or_default();
+    let Some(source) = package["source"].as_str() else { return };
+    if !source.starts_with("registry+") {
+        found.push(format!("{name}: comes from {source}, not from the registry"));
+    }
+    let licence = package["license"].as_str().unwrap_or_default();
+    if !is_allowed(licence) {
+        found.push(format!("{name}: licence `{licence}` is not on the list"));
+    }
+}
+
+/// Whether one of the choices of a licence expression is allowed in full.
+fn is_allowed(expression: &str) -> bool {
+    let clean = expression.replace(['(', ')'], "").replace('/', " OR ");
+    clean.split(" OR ").any(|choice| {
+        let mut parts = choice.split(" AND ");
+        parts.all(|part| {
+            let licence = part.split(" WITH ").next().unwrap_or_default().trim();
+            LICENCES.contains(&licence)
+        })
+    })
+}
+
+/// The names of all packages that `root` is built from, apart from itself.
+fn closure(metadata: &Value, root: &str) -> HashSet<String> {
+    let mut edges: HashMap<&str, Vec<&str>> = HashMap::new();
+    let nodes = metadata["resolve"]["nodes"].as_array().cloned().unwrap_or_default();
+    for node in &nodes {
+        let id = node["id"].as_str().unwrap_or_default();
+        let normal = |dep: &&Value| {
+            let kinds = dep["dep_kinds"].as_array();
+            kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind["kind"].is_null()))
+        };
+        let deps = node["deps"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let deps = deps.iter().filter(normal).filter_map(|dep| dep["pkg"].as_str());
+        edges.insert(id, deps.collect());
+    }
+    let start = edges
+        .keys()
+        .copied()
+        .find(|id| id.contains(&format!("/{root}#")) || id.ends_with(&format!("#{root}@0.1.0")));
+    let mut seen = HashSet::new();
+    let mut open: Vec<&str> = start.into_iter().collect();
+    while let Some(id) = open.pop() {
+        for next in edges.get(id).into_iter().flatten() {
+            if seen.insert((*next).to_owned()) {
+                open.push(next);
+            }
+        }
+    }
+    seen
+}

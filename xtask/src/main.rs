@@ -1,0 +1,25 @@
+//! House rules that the compiler does not know: `cargo xtask tidy`.
+
+mod dependencies;
+mod sources;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let task = std::env::args().nth(1);
+    let found = match task.as_deref() {
+        Some("tidy") => {
+            let mut found = sources::check();
+            found.extend(dependencies::check());
+            found
+        }
+        _ => vec!["usage: cargo xtask tidy".to_owned()],
+    };
+    let mut err = std::io::stderr().lock();
+    for line in &found {
+        // Nothing is left to be done where even stderr is gone.
+        let _ = writeln!(err, "{line}");
+    }
+    if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,81 @@
+//! Rules about source files.
+
+use std::path::{Path, PathBuf};
+
+/// A file longer than this needs a reason, here.
+const MOST_LINES: usize = 400;
+
+/// Files that are longer, and why.
+const LONG: &[(&str, &str)] = &[(
+    "crates/openchatml/src/grammar/frame/header.rs",
+    "one state machine: a header is read in one place, with all that can be wrong with it",
+)];
+
+/// Checks every Rust file of the workspace.
+pub(crate) fn check() -> Vec<String> {
+    let mut found = Vec::new();
+    let mut files = Vec::new();
+    for folder in ["crates", "xtask", "bench", "fuzz"] {
+        collect(Path::new(folder), &mut files);
+    }
+    for file in files {
+        let name = file.to_string_lossy().replace('\\', "/");
+        match std::fs::read_to_string(&file) {
+            Ok(text) => check_file(&name, &text, &mut found),
+            Err(error) => found.push(format!("{name}: {error}")),
+        }
+    }
+    found
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() && !path.ends_with("target") {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+fn check_file(name: &str, text: &str, found: &mut Vec<String>) {
+    let lines = text.lines().count();
+    let excused = LONG.iter().any(|(file, _)| *file == name);
+    if lines > MOST_LINES && !excused {
+        found.push(format!("{name}: {lines} lines; split it, or say in xtask why not"));
+    }
+    if name.ends_with(".rs") && !text.starts_with("//!") && !name.contains("/target/") {
+        found.push(format!("{name}: begins without a line that says what it is about"));
+    }
+    if !name.starts_with("crates/openchatml/src") {
+        return;
+    }
+    let has_spellings = name.contains("/dialects/") || name.contains("/lex/");
+    for (index, line) in text.lines().enumerate() {
+        let code = line.split("//").next().unwrap_or_default();
+        let place = format!("{name}:{}", index + 1);
+        if code.contains("\"<|") && !has_spellings {
+            found
+                .push(format!("{place}: spells a control token outside of a dialect or the lexer"));
+        }
+        for (word, why) in IMPURE {
+            if code.contains(word) {
+                found.push(format!("{place}: `{word}`: {why}"));
+            }
+        }
+    }
+}
+
+/// What the core does not use.
+const IMPURE: &[(&str, &str)] = &[
+    ("std::fs", "the core does no I/O"),
+    ("std::io", "the core does no I/O"),
+    ("std::env", "the core does not look around"),
+    ("std::time", "the core has no clock"),
+    ("std::thread", "the core starts no threads"),
+    ("std::net", "the core has no network"),
+    ("todo!", "nothing is left undone"),
+    ("unimplemented!", "nothing is left undone"),
+];
