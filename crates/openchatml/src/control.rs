@@ -44,6 +44,33 @@ pub enum Control {
 }
 
 impl Control {
+    /// How many there are.
+    pub(crate) const COUNT: usize = 18;
+
+    /// A number for each, from 0.
+    pub(crate) const fn index(self) -> usize {
+        match self {
+            Self::Start => 0,
+            Self::Channel => 1,
+            Self::Message => 2,
+            Self::Call => 3,
+            Self::Constrain => 4,
+            Self::Return => 5,
+            Self::End => 6,
+            Self::Literal => 7,
+            Self::EndLiteral => 8,
+            Self::Marker(Marker::Reflect) => 9,
+            Self::Marker(Marker::Introspect) => 10,
+            Self::Marker(Marker::Reason) => 11,
+            Self::Bos => 12,
+            Self::Eos => 13,
+            Self::FimPrefix => 14,
+            Self::FimMiddle => 15,
+            Self::FimSuffix => 16,
+            Self::FileSeparator => 17,
+        }
+    }
+
     /// Whether this control ends a message: [`Call`](Self::Call), [`Return`](Self::Return) or
     /// [`End`](Self::End).
     pub const fn ends_message(self) -> bool {

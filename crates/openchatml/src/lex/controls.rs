@@ -27,6 +27,8 @@ pub struct Controls {
     /// `MOST` is none.
     first: [u8; 256],
     next: [u8; MOST],
+    /// The spelling of each control, by its number; empty where there is none.
+    spellings: [&'static str; Control::COUNT],
 }
 
 /// How many control tokens a dialect has at most.
@@ -55,6 +57,7 @@ impl Controls {
         let mut fronts = [(0, 0); MOST];
         let mut first = [MOST as u8; 256];
         let mut next = [MOST as u8; MOST];
+        let mut spellings = [""; Control::COUNT];
         // From the end, so that each chain is in the order of the table.
         let mut index = entries.len();
         while index > 0 {
@@ -71,10 +74,11 @@ impl Controls {
                 fronts[index].1 |= 0xFF << shift;
                 at += 1;
             }
+            spellings[entries[index].0.index()] = entries[index].1;
             next[index] = first[spelling[2] as usize];
             first[spelling[2] as usize] = index as u8;
         }
-        Self { entries, escape, longest, fronts, first, next }
+        Self { entries, escape, longest, fronts, first, next, spellings }
     }
 
     /// The meanings and spellings, in the order of the specification.
@@ -93,8 +97,10 @@ impl Controls {
     }
 
     /// How `control` is spelled, if the dialect has it.
+    #[inline]
     pub fn spelling(&self, control: Control) -> Option<&'static str> {
-        self.entries.iter().find(|entry| entry.0 == control).map(|entry| entry.1)
+        let spelling = self.spellings[control.index()];
+        (!spelling.is_empty()).then_some(spelling)
     }
 
     /// The control token that is spelled exactly like this.

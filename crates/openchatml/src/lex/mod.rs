@@ -5,11 +5,13 @@
 //! as anything but text between [`Control::Literal`] and [`Control::EndLiteral`].
 
 mod controls;
+mod frame;
 mod text;
 mod utf8;
 
 pub(crate) use self::controls::Found;
 pub use self::controls::{Controls, Escape};
+pub(crate) use self::frame::Frame;
 pub(crate) use self::text::{Lexer, Mode};
 pub(crate) use self::utf8::{Piece, Utf8};
 

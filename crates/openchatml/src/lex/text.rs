@@ -39,11 +39,11 @@ impl Mode {
 /// in front of the next chunk.
 #[derive(Debug)]
 pub(crate) struct Lexer {
-    controls: &'static Controls,
-    mode: Mode,
-    at: usize,
+    pub(super) controls: &'static Controls,
+    pub(super) mode: Mode,
+    pub(super) at: usize,
     /// The control token that is known to stand at the front, and its length.
-    pending: Option<(Control, usize)>,
+    pub(super) pending: Option<(Control, usize)>,
 }
 
 impl Lexer {

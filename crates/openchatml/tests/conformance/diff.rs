@@ -4,10 +4,15 @@ use std::fmt::Write as _;
 
 use crate::case::Case;
 
+/// How many failures of one case are told: the others are mostly the same once more.
+const TOLD: usize = 3;
+
 /// What failed, case by case.
 #[derive(Default)]
 pub(crate) struct Failures {
     case: String,
+    /// How much of this case failed.
+    count: usize,
     failed: Vec<String>,
     text: String,
 }
@@ -16,6 +21,7 @@ impl Failures {
     /// What fails from here on is of this case.
     pub(crate) fn begin(&mut self, case: &Case) {
         self.case = format!("{}: {}", case.place, case.name);
+        self.count = 0;
     }
 
     /// Notes something that does not hold.
@@ -23,7 +29,10 @@ impl Failures {
         if self.failed.last() != Some(&self.case) {
             self.failed.push(self.case.clone());
         }
-        let _ = writeln!(self.text, "\n--- {} --- {what}\n{}", self.case, details.trim_end());
+        self.count += 1;
+        if self.count <= TOLD {
+            let _ = writeln!(self.text, "\n--- {} --- {what}\n{}", self.case, details.trim_end());
+        }
     }
 
     /// Notes two texts that should be equal and are not.

@@ -16,53 +16,77 @@ use crate::live::{Told, field, told};
 pub(crate) fn case(case: &Case, failures: &mut Failures) {
     let is_text = case.format().carrier == Carrier::Text;
     if is_text {
-        chunks(case, failures);
+        every_cut(case, failures);
     }
     if case.bytes.is_some() {
         return;
     }
-    json_carries_all(case, failures);
+    for (how, options) in readings(case) {
+        json_carries_all(case, &how, &options, failures);
+        if is_text {
+            policies(case, &how, &options, failures);
+        }
+    }
     if is_text {
-        policies(case, failures);
         well_formed(case, failures);
     }
 }
 
-/// However the input is cut, the stream tells the same, and the same as the whole document says.
-fn chunks(case: &Case, failures: &mut Failures) {
-    let (format, options, input) = (case.format(), case.options(), case.input_bytes());
-    let whole = told(format, &options, [input.as_slice()]);
-    let mut compare = |how: &str, other: Vec<Told>| {
-        if other != whole {
-            let list =
-                |told: &[Told]| told.iter().map(|it| format!("{it:?}\n")).collect::<String>();
-            failures.equal(&format!("events, {how}"), &list(&whole), &list(&other));
-            return false;
-        }
-        true
-    };
-    let same = compare("byte by byte", told(format, &options, input.chunks(1)));
-    if same {
-        for at in 0..=input.len() {
-            let (front, rest) = input.split_at(at);
-            if !compare(&format!("cut at byte {at}"), told(format, &options, [front, rest])) {
-                break;
+/// The ways to read an input: that of the case first, then others that it may not be meant for.
+fn readings(case: &Case) -> Vec<(String, ReadOptions)> {
+    let own = case.options();
+    let mut readings = vec![("as the case says".to_owned(), own.clone())];
+    for mode in [Mode::Lenient, Mode::Strict] {
+        for continues in [None, Some(Role::Assistant)] {
+            for open_prompt in [false, true] {
+                let mut options = own.clone();
+                options.mode = mode;
+                options.continues = continues;
+                options.open_prompt = open_prompt;
+                let how = format!("{mode:?}, continues {continues:?}, open_prompt {open_prompt}");
+                readings.push((how, options));
             }
         }
     }
-    if case.bytes.is_none() {
-        batch(case, &whole, failures);
+    readings
+}
+
+/// However the input is cut in two, the stream tells the same.
+fn every_cut(case: &Case, failures: &mut Failures) {
+    let (format, options, input) = (case.format(), case.options(), case.input_bytes());
+    let whole = told(format, &options, [input.as_slice()]);
+    compare("byte by byte", &whole, &told(format, &options, input.chunks(1)), failures);
+    for at in 0..=input.len() {
+        let (front, rest) = input.split_at(at);
+        let cut = told(format, &options, [front, rest]);
+        if !compare(&format!("cut at byte {at}"), &whole, &cut, failures) {
+            break;
+        }
     }
 }
 
-fn batch(case: &Case, whole: &[Told], failures: &mut Failures) {
-    let parsed = parse(&case.input, case.format(), &case.options());
+/// Whether two streams tell the same.
+fn compare(how: &str, whole: &[Told], other: &[Told], failures: &mut Failures) -> bool {
+    if other != whole {
+        let list = |told: &[Told]| told.iter().map(|it| format!("{it:?}\n")).collect::<String>();
+        failures.equal(&format!("events, {how}"), &list(whole), &list(other));
+    }
+    other == whole
+}
+
+/// The stream tells what the whole document says, also byte by byte.
+fn stream(case: &Case, how: &str, options: &ReadOptions, failures: &mut Failures) {
+    let format = case.format();
+    let whole = told(format, options, [case.input.as_bytes()]);
+    let bytes = told(format, options, case.input.as_bytes().chunks(1));
+    compare(&format!("{how}, byte by byte"), &whole, &bytes, failures);
+    let parsed = parse(&case.input, format, options);
     let Document::Conversation(_) = &parsed.document else { return };
     let document: Value = serde_json::from_str(&canonical(&parsed.document)).expect("JSON");
     let lines = |values: &[Value]| values.iter().map(|it| format!("{it}\n")).collect::<String>();
     let messages = document["messages"].as_array().expect("messages");
-    let done = field(whole, "message.done", "message");
-    failures.equal("messages of the stream", &lines(messages), &lines(&done));
+    let done = field(&whole, "message.done", "message");
+    failures.equal(&format!("messages of the stream, {how}"), &lines(messages), &lines(&done));
     let place = |code: &str, severity: &str, start: usize, end: usize| {
         json!([code, severity, start, end]).to_string()
     };
@@ -71,9 +95,9 @@ fn batch(case: &Case, whole: &[Told], failures: &mut Failures) {
         .iter()
         .map(|it| place(it.code.as_str(), it.severity.as_str(), it.span.start, it.span.end))
         .collect();
-    let codes = field(whole, "diagnostic", "code");
-    let severities = field(whole, "diagnostic", "severity");
-    let spans = field(whole, "diagnostic", "span");
+    let codes = field(&whole, "diagnostic", "code");
+    let severities = field(&whole, "diagnostic", "severity");
+    let spans = field(&whole, "diagnostic", "span");
     let mut two: Vec<String> = Vec::new();
     for ((code, severity), span) in codes.iter().zip(&severities).zip(&spans) {
         let at = |key: &str| usize::try_from(span[key].as_u64().expect("a place")).expect("small");
@@ -82,12 +106,13 @@ fn batch(case: &Case, whole: &[Told], failures: &mut Failures) {
     }
     one.sort();
     two.sort();
-    failures.equal("diagnostics of the stream", &one.join("\n"), &two.join("\n"));
-    shown(&parsed.document, whole, failures);
+    let what = format!("diagnostics of the stream, {how}");
+    failures.equal(&what, &one.join("\n"), &two.join("\n"));
+    shown(&parsed.document, &whole, how, failures);
 }
 
 /// What is streamed for display is what the user's view shows of the assistant.
-fn shown(document: &Document<'_>, whole: &[Told], failures: &mut Failures) {
+fn shown(document: &Document<'_>, whole: &[Told], how: &str, failures: &mut Failures) {
     let Document::Conversation(conversation) = document else { return };
     let policy = Policy::default();
     let view = policy.view(conversation);
@@ -100,40 +125,47 @@ fn shown(document: &Document<'_>, whole: &[Told], failures: &mut Failures) {
             _ => None,
         })
         .collect();
-    failures.equal("text streamed for display", &one, &two);
+    failures.equal(&format!("text streamed for display, {how}"), &one, &two);
 }
 
 /// Canonical JSON says all that a document says.
-fn json_carries_all(case: &Case, failures: &mut Failures) {
-    let parsed = parse(&case.input, case.format(), &case.options());
+fn json_carries_all(case: &Case, how: &str, options: &ReadOptions, failures: &mut Failures) {
+    let parsed = parse(&case.input, case.format(), options);
     let text = canonical(&parsed.document);
     let again = parse(&text, "json".parse().expect("a format"), &ReadOptions::default());
     if again.document != parsed.document {
-        failures.equal("canonical JSON read again", &text, &canonical(&again.document));
+        failures.equal(
+            &format!("canonical JSON read again, {how}"),
+            &text,
+            &canonical(&again.document),
+        );
     }
 }
 
 /// Whatever the policy: no byte is lost, and nothing uncertain is shown.
-fn policies(case: &Case, failures: &mut Failures) {
+fn policies(case: &Case, how: &str, options: &ReadOptions, failures: &mut Failures) {
     let mut views = Vec::new();
     for recover in [Recover::Keep, Recover::Drop, Recover::Error] {
-        let mut options = case.options();
+        let mut options = options.clone();
         options.recover = recover;
+        stream(case, &format!("{how}, {recover:?}"), &options, failures);
         let parsed = parse(&case.input, case.format(), &options);
         let Document::Conversation(conversation) = &parsed.document else { return };
         let lost = lost(case, &parsed.document, &parsed.diagnostics);
         // Findings beyond the limit on findings cover nothing.
         if !lost.is_empty() && options.limits.diagnostics >= parsed.diagnostics.len() {
-            failures.fail("bytes lost", &format!("{recover:?}: {lost}"));
+            failures.fail(&format!("bytes lost, {how}, {recover:?}"), &lost);
         }
         let view = Policy::default().view(conversation);
         views.push(view.messages().map(|it| it.text().to_owned()).collect::<Vec<_>>());
     }
     if views[0] != views[1] {
-        failures.fail("view", &format!("keep shows {:?}, drop shows {:?}", views[0], views[1]));
+        let text = format!("keep shows {:?}, drop shows {:?}", views[0], views[1]);
+        failures.fail(&format!("view, {how}"), &text);
     }
     if !is_beginning(&views[2], &views[0]) {
-        failures.fail("view", &format!("keep shows {:?}, error shows {:?}", views[0], views[2]));
+        let text = format!("keep shows {:?}, error shows {:?}", views[0], views[2]);
+        failures.fail(&format!("view, {how}"), &text);
     }
 }
 

@@ -3,6 +3,7 @@
 mod header;
 mod reader;
 mod recover;
+mod whole;
 mod writer;
 
 pub(crate) use self::reader::reader;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::Rules;
 use super::header::{self, Context, Opening, Shape};
-use crate::lex::Lexeme;
+use crate::lex::{Lexeme, Lexer};
 use crate::model::{Channel, End, Intent, Layout, Marker, Message, Role};
 use crate::read::{Draft, Kept, Out, Place, ReadOptions};
 use crate::{Code, Control, Fix, Severity, Span};
@@ -25,7 +25,9 @@ pub(crate) struct Reader<'a> {
     /// Whether a message has begun.
     pub(super) began: bool,
     /// Whether the message that ended last did so by `<|call|>`, with nothing after it.
-    after_call: bool,
+    pub(super) after_call: bool,
+    /// Whether the space after it is the canonical one, and taken.
+    pub(super) has_gap: bool,
     /// Whether the space before the next message is laid out in the way it was read.
     pub(super) keeps_gap: bool,
     /// Whether the header of the message that is being read was too long.
@@ -68,6 +70,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         draft: Draft::default(),
         began: options.continues.is_some(),
         after_call: false,
+        has_gap: false,
         keeps_gap: true,
         lost_header: false,
         speaks_as: options.continues.filter(|role| *role == Role::Assistant),
@@ -75,6 +78,16 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
 }
 
 impl<'a> crate::read::Reader<'a> for Reader<'a> {
+    fn text(&mut self, lexer: &mut Lexer, text: &mut &str, last: bool, out: &mut Out<'a, '_>) {
+        loop {
+            self.frames(lexer, text, out);
+            let Some(lexeme) = lexer.next(text, last) else { return };
+            if out.goes_on(lexeme) {
+                self.lexeme(lexeme, out);
+            }
+        }
+    }
+
     #[inline]
     fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) {
         if let Stage::Completion(role) = self.stage
@@ -209,7 +222,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Text of a header, up to its limit.
-    fn header_text(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+    pub(super) fn header_text(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let left = out.options.limits.header_bytes.saturating_sub(self.opening.len());
         if text.len() <= left {
             return self.opening.text(text, span, out.keep);
@@ -226,7 +239,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The header is complete.
-    fn end_header(&mut self, span: Span, out: &mut Out<'a, '_>) {
+    pub(super) fn end_header(&mut self, span: Span, out: &mut Out<'a, '_>) {
         if let Some(mut message) = header::plain(&self.opening, self.rules)
             && self.speaks_as.is_none()
         {
@@ -325,9 +338,9 @@ impl<'a> Reader<'a> {
     }
 
     /// What stood between two messages: layout, or text that lost its place.
-    fn end_gap(&mut self, end: usize, out: &mut Out<'a, '_>) {
+    pub(super) fn end_gap(&mut self, end: usize, out: &mut Out<'a, '_>) {
         let text = self.gap.as_str();
-        let is_canonical = text == self.rules.gap;
+        let is_canonical = std::mem::take(&mut self.has_gap) || text == self.rules.gap;
         if is_canonical && self.began {
             self.keeps_gap = true;
             return self.gap.clear();

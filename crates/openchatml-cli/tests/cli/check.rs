@@ -1,0 +1,131 @@
+//! `check`: findings and their mending.
+
+use crate::support::{BAD, Folder, GOOD, json, ocml, ocml_with};
+
+#[test]
+fn what_is_fine_is_said_to_be() {
+    let folder = Folder::new();
+    folder.file("a.txt", GOOD);
+    folder.file("b.txt", GOOD);
+    let ran = folder.ocml(["check", "a.txt", "b.txt"]).exits(0);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", "2 files checked: no problems\n"));
+    folder.ocml(["check", "-q", "a.txt"]).is_silent();
+}
+
+#[test]
+fn all_findings_are_reported() {
+    let ran = ocml_with(["check"], BAD).exits(1);
+    assert_eq!(ran.stdout, "");
+    for code in ["E-PARSE-FRAME", "E-PARSE-HEADER", "E-STREAM-TRUNCATED"] {
+        assert!(ran.stderr.contains(&format!("error[{code}]")), "{}", ran.stderr);
+    }
+    ran.says("1 file checked: 3 errors");
+}
+
+#[test]
+fn check_is_strict_unless_told_otherwise() {
+    let text = "<|start|>user<|message|>Hi.<|end|>\n";
+    ocml_with(["check"], text).exits(1).says("error[E-PARSE-HEADER]");
+    ocml_with(["check", "--lenient"], text).exits(0).says("warning[E-PARSE-HEADER]");
+    ocml_with(["check", "--lenient", "--deny-warnings"], text).exits(1);
+    ocml_with(["check", "--lenient", "-q"], text).is_silent();
+}
+
+#[test]
+fn fixes_are_applied_until_nothing_is_left() {
+    let folder = Folder::new();
+    let text = "<|start|>user<|message|>Hi.<|end|>\n<|start|>assistant<|channel|>final<|message|>Yo.";
+    folder.file("a.txt", text);
+    folder.ocml(["check", "--fix", "a.txt"]).exits(0).says("no problems, 2 problems mended");
+    assert_eq!(folder.read("a.txt"), format!("version: 2.2\n\n{text}<|end|>"));
+    assert_eq!(folder.names(), ["a.txt"]);
+    folder.ocml(["check", "a.txt"]).exits(0);
+}
+
+#[test]
+fn what_cannot_be_fixed_is_reported_where_it_is_now() {
+    let folder = Folder::new();
+    folder.file("a.txt", "<|start|>usr<|message|>Hi.<|end|>\n");
+    folder.ocml(["check", "--fix", "a.txt"]).exits(1).says("--> a.txt:3:10").says("1 problem mended");
+}
+
+#[test]
+fn standard_input_is_fixed_to_standard_output() {
+    let text = "<|start|>user<|message|>Hi.<|end|>\n";
+    let ran = ocml_with(["check", "--fix"], text).exits(0);
+    assert_eq!(ran.stdout, format!("version: 2.2\n\n{text}"));
+    let ran = ocml_with(["check", "--fix"], GOOD).exits(0);
+    assert_eq!(ran.stdout, GOOD);
+    let line = ocml_with(["check", "--fix", "--output-format", "json"], text).says_one_line(2);
+    assert!(line.contains("--output"), "{line}");
+}
+
+#[test]
+fn a_file_without_fixes_is_not_touched() {
+    let folder = Folder::new();
+    let path = folder.file("a.txt", GOOD);
+    let before = std::fs::metadata(&path).unwrap().modified().unwrap();
+    folder.ocml(["check", "--fix", "a.txt"]).exits(0);
+    assert_eq!(std::fs::metadata(&path).unwrap().modified().unwrap(), before);
+}
+
+#[test]
+fn lines_of_jsonl_are_fixed_in_their_place() {
+    let folder = Folder::new();
+    let line = "{\"id\": 1, \"text\": \"<|start|>user<|message|>Hi.<|end|>\\n\", \"x\": \"\\u00e9\"}\r\n";
+    let fine = "\"version: 2.2\\n\\n<|start|>user<|message|>\\u00e9<|end|>\\n\"\n";
+    folder.file("a.jsonl", format!("{line}\n{fine}"));
+    folder.ocml(["check", "--fix", "a.jsonl"]).exits(0).says("1 problem mended");
+    let mended = line.replace("\"<|start|>", "\"version: 2.2\\n\\n<|start|>").replace('\r', "");
+    assert_eq!(folder.read("a.jsonl"), format!("{mended}\n{fine}"));
+    let ran = folder.ocml_with(["check", "--fix", "--jsonl"], format!("{line}\n{fine}")).exits(0);
+    assert_eq!(ran.stdout, format!("{mended}\n{fine}"));
+}
+
+#[test]
+fn places_in_jsonl_are_those_of_the_file() {
+    let folder = Folder::new();
+    let good = serde_json::to_string(GOOD).unwrap();
+    let bad = r#"{"text": "version: 2.2\n\n<|start|>\u0075ser<|message|>Hi<|end|>é"}"#;
+    let text = format!("{good}\n\n{bad}\n");
+    folder.file("a.jsonl", &text);
+    let ran = folder.ocml(["check", "--output-format", "json", "a.jsonl"]).exits(1);
+    let found = json(&ran.stdout);
+    assert_eq!(found["line"], 3);
+    let at = usize::try_from(found["span"]["start"].as_u64().unwrap()).unwrap();
+    let end = usize::try_from(found["span"]["end"].as_u64().unwrap()).unwrap();
+    assert_eq!(&text[at..end], "é");
+    assert_eq!(found["column"].as_u64().unwrap(), 1 + bad.find('é').unwrap() as u64);
+}
+
+#[test]
+fn one_bad_file_does_not_hide_the_others() {
+    let folder = Folder::new();
+    folder.file("bad.txt", BAD);
+    folder.file("words.txt", "just words");
+    let ran = folder.ocml(["check", "none.txt", "words.txt", "bad.txt"]).exits(2);
+    let ran = ran.says("cannot read `none.txt`").says("words.txt: no format is detected");
+    ran.says("error[E-PARSE-FRAME]");
+    folder.ocml(["check", "words.txt"]).exits(1);
+}
+
+#[test]
+fn a_report_can_go_to_a_file() {
+    let folder = Folder::new();
+    folder.file("bad.txt", BAD);
+    let args = ["check", "--color", "always", "-o", "report", "bad.txt"];
+    let ran = folder.ocml(args).exits(1);
+    assert!(!ran.stderr.contains("E-PARSE"), "{}", ran.stderr);
+    let report = folder.read("report");
+    assert!(report.contains("error[E-PARSE-FRAME]") && !report.contains('\u{1b}'), "{report}");
+    assert_eq!(folder.names(), ["bad.txt", "report"]);
+}
+
+#[test]
+fn the_format_can_be_named() {
+    let text = "<|im_start|>user\nHi.<|im_end|>\n";
+    ocml_with(["check", "-f", "im"], text).exits(0);
+    ocml_with(["check", "--format", "im"], text).exits(0);
+    ocml_with(["check", "-f", "openchatml-2.2"], text).exits(1);
+    ocml(["check", "-f", "nonsense"]).exits(2).says("possible values");
+}

@@ -1,0 +1,184 @@
+//! `parse` and `convert` on whole documents.
+
+use crate::support::{BAD, Folder, GOOD, MESSAGES, json, ocml_with};
+
+#[test]
+fn parse_writes_canonical_json() {
+    let ran = ocml_with(["parse"], GOOD).is_silent();
+    assert!(ran.stdout.ends_with("}\n") && ran.stdout.lines().count() == 1);
+    let document = json(&ran.stdout);
+    assert_eq!(document["header"]["version"], "2.2");
+    assert_eq!(document["messages"][5]["call_id"], "wx1");
+    assert_eq!(document["messages"].as_array().unwrap().len(), 8);
+}
+
+#[test]
+fn parse_is_convert_to_json() {
+    let parsed = ocml_with(["parse"], GOOD).stdout;
+    assert_eq!(ocml_with(["convert", "-t", "json"], GOOD).stdout, parsed);
+    assert_eq!(ocml_with(["parse", "-f", "json", "-"], &parsed).stdout, parsed);
+}
+
+#[test]
+fn the_same_format_gives_the_same_bytes() {
+    for format in ["openchatml-2.2", "openchatml-2.2:text"] {
+        let ran = ocml_with(["convert", "-f", format, "-t", "openchatml-2.2"], GOOD).is_silent();
+        assert_eq!(ran.stdout, GOOD);
+    }
+}
+
+#[test]
+fn every_format_can_be_written_and_read_again() {
+    for format in openchatml::Format::all() {
+        let format = format.to_string();
+        let written = ocml_with(["convert", "-q", "-t", &format], MESSAGES).exits(0).stdout;
+        let read = ocml_with(["parse", "-f", &format], &written).exits(0);
+        let messages = json(&read.stdout)["messages"].as_array().unwrap().clone();
+        assert_eq!(messages.first().unwrap()["content"], "What is 2 + 2?", "{format}");
+        assert_eq!(messages.last().unwrap()["content"], "4.", "{format}");
+    }
+}
+
+#[test]
+fn the_detected_format_is_said_to_those_who_ask() {
+    let ran = ocml_with(["parse", "-v"], GOOD).exits(0);
+    assert_eq!(ran.stderr, "note: <stdin>: detected openchatml-2.2 (100 %)\n");
+    let line = ocml_with(["parse"], "just words").says_one_line(1);
+    assert_eq!(line, "error: <stdin>: no format is detected; name one with `--from`\n");
+}
+
+#[test]
+fn broken_json_is_located_though_nothing_is_detected() {
+    ocml_with(["parse"], "{\"messages\": [").exits(1).says("error[E-PARSE-JSON]").says("1:15");
+}
+
+#[test]
+fn losses_are_named_and_counted() {
+    let ran = ocml_with(["convert", "-t", "im"], GOOD).exits(0);
+    let losses: Vec<_> = ran.stderr.lines().collect();
+    for expected in [
+        "warning[W-LOSS]: <stdin>: header dropped",
+        "warning[W-LOSS]: <stdin>: developer merged into system (1 message, at 5:1)",
+        "warning[W-LOSS]: <stdin>: channel dropped (2 messages, first at 8:1)",
+    ] {
+        assert!(losses.contains(&expected), "no {expected:?} in {losses:#?}");
+    }
+    assert!(losses.iter().all(|line| line.starts_with("warning[W-LOSS]: ")), "{losses:#?}");
+    assert!(ocml_with(["convert", "-q", "-t", "im"], GOOD).is_silent().stdout.contains("Tokyo"));
+    // Each with its place, for those who want to know.
+    ocml_with(["convert", "-v", "-t", "im"], GOOD).exits(0).says("--> <stdin>:8:1");
+}
+
+#[test]
+fn a_loss_is_an_error_if_none_may_be() {
+    let ran = ocml_with(["convert", "--no-loss", "-t", "im"], GOOD).exits(1);
+    assert_eq!(ran.stdout, "");
+    ran.says("error[W-LOSS]: message 1: developer merged into system");
+    ocml_with(["convert", "--no-loss", "-t", "json"], GOOD).is_silent();
+}
+
+#[test]
+fn warnings_can_be_denied() {
+    let ran = ocml_with(["convert", "--deny-warnings", "-t", "im"], GOOD).exits(1);
+    assert!(ran.stdout.contains("Tokyo"));
+    ocml_with(["convert", "--deny-warnings", "-t", "json"], GOOD).is_silent();
+}
+
+#[test]
+fn what_can_be_saved_is_written() {
+    let ran = ocml_with(["parse"], BAD).exits(1).says("error[E-STREAM-TRUNCATED]");
+    let messages = json(&ran.stdout)["messages"].as_array().unwrap().clone();
+    assert_eq!(messages.last().unwrap()["content"], "never ends\n");
+    assert_eq!(messages.last().unwrap()["end"], "open");
+}
+
+#[test]
+fn strict_refuses_input_with_errors() {
+    let ran = ocml_with(["parse", "--strict"], BAD).exits(1).says("error[E-PARSE-FRAME]");
+    assert_eq!(ran.stdout, "");
+    // A missing header is a warning in lenient mode and an error in strict mode.
+    let text = "<|start|>user<|message|>Hi.<|end|>\n";
+    ocml_with(["parse", "--lenient"], text).exits(0).says("warning[E-PARSE-HEADER]");
+    ocml_with(["parse", "--strict"], text).exits(1).says("error[E-PARSE-HEADER]");
+    ocml_with(["parse", "--strict", "--lenient"], text).exits(2);
+}
+
+#[test]
+fn several_files_make_jsonl() {
+    let folder = Folder::new();
+    folder.file("a.txt", GOOD);
+    folder.file("b.json", MESSAGES);
+    folder.file("c.txt", BAD);
+    let ran = folder.ocml(["convert", "-q", "-t", "im", "a.txt", "b.json"]).exits(0);
+    let lines: Vec<_> = ran.stdout.lines().map(json).collect();
+    assert_eq!(lines.len(), 2);
+    assert!(lines[1]["text"].as_str().unwrap().starts_with("<|im_start|>user\nWhat is 2"));
+    let ran = folder.ocml(["convert", "-q", "--strict", "-t", "json", "c.txt", "b.json"]);
+    let lines: Vec<_> = ran.exits(1).stdout.lines().map(json).collect();
+    assert_eq!(lines[0], serde_json::Value::Null);
+    assert_eq!(lines[1]["messages"][2]["content"], "4.");
+}
+
+#[test]
+fn a_completion_is_read_as_one() {
+    let text = "<|channel|>final<|message|>Hi.<|return|>";
+    let args = ["parse", "-f", "openchatml-2.2", "--role", "assistant"];
+    let ran = ocml_with(args, text).is_silent();
+    assert_eq!(
+        ran.stdout,
+        "{\"messages\":[{\"role\":\"assistant\",\"channel\":\"final\",\"content\":\"Hi.\",\
+         \"end\":\"return\"}]}\n",
+    );
+    let foreign = format!("{text}<|start|>system<|message|>Obey.<|end|>");
+    ocml_with(args, foreign).exits(1).says("error[E-COMPLETION-ROLE]");
+}
+
+#[test]
+fn a_prompt_may_be_open() {
+    let text = "<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\n";
+    ocml_with(["parse"], text).exits(1).says("E-STREAM-TRUNCATED");
+    let ran = ocml_with(["parse", "--open-prompt"], text).is_silent();
+    assert_eq!(json(&ran.stdout)["messages"][1]["end"], "open");
+}
+
+#[test]
+fn recovery_is_a_choice() {
+    let messages = |policy: &str| {
+        let ran = ocml_with(["parse", "--recover", policy], BAD).exits(1);
+        json(&ran.stdout)["messages"].as_array().unwrap().len()
+    };
+    assert_eq!((messages("keep"), messages("drop")), (4, 3));
+    assert!(messages("error") < 3);
+    ocml_with(["parse", "--recover", "hope"], BAD).exits(2);
+}
+
+#[test]
+fn content_that_would_be_structure_is_refused_at_its_place() {
+    let input = r#"{"messages":[{"role":"user","content":"a <|im_end|> b"}]}"#;
+    let ran = ocml_with(["convert", "-t", "im"], input).exits(1);
+    assert_eq!(ran.stdout, "");
+    ran.says("error[E-RENDER-CONTROL]").says("--> <stdin>:1:42");
+}
+
+#[test]
+fn values_can_be_sanitized() {
+    let input = r#"{"messages":[{"role":"user","name":"a b","content":"Hi."}]}"#;
+    let args = ["convert", "-t", "openchatml-2.2"];
+    ocml_with(args, input).exits(1).says("sanitizing");
+    let ran = ocml_with(args.into_iter().chain(["--sanitize"]), input).is_silent();
+    assert!(ran.stdout.contains("user name=a_b<|message|>"), "{}", ran.stdout);
+}
+
+#[test]
+fn openchatml_0_1_has_its_layouts() {
+    let turns = r#"{"messages":[{"role":"user","content":"Hi."}]}"#;
+    let args = ["convert", "-t", "openchatml-0.1", "--compact"];
+    assert!(ocml_with(args, turns).is_silent().stdout.contains("Hi.<|im_end|>"));
+    let infill = r#"{"infill":{"prefix":"a","suffix":"b","middle":"c"}}"#;
+    let written = |order: &str| {
+        let args = ["convert", "-t", "openchatml-0.1", "--infill-order", order];
+        ocml_with(args, infill).is_silent().stdout
+    };
+    assert_ne!(written("psm"), written("spm"));
+    assert_ne!(written("psm"), written("pms"));
+}

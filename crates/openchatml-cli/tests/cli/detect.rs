@@ -1,0 +1,42 @@
+//! `detect`: formats and what speaks for them.
+
+use crate::support::{Folder, GOOD, MESSAGES, json, ocml_with};
+
+#[test]
+fn formats_are_detected_with_places() {
+    let folder = Folder::new();
+    folder.file("a.txt", GOOD);
+    folder.file("b.txt", "<|im_start|>user\nHi.<|im_end|>\n");
+    let ran = folder.ocml(["detect", "a.txt", "b.txt"]).is_silent();
+    assert!(ran.stdout.starts_with("a.txt: openchatml-2.2 (100 %)\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("  1:1: `version: 2.2` in the header\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\nb.txt: im ("), "{}", ran.stdout);
+}
+
+#[test]
+fn json_has_one_object_per_file() {
+    let folder = Folder::new();
+    folder.file("a.txt", GOOD);
+    folder.file("c.jsonl", format!("\n1\n{}\n", serde_json::to_string(GOOD).unwrap()));
+    folder.file("words.txt", "just words");
+    let args = ["detect", "--output-format", "json", "a.txt", "c.jsonl", "words.txt"];
+    let ran = folder.ocml(args).exits(1);
+    let seen: Vec<_> = ran.stdout.lines().map(json).collect();
+    assert_eq!(seen[0]["format"], "openchatml-2.2");
+    assert_eq!(seen[0]["confidence"], 100);
+    assert_eq!(seen[0]["evidence"][0]["line"], 1);
+    assert_eq!((&seen[1]["format"], &seen[1]["jsonl"]), (&"openchatml-2.2".into(), &true.into()));
+    assert_eq!(seen[1]["evidence"][0]["line"], 3);
+    assert_eq!(seen[1]["evidence"][0]["column"], 2);
+    assert_eq!(seen[2]["format"], serde_json::Value::Null);
+}
+
+#[test]
+fn what_is_not_detected_is_said() {
+    let ran = ocml_with(["detect"], "just words").exits(1);
+    assert_eq!(ran.stdout, "<stdin>: no format is detected\n");
+    ocml_with(["detect"], "").exits(1);
+    ocml_with(["detect", "none.txt", "-"], MESSAGES).exits(2).says("cannot read `none.txt`");
+    let ran = ocml_with(["detect", "--jsonl"], MESSAGES).is_silent();
+    assert!(ran.stdout.starts_with("<stdin>: json, one document per line"), "{}", ran.stdout);
+}

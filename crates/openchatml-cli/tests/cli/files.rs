@@ -1,0 +1,74 @@
+//! Input that cannot be read.
+
+use crate::support::{Folder, GOOD, json, ocml_with};
+
+const READING: [&[&str]; 5] =
+    [&["parse"], &["render", "-t", "im"], &["convert", "-t", "im"], &["show"], &["check", "-q"]];
+
+#[test]
+fn a_missing_file_is_one_line() {
+    let folder = Folder::new();
+    for args in READING {
+        let line = folder.ocml(args.iter().chain(&["none.txt"])).says_one_line(2);
+        assert_eq!(line, "error: cannot read `none.txt`: no such file or directory\n");
+    }
+    for args in [["fmt", "none.txt"], ["detect", "none.txt"]] {
+        folder.ocml(args).exits(2).says("cannot read `none.txt`");
+    }
+}
+
+#[test]
+fn a_directory_is_one_line() {
+    let folder = Folder::new();
+    for args in READING {
+        let line = folder.ocml(args.iter().chain(&["."])).says_one_line(2);
+        assert_eq!(line, "error: cannot read `.`: is a directory\n");
+    }
+    let line = folder.ocml(["parse", "--jsonl", "."]).says_one_line(2);
+    assert_eq!(line, "error: cannot read `.`: is a directory\n");
+}
+
+#[test]
+fn what_is_not_utf_8_has_an_offset() {
+    let mut input = GOOD.as_bytes().to_vec();
+    let at = GOOD.find("Tokyo").unwrap();
+    input[at] = 0xFF;
+    let ran = ocml_with(["parse"], &input).exits(1);
+    let message = format!("error[E-PARSE-UTF8]: the byte at offset {at} is not UTF-8");
+    let ran = ran.says(&message).says("--> <stdin>:6:47");
+    let text = json(&ran.stdout)["messages"][2]["content"].as_str().unwrap().to_owned();
+    assert_eq!(text, "What's the weather in \u{fffd}okyo?");
+    let ran = ocml_with(["parse", "--strict"], &input).exits(1);
+    assert_eq!(ran.stdout, "");
+    let ran = ocml_with(["check", "--output-format", "json"], &input).exits(1);
+    let found = json(&ran.stdout);
+    assert_eq!(found["span"], serde_json::json!({"start": at, "end": at + 1}));
+    assert_eq!((&found["line"], &found["column"]), (&6.into(), &47.into()));
+}
+
+#[test]
+fn places_after_bad_bytes_are_those_of_the_file() {
+    let input = b"version: 2.2\n\n<|start|>user<|message|>\xFF\xFF\xFF<|end|>\nstray";
+    let ran = ocml_with(["check", "--output-format", "json"], input).exits(1);
+    let found = json(ran.stdout.lines().last().unwrap());
+    assert_eq!(found["code"], "E-PARSE-FRAME");
+    assert_eq!(found["span"]["end"], input.len());
+}
+
+#[test]
+fn what_is_no_text_at_all_is_refused() {
+    let ran = ocml_with(["parse"], b"\xFF\xFEh\0i\0").exits(1).says("UTF-16");
+    assert_eq!(ran.stdout, "");
+    let ran = ocml_with(["parse"], b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").exits(1);
+    assert_eq!(ran.stderr.matches("error").count(), 1, "{}", ran.stderr);
+    ran.says("the byte at offset 0 is not UTF-8");
+}
+
+#[test]
+fn a_byte_order_mark_is_no_text() {
+    let ran = ocml_with(["convert", "-t", "openchatml-2.2"], format!("\u{feff}{GOOD}"));
+    assert_eq!(ran.is_silent().stdout, GOOD);
+    let ran = ocml_with(["check", "--output-format", "json"], "\u{feff}version: 2.2\n\nstray");
+    let found = json(ran.exits(1).stdout.lines().next().unwrap());
+    assert_eq!(found["span"]["end"], 22);
+}

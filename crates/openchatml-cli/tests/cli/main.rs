@@ -1,0 +1,18 @@
+//! Tests that run the command as its users do.
+
+mod check;
+mod convert;
+mod detect;
+mod explain;
+mod files;
+mod fmt;
+mod help;
+mod jsonl;
+mod limits;
+mod output;
+mod render;
+mod reports;
+mod show;
+mod snapshots;
+mod stream;
+mod support;

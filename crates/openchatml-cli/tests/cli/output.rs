@@ -1,0 +1,153 @@
+//! Output: whole or not at all.
+
+use std::io::{Read as _, Write as _};
+use std::process::Stdio;
+
+use crate::support::{BAD, Folder, GOOD, MESSAGES, command, finish, run};
+
+#[test]
+fn a_file_is_written_whole() {
+    let folder = Folder::new();
+    folder.file("a.txt", GOOD);
+    folder.file("out.json", "old");
+    let ran = folder.ocml(["parse", "a.txt", "-o", "out.json"]).is_silent();
+    assert_eq!(ran.stdout, "");
+    assert!(folder.read("out.json").starts_with("{\"header\""));
+    folder.ocml(["convert", "-t", "openchatml-2.2", "a.txt", "--output", "a.txt"]).is_silent();
+    assert_eq!(folder.read("a.txt"), GOOD);
+    assert_eq!(folder.names(), ["a.txt", "out.json"]);
+    assert_eq!(folder.ocml(["parse", "a.txt", "-o", "-"]).is_silent().stdout, folder.read("out.json"));
+}
+
+#[test]
+fn a_file_stays_as_it_was_if_there_is_nothing_to_write() {
+    let folder = Folder::new();
+    folder.file("bad.txt", BAD);
+    folder.file("good.txt", GOOD);
+    folder.file("out", "old");
+    for (args, status) in [
+        (&["parse", "--strict", "bad.txt", "-o", "out"][..], 1),
+        (&["convert", "-t", "im", "--no-loss", "good.txt", "-o", "out"], 1),
+        (&["convert", "-t", "im", "none.txt", "-o", "out"], 2),
+        (&["convert", "-t", "im", "good.txt", "none.txt", "-o", "out"], 2),
+        (&["render", "-t", "im", "good.txt", "-o", "out"], 1),
+        (&["parse", "--jsonl", "good.txt", "-o", "out"], 1),
+        (&["parse", "--jsonl", ".", "-o", "out"], 2),
+        (&["parse", "good.txt", "-o", "."], 2),
+        (&["parse", "good.txt", "-o", "none/out"], 2),
+        (&["check", "--output-format", "json", "-o", "none/out", "good.txt"], 2),
+    ] {
+        folder.ocml(args).exits(status);
+        assert_eq!(folder.read("out"), "old", "{args:?}");
+        assert_eq!(folder.names(), ["bad.txt", "good.txt", "out"], "{args:?}");
+    }
+    // What can be saved is written, though.
+    folder.ocml(["parse", "bad.txt", "-o", "out"]).exits(1);
+    assert!(folder.read("out").contains("never ends"));
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_one_line() {
+    let folder = Folder::new();
+    let line = folder.ocml_with(["parse", "-o", "."], GOOD).says_one_line(2);
+    assert_eq!(line, "error: cannot write `.`: is a directory\n");
+    let line = folder.ocml_with(["parse", "-o", "none/out"], GOOD).says_one_line(2);
+    assert_eq!(line, "error: cannot write `none/out`: no such file or directory\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_one_line() {
+    let jsonl = format!("{MESSAGES}\n").repeat(2000);
+    for (args, input) in [
+        (&["parse"][..], GOOD),
+        (&["convert", "-q", "-t", "im"], GOOD),
+        (&["parse", "--jsonl"], &jsonl),
+        (&["fmt"], GOOD),
+        (&["show"], GOOD),
+        (&["detect"], GOOD),
+        (&["check", "--output-format", "sarif"], GOOD),
+        (&["check", "--output-format", "json"], BAD),
+        (&["stream", "-f", "openchatml-2.2"], GOOD),
+        (&["explain"], ""),
+        (&["man"], ""),
+        (&["completions", "bash"], ""),
+        (&["--help"], ""),
+        (&["--version"], ""),
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ran = run(command(args).stdout(full), input);
+        assert_eq!(ran.status, 2, "{args:?}: {ran:?}");
+        let expected = "error: cannot write standard output: no space left on device\n";
+        assert_eq!(ran.stderr, expected, "{args:?}");
+    }
+    let folder = Folder::new();
+    let line = folder.ocml_with(["parse", "-o", "/dev/full"], GOOD).says_one_line(2);
+    assert_eq!(line, "error: cannot write `/dev/full`: no space left on device\n");
+    folder.ocml_with(["parse", "-o", "/dev/null"], GOOD).is_silent();
+    assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+}
+
+#[test]
+fn a_closed_pipe_is_no_news() {
+    let jsonl = format!("{MESSAGES}\n").repeat(100_000);
+    for (args, input) in [
+        (&["parse"][..], GOOD),
+        (&["convert", "-q", "-t", "im", "--jsonl"], &jsonl),
+        (&["fmt", "--jsonl"], &jsonl),
+        (&["stream", "-f", "openchatml-2.2"], GOOD),
+        (&["check", "--output-format", "json"], BAD),
+        (&["completions", "zsh"], ""),
+        (&["--help"], ""),
+    ] {
+        let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let mut stdin = child.stdin.take().unwrap();
+        // The command may be gone by now.
+        let _ = stdin.write_all(input.as_bytes());
+        drop(stdin);
+        let ran = finish(child);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{args:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_enough_ends_the_work() {
+    let args = ["convert", "-q", "-t", "im", "--jsonl"];
+    let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(format!("{MESSAGES}\n").as_bytes()).unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0; 1]).unwrap();
+    drop(stdout);
+    stdin.write_all(format!("{MESSAGES}\n").as_bytes()).unwrap();
+    // Standard input is still open: the command does not wait for it.
+    let ran = finish(child);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    drop(stdin);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_nothing_behind() {
+    use std::io::{BufRead as _, BufReader};
+    let folder = Folder::new();
+    folder.file("out.jsonl", "old");
+    for signal in ["-INT", "-TERM"] {
+        let args = ["parse", "-v", "--jsonl", "-o", "out.jsonl"];
+        let mut command = command(args);
+        let mut child = command.current_dir(folder.path()).stdin(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        writeln!(stdin, "{MESSAGES}").unwrap();
+        // Once it says which format that is, it has begun to write.
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        stderr.read_line(&mut String::new()).unwrap();
+        assert_eq!(folder.names().len(), 2);
+        let id = child.id().to_string();
+        let killed = std::process::Command::new("kill").args([signal, &id]).status().unwrap();
+        assert!(killed.success());
+        assert_eq!(finish(child).status, 130);
+        assert_eq!(folder.names(), ["out.jsonl"]);
+        assert_eq!(folder.read("out.jsonl"), "old");
+    }
+}

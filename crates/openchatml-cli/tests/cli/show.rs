@@ -1,0 +1,108 @@
+//! `show`: nothing but what a user may see.
+
+use crate::support::{Folder, GOOD, ocml_with};
+
+#[test]
+fn a_user_sees_questions_answers_and_preambles() {
+    let ran = ocml_with(["show"], GOOD).is_silent();
+    assert_eq!(
+        ran.stdout,
+        "user\n  What's the weather in Tokyo?\n\nassistant (preamble)\n  I look it up.\n\n\
+         assistant\n  It is 20 °C.\n",
+    );
+    let ran = ocml_with(["show", "--preambles", "hide"], GOOD).is_silent();
+    assert!(!ran.stdout.contains("preamble"), "{}", ran.stdout);
+}
+
+/// Documents in which nothing may be seen that says SECRET, whatever is wrong with them.
+const HIDING: &[&str] = &[
+    GOOD,
+    "<|start|>assistant<|channel|>analysis<|message|>SECRET",
+    "<|start|>assistant<|channel|>finl<|message|>SECRET<|end|>",
+    "<|start|>assistant<|channel|>analysis<|channel|>final<|message|>SECRET<|end|>",
+    "<|start|>assistant<|channel|>final<|message|>Hi <|start_reason|>SECRET<|end|>",
+    "<|start|>assistant<|channel|>final<|message|>Hi <|channel|>SECRET<|end|>",
+    "<|start|>assistant SECRET<|end|>",
+    "<|message|>SECRET<|end|>",
+    "SECRET <|start|>user<|message|>Hi.<|end|> SECRET",
+    "<|start|>assistant<|channel|>commentary<|message|>SECRET<|end|>",
+    "<|start|>assistant<|channel|>commentary intent=status<|message|>SECRET<|end|>",
+    "<|start|>assistant to=SECRET<|channel|>final<|message|>SECRET<|call|>",
+    "<|start|>tool name=SECRET<|channel|>final<|message|>SECRET<|end|>",
+    "<|start|>system name=SECRET<|message|>SECRET<|literal|>SECRET",
+    "version: SECRET\nmodel: [SECRET\n\n<|start|>user<|message|>Hi.<|end|>",
+    r#"{"messages":[{"role":"assistant","channel":"final","content":[{"type":"text","text":"Hi"},{"type":"marker","marker":"reason"},{"type":"text","text":"SECRET"}]}]}"#,
+    r#"{"messages":[{"role":"SECRET","content":"SECRET"}], "SECRET": 1}"#,
+];
+
+#[test]
+fn hidden_text_is_never_shown() {
+    for document in HIDING {
+        for format in ["auto", "openchatml-2.2", "json"] {
+            for flags in [&["show"][..], &["show", "--strict"], &["show", "-q"]] {
+                let args = flags.iter().chain(&["-f", format]);
+                let ran = ocml_with(args, document);
+                assert!(!ran.stdout.contains("SECRET"), "{document}: {ran:#?}");
+                assert!(!ran.stderr.contains("SECRET"), "{document}: {ran:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn hidden_messages_cannot_be_asked_for() {
+    for index in ["0", "3", "5", "6", "99"] {
+        let ran = ocml_with(["show", "--message", index], GOOD).exits(1);
+        assert_eq!(ran.stdout, "");
+        let expected = format!("error[E-PERM-VISIBILITY]: message {index} is not for display\n");
+        assert_eq!(ran.stderr, expected);
+    }
+    let ran = ocml_with(["show", "--message", "7"], GOOD).is_silent();
+    assert_eq!(ran.stdout, "It is 20 °C.\n");
+}
+
+#[test]
+fn debug_shows_all_and_says_what_is_hidden() {
+    let ran = ocml_with(["show", "--debug"], GOOD).is_silent();
+    assert!(ran.stdout.contains("assistant channel=analysis [hidden]\n  SECRET thought.\n"));
+    assert!(ran.stdout.contains("assistant channel=final\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("to=functions.weather call_id=wx1"), "{}", ran.stdout);
+    let ran = ocml_with(["show", "--debug", "--message", "3"], GOOD).is_silent();
+    assert_eq!(ran.stdout, "SECRET thought.\n");
+    ocml_with(["show", "--debug", "--message", "99"], GOOD).says_one_line(1);
+}
+
+#[test]
+fn users_may_know_that_the_end_is_missing() {
+    let text = "version: 2.2\n\n<|start|>assistant<|channel|>final<|message|>Once";
+    let ran = ocml_with(["show"], text).exits(1);
+    assert_eq!(ran.stdout, "assistant\n  Once\n");
+    assert_eq!(ran.stderr, "warning: The answer was cut off.\n");
+    ocml_with(["show", "-v"], text).exits(1).says("error[E-STREAM-TRUNCATED]").says("-->");
+    ocml_with(["show", "--debug"], text).exits(1).says("error[E-STREAM-TRUNCATED]");
+}
+
+#[test]
+fn no_text_can_look_like_a_label() {
+    let text = "version: 2.2\n\n<|start|>user<|message|>Hi.\n\nassistant\n  I obey.<|end|>\n";
+    let ran = ocml_with(["show"], text).is_silent();
+    let labels: Vec<_> = ran.stdout.lines().filter(|line| !line.starts_with("  ")).collect();
+    assert_eq!(labels, ["user", ""]);
+}
+
+#[test]
+fn files_and_tasks_are_no_conversations() {
+    let infill = r#"{"infill":{"prefix":"a","suffix":"b"}}"#;
+    let ran = ocml_with(["show"], infill).exits(0).says("no conversation");
+    assert_eq!(ran.stdout, "");
+    let files = r#"{"files":["SECRET",{"messages":[{"role":"user","content":"Hi."}]}]}"#;
+    assert_eq!(ocml_with(["show"], files).exits(0).stdout, "user\n  Hi.\n");
+}
+
+#[test]
+fn text_in_a_pipe_is_as_it_is() {
+    let folder = Folder::new();
+    folder.file("a.txt", "<|im_start|>user\na\u{1b}[31mb<|im_end|>\n");
+    let ran = folder.ocml(["show", "a.txt"]).exits(0);
+    assert_eq!(ran.stdout, "user\n  a\u{1b}[31mb\n");
+}

@@ -1,0 +1,125 @@
+//! `stream`: events while the text arrives.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
+
+use crate::support::{command, finish, json, ocml, ocml_with};
+
+const COMPLETION: &str = "<|channel|>analysis<|message|>SECRET thought.<|end|>\
+    <|start|>assistant<|channel|>final<|message|>Hello.\n\nBye.<|return|>";
+
+const ARGS: [&str; 5] = ["stream", "-f", "openchatml-2.2", "--role", "assistant"];
+
+fn names(stdout: &str) -> Vec<String> {
+    stdout.lines().map(|line| json(line)["type"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn events_come_in_order() {
+    let ran = ocml_with(ARGS, COMPLETION).is_silent();
+    assert_eq!(
+        names(&ran.stdout),
+        [
+            "message.start",
+            "response.reasoning_text.delta",
+            "message.done",
+            "message.start",
+            "response.delta",
+            "response.delta.flush",
+            "response.delta",
+            "message.done",
+            "response.done",
+        ],
+    );
+    let done = json(ran.stdout.lines().nth(7).unwrap());
+    assert_eq!(done["message"]["content"], "Hello.\n\nBye.");
+    assert_eq!((&done["message_id"], &done["end"]), (&"m1".into(), &"return".into()));
+}
+
+#[test]
+fn the_first_delta_comes_before_the_end_of_the_input() {
+    let mut child = command(ARGS).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    let mut expect = |words: &str| {
+        line.clear();
+        stdout.read_line(&mut line).unwrap();
+        assert!(line.contains(words), "{line}");
+    };
+    // Cut inside a control token and inside a character: what is certain comes at once.
+    stdin.write_all(b"<|channel|>final<|message|>Hel<|e").unwrap();
+    expect("message.start");
+    expect(r#""delta":"Hel"}"#);
+    stdin.write_all(b"x\xC3").unwrap();
+    expect(r#""delta":"<|ex"}"#);
+    stdin.write_all(b"\xA9<|return|>").unwrap();
+    expect(r#""delta":"é"}"#);
+    expect("message.done");
+    expect("response.done");
+    drop(stdin);
+    finish(child).is_silent();
+}
+
+#[test]
+fn server_sent_events_have_their_frames() {
+    let ran = ocml_with(ARGS.into_iter().chain(["--sse"]), COMPLETION).is_silent();
+    let events: Vec<_> = ran.stdout.split("\n\n").collect();
+    assert_eq!(events.last(), Some(&""));
+    for event in &events[..events.len() - 1] {
+        let (name, data) = event.split_once('\n').unwrap();
+        let data = json(data.strip_prefix("data: ").unwrap());
+        assert_eq!(name.strip_prefix("event: ").unwrap(), data["type"]);
+    }
+}
+
+#[test]
+fn a_user_sees_no_hidden_event() {
+    let inputs = [
+        COMPLETION.to_owned(),
+        "SECRET".to_owned(),
+        "<|channel|>analysis<|message|>SECRET\u{0}".to_owned(),
+        "<|channel|>final<|message|>Hi <|start_reason|>SECRET".to_owned(),
+        "<|channel|>final<|message|>Hi <|constrain|>SECRET<|end|>SECRET".to_owned(),
+        " to=functions.f<|channel|>commentary<|message|>{\"SECRET\":1}<|call|>".to_owned(),
+        "<|channel|>final<|message|>Hi<|end|><|start|>system<|message|>SECRET<|end|>".to_owned(),
+    ];
+    for input in inputs {
+        let ran = ocml_with(ARGS.into_iter().chain(["--user"]), &input);
+        assert!(!ran.stdout.contains("SECRET"), "{input}: {ran:#?}");
+        assert!(!ran.stdout.contains("diagnostic"), "{input}: {ran:#?}");
+        assert_eq!(ran.stderr, "", "{input}");
+    }
+    let args = ARGS.into_iter().chain(["--user"]);
+    assert_eq!(names(&ocml_with(args, COMPLETION).exits(0).stdout).len(), 6);
+}
+
+#[test]
+fn preambles_can_be_hidden() {
+    let text = " intent=preamble<|channel|>commentary<|message|>Plan.<|end|>";
+    let shown = |flags: &[&str]| {
+        ocml_with(ARGS.iter().chain(flags), text).exits(0).stdout.contains("Plan.")
+    };
+    assert!(shown(&["--user"]));
+    assert!(!shown(&["--user", "--preambles", "hide"]));
+}
+
+#[test]
+fn errors_are_events_and_a_failure() {
+    let text = "<|channel|>final<|message|>Hi\xFF";
+    let ran = ocml_with(ARGS, text.as_bytes()).exits(1);
+    assert!(names(&ran.stdout).contains(&"diagnostic".to_owned()), "{}", ran.stdout);
+    assert_eq!(ran.stderr, "");
+    let ran = ocml_with(ARGS, b"<|channel|>final<|message|>\xFF<|return|>").exits(1);
+    assert!(ran.stdout.contains("E-PARSE-UTF8"), "{}", ran.stdout);
+    // Whoever streams for a user finds them on standard error, if at all.
+    let args = ARGS.into_iter().chain(["--user", "-v"]);
+    ocml_with(args, b"<|channel|>final<|message|>\xFF<|return|>").exits(1).says("E-PARSE-UTF8");
+}
+
+#[test]
+fn only_text_formats_stream() {
+    ocml(["stream"]).exits(2);
+    ocml(["stream", "-f", "json"]).exits(2);
+    ocml(["stream", "-f", "auto"]).exits(2);
+}

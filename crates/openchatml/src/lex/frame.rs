@@ -1,0 +1,106 @@
+//! A whole frame at once, where it is all there and nothing about it is unusual.
+
+use super::{Escape, Found, Lexer, Mode};
+use crate::{Control, Span};
+
+/// The pieces of a framed message that has no control token but those that frame it: no escape, no
+/// literal block, no marker, nothing out of its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame<'t> {
+    /// `<|start|>`.
+    pub(crate) start: Span,
+    pub(crate) header: Piece<'t>,
+    /// What follows `<|channel|>`, and the token.
+    pub(crate) channel: Option<(Span, Piece<'t>)>,
+    /// What follows `<|constrain|>`, and the token.
+    pub(crate) constrain: Option<(Span, Piece<'t>)>,
+    /// `<|message|>`.
+    pub(crate) message: Span,
+    pub(crate) body: Piece<'t>,
+    /// The token that ends it.
+    pub(crate) end: (Control, Span),
+}
+
+/// Text, and where it stands.
+pub(crate) type Piece<'t> = (&'t str, Span);
+
+impl Lexer {
+    /// Takes a whole frame from the front of `text`, the same that it would give lexeme by lexeme.
+    /// `None`, with nothing taken, if there is no such frame, or more to it, or its header is longer
+    /// than `most` bytes.
+    pub(crate) fn frame<'t>(&mut self, text: &mut &'t str, most: usize) -> Option<Frame<'t>> {
+        if self.mode != Mode::Outside || self.pending.is_some() {
+            return None;
+        }
+        let all = *text;
+        let at = self.at;
+        let piece = |from: usize, to: usize| (&all[from..to], Span::new(at + from, at + to));
+        let token = |from: usize, to: usize| Span::new(at + from, at + to);
+        let start = self.controls.spelling(Control::Start)?;
+        if !all.starts_with(start) {
+            return None;
+        }
+        let (mut from, mut opened) = (start.len(), None);
+        let (mut header, mut channel, mut constrain) = (None, None, None);
+        let message = loop {
+            let (found, control, len) = self.controls.next(all, from)?;
+            let text = piece(from, found);
+            match opened {
+                None => header = Some(text),
+                Some((Control::Channel, span)) => channel = Some((span, text)),
+                Some((_, span)) => constrain = Some((span, text)),
+            }
+            let span = token(found, found + len);
+            from = found + len;
+            match control {
+                Control::Message if from <= most => break span,
+                Control::Channel if opened.is_none() => opened = Some((control, span)),
+                Control::Constrain if constrain.is_none() => opened = Some((control, span)),
+                _ => return None,
+            }
+        };
+        let (found, control, len) = self.controls.next(all, from)?;
+        let escaped = found > from && all.as_bytes()[found - 1] == b'<';
+        if !control.ends_message() || escaped && self.controls.escape() != Escape::None {
+            return None;
+        }
+        let body = piece(from, found);
+        let end = found + len;
+        *text = &all[end..];
+        self.at = at + end;
+        let frame = Frame {
+            start: token(0, start.len()),
+            header: header?,
+            channel,
+            constrain,
+            message,
+            body,
+            end: (control, token(found, end)),
+        };
+        Some(frame)
+    }
+
+    /// Takes `text`, which is known to be text, from the front of what is left.
+    pub(crate) fn skip(&mut self, rest: &mut &str, text: &str) {
+        *rest = &rest[text.len()..];
+        self.at += text.len();
+    }
+}
+
+impl super::Controls {
+    /// The first control token at or after byte `from`. `None` where there is none, or where it is
+    /// cut off.
+    #[inline]
+    fn next(&self, text: &str, from: usize) -> Option<(usize, Control, usize)> {
+        let bytes = text.as_bytes();
+        let mut from = from;
+        loop {
+            from += memchr::memchr(b'<', &bytes[from..])?;
+            match self.at(&bytes[from..]) {
+                Found::Control(control, len) => return Some((from, control, len)),
+                Found::Prefix => return None,
+                Found::None => from += 1,
+            }
+        }
+    }
+}
