@@ -2,15 +2,35 @@
 
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use annotate_snippets::renderer::{DEFAULT_ERROR_STYLE, DEFAULT_NOTE_STYLE, DEFAULT_WARNING_STYLE};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use indicatif::ProgressBar;
-use openchatml::{Code, Diagnostic, Severity};
+use openchatml::{Code, Diagnostic};
 
 use crate::args::{ConsoleArgs, Verbosity};
 use crate::visible::visible_line;
+
+/// An error as one line, styled.
+pub(crate) fn error_line(text: &str) -> String {
+    labelled(DEFAULT_ERROR_STYLE, "error", text)
+}
+
+/// A finding without a place as one line, styled.
+pub(crate) fn finding_line(found: &Diagnostic) -> String {
+    labelled(DEFAULT_ERROR_STYLE, &format!("{}[{}]", found.severity, found.code), &found.message)
+}
+
+/// A warning as one line, styled.
+pub(crate) fn warning_line(text: &str) -> String {
+    labelled(DEFAULT_WARNING_STYLE, "warning", text)
+}
+
+fn labelled(style: Style, word: &str, text: &str) -> String {
+    format!("{style}{word}{style:#}: {}\n", visible_line(text))
+}
 
 /// Says things to people: on standard error, with colours where they are wanted.
 #[derive(Debug)]
@@ -19,25 +39,23 @@ pub(crate) struct Console {
     /// What was asked for, before anybody looked at what the output is.
     color: ColorChoice,
     progress: Mutex<Option<ProgressBar>>,
+    /// Whether data is written to the terminal.
+    has_data: AtomicBool,
 }
 
 impl Console {
     pub(crate) fn new(args: &ConsoleArgs) -> Self {
-        Self { verbosity: args.verbosity(), color: args.color.into(), progress: Mutex::new(None) }
+        Self {
+            verbosity: args.verbosity(),
+            color: args.color.into(),
+            progress: Mutex::new(None),
+            has_data: AtomicBool::new(false),
+        }
     }
 
     /// How much is said.
     pub(crate) fn verbosity(&self) -> Verbosity {
         self.verbosity
-    }
-
-    /// Whether findings as bad as this are shown while the data is what counts.
-    pub(crate) fn shows(&self, severity: Severity) -> bool {
-        match severity {
-            Severity::Error => true,
-            Severity::Warning => self.verbosity > Verbosity::Quiet,
-            Severity::Note => self.verbosity > Verbosity::Normal,
-        }
     }
 
     /// Whether standard output takes colours.
@@ -54,23 +72,11 @@ impl Console {
         self.say(DEFAULT_ERROR_STYLE, "error", text);
     }
 
-    /// Says a warning, unless there is to be quiet.
-    pub(crate) fn warning(&self, text: &str) {
-        if self.verbosity > Verbosity::Quiet {
-            self.say(DEFAULT_WARNING_STYLE, "warning", text);
-        }
-    }
-
     /// Says what a conversion lost, unless there is to be quiet.
     pub(crate) fn loss(&self, text: &str) {
         if self.verbosity > Verbosity::Quiet {
             self.say(DEFAULT_WARNING_STYLE, &format!("warning[{}]", Code::Loss), text);
         }
-    }
-
-    /// Says a finding that has no place.
-    pub(crate) fn refusal(&self, found: &Diagnostic) {
-        self.say(DEFAULT_ERROR_STYLE, &format!("error[{}]", found.code), &found.message);
     }
 
     /// Says something that only those want to know who asked for more.
@@ -87,8 +93,15 @@ impl Console {
         }
     }
 
+    /// Tells somebody at the terminal what is expected, unless there is to be quiet.
+    pub(crate) fn hint(&self, text: &str) {
+        if self.verbosity > Verbosity::Quiet && io::stderr().is_terminal() {
+            self.say(DEFAULT_NOTE_STYLE, "note", text);
+        }
+    }
+
     fn say(&self, style: Style, word: &str, text: &str) {
-        self.print(&format!("{style}{word}{style:#}: {}\n", visible_line(text)));
+        self.print(&labelled(style, word, text));
     }
 
     /// Writes `text`, styled and made harmless already, to standard error.
@@ -126,6 +139,13 @@ impl Console {
 
     /// Whether a progress bar has a place: on a terminal on which nothing else is written.
     pub(crate) fn wants_progress(&self) -> bool {
-        self.verbosity > Verbosity::Quiet && io::stderr().is_terminal()
+        self.verbosity > Verbosity::Quiet
+            && !self.has_data.load(Ordering::Relaxed)
+            && io::stderr().is_terminal()
+    }
+
+    /// Keeps progress bars away, since data is written to the terminal.
+    pub(crate) fn hide_progress(&self) {
+        self.has_data.store(true, Ordering::Relaxed);
     }
 }

@@ -53,7 +53,8 @@ impl Feed {
             Choice::Format(format) => format,
             Choice::Auto => {
                 let format = first.lines().find_map(|line| {
-                    let (_, found) = detect_line(std::str::from_utf8(line.bytes).ok()?)?;
+                    let decoded = Decoded::new(line.bytes, line.offset);
+                    let (_, found) = detect_line(&decoded.text)?;
                     Some(found.first()?.format)
                 });
                 let format = format.ok_or_else(|| undetected(&name))?;

@@ -6,6 +6,7 @@
 pub mod document;
 pub mod mutate;
 pub mod property;
+pub mod run;
 pub mod text;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -9,11 +9,11 @@ use openchatml::{
 };
 
 use crate::args::{JsonlArgs, ReadArgs, Verbosity};
-use crate::console::Console;
+use crate::console::{Console, error_line};
 use crate::failure::{Failure, Status};
 use crate::input::{Decoded, Origin, Page, Slot, Unreadable, format_of, is_json, origins};
 use crate::jsonl::{Entry, Feed};
-use crate::output::{Target, replacement};
+use crate::output::Target;
 use crate::report::{Style, count};
 
 /// Lay files out in the canonical way
@@ -99,7 +99,7 @@ impl Run<'_> {
         let mut target = match origin {
             _ if self.args.check => None,
             Origin::Stdin => Some(Target::stdout()),
-            Origin::File(path) if is_changed => Some(replacement(path)?),
+            Origin::File(path) if is_changed => Some(Target::open(Some(path))?),
             Origin::File(_) => None,
         };
         if let Some(target) = &mut target {
@@ -118,7 +118,7 @@ impl Run<'_> {
         let mut target = match origin {
             _ if self.args.check => None,
             Origin::Stdin => Some(Target::stdout()),
-            Origin::File(path) => Some(replacement(path)?),
+            Origin::File(path) => Some(Target::open(Some(path))?),
         };
         let layout = self.layout.clone();
         let mut all = Lines::default();
@@ -214,11 +214,8 @@ impl Layout {
         let rendered = rendered?;
         // Nothing but the layout may change, whatever happens.
         if parse(&rendered, format, &self.options).document != parsed.document {
-            report.push_str(&format!(
-                "error: {}:{}: laid out, this would say something else; it is left as it is\n",
-                page.name,
-                page.first_line(),
-            ));
+            let text = "laid out, this would say something else; it is left as it is";
+            report.push_str(&error_line(&format!("{}:{}: {text}", page.name, page.first_line())));
             return None;
         }
         let mut text = String::with_capacity(page.text.len());

@@ -11,10 +11,10 @@ pub(crate) use self::page::Page;
 pub(crate) use self::slot::{Slot, detect_line};
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use openchatml::{Carrier, Code, Diagnostic, Format, Severity, Span, detect, dialects};
 
 use crate::args::Choice;
@@ -24,7 +24,7 @@ use crate::failure::Failure;
 /// Canonical JSON.
 pub(crate) const JSON: Format = Format { dialect: &dialects::JSON, carrier: Carrier::Json };
 
-/// Files that are smaller are read before a progress bar could be looked at.
+/// So much is read before anybody could look at a progress bar.
 const PROGRESS_BYTES: u64 = 64 << 20;
 
 /// Where a document comes from.
@@ -75,7 +75,13 @@ impl Origin {
     pub(crate) fn open(&self, console: &Console) -> Result<Opened, Failure> {
         let failed = |error: &io::Error| Failure::read(&self.quoted(), error);
         let (read, len): (Box<dyn Read + Send>, _) = match self {
-            Self::Stdin => (Box::new(io::stdin()), None),
+            Self::Stdin => {
+                let stdin = io::stdin();
+                if stdin.is_terminal() {
+                    console.hint("reading standard input: what you type is read, up to Ctrl-D");
+                }
+                (Box::new(stdin), None)
+            }
             Self::File(path) => {
                 let file = File::open(path).map_err(|error| failed(&error))?;
                 let metadata = file.metadata().map_err(|error| failed(&error))?;
@@ -127,18 +133,28 @@ impl Read for Opened {
         let read = self.read.read(buf)?;
         if let Some(bar) = &self.bar {
             bar.inc(u64::try_from(read).unwrap_or_default());
+            if bar.is_hidden() && bar.position() > PROGRESS_BYTES {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
         }
         Ok(read)
     }
 }
 
-/// A bar for something that is so long, if anybody will see it.
+/// A bar for something that is so long, if anybody will see it. Where nobody knows how long it is,
+/// the bar appears once that was a lot.
 fn progress(console: &Console, len: Option<u64>) -> Option<ProgressBar> {
-    if !console.wants_progress() || len.is_none_or(|len| len < PROGRESS_BYTES) {
+    if !console.wants_progress() || len.is_some_and(|len| len < PROGRESS_BYTES) {
         return None;
     }
-    let bar = ProgressBar::new(len?);
-    let style = "{bar:32} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+    let (target, style) = match len {
+        Some(_) => (
+            ProgressDrawTarget::stderr(),
+            "{bar:32} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+        ),
+        None => (ProgressDrawTarget::hidden(), "{spinner} {bytes}, {bytes_per_sec}"),
+    };
+    let bar = ProgressBar::with_draw_target(len, target);
     bar.set_style(ProgressStyle::with_template(style).ok()?);
     console.start_progress(bar.clone());
     Some(bar)

@@ -82,17 +82,3 @@ impl Target {
         }
     }
 }
-
-/// A new content for a file that exists.
-///
-/// # Errors
-///
-/// The file cannot be written, or is not meant to be.
-pub(crate) fn replacement(path: &Path) -> Result<Target, Failure> {
-    let metadata = std::fs::metadata(path);
-    if metadata.is_ok_and(|metadata| metadata.permissions().readonly()) {
-        let error = io::ErrorKind::PermissionDenied.into();
-        return Err(Failure::write(&format!("`{}`", path.display()), &error));
-    }
-    Target::open(Some(path))
-}

@@ -31,6 +31,8 @@ impl Draft {
         builder.prefix(".ocml-").suffix(".tmp");
         let old = fs::metadata(&target).ok().map(|metadata| metadata.permissions());
         match old {
+            // To replace it is to write it.
+            Some(old) if old.readonly() => return Err(io::ErrorKind::PermissionDenied.into()),
             Some(old) => builder.permissions(old),
             None => builder.permissions(permissions_of_a_new_file()),
         };

@@ -6,11 +6,11 @@ use openchatml::Span;
 
 use crate::visible::sign;
 
-/// How many characters are shown before and after the place in question.
-const AROUND: usize = 48;
+/// How many characters are shown before the place in question where a line is cut.
+const BEFORE: usize = 48;
 
 /// How many characters of one line are shown at most.
-const WIDE: usize = 120;
+pub(super) const WIDE: usize = 128;
 
 /// How many lines are shown at most.
 const LINES: usize = 5;
@@ -58,15 +58,18 @@ fn before_the_end(text: &str, at: usize) -> usize {
 
 /// Where the line that `at` stands in begins, or where it is cut, and whether it is.
 fn beginning(text: &str, at: usize) -> (usize, bool) {
-    let mut start = at;
+    let (mut start, mut cut) = (at, at);
     for (back, (index, c)) in text[..at].char_indices().rev().enumerate() {
         if c == '\n' {
             return (start, false);
         }
-        if back == AROUND {
-            return (start, true);
+        if back == WIDE - BEFORE {
+            return (cut, true);
         }
         start = index;
+        if back < BEFORE {
+            cut = index;
+        }
     }
     (start, false)
 }
@@ -100,7 +103,6 @@ impl Cutter {
 
     /// Shows one line, or what fits of it.
     fn line(&mut self, text: &str, start: usize, last: usize) -> usize {
-        let mut after = 0;
         for (wide, (index, c)) in text[start..].char_indices().enumerate() {
             let at = start + index;
             self.note(at);
@@ -108,8 +110,7 @@ impl Cutter {
             if is_break {
                 return at + usize::from(c == '\r');
             }
-            after += usize::from(at >= last);
-            if wide >= WIDE || after > AROUND {
+            if wide >= WIDE {
                 self.out.push('…');
                 // The rest of the line is left out, unless more is asked for.
                 return match text[at..].find('\n') {
@@ -158,7 +159,7 @@ mod tests {
     fn the_end_of_a_text_is_shown_with_its_last_line() {
         let excerpt = Excerpt::new("one\ntwo\n", &[Span::at(8)]);
         assert_eq!((excerpt.text.as_str(), excerpt.start), ("two\n", 4));
-        assert_eq!(excerpt.marks, [4..4]);
+        assert_eq!(excerpt.marks.first(), Some(&(4..4)));
         assert_eq!(shown("one\ntwo", 7, 7).0, "two");
     }
 
@@ -166,7 +167,7 @@ mod tests {
     fn long_lines_are_cut() {
         let text = "x".repeat(10_000_000);
         let (shown, mark) = shown(&text, 5_000_000, 5_000_003);
-        assert!(shown.chars().count() < 130, "{shown}");
+        assert!(shown.chars().count() < 135, "{shown}");
         assert!(shown.starts_with('…') && shown.ends_with('…'));
         assert_eq!(mark, "xxx");
     }

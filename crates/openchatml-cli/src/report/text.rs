@@ -3,7 +3,7 @@
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 use openchatml::{Diagnostic, Edit, Fix, Severity, Span};
 
-use super::excerpt::Excerpt;
+use super::excerpt::{Excerpt, WIDE};
 use crate::input::Page;
 use crate::visible::{visible, visible_line};
 
@@ -33,7 +33,9 @@ pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
     }
     let mut groups = vec![group];
     groups.extend(found.fix.as_ref().and_then(|fix| suggestion(page, fix)));
-    out.push_str(&relocate(&Renderer::styled().render(&groups), &name, page, span));
+    // The excerpt fits; the renderer would cut it where it has room for the line numbers.
+    let renderer = Renderer::styled().term_width(2 * WIDE);
+    out.push_str(&relocate(&renderer.render(&groups), &name, page, span));
     out.push_str("\n\n");
 }
 

@@ -9,7 +9,7 @@ fn what_is_fine_is_said_to_be() {
     folder.file("b.txt", GOOD);
     let ran = folder.ocml(["check", "a.txt", "b.txt"]).exits(0);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", "2 files checked: no problems\n"));
-    folder.ocml(["check", "-q", "a.txt"]).is_silent();
+    folder.ocml(["check", "-q", "a.txt"]).silent();
 }
 
 #[test]
@@ -28,13 +28,14 @@ fn check_is_strict_unless_told_otherwise() {
     ocml_with(["check"], text).exits(1).says("error[E-PARSE-HEADER]");
     ocml_with(["check", "--lenient"], text).exits(0).says("warning[E-PARSE-HEADER]");
     ocml_with(["check", "--lenient", "--deny-warnings"], text).exits(1);
-    ocml_with(["check", "--lenient", "-q"], text).is_silent();
+    ocml_with(["check", "--lenient", "-q"], text).silent();
 }
 
 #[test]
 fn fixes_are_applied_until_nothing_is_left() {
     let folder = Folder::new();
-    let text = "<|start|>user<|message|>Hi.<|end|>\n<|start|>assistant<|channel|>final<|message|>Yo.";
+    let text =
+        "<|start|>user<|message|>Hi.<|end|>\n<|start|>assistant<|channel|>final<|message|>Yo.";
     folder.file("a.txt", text);
     folder.ocml(["check", "--fix", "a.txt"]).exits(0).says("no problems, 2 problems mended");
     assert_eq!(folder.read("a.txt"), format!("version: 2.2\n\n{text}<|end|>"));
@@ -46,7 +47,11 @@ fn fixes_are_applied_until_nothing_is_left() {
 fn what_cannot_be_fixed_is_reported_where_it_is_now() {
     let folder = Folder::new();
     folder.file("a.txt", "<|start|>usr<|message|>Hi.<|end|>\n");
-    folder.ocml(["check", "--fix", "a.txt"]).exits(1).says("--> a.txt:3:10").says("1 problem mended");
+    folder
+        .ocml(["check", "--fix", "a.txt"])
+        .exits(1)
+        .says("--> a.txt:3:10")
+        .says("1 problem mended");
 }
 
 #[test]
@@ -72,7 +77,8 @@ fn a_file_without_fixes_is_not_touched() {
 #[test]
 fn lines_of_jsonl_are_fixed_in_their_place() {
     let folder = Folder::new();
-    let line = "{\"id\": 1, \"text\": \"<|start|>user<|message|>Hi.<|end|>\\n\", \"x\": \"\\u00e9\"}\r\n";
+    let line =
+        "{\"id\": 1, \"text\": \"<|start|>user<|message|>Hi.<|end|>\\n\", \"x\": \"\\u00e9\"}\r\n";
     let fine = "\"version: 2.2\\n\\n<|start|>user<|message|>\\u00e9<|end|>\\n\"\n";
     folder.file("a.jsonl", format!("{line}\n{fine}"));
     folder.ocml(["check", "--fix", "a.jsonl"]).exits(0).says("1 problem mended");

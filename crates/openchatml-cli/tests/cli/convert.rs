@@ -4,7 +4,7 @@ use crate::support::{BAD, Folder, GOOD, MESSAGES, json, ocml_with};
 
 #[test]
 fn parse_writes_canonical_json() {
-    let ran = ocml_with(["parse"], GOOD).is_silent();
+    let ran = ocml_with(["parse"], GOOD).silent();
     assert!(ran.stdout.ends_with("}\n") && ran.stdout.lines().count() == 1);
     let document = json(&ran.stdout);
     assert_eq!(document["header"]["version"], "2.2");
@@ -22,7 +22,7 @@ fn parse_is_convert_to_json() {
 #[test]
 fn the_same_format_gives_the_same_bytes() {
     for format in ["openchatml-2.2", "openchatml-2.2:text"] {
-        let ran = ocml_with(["convert", "-f", format, "-t", "openchatml-2.2"], GOOD).is_silent();
+        let ran = ocml_with(["convert", "-f", format, "-t", "openchatml-2.2"], GOOD).silent();
         assert_eq!(ran.stdout, GOOD);
     }
 }
@@ -64,7 +64,7 @@ fn losses_are_named_and_counted() {
         assert!(losses.contains(&expected), "no {expected:?} in {losses:#?}");
     }
     assert!(losses.iter().all(|line| line.starts_with("warning[W-LOSS]: ")), "{losses:#?}");
-    assert!(ocml_with(["convert", "-q", "-t", "im"], GOOD).is_silent().stdout.contains("Tokyo"));
+    assert!(ocml_with(["convert", "-q", "-t", "im"], GOOD).silent().stdout.contains("Tokyo"));
     // Each with its place, for those who want to know.
     ocml_with(["convert", "-v", "-t", "im"], GOOD).exits(0).says("--> <stdin>:8:1");
 }
@@ -74,14 +74,14 @@ fn a_loss_is_an_error_if_none_may_be() {
     let ran = ocml_with(["convert", "--no-loss", "-t", "im"], GOOD).exits(1);
     assert_eq!(ran.stdout, "");
     ran.says("error[W-LOSS]: message 1: developer merged into system");
-    ocml_with(["convert", "--no-loss", "-t", "json"], GOOD).is_silent();
+    ocml_with(["convert", "--no-loss", "-t", "json"], GOOD).silent();
 }
 
 #[test]
 fn warnings_can_be_denied() {
     let ran = ocml_with(["convert", "--deny-warnings", "-t", "im"], GOOD).exits(1);
     assert!(ran.stdout.contains("Tokyo"));
-    ocml_with(["convert", "--deny-warnings", "-t", "json"], GOOD).is_silent();
+    ocml_with(["convert", "--deny-warnings", "-t", "json"], GOOD).silent();
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn several_files_make_jsonl() {
 fn a_completion_is_read_as_one() {
     let text = "<|channel|>final<|message|>Hi.<|return|>";
     let args = ["parse", "-f", "openchatml-2.2", "--role", "assistant"];
-    let ran = ocml_with(args, text).is_silent();
+    let ran = ocml_with(args, text).silent();
     assert_eq!(
         ran.stdout,
         "{\"messages\":[{\"role\":\"assistant\",\"channel\":\"final\",\"content\":\"Hi.\",\
@@ -137,7 +137,7 @@ fn a_completion_is_read_as_one() {
 fn a_prompt_may_be_open() {
     let text = "<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\n";
     ocml_with(["parse"], text).exits(1).says("E-STREAM-TRUNCATED");
-    let ran = ocml_with(["parse", "--open-prompt"], text).is_silent();
+    let ran = ocml_with(["parse", "--open-prompt"], text).silent();
     assert_eq!(json(&ran.stdout)["messages"][1]["end"], "open");
 }
 
@@ -165,7 +165,7 @@ fn values_can_be_sanitized() {
     let input = r#"{"messages":[{"role":"user","name":"a b","content":"Hi."}]}"#;
     let args = ["convert", "-t", "openchatml-2.2"];
     ocml_with(args, input).exits(1).says("sanitizing");
-    let ran = ocml_with(args.into_iter().chain(["--sanitize"]), input).is_silent();
+    let ran = ocml_with(args.into_iter().chain(["--sanitize"]), input).silent();
     assert!(ran.stdout.contains("user name=a_b<|message|>"), "{}", ran.stdout);
 }
 
@@ -173,11 +173,11 @@ fn values_can_be_sanitized() {
 fn openchatml_0_1_has_its_layouts() {
     let turns = r#"{"messages":[{"role":"user","content":"Hi."}]}"#;
     let args = ["convert", "-t", "openchatml-0.1", "--compact"];
-    assert!(ocml_with(args, turns).is_silent().stdout.contains("Hi.<|im_end|>"));
+    assert!(ocml_with(args, turns).silent().stdout.contains("Hi.<|im_end|>"));
     let infill = r#"{"infill":{"prefix":"a","suffix":"b","middle":"c"}}"#;
     let written = |order: &str| {
         let args = ["convert", "-t", "openchatml-0.1", "--infill-order", order];
-        ocml_with(args, infill).is_silent().stdout
+        ocml_with(args, infill).silent().stdout
     };
     assert_ne!(written("psm"), written("spm"));
     assert_ne!(written("psm"), written("pms"));

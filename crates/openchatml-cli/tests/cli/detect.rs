@@ -7,7 +7,7 @@ fn formats_are_detected_with_places() {
     let folder = Folder::new();
     folder.file("a.txt", GOOD);
     folder.file("b.txt", "<|im_start|>user\nHi.<|im_end|>\n");
-    let ran = folder.ocml(["detect", "a.txt", "b.txt"]).is_silent();
+    let ran = folder.ocml(["detect", "a.txt", "b.txt"]).silent();
     assert!(ran.stdout.starts_with("a.txt: openchatml-2.2 (100 %)\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("  1:1: `version: 2.2` in the header\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("\nb.txt: im ("), "{}", ran.stdout);
@@ -37,6 +37,6 @@ fn what_is_not_detected_is_said() {
     assert_eq!(ran.stdout, "<stdin>: no format is detected\n");
     ocml_with(["detect"], "").exits(1);
     ocml_with(["detect", "none.txt", "-"], MESSAGES).exits(2).says("cannot read `none.txt`");
-    let ran = ocml_with(["detect", "--jsonl"], MESSAGES).is_silent();
+    let ran = ocml_with(["detect", "--jsonl"], MESSAGES).silent();
     assert!(ran.stdout.starts_with("<stdin>: json, one document per line"), "{}", ran.stdout);
 }

@@ -7,16 +7,16 @@ use crate::support::ocml;
 #[test]
 fn every_code_is_explained() {
     for code in Code::ALL {
-        let ran = ocml(["explain", code.as_str()]).is_silent();
+        let ran = ocml(["explain", code.as_str()]).silent();
         assert_eq!(ran.stdout, code.explanation(), "{code}");
-        let ran = ocml(["explain", "--color", "always", code.as_str()]).is_silent();
+        let ran = ocml(["explain", "--color", "always", code.as_str()]).silent();
         assert!(ran.stdout.contains("\u{1b}[1m"), "{code}");
     }
 }
 
 #[test]
 fn all_codes_are_listed() {
-    let ran = ocml(["explain"]).is_silent();
+    let ran = ocml(["explain"]).silent();
     let lines: Vec<_> = ran.stdout.lines().collect();
     assert_eq!(lines.len(), Code::ALL.len());
     for (line, code) in lines.iter().zip(Code::ALL) {
@@ -26,7 +26,7 @@ fn all_codes_are_listed() {
 
 #[test]
 fn case_does_not_matter_and_slips_are_understood() {
-    ocml(["explain", "e-limit"]).is_silent();
+    ocml(["explain", "e-limit"]).silent();
     let line = ocml(["explain", "E-PARSE-HEADR"]).says_one_line(2);
     assert!(line.contains("did you mean `E-PARSE-HEADER`?"), "{line}");
     let line = ocml(["explain", "nonsense"]).says_one_line(2);

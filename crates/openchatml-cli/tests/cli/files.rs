@@ -67,8 +67,12 @@ fn what_is_no_text_at_all_is_refused() {
 #[test]
 fn a_byte_order_mark_is_no_text() {
     let ran = ocml_with(["convert", "-t", "openchatml-2.2"], format!("\u{feff}{GOOD}"));
-    assert_eq!(ran.is_silent().stdout, GOOD);
-    let ran = ocml_with(["check", "--output-format", "json"], "\u{feff}version: 2.2\n\nstray");
+    assert_eq!(ran.silent().stdout, GOOD);
+    let ran = ocml_with(
+        ["check", "--output-format", "json"],
+        "\u{feff}version: 2.2\n\n<|start|>usr<|message|>Hi.<|end|>",
+    );
     let found = json(ran.exits(1).stdout.lines().next().unwrap());
-    assert_eq!(found["span"]["end"], 22);
+    assert_eq!(found["span"], serde_json::json!({"start": 26, "end": 29}));
+    assert_eq!((&found["line"], &found["column"]), (&3.into(), &10.into()));
 }

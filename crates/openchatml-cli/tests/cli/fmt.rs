@@ -20,24 +20,24 @@ fn files_are_rewritten() {
     assert!(text.contains("<|end|>\n<|start|>assistant"), "{text}");
     assert_eq!(folder.read("good.txt"), GOOD);
     assert_eq!(folder.names(), ["good.txt", "loose.txt"]);
-    folder.ocml(["fmt", "--check", "-q", "loose.txt", "good.txt"]).is_silent();
+    folder.ocml(["fmt", "--check", "-q", "loose.txt", "good.txt"]).silent();
 }
 
 #[test]
 fn standard_input_goes_to_standard_output() {
-    let text = ocml_with(["fmt"], LOOSE).is_silent().stdout;
+    let text = ocml_with(["fmt"], LOOSE).silent().stdout;
     assert_eq!(ocml_with(["fmt", "-"], &text).exits(0).stdout, text);
     let ran = ocml_with(["fmt", "--check"], LOOSE).exits(1);
     assert_eq!(ran.stdout, "<stdin>\n");
-    ocml_with(["fmt", "--check"], &text).is_silent();
+    ocml_with(["fmt", "--check"], &text).silent();
 }
 
 #[test]
 fn what_parse_writes_is_laid_out() {
     let parsed = ocml_with(["parse"], GOOD).stdout;
-    ocml_with(["fmt", "--check"], parsed).is_silent();
+    ocml_with(["fmt", "--check"], parsed).silent();
     let spaced = MESSAGES.replace(',', ",\n  ");
-    assert_eq!(ocml_with(["fmt"], spaced).is_silent().stdout, format!("{MESSAGES}\n"));
+    assert_eq!(ocml_with(["fmt"], spaced).silent().stdout, format!("{MESSAGES}\n"));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn files_with_errors_are_left_as_they_are() {
 
 #[test]
 fn a_byte_order_mark_goes() {
-    let ran = ocml_with(["fmt"], format!("\u{feff}{GOOD}")).is_silent();
+    let ran = ocml_with(["fmt"], format!("\u{feff}{GOOD}")).silent();
     assert_eq!(ran.stdout, GOOD);
 }
 
@@ -73,7 +73,7 @@ fn lines_of_jsonl_keep_what_is_not_layout() {
     let laid_out = serde_json::to_string(&laid_out).unwrap();
     assert_eq!(lines[0], format!("{{\"id\": [1, 2],\"text\":  {laid_out}}}"));
     assert_eq!(lines[1..], ["", &good, ""]);
-    folder.ocml(["fmt", "--check", "-q", "a.jsonl"]).is_silent();
+    folder.ocml(["fmt", "--check", "-q", "a.jsonl"]).silent();
 }
 
 #[test]

@@ -44,7 +44,8 @@ fn lines_stay_in_order_on_all_cores() {
         let output = folder.read("b.jsonl");
         assert!(output.lines().eq(&expected), "with {jobs} jobs");
         // Findings are in order, too.
-        let places = ran.stderr.lines().filter_map(|line| line.split_once("a.jsonl:")?.1.split_once(':'));
+        let places =
+            ran.stderr.lines().filter_map(|line| line.split_once("a.jsonl:")?.1.split_once(':'));
         let lines: Vec<usize> = places.filter_map(|(line, _)| line.parse().ok()).collect();
         assert_eq!(lines.len(), 200);
         assert!(lines.is_sorted());
@@ -80,7 +81,7 @@ fn losses_are_counted_over_all_lines() {
     let ran = ocml_with(["convert", "--jsonl", "-t", "im"], &input).exits(0);
     assert_eq!(
         ran.stderr,
-        "warning[W-LOSS]: <stdin>: analysis dropped (3 documents, 3 messages, first at 1:54)\n",
+        "warning[W-LOSS]: <stdin>: analysis dropped (3 documents, 3 messages, first at 1:57)\n",
     );
     let ran = ocml_with(["convert", "--jsonl", "-t", "im", "--no-loss"], &input).exits(1);
     assert_eq!(ran.stdout, "null\nnull\nnull\n");
@@ -104,8 +105,8 @@ fn strict_refuses_lines_not_files() {
 fn an_empty_file_has_no_lines() {
     let folder = Folder::new();
     folder.file("empty.jsonl", "");
-    assert_eq!(folder.ocml(["parse", "empty.jsonl"]).is_silent().stdout, "");
-    folder.ocml(["parse", "empty.jsonl", "-o", "out.jsonl"]).is_silent();
+    assert_eq!(folder.ocml(["parse", "empty.jsonl"]).silent().stdout, "");
+    folder.ocml(["parse", "empty.jsonl", "-o", "out.jsonl"]).silent();
     assert_eq!(folder.read("out.jsonl"), "");
     folder.ocml(["check", "empty.jsonl"]).exits(0);
     folder.ocml(["fmt", "empty.jsonl"]).exits(0);
@@ -119,7 +120,7 @@ fn lines_with_bytes_that_are_not_text_are_mended() {
     input.extend(b"\xFFb\"}]}\n");
     input.extend(MESSAGES.as_bytes());
     let ran = ocml_with(["parse", "--jsonl"], &input).exits(1);
-    let ran = ran.says("error[E-PARSE-UTF8]: the byte at offset 41 is not UTF-8");
+    let ran = ran.says("error[E-PARSE-UTF8]: the byte at offset 40 is not UTF-8");
     assert_eq!(json(ran.stdout.lines().next().unwrap())["messages"][0]["content"], "a\u{fffd}b");
     assert_eq!(ran.stdout.lines().nth(1), Some(MESSAGES));
 }
@@ -137,5 +138,5 @@ fn lines_that_arrive_slowly_are_not_held_back() {
         assert_eq!(line.trim_end(), rendered(&format!("line {number}")));
     }
     drop(stdin);
-    finish(child).is_silent();
+    finish(child).silent();
 }

@@ -13,7 +13,7 @@ const TURNS: &str = r#"{"messages":[
 
 fn rendered(flags: &[&str]) -> String {
     let args = ["render", "-t", "openchatml-2.2"].iter().chain(flags);
-    ocml_with(args, TURNS).is_silent().stdout
+    ocml_with(args, TURNS).silent().stdout
 }
 
 #[test]
@@ -53,13 +53,13 @@ fn a_training_sample_ends_by_return() {
 #[test]
 fn convert_is_faithful_unless_a_prompt_is_asked_for() {
     let args = ["convert", "-t", "openchatml-2.2"];
-    let faithful = ocml_with(args, TURNS).is_silent().stdout;
+    let faithful = ocml_with(args, TURNS).silent().stdout;
     assert!(faithful.contains("Easy.") && faithful.contains("4.<|return|>"), "{faithful}");
     let args = ["convert", "-t", "openchatml-2.2", "--generation-prompt"];
-    let prompt = ocml_with(args, TURNS).is_silent().stdout;
+    let prompt = ocml_with(args, TURNS).silent().stdout;
     assert!(!prompt.contains("Easy.") && prompt.ends_with("<|start|>assistant"), "{prompt}");
     let args = ["convert", "-t", "openchatml-2.2", "--generation-prompt", "--keep-reasoning"];
-    assert!(ocml_with(args, TURNS).is_silent().stdout.contains("Easy."));
+    assert!(ocml_with(args, TURNS).silent().stdout.contains("Easy."));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn tools_come_from_a_file() {
     folder.file("object.json", format!("{{\"tools\":[{tool}]}}"));
     for file in ["list.json", "object.json"] {
         let ran = folder.ocml_with(["render", "-t", "json", "--tools", file], MESSAGES);
-        assert_eq!(json(&ran.is_silent().stdout)["tools"][0]["function"]["name"], "f");
+        assert_eq!(json(&ran.silent().stdout)["tools"][0]["function"]["name"], "f");
     }
     let ran = folder.ocml_with(["render", "-t", "im", "--tools", "list.json"], MESSAGES);
     ran.exits(0).says("tools dropped");

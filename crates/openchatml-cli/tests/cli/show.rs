@@ -4,13 +4,13 @@ use crate::support::{Folder, GOOD, ocml_with};
 
 #[test]
 fn a_user_sees_questions_answers_and_preambles() {
-    let ran = ocml_with(["show"], GOOD).is_silent();
+    let ran = ocml_with(["show"], GOOD).silent();
     assert_eq!(
         ran.stdout,
         "user\n  What's the weather in Tokyo?\n\nassistant (preamble)\n  I look it up.\n\n\
          assistant\n  It is 20 °C.\n",
     );
-    let ran = ocml_with(["show", "--preambles", "hide"], GOOD).is_silent();
+    let ran = ocml_with(["show", "--preambles", "hide"], GOOD).silent();
     assert!(!ran.stdout.contains("preamble"), "{}", ran.stdout);
 }
 
@@ -40,7 +40,8 @@ fn hidden_text_is_never_shown() {
     for document in HIDING {
         for format in ["auto", "openchatml-2.2", "json"] {
             for flags in [&["show"][..], &["show", "--strict"], &["show", "-q"]] {
-                let args = flags.iter().chain(&["-f", format]);
+                let format = ["-f", format];
+                let args = flags.iter().chain(&format);
                 let ran = ocml_with(args, document);
                 assert!(!ran.stdout.contains("SECRET"), "{document}: {ran:#?}");
                 assert!(!ran.stderr.contains("SECRET"), "{document}: {ran:#?}");
@@ -57,17 +58,17 @@ fn hidden_messages_cannot_be_asked_for() {
         let expected = format!("error[E-PERM-VISIBILITY]: message {index} is not for display\n");
         assert_eq!(ran.stderr, expected);
     }
-    let ran = ocml_with(["show", "--message", "7"], GOOD).is_silent();
+    let ran = ocml_with(["show", "--message", "7"], GOOD).silent();
     assert_eq!(ran.stdout, "It is 20 °C.\n");
 }
 
 #[test]
 fn debug_shows_all_and_says_what_is_hidden() {
-    let ran = ocml_with(["show", "--debug"], GOOD).is_silent();
+    let ran = ocml_with(["show", "--debug"], GOOD).silent();
     assert!(ran.stdout.contains("assistant channel=analysis [hidden]\n  SECRET thought.\n"));
     assert!(ran.stdout.contains("assistant channel=final\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("to=functions.weather call_id=wx1"), "{}", ran.stdout);
-    let ran = ocml_with(["show", "--debug", "--message", "3"], GOOD).is_silent();
+    let ran = ocml_with(["show", "--debug", "--message", "3"], GOOD).silent();
     assert_eq!(ran.stdout, "SECRET thought.\n");
     ocml_with(["show", "--debug", "--message", "99"], GOOD).says_one_line(1);
 }
@@ -85,7 +86,7 @@ fn users_may_know_that_the_end_is_missing() {
 #[test]
 fn no_text_can_look_like_a_label() {
     let text = "version: 2.2\n\n<|start|>user<|message|>Hi.\n\nassistant\n  I obey.<|end|>\n";
-    let ran = ocml_with(["show"], text).is_silent();
+    let ran = ocml_with(["show"], text).silent();
     let labels: Vec<_> = ran.stdout.lines().filter(|line| !line.starts_with("  ")).collect();
     assert_eq!(labels, ["user", ""]);
 }
@@ -97,6 +98,27 @@ fn files_and_tasks_are_no_conversations() {
     assert_eq!(ran.stdout, "");
     let files = r#"{"files":["SECRET",{"messages":[{"role":"user","content":"Hi."}]}]}"#;
     assert_eq!(ocml_with(["show"], files).exits(0).stdout, "user\n  Hi.\n");
+}
+
+#[test]
+fn strict_shows_nothing_of_a_document_with_errors() {
+    let text = "version: 2.2\n\n<|start|>assistant<|channel|>finl<|message|>SECRET<|end|>";
+    let line = ocml_with(["show", "--strict"], text).says_one_line(1);
+    assert!(line.contains("`ocml check` shows them"), "{line}");
+}
+
+#[test]
+fn lines_of_jsonl_are_shown_one_by_one() {
+    let good = serde_json::to_string(GOOD).unwrap();
+    let ran = ocml_with(["show", "--jsonl", "--preambles", "hide"], format!("{good}\n\n1\n{good}"));
+    let ran = ran.exits(1).says("cannot be read");
+    let shown = "user\n  What's the weather in Tokyo?\n\nassistant\n  It is 20 °C.\n";
+    assert_eq!(
+        ran.stdout,
+        format!("--- line 1 ---\n{shown}\n--- line 3 ---\n\n--- line 4 ---\n{shown}\n"),
+    );
+    let ran = ocml_with(["show", "--jsonl", "--message", "7"], &good).silent();
+    assert_eq!(ran.stdout, "--- line 1 ---\nIt is 20 °C.\n\n");
 }
 
 #[test]

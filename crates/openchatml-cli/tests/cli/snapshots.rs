@@ -60,8 +60,11 @@ fn reasoning_in_an_answer() {
 #[test]
 fn an_old_role_and_what_to_write_instead() {
     assert_snapshot!(said(
-        &["--lenient"],
-        "version: 2.2\n\n<|start|>functions.weather<|message|>{\"ok\":true}<|end|>\n",
+        &[],
+        "version: 2.2\n\n\
+         <|start|>assistant to=functions.f call_id=c<|channel|>commentary<|message|>{}<|call|>\n\
+         <|start|>functions.f call_id=c to=assistant<|channel|>commentary<|message|>\
+         {\"ok\":true,\"content\":1}<|end|>\n",
     ));
 }
 

@@ -16,7 +16,7 @@ fn names(stdout: &str) -> Vec<String> {
 
 #[test]
 fn events_come_in_order() {
-    let ran = ocml_with(ARGS, COMPLETION).is_silent();
+    let ran = ocml_with(ARGS, COMPLETION).silent();
     assert_eq!(
         names(&ran.stdout),
         [
@@ -58,12 +58,12 @@ fn the_first_delta_comes_before_the_end_of_the_input() {
     expect("message.done");
     expect("response.done");
     drop(stdin);
-    finish(child).is_silent();
+    finish(child).silent();
 }
 
 #[test]
 fn server_sent_events_have_their_frames() {
-    let ran = ocml_with(ARGS.into_iter().chain(["--sse"]), COMPLETION).is_silent();
+    let ran = ocml_with(ARGS.into_iter().chain(["--sse"]), COMPLETION).silent();
     let events: Vec<_> = ran.stdout.split("\n\n").collect();
     assert_eq!(events.last(), Some(&""));
     for event in &events[..events.len() - 1] {
@@ -106,8 +106,7 @@ fn preambles_can_be_hidden() {
 
 #[test]
 fn errors_are_events_and_a_failure() {
-    let text = "<|channel|>final<|message|>Hi\xFF";
-    let ran = ocml_with(ARGS, text.as_bytes()).exits(1);
+    let ran = ocml_with(ARGS, "<|channel|>final<|message|>Hi").exits(1);
     assert!(names(&ran.stdout).contains(&"diagnostic".to_owned()), "{}", ran.stdout);
     assert_eq!(ran.stderr, "");
     let ran = ocml_with(ARGS, b"<|channel|>final<|message|>\xFF<|return|>").exits(1);

@@ -1,6 +1,7 @@
 //! Running the command, and documents for it.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -36,11 +37,18 @@ stray words
 pub(crate) const MESSAGES: &str = r#"{"messages":[{"role":"user","content":"What is 2 + 2?"},{"role":"assistant","channel":"analysis","content":"Easy."},{"role":"assistant","channel":"final","content":"4."}]}"#;
 
 /// What a run of the command gave.
-#[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) status: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
+}
+
+impl fmt::Debug for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let clip = |text: &str| text.chars().take(2000).collect::<String>();
+        write!(f, "status {}\nstdout:\n{}\n", self.status, clip(&self.stdout))?;
+        write!(f, "stderr:\n{}", clip(&self.stderr))
+    }
 }
 
 impl Ran {
@@ -53,7 +61,7 @@ impl Ran {
 
     /// Checks that all was fine and nothing was said.
     #[track_caller]
-    pub(crate) fn is_silent(self) -> Self {
+    pub(crate) fn silent(self) -> Self {
         assert_eq!(self.stderr, "", "{self:#?}");
         self.exits(0)
     }

@@ -22,8 +22,8 @@ pub(crate) struct Preamble {
 /// What is known so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scan {
-    /// Nothing yet.
-    More,
+    /// Nothing yet, but that a header is at least so many bytes long.
+    More(usize),
     /// There is no header.
     None,
     /// The header ends at this byte.
@@ -43,7 +43,7 @@ impl Preamble {
         loop {
             let line = &bytes[self.line..];
             match begins(line, last, starts) {
-                Line::Open => return Scan::More,
+                Line::Open => return Scan::More(self.line),
                 Line::Frame if self.is_header => return Scan::Header(self.line),
                 Line::Frame => return Scan::None,
                 Line::Other => {}
@@ -53,12 +53,12 @@ impl Preamble {
                     First::Blank => {}
                     First::Header => self.is_header = true,
                     First::Other => return Scan::None,
-                    First::Open => return Scan::More,
+                    First::Open => return Scan::More(bytes.len()),
                 }
             }
             match memchr::memchr(b'\n', line) {
                 Some(end) => self.line += end + 1,
-                None if !last => return Scan::More,
+                None if !last => return Scan::More(bytes.len()),
                 None if self.is_header => return Scan::Header(bytes.len()),
                 None => return Scan::None,
             }

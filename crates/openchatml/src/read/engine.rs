@@ -74,11 +74,28 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Takes U+FFFD for bytes that are not text, which end at byte `end` of the input.
-    pub(crate) fn feed_replacement(&mut self, end: usize, to: &mut dyn Receiver<'a>) {
-        self.feed("\u{FFFD}", false, to);
+    /// Takes U+FFFD for the bytes at `span`, which are not text.
+    pub(crate) fn feed_replacement(&mut self, span: Span, to: &mut dyn Receiver<'a>) {
+        let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
+        if let Phase::Preamble(_) = self.phase {
+            let message = "the header is not UTF-8";
+            let found = Code::ParseYaml.at(Span::new(0, span.start), message);
+            out.malformed(found.help("what stands there is read as text"));
+            self.phase = Phase::Messages(Messages::new(self.form, &self.options, self.keep, 0));
+        }
+        // What was undecided is decided now: no control token goes on like this.
+        self.feed_carry(to);
+        self.lexeme(Lexeme::Text("\u{FFFD}", span), to);
         if let Phase::Messages(messages) = &mut self.phase {
-            messages.lexer.seek(end);
+            messages.lexer.seek(span.end);
+        }
+    }
+
+    fn feed_carry(&mut self, to: &mut dyn Receiver<'a>) {
+        let carry = std::mem::take(&mut self.carry);
+        let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
+        if let Phase::Messages(messages) = &mut self.phase {
+            messages.feed(&carry, true, &mut self.carry, &mut out);
         }
     }
 
@@ -173,13 +190,13 @@ fn begin(
     let most = out.options.limits.header_bytes;
     let end = match preamble.scan(text, last, &[form.controls, legacy.controls]) {
         Scan::Header(end) if end <= most => Some(end),
-        Scan::More if text.len() <= most => return None,
+        Scan::More(len) if len <= most => return None,
         // Which framing it is shows only in the whole of the first token.
         Scan::None if !last && may_open(text, form) => return None,
         Scan::None => None,
-        Scan::Header(_) | Scan::More => {
+        Scan::Header(_) | Scan::More(_) => {
             let message = format!("the header exceeds the limit `header_bytes` of {most}");
-            let found = Code::Limit.at(Span::new(0, most), message);
+            let found = Code::Limit.at(Span::new(0, text.floor_char_boundary(most)), message);
             out.report(found.help("what stands there is read as text"));
             return Some((form, 0));
         }

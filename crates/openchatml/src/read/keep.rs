@@ -48,6 +48,9 @@ impl<'a> Kept<'a> {
     /// Adds `text`, which stands at `span`.
     #[inline]
     pub(crate) fn push(&mut self, text: &str, span: Span, keep: Keep<'a>) {
+        if text.is_empty() {
+            return;
+        }
         if self.text.is_empty() {
             self.text = keep.text(text, span);
             self.span = span;

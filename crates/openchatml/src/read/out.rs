@@ -141,10 +141,19 @@ impl<'a> Out<'a, '_> {
         if self.state.messages < self.options.limits.messages || lexeme.is_space() {
             return true;
         }
+        let span = match lexeme {
+            Lexeme::Control(_, span) => span,
+            // How much of the text has arrived does not count.
+            Lexeme::Text(text, span) => {
+                let rest = text.trim_ascii_start();
+                let start = span.end - rest.len().min(span.len());
+                Span::new(start, start + rest.chars().next().map_or(0, char::len_utf8))
+            }
+        };
         let most = self.options.limits.messages;
         let message = format!("the conversation exceeds the limit `messages` of {most}");
-        self.stop(Code::Limit, lexeme.span().start);
-        self.report(Code::Limit.at(lexeme.span(), message));
+        self.stop(Code::Limit, span.start);
+        self.report(Code::Limit.at(span, message));
         false
     }
 

@@ -119,7 +119,7 @@ fn take(engine: &mut Engine<'static>, piece: Piece<'_>, live: &mut Live<'_>) {
         Piece::Text(text) => engine.feed(text, false, live),
         Piece::Bad(span) => {
             engine.report(not_utf8(span), live);
-            engine.feed_replacement(span.end, live);
+            engine.feed_replacement(span, live);
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::input::{Decoded, Origin, Page, Unreadable, format_of, origins};
 use crate::jsonl::Feed;
-use crate::output::{Target, replacement};
+use crate::output::Target;
 use crate::report::{Style, Tally, count};
 
 /// Say what is wrong, and where
@@ -138,7 +138,7 @@ impl Check<'_> {
                 Target::stdout().write(mended.as_deref().unwrap_or(text).as_bytes())?;
             }
             (Origin::File(path), Some(mended)) => {
-                let mut target = replacement(path)?;
+                let mut target = Target::open(Some(path))?;
                 target.write(mended.as_bytes())?;
                 target.finish()?;
             }
@@ -155,7 +155,7 @@ impl Check<'_> {
             (false, _) => self.pass(origin, None, Telling::All),
             (true, Origin::Stdin) => self.pass(origin, Some(Target::stdout()), Telling::All),
             (true, Origin::File(path)) => {
-                self.pass(origin, Some(replacement(path)?), Telling::Nothing)?;
+                self.pass(origin, Some(Target::open(Some(path))?), Telling::Nothing)?;
                 self.pass(origin, None, Telling::All)
             }
         }

@@ -92,7 +92,8 @@ impl Converter {
         let parsed = parse(text, format, &self.read);
         let has_errors = parsed.has_errors();
         let mut converted = Converted { found: parsed.diagnostics, ..Converted::default() };
-        if has_errors && self.read.mode == Mode::Strict {
+        let is_lost = self.read.mode == Mode::Strict || is_empty(&parsed.document);
+        if has_errors && is_lost {
             return converted;
         }
         let document = self.prepare(parsed.document);
@@ -143,4 +144,13 @@ impl Converter {
             answer.end = End::Return;
         }
     }
+}
+
+/// Whether nothing was saved of a document.
+fn is_empty(document: &Document<'_>) -> bool {
+    document.as_conversation().is_some_and(|conversation| {
+        conversation.header.is_none()
+            && conversation.tools.is_empty()
+            && conversation.messages.is_empty()
+    })
 }

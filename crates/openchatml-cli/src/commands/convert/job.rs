@@ -62,6 +62,9 @@ impl<'a> Job<'a> {
         console: &Console,
     ) -> Result<Status, Failure> {
         let mut target = Target::open(self.out.output.as_deref())?;
+        if target.is_terminal() {
+            console.hide_progress();
+        }
         let several = origins.len() > 1;
         let mut tally = Tally::default();
         let mut has_output = several;

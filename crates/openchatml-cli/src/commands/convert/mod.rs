@@ -18,12 +18,7 @@ use crate::failure::{Failure, Status};
 use crate::input::{JSON, Origin, origins};
 
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  ocml parse chat.txt
-  ocml parse --role assistant -f openchatml-2.2 completion.txt | jq .messages
-  zcat data.jsonl.gz | ocml parse --jsonl -f im > parsed.jsonl",
-after_long_help = JSONL_HELP)]
+#[command(after_help = PARSE_EXAMPLES, after_long_help = format!("{PARSE_EXAMPLES}\n\n{JSONL_HELP}"))]
 pub(crate) struct ParseArgs {
     /// The file; standard input if it is `-` or not given
     file: Option<PathBuf>,
@@ -42,12 +37,7 @@ pub(crate) struct ParseArgs {
 /// The messages are JSON, in any JSON format. Reasoning that led to earlier answers is left out,
 /// as a prompt has it, unless --keep-reasoning or --training asks for it.
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  ocml render -t openchatml-2.2 --generation-prompt messages.json
-  ocml render -t im --continue-final draft.json
-  ocml render -t openchatml-2.2 --training samples.jsonl -o samples.2.2.jsonl",
-after_long_help = JSONL_HELP)]
+#[command(after_help = RENDER_EXAMPLES, after_long_help = format!("{RENDER_EXAMPLES}\n\n{JSONL_HELP}"))]
 pub(crate) struct RenderCommandArgs {
     /// The format of the prompt
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = format())]
@@ -72,12 +62,7 @@ pub(crate) struct RenderCommandArgs {
 /// --no-loss. Nothing else changes: reasoning is kept, unless --generation-prompt asks for a
 /// prompt and --keep-reasoning does not.
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  ocml convert -t chatml chat.txt
-  ocml convert -f im -t openchatml-2.2 train.jsonl -o train.2.2.jsonl
-  ocml convert -t json *.txt -o all.jsonl",
-after_long_help = JSONL_HELP)]
+#[command(after_help = CONVERT_EXAMPLES, after_long_help = format!("{CONVERT_EXAMPLES}\n\n{JSONL_HELP}"))]
 pub(crate) struct ConvertArgs {
     /// The format of the output
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = format())]
@@ -96,6 +81,24 @@ pub(crate) struct ConvertArgs {
     deny: DenyArgs,
 }
 
+const PARSE_EXAMPLES: &str = "\
+Examples:
+  ocml parse chat.txt
+  ocml parse --role assistant -f openchatml-2.2 completion.txt | jq .messages
+  zcat data.jsonl.gz | ocml parse --jsonl -f im > parsed.jsonl";
+
+const RENDER_EXAMPLES: &str = "\
+Examples:
+  ocml render -t openchatml-2.2 --generation-prompt messages.json
+  ocml render -t im --continue-final draft.json
+  ocml render -t openchatml-2.2 --training samples.jsonl -o samples.2.2.jsonl";
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  ocml convert -t chatml chat.txt
+  ocml convert -f im -t openchatml-2.2 train.jsonl -o train.2.2.jsonl
+  ocml convert -t json *.txt -o all.jsonl";
+
 const JSONL_HELP: &str = "\
 JSONL:
   A file named *.jsonl, or any input with --jsonl, is read line by line, on all cores and in
@@ -104,8 +107,8 @@ JSONL:
   that holds the text, or an object with the text in its field `text`.
   Out, for a JSON format: the document. For a text format: an object with the text in its field
   `text`; if the input was such an object, its other fields are kept.
-  A line that is refused becomes `null` and an empty line stays empty, so that lines keep their
-  numbers. Several files make JSONL, too: one line for each document.
+  A line that is refused, or of which nothing can be saved, becomes `null`, and an empty line stays
+  empty, so that lines keep their numbers. Several files make JSONL, too: one line for each.
 
 What can be saved of input with errors is written, and the exit status is 1. With --strict, input
 with errors is refused.";

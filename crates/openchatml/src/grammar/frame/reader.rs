@@ -16,8 +16,9 @@ use crate::{Code, Control, Fix, Severity, Span};
 pub(crate) struct Reader<'a> {
     pub(super) rules: &'static Rules,
     pub(super) stage: Stage,
-    /// What stands between messages.
+    /// What stands between messages, up to the limit for one message.
     pub(super) gap: Kept<'a>,
+    gap_is_full: bool,
     /// The header that is being read.
     pub(super) opening: Opening<'a>,
     /// The message that is being read.
@@ -30,6 +31,8 @@ pub(crate) struct Reader<'a> {
     pub(super) has_gap: bool,
     /// Whether the space before the next message is laid out in the way it was read.
     pub(super) keeps_gap: bool,
+    /// Whether the message that is being read is what followed something malformed.
+    pub(super) is_rest: bool,
     /// Whether the header of the message that is being read was too long.
     pub(super) lost_header: bool,
     /// The input continues a prompt: only this role may speak.
@@ -67,11 +70,13 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         stage,
         opening,
         gap: Kept::default(),
+        gap_is_full: false,
         draft: Draft::default(),
         began: options.continues.is_some(),
         after_call: false,
         has_gap: false,
         keeps_gap: true,
+        is_rest: false,
         lost_header: false,
         speaks_as: options.continues.filter(|role| *role == Role::Assistant),
     }
@@ -194,7 +199,8 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn end_body(&mut self, end: End, at: usize, out: &mut Out<'a, '_>) {
-        let end = if self.is_hidden_rest() && end != End::Open { End::End } else { end };
+        let is_rest = std::mem::take(&mut self.is_rest);
+        let end = if is_rest && end != End::Open { End::End } else { end };
         if end == End::Open {
             self.draft.message.recovered = true;
         }
@@ -331,7 +337,11 @@ impl<'a> Reader<'a> {
 
     /// Text between two messages, up to the limit for one message.
     fn outside_text(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        if self.gap_is_full {
+            return;
+        }
         let left = out.options.limits.message_bytes.saturating_sub(self.gap.len());
+        self.gap_is_full = text.len() > left;
         let text = &text[..text.floor_char_boundary(left)];
         let span = Span::new(span.start, span.start + text.len());
         self.gap.push(text, span, out.keep);
@@ -339,6 +349,7 @@ impl<'a> Reader<'a> {
 
     /// What stood between two messages: layout, or text that lost its place.
     pub(super) fn end_gap(&mut self, end: usize, out: &mut Out<'a, '_>) {
+        self.gap_is_full = false;
         let text = self.gap.as_str();
         let is_canonical = std::mem::take(&mut self.has_gap) || text == self.rules.gap;
         if is_canonical && self.began {

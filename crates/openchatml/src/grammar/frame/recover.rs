@@ -4,7 +4,7 @@
 use super::header::{self, Shape};
 use super::reader::{Reader, Stage, context, hide};
 use crate::lex::Escape;
-use crate::model::{Channel, End, Message, Role};
+use crate::model::{End, Message, Role};
 use crate::read::{Out, Recover};
 use crate::{Code, Control, Fix, Span};
 
@@ -40,7 +40,7 @@ impl<'a> Reader<'a> {
 
     /// What follows up to the end of the frame becomes a hidden message of its own.
     pub(super) fn split(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        if self.is_hidden_rest() || out.state.stopped.is_some() {
+        if self.is_rest || out.state.stopped.is_some() {
             return;
         }
         let role = self.draft.message.role;
@@ -54,14 +54,7 @@ impl<'a> Reader<'a> {
         message.span = span;
         message.body_at = span.end;
         self.begin_body(message, out);
-    }
-
-    /// Whether the message that is being read is what followed something malformed.
-    pub(super) fn is_hidden_rest(&self) -> bool {
-        let message = &self.draft.message;
-        message.recovered
-            && message.recipient.is_none()
-            && message.channel == Some(Channel::Analysis)
+        self.is_rest = true;
     }
 
     /// A control token that cannot stand in a header.
@@ -111,6 +104,7 @@ impl<'a> Reader<'a> {
         let text = format!("the header exceeds the limit `header_bytes` of {most}");
         out.malformed(Code::Limit.at(span, text));
         self.lost_header = true;
+        self.is_rest = true;
         self.stage = match self.begin_rest(span, out) {
             true => Stage::Body,
             false => Stage::Skip(end),
@@ -216,6 +210,7 @@ impl<'a> Reader<'a> {
             message.span = span;
             message.body_at = span.end;
             self.begin_body(message, out);
+            self.is_rest = true;
         } else {
             self.opening.begin(Some(Role::Assistant), Span::at(span.start));
             self.opening.is_orphan = true;

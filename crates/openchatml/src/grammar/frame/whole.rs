@@ -1,18 +1,17 @@
 //! Whole frames, the short way: the same as lexeme by lexeme, for the shape that nearly all have.
 
 use super::reader::{Reader, Stage};
+use crate::Control;
 use crate::lex::{Frame, Lexeme, Lexer};
 use crate::model::End;
 use crate::read::Out;
-use crate::{Control, Span};
 
 impl<'a> Reader<'a> {
     /// Takes whole frames from the front of `text`, as long as there are any.
     pub(super) fn frames(&mut self, lexer: &mut Lexer, text: &mut &str, out: &mut Out<'a, '_>) {
         while self.stage == Stage::Outside && self.gap.is_empty() {
-            let start = Lexeme::Control(Control::Start, Span::at(lexer.offset()));
             let Some(frame) = lexer.frame(text, out.options.limits.header_bytes) else { return };
-            if !out.goes_on(start) {
+            if !out.goes_on(Lexeme::Control(Control::Start, frame.start)) {
                 continue;
             }
             self.frame(&frame, out);

@@ -267,14 +267,6 @@ impl<'a> Reader<'a> {
         self.messages += 1;
     }
 
-    /// Text outside of any turn exceeds the limit.
-    pub(super) fn long_text(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        let most = out.options.limits.message_bytes;
-        let text = format!("the text exceeds the limit `message_bytes` of {most}");
-        out.stop(Code::Limit, span.start);
-        out.report(Code::Limit.at(span, text));
-    }
-
     pub(super) fn spelled(&self, control: Control) -> &'static str {
         self.rules.controls.spelling(control).unwrap_or_default()
     }

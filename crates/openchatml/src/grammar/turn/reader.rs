@@ -69,20 +69,13 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
                 turn.text(text, span, self.rules, out);
             }
             (State::Header(..), Lexeme::Text(text, span)) => self.header(text, span, out),
-            (State::Outside(gap), Lexeme::Text(text, span)) => {
-                if gap.len() < out.options.limits.message_bytes {
-                    gap.push(text, span, out.keep);
-                } else if gap.len() == out.options.limits.message_bytes {
-                    self.long_text(span, out);
-                }
+            (State::Outside(gap) | State::AfterInfill(_, gap), Lexeme::Text(text, span)) => {
+                let (text, span) = within_limit(text, span, gap.len(), out);
+                gap.push(text, span, out.keep);
             }
             (State::Infill(slots, _), Lexeme::Text(text, span)) => {
-                if slots.len() < out.options.limits.message_bytes {
-                    slots.text(text, span, out.keep);
-                }
-            }
-            (State::AfterInfill(_, after), Lexeme::Text(text, span)) => {
-                after.push(text, span, out.keep);
+                let (text, span) = within_limit(text, span, slots.len(), out);
+                slots.text(text, span, out.keep);
             }
             (State::Body(_), Lexeme::Control(control, span)) => self.in_body(control, span, out),
             (State::Header(..), Lexeme::Control(control, span)) => {
@@ -148,6 +141,27 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
             }
         }
     }
+}
+
+/// What of a text outside of any turn, of which there are `len` bytes already, is within the limit.
+/// The rest ends the reading.
+fn within_limit<'t>(
+    text: &'t str,
+    span: Span,
+    len: usize,
+    out: &mut Out<'_, '_>,
+) -> (&'t str, Span) {
+    let most = out.options.limits.message_bytes;
+    let end = text.floor_char_boundary(most.saturating_sub(len));
+    if end == text.len() {
+        return (text, span);
+    }
+    let at = span.start + end;
+    let excess = Span::new(at, at + text[end..].chars().next().map_or(0, char::len_utf8));
+    let message = format!("the text exceeds the limit `message_bytes` of {most}");
+    out.stop(Code::Limit, at);
+    out.report(Code::Limit.at(excess, message));
+    (&text[..end], Span::new(span.start, at))
 }
 
 impl<'a> Turn<'a> {

@@ -1,0 +1,114 @@
+//! How messages look: a label, and the text below it.
+
+use anstyle::{AnsiColor, Style as Look};
+use openchatml::{DebugMessage, Message, Role, Segment, UserMessage, Visibility};
+
+use crate::console::Console;
+use crate::output::Target;
+use crate::visible::visible;
+
+/// What the place of the output asks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    has_colors: bool,
+    /// Whether text can do harm there.
+    is_terminal: bool,
+}
+
+impl Place {
+    pub(super) fn of(target: &Target, console: &Console) -> Self {
+        Self { has_colors: console.colors_output(), is_terminal: target.is_terminal() }
+    }
+
+    /// Adds a message that a user may see.
+    pub(super) fn user(self, message: &UserMessage<'_>, out: &mut String) {
+        let preamble = if message.is_preamble() { " (preamble)" } else { "" };
+        let look = look(message.role(), Visibility::User);
+        self.entry(look, &format!("{}{preamble}", message.role()), message.text(), out);
+    }
+
+    /// Adds a message, and says whether it is hidden.
+    pub(super) fn debug(
+        self,
+        DebugMessage { visibility, message, .. }: DebugMessage<'_, '_>,
+        out: &mut String,
+    ) {
+        let mut label = message.role.to_string();
+        let attributes = [
+            ("name", message.name.as_deref()),
+            ("to", message.recipient.as_deref()),
+            ("call_id", message.call_id.as_deref()),
+            ("channel", message.channel.map(|channel| channel.as_str())),
+            ("intent", message.intent.map(|intent| intent.as_str())),
+            ("type", message.content_type.as_deref()),
+        ];
+        for (name, value) in attributes {
+            if let Some(value) = value {
+                label.push_str(&format!(" {name}={value}"));
+            }
+        }
+        if visibility == Visibility::Hidden {
+            label.push_str(" [hidden]");
+        }
+        if message.recovered {
+            label.push_str(" [recovered]");
+        }
+        self.entry(look(message.role, visibility), &label, &body(message), out);
+    }
+
+    /// Adds nothing but text.
+    pub(super) fn text(self, text: &str, out: &mut String) {
+        out.push_str(&if self.is_terminal { visible(text) } else { text.into() });
+        if !out.ends_with('\n') {
+            out.push('\n');
+        }
+    }
+
+    /// Adds a label and an indented text: no text can look like a label.
+    fn entry(self, look: Look, label: &str, text: &str, out: &mut String) {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        let (label, text) = if self.is_terminal {
+            (visible(label), visible(text))
+        } else {
+            (label.into(), text.into())
+        };
+        match self.has_colors {
+            true => out.push_str(&format!("{look}{label}{look:#}\n")),
+            false => out.push_str(&format!("{label}\n")),
+        }
+        for line in text.lines() {
+            if !line.is_empty() {
+                out.push_str("  ");
+                out.push_str(line);
+            }
+            out.push('\n');
+        }
+    }
+}
+
+/// The text of a message with its markers.
+pub(super) fn body(message: &Message<'_>) -> String {
+    let mut text = String::with_capacity(message.body.len());
+    for segment in message.body.segments() {
+        match segment {
+            Segment::Text(part) | Segment::Literal(part) => text.push_str(&part),
+            Segment::Marker(marker) => text.push_str(&format!("[{marker}] ")),
+        }
+    }
+    text
+}
+
+fn look(role: Role, visibility: Visibility) -> Look {
+    let color = match role {
+        Role::User => AnsiColor::BrightBlue,
+        Role::Assistant => AnsiColor::BrightGreen,
+        Role::Tool => AnsiColor::BrightYellow,
+        Role::System | Role::Developer => AnsiColor::BrightMagenta,
+    };
+    match visibility {
+        Visibility::User => color.on_default().bold(),
+        Visibility::Hidden => color.on_default().dimmed(),
+    }
+}

@@ -1,0 +1,129 @@
+//! The properties over sources: what tests run over seeds and fuzzers over what they search for.
+
+use openchatml::{Document, Format, Mode, ReadOptions, Recover, RenderOptions, Role, render};
+
+use crate::{Source, document, mutate, one_in, pick, property, text};
+
+/// The formats whose carrier is text.
+pub fn text_formats() -> Vec<Format> {
+    Format::all().filter(|format| !format.to_string().contains("json")).collect()
+}
+
+/// Options of all kinds.
+pub fn options(source: &mut Source<'_>) -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.mode = pick(source, &[Mode::Lenient, Mode::Strict]);
+    options.recover = pick(source, &[Recover::Keep, Recover::Drop, Recover::Error]);
+    options.open_prompt = one_in(source, 3);
+    if one_in(source, 4) {
+        options.continues = Some(pick(source, Role::ALL));
+    }
+    if one_in(source, 8) {
+        options.limits.header_bytes = 40;
+        options.limits.message_bytes = 24;
+        options.limits.messages = 3;
+        options.limits.attributes = 2;
+        options.limits.value_bytes = 12;
+        options.limits.diagnostics = 5;
+    }
+    options
+}
+
+/// A text in a format: well-formed, damaged, or nothing of the kind.
+pub fn any_text(source: &mut Source<'_>, format: Format) -> String {
+    if one_in(source, 4) {
+        return text::hostile(source);
+    }
+    let document = document::document(source, format);
+    let text = render(&document, format, &RenderOptions::default()).unwrap_or_default();
+    if one_in(source, 3) { text } else { mutate::mutate(source, &text) }
+}
+
+/// Reads `text` in the format of this name in every way there is.
+pub fn reads(text: &str, format: &str) {
+    let format: Format = format.parse().expect("a format");
+    for mode in [Mode::Lenient, Mode::Strict] {
+        for recover in [Recover::Keep, Recover::Drop, Recover::Error] {
+            let mut options = ReadOptions::default();
+            options.mode = mode;
+            options.recover = recover;
+            let parsed = property::reads_anything(text, format, &options);
+            if !format.to_string().contains("json") {
+                property::nothing_is_lost(text, format, &options);
+                property::lossless(text, format, &options);
+            }
+            drop(parsed);
+        }
+    }
+    if !format.to_string().contains("json") {
+        let cuts = [text.len() / 3, text.len() / 2];
+        property::chunk_invariant(text, &cuts, format, &ReadOptions::default());
+    }
+}
+
+/// Reads `text` as the header of a transcript.
+pub fn reads_header(text: &str) {
+    let text = format!("{text}\n<|start|>user<|message|>Hi.<|end|>\n");
+    reads(&text, "openchatml-2.2");
+}
+
+/// Streams a text cut at random, or at every byte.
+pub fn streams(source: &mut Source<'_>) {
+    let format = pick(source, &text_formats());
+    let options = options(source);
+    let text = any_text(source, format);
+    let cuts: Vec<usize> = match source.int_in_range(0..=2).unwrap_or(0) {
+        0 => vec![source.int_in_range(0..=text.len()).unwrap_or(0)],
+        1 => (0..text.len()).collect(),
+        _ => {
+            let cut = |source: &mut Source<'_>| source.int_in_range(0..=text.len());
+            let mut cuts: Vec<_> = (0..5).map(|_| cut(source).unwrap_or(0)).collect();
+            cuts.sort_unstable();
+            cuts
+        }
+    };
+    property::chunk_invariant(&text, &cuts, format, &options);
+}
+
+/// Streams bytes that need not be text: whole and byte by byte they tell the same.
+pub fn streams_bytes(bytes: &[u8]) {
+    for format in text_formats() {
+        let options = ReadOptions::default();
+        let whole = property::stream([bytes], format, &options, openchatml::Keep::Bodies);
+        let bytewise =
+            property::stream(bytes.chunks(1), format, &options, openchatml::Keep::Bodies);
+        assert_eq!(bytewise, whole, "{format}: {bytes:?}");
+        for found in &whole.diagnostics {
+            assert!(found.span.end <= bytes.len(), "{format}: {found} is outside of {bytes:?}");
+        }
+    }
+}
+
+/// Writes a random document and reads it back.
+pub fn round_trips(source: &mut Source<'_>) {
+    let formats: Vec<_> = Format::all().collect();
+    let format = pick(source, &formats);
+    property::round_trip(&document::document(source, format), format);
+}
+
+/// Converts a random document of one format to another, and reads that back.
+pub fn conversions(source: &mut Source<'_>) {
+    let formats: Vec<_> = Format::all().collect();
+    let (from, to) = (pick(source, &formats), pick(source, &formats));
+    property::conversion(&document::document(source, from), to);
+}
+
+/// Compares what a user sees of two conversations that differ in hidden text alone.
+pub fn hides(source: &mut Source<'_>) {
+    let format = pick(source, &text_formats());
+    let one = document::document(source, format);
+    let mut two = one.clone();
+    if let Document::Conversation(conversation) = &mut two {
+        for message in &mut conversation.messages {
+            if message.visibility() == openchatml::Visibility::Hidden {
+                message.body = text::hostile(source).into();
+            }
+        }
+    }
+    property::non_interference(&one, &two, format);
+}
