@@ -185,13 +185,16 @@ pub(crate) fn format_of<'d>(
     if let Choice::Format(format) = choice {
         return Ok(format);
     }
-    if let Some(found) = detect(&decoded.text).first() {
+    let found = detect(&decoded.text);
+    let is_object = begins_an_object(&decoded.text);
+    if let Some(found) = found.first().filter(|found| is_json(found.format) || !is_object) {
         let sure = found.confidence;
         console.detail(&format!("{name}: detected {} ({sure} %)", found.format));
         return Ok(found.format);
     }
-    if decoded.text.trim_start().starts_with('{') {
-        // Broken JSON speaks for nothing, but its reader can say where it is broken.
+    if is_object {
+        // What is broken JSON does not become markup because its strings have some in them, and
+        // its reader can say where it is broken.
         console.detail(&format!("{name}: nothing detected; read as {}", JSON.dialect.id));
         return Ok(JSON);
     }
@@ -200,6 +203,13 @@ pub(crate) fn format_of<'d>(
         // One reason is enough.
         [first, ..] => Unreadable::NoText(std::slice::from_ref(first)),
     })
+}
+
+/// Whether a text begins like a JSON object. No other format does.
+fn begins_an_object(text: &str) -> bool {
+    text.trim_start()
+        .strip_prefix('{')
+        .is_some_and(|rest| rest.trim_start().starts_with(['"', '}']))
 }
 
 /// Nothing speaks for any format.

@@ -1,6 +1,6 @@
 //! From text to lexemes: the only code that looks for control tokens in text.
 //!
-//! [`Lexer`] takes a piece of text at a time, a whole document or a chunk that just arrived, and
+//! The lexer takes a piece of text at a time, a whole document or a chunk that just arrived, and
 //! gives [`Lexeme`]s. Escapes and literal blocks are its business alone; a reader never sees them
 //! as anything but text between [`Control::Literal`] and [`Control::EndLiteral`].
 

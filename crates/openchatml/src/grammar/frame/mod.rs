@@ -1,6 +1,7 @@
 //! Framed messages: `<|start|>` header `<|message|>` body `<|end|>` (OpenChatML 2.x, ChatML).
 
 mod header;
+mod marker;
 mod reader;
 mod recover;
 mod whole;

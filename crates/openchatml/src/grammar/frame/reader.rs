@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::Rules;
 use super::header::{self, Context, Opening, Shape};
 use crate::lex::{Lexeme, Lexer};
-use crate::model::{Channel, End, Intent, Layout, Marker, Message, Role};
+use crate::model::{Channel, End, Layout, Message, Role};
 use crate::read::{Draft, Kept, Out, Place, ReadOptions};
 use crate::{Code, Control, Fix, Severity, Span};
 
@@ -177,25 +177,6 @@ impl<'a> Reader<'a> {
         self.after_call = end == End::Call;
         self.keeps_gap = true;
         self.end_body(end, span.end, out);
-    }
-
-    /// A marker is one in `analysis` only. In what a user may see it is an error, and what it
-    /// opens is hidden (SPEC 2.2 §7). Elsewhere it is text.
-    fn marker(&mut self, marker: Marker, span: Span, out: &mut Out<'a, '_>) {
-        match marker_place(&self.draft.message) {
-            MarkerPlace::Text => {
-                let text = self.spelled(Control::Marker(marker));
-                self.draft.push(text, span, out);
-            }
-            MarkerPlace::Marker => self.draft.marker(marker),
-            MarkerPlace::Forbidden => {
-                let text = "reasoning inside a message that a user may see";
-                let found = Code::PermVisibility.at(span, text);
-                out.malformed(found.help("what follows is hidden"));
-                self.split(span, out);
-                self.draft.marker(marker);
-            }
-        }
     }
 
     pub(super) fn end_body(&mut self, end: End, at: usize, out: &mut Out<'a, '_>) {
@@ -388,21 +369,4 @@ pub(super) fn context<'c>(
 pub(super) fn hide(message: &mut Message<'_>) {
     message.recovered = true;
     message.channel = Some(Channel::Analysis);
-}
-
-/// What a chain-of-thought marker is in a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MarkerPlace {
-    Text,
-    Marker,
-    Forbidden,
-}
-
-pub(super) fn marker_place(message: &Message<'_>) -> MarkerPlace {
-    match (message.role, message.effective_channel(), message.intent) {
-        (Role::Assistant, Channel::Analysis, _) => MarkerPlace::Marker,
-        (Role::Assistant, Channel::Final, _)
-        | (Role::Assistant, Channel::Commentary, Some(Intent::Preamble)) => MarkerPlace::Forbidden,
-        _ => MarkerPlace::Text,
-    }
 }

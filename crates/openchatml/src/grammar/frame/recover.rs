@@ -223,7 +223,14 @@ impl<'a> Reader<'a> {
     pub(super) fn stray(&mut self, end: usize, out: &mut Out<'a, '_>) {
         let span = Span::new(self.gap.span().start, end);
         let text = self.gap.take();
-        let found = Code::ParseFrame.at(span, "text outside of a message");
+        // The white space around it is nobody's.
+        let before = text.len() - text.trim_ascii_start().len();
+        let after = text.len() - text.trim_ascii_end().len();
+        let place = match span.len() == text.len() {
+            true => Span::new(span.start + before, span.end - after),
+            false => span,
+        };
+        let found = Code::ParseFrame.at(place, "text outside of a message");
         if out.options.recover != Recover::Keep {
             self.keeps_gap = true;
             return out.malformed(found);

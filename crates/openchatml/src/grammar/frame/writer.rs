@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::header::{self, Context, Opening, Shape};
-use super::reader::{MarkerPlace, marker_place};
+use super::marker::{MarkerPlace, marker_place};
 use super::{Attribute, RoleWord, Rules};
 use crate::lex::{Controls, Escape, Lexeme, Lexer, Mode};
 use crate::model::{Conversation, Document, End, Message, Role, Segment};

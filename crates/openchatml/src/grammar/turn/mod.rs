@@ -1,5 +1,6 @@
 //! Turns: `<|im_start|>` role, a line break, content, `<|im_end|>` (OpenChatML 0.1, `im`).
 
+mod content;
 mod head;
 mod infill;
 mod parts;

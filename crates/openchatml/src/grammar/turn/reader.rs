@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::Rules;
+use super::content::{Turn, within_limit};
 use super::infill::Slots;
 use super::parts::Ends;
 use crate::lex::Lexeme;
@@ -36,15 +37,6 @@ pub(super) enum State<'a> {
     Infill(Slots<'a>, Kept<'a>),
     /// After a fill-in-the-middle task, with what stands there.
     AfterInfill(Infill<'a>, Kept<'a>),
-}
-
-/// A message whose content is being read.
-pub(super) struct Turn<'a> {
-    draft: Draft<'a>,
-    /// The line break that ended the header: the one before `<|im_end|>` is of the same kind.
-    crlf: bool,
-    /// A line break, or the first half of one, that may belong to the framing.
-    held: Option<(&'static str, Span)>,
 }
 
 /// A reader by these rules.
@@ -99,7 +91,9 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
                     turn.draft.end(End::Open, at, out);
                 }
                 State::Header(span, _) => out.leave_out(span.start),
-                State::Outside(gap) if !gap.is_empty() => out.leave_out(gap.span().start),
+                State::Outside(gap) if !gap.as_str().trim_ascii().is_empty() => {
+                    out.leave_out(gap.span().start);
+                }
                 State::Infill(slots, lead) => {
                     out.leave_out(slots.start());
                     if !lead.is_empty() {
@@ -143,66 +137,6 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
     }
 }
 
-/// What of a text outside of any turn, of which there are `len` bytes already, is within the limit.
-/// The rest ends the reading.
-fn within_limit<'t>(
-    text: &'t str,
-    span: Span,
-    len: usize,
-    out: &mut Out<'_, '_>,
-) -> (&'t str, Span) {
-    let most = out.options.limits.message_bytes;
-    let end = text.floor_char_boundary(most.saturating_sub(len));
-    if end == text.len() {
-        return (text, span);
-    }
-    let at = span.start + end;
-    let excess = Span::new(at, at + text[end..].chars().next().map_or(0, char::len_utf8));
-    let message = format!("the text exceeds the limit `message_bytes` of {most}");
-    out.stop(Code::Limit, at);
-    out.report(Code::Limit.at(excess, message));
-    (&text[..end], Span::new(span.start, at))
-}
-
-impl<'a> Turn<'a> {
-    fn text(&mut self, text: &str, span: Span, rules: &Rules, out: &mut Out<'a, '_>) {
-        if rules.close == Close::Compact {
-            return self.draft.push(text, span, out);
-        }
-        let (mut text, mut span) = (text, span);
-        if self.held.is_some_and(|(held, _)| held == "\r") && text.starts_with('\n') {
-            // The second half of a line break.
-            let (_, first) = self.held.take().unwrap_or_default();
-            self.held = Some(("\r\n", first.to(Span::new(span.start, span.start + 1))));
-            text = &text[1..];
-            span.start += 1;
-        }
-        if text.is_empty() {
-            return;
-        }
-        self.release(out);
-        let line_break = match text {
-            _ if text.ends_with("\r\n") && self.crlf => "\r\n",
-            _ if text.ends_with('\n') => "\n",
-            _ if text.ends_with('\r') && self.crlf => "\r",
-            _ => "",
-        };
-        let content = &text[..text.len() - line_break.len()];
-        let end = span.start + content.len();
-        self.draft.push(content, Span::new(span.start, end), out);
-        if !line_break.is_empty() {
-            self.held = Some((line_break, Span::new(end, span.end)));
-        }
-    }
-
-    /// What was held back is content after all.
-    fn release(&mut self, out: &mut Out<'a, '_>) {
-        if let Some((text, span)) = self.held.take() {
-            self.draft.push(text, span, out);
-        }
-    }
-}
-
 impl<'a> Reader<'a> {
     /// Begins the content of a completion, once.
     fn complete(&mut self, at: usize, out: &mut Out<'a, '_>) {
@@ -218,16 +152,13 @@ impl<'a> Reader<'a> {
     /// Text of a header, up to the line break that ends it.
     fn header(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let State::Header(start, header) = &mut self.state else { return };
-        let Some(end) = memchr::memchr(b'\n', text.as_bytes()) else {
-            header.push(text, span, out.keep);
-            if header.len() > out.options.limits.header_bytes {
-                let most = out.options.limits.header_bytes;
-                let text = format!("the header exceeds the limit `header_bytes` of {most}");
-                out.malformed(Code::Limit.at(Span::new(start.start, span.end), text));
-                self.broken_header(span.end, span.end, out);
-            }
-            return;
-        };
+        let line = memchr::memchr(b'\n', text.as_bytes());
+        let wanted = line.map_or(text.len(), |end| end + 1);
+        let left = out.options.limits.header_bytes.saturating_sub(header.len());
+        if wanted > left {
+            return self.long_header(text, span, left, out);
+        }
+        let Some(end) = line else { return header.push(text, span, out.keep) };
         let split = span.start + end + 1;
         header.push(&text[..=end], Span::new(span.start, split), out.keep);
         let (start, header) = (*start, std::mem::take(header));
@@ -241,6 +172,22 @@ impl<'a> Reader<'a> {
             turn.text(rest, Span::new(split, span.end), self.rules, out);
         }
         self.state = State::Body(turn);
+    }
+
+    /// The header exceeds its limit, of which so many bytes are left.
+    fn long_header(&mut self, text: &str, span: Span, left: usize, out: &mut Out<'a, '_>) {
+        let State::Header(start, header) = &mut self.state else { return };
+        let (text, rest) = text.split_at(text.floor_char_boundary(left));
+        let split = span.start + text.len();
+        header.push(text, Span::new(span.start, split), out.keep);
+        let most = out.options.limits.header_bytes;
+        let message = format!("the header exceeds the limit `header_bytes` of {most}");
+        out.malformed(Code::Limit.at(Span::new(start.start, split), message));
+        self.broken_header(split, split, out);
+        let rest = Lexeme::Text(rest, Span::new(split, span.end));
+        if out.goes_on(rest) {
+            crate::read::Reader::lexeme(self, rest, out);
+        }
     }
 
     fn in_body(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {

@@ -1,0 +1,44 @@
+//! Chain-of-thought markers (SPEC 2.2 §7).
+
+use super::reader::Reader;
+use crate::model::{Channel, Intent, Marker, Message, Role};
+use crate::read::Out;
+use crate::{Code, Control, Span};
+
+/// What a chain-of-thought marker is in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MarkerPlace {
+    Text,
+    Marker,
+    Forbidden,
+}
+
+pub(super) fn marker_place(message: &Message<'_>) -> MarkerPlace {
+    match (message.role, message.effective_channel(), message.intent) {
+        (Role::Assistant, Channel::Analysis, _) => MarkerPlace::Marker,
+        (Role::Assistant, Channel::Final, _)
+        | (Role::Assistant, Channel::Commentary, Some(Intent::Preamble)) => MarkerPlace::Forbidden,
+        _ => MarkerPlace::Text,
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// A marker is one in `analysis` only. In what a user may see it is an error, and what it
+    /// opens is hidden (SPEC 2.2 §7). Elsewhere it is text.
+    pub(super) fn marker(&mut self, marker: Marker, span: Span, out: &mut Out<'a, '_>) {
+        match marker_place(&self.draft.message) {
+            MarkerPlace::Text => {
+                let text = self.spelled(Control::Marker(marker));
+                self.draft.push(text, span, out);
+            }
+            MarkerPlace::Marker => self.draft.marker(marker),
+            MarkerPlace::Forbidden => {
+                let text = "reasoning inside a message that a user may see";
+                let found = Code::PermVisibility.at(span, text);
+                out.malformed(found.help("what follows is hidden"));
+                self.split(span, out);
+                self.draft.marker(marker);
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The content of a turn, with the line break that may belong to the framing.
+
+use super::Rules;
+use crate::read::{Draft, Out};
+use crate::render::Close;
+use crate::{Code, Span};
+
+/// A message whose content is being read.
+pub(super) struct Turn<'a> {
+    pub(super) draft: Draft<'a>,
+    /// The line break that ended the header: the one before `<|im_end|>` is of the same kind.
+    pub(super) crlf: bool,
+    /// A line break, or the first half of one, that may belong to the framing.
+    pub(super) held: Option<(&'static str, Span)>,
+}
+
+/// What of a text outside of any turn, of which there are `len` bytes already, is within the limit.
+/// The rest ends the reading.
+pub(super) fn within_limit<'t>(
+    text: &'t str,
+    span: Span,
+    len: usize,
+    out: &mut Out<'_, '_>,
+) -> (&'t str, Span) {
+    let most = out.options.limits.message_bytes;
+    let end = text.floor_char_boundary(most.saturating_sub(len));
+    if end == text.len() {
+        return (text, span);
+    }
+    let at = span.start + end;
+    let excess = Span::new(at, at + text[end..].chars().next().map_or(0, char::len_utf8));
+    let message = format!("the text exceeds the limit `message_bytes` of {most}");
+    out.stop(Code::Limit, at);
+    out.report(Code::Limit.at(excess, message));
+    (&text[..end], Span::new(span.start, at))
+}
+
+impl<'a> Turn<'a> {
+    pub(super) fn text(&mut self, text: &str, span: Span, rules: &Rules, out: &mut Out<'a, '_>) {
+        if rules.close == Close::Compact {
+            return self.draft.push(text, span, out);
+        }
+        let (mut text, mut span) = (text, span);
+        if self.held.is_some_and(|(held, _)| held == "\r") && text.starts_with('\n') {
+            // The second half of a line break.
+            let (_, first) = self.held.take().unwrap_or_default();
+            self.held = Some(("\r\n", first.to(Span::new(span.start, span.start + 1))));
+            text = &text[1..];
+            span.start += 1;
+        }
+        if text.is_empty() {
+            return;
+        }
+        self.release(out);
+        let line_break = match text {
+            _ if text.ends_with("\r\n") && self.crlf => "\r\n",
+            _ if text.ends_with('\n') => "\n",
+            _ if text.ends_with('\r') && self.crlf => "\r",
+            _ => "",
+        };
+        let content = &text[..text.len() - line_break.len()];
+        let end = span.start + content.len();
+        self.draft.push(content, Span::new(span.start, end), out);
+        if !line_break.is_empty() {
+            self.held = Some((line_break, Span::new(end, span.end)));
+        }
+    }
+
+    /// What was held back is content after all.
+    pub(super) fn release(&mut self, out: &mut Out<'a, '_>) {
+        if let Some((text, span)) = self.held.take() {
+            self.draft.push(text, span, out);
+        }
+    }
+}
