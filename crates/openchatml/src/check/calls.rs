@@ -16,6 +16,7 @@ pub(super) struct Calls {
     calls: Vec<Call>,
     /// How many of them the conversation has left behind.
     passed: usize,
+    /// The calls by their id, once there are more than a few.
     by_id: HashMap<String, usize>,
     /// The calls of each tool, the oldest first. Answered ones are dropped when they are met.
     by_tool: HashMap<String, VecDeque<usize>>,

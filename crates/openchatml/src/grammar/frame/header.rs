@@ -128,25 +128,6 @@ pub(super) struct Context<'c> {
     pub(super) checker: Option<&'c Checker>,
 }
 
-/// Reads a header that has a role and at most a channel, written in the canonical way, as most
-/// have. `None` if there is more to it.
-#[inline]
-pub(super) fn plain<'a>(opening: &Opening<'a>, rules: &Rules) -> Option<Message<'a>> {
-    if opening.role.is_some() || opening.used > 1 {
-        return None;
-    }
-    let Some(Speaker::Role(role)) = (rules.speaker)(opening.first.as_str()) else { return None };
-    let mut message = Message::new(role, "");
-    if opening.used == 1 {
-        let region = &opening.regions[0];
-        if region.control != Control::Channel {
-            return None;
-        }
-        message.channel = Some(Channel::from_word(region.text.as_str())?);
-    }
-    Some(message)
-}
-
 /// Reads a header.
 pub(super) fn read<'a>(
     opening: &mut Opening<'a>,

@@ -36,7 +36,7 @@ pub(crate) struct Reader<'a> {
     /// Whether the header of the message that is being read was too long.
     pub(super) lost_header: bool,
     /// The input continues a prompt: only this role may speak.
-    speaks_as: Option<Role>,
+    pub(super) speaks_as: Option<Role>,
 }
 
 /// Where the reader is.
@@ -227,13 +227,6 @@ impl<'a> Reader<'a> {
 
     /// The header is complete.
     pub(super) fn end_header(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        if let Some(mut message) = header::plain(&self.opening, self.rules)
-            && self.speaks_as.is_none()
-        {
-            message.span = Span::new(self.opening.span.start, span.end);
-            message.body_at = span.end;
-            return self.begin_body(message, out);
-        }
         let (mut message, is_canonical) = self.head(Shape::Whole, out);
         message.span = Span::new(self.opening.span.start, span.end);
         message.body_at = span.end;

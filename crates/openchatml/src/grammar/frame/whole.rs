@@ -1,10 +1,11 @@
 //! Whole frames, the short way: the same as lexeme by lexeme, for the shape that nearly all have.
 
+use super::Speaker;
 use super::reader::{Reader, Stage};
-use crate::Control;
 use crate::lex::{Frame, Lexeme, Lexer};
-use crate::model::End;
+use crate::model::{Body, Channel, End, Message};
 use crate::read::Out;
+use crate::{Control, Span};
 
 impl<'a> Reader<'a> {
     /// Takes whole frames from the front of `text`, as long as there are any.
@@ -25,6 +26,16 @@ impl<'a> Reader<'a> {
         if out.state.stopped.is_some() {
             return;
         }
+        let (control, end) = frame.end;
+        let ends = match control {
+            Control::Call => End::Call,
+            Control::Return => End::Return,
+            _ => End::End,
+        };
+        self.after_call = ends == End::Call;
+        if self.plain(frame, ends, out) {
+            return;
+        }
         self.open(frame.start);
         let (header, span) = frame.header;
         self.header_text(header, span, out);
@@ -41,15 +52,39 @@ impl<'a> Reader<'a> {
         }
         let (body, span) = frame.body;
         self.draft.push(body, span, out);
-        let (control, span) = frame.end;
-        let end = match control {
-            Control::Call => End::Call,
-            Control::Return => End::Return,
-            _ => End::End,
-        };
-        self.after_call = end == End::Call;
         self.keeps_gap = true;
-        self.end_body(end, span.end, out);
+        self.end_body(ends, end.end, out);
+    }
+
+    /// Takes a frame whose header is a role and at most a channel, in the canonical way. Whether it
+    /// was one.
+    fn plain(&mut self, frame: &Frame<'_>, end: End, out: &mut Out<'a, '_>) -> bool {
+        let (body, place) = frame.body;
+        let is_plain = frame.constrain.is_none()
+            && self.speaks_as.is_none()
+            && body.len() <= out.options.limits.message_bytes;
+        let Some(Speaker::Role(role)) = (self.rules.speaker)(frame.header.0) else { return false };
+        let channel = frame.channel.map(|(_, (word, _))| Channel::from_word(word));
+        if !is_plain || channel == Some(None) {
+            return false;
+        }
+        let mut message = Message::new(role, "");
+        message.channel = channel.flatten();
+        message.span = Span::new(frame.start.start, frame.message.end);
+        message.body_at = frame.message.end;
+        out.to.start(&message);
+        if !body.is_empty() {
+            out.to.text(&message, body);
+        }
+        if out.to.keeps_bodies() {
+            message.body = Body::from(out.keep.text(body, place));
+        }
+        message.end = end;
+        message.span.end = frame.end.1.end;
+        self.began = true;
+        self.keeps_gap = true;
+        out.end(message);
+        true
     }
 
     /// Takes the space after a message if it is the canonical one.
