@@ -18,14 +18,21 @@ pub(super) struct Calls {
     passed: usize,
     /// The calls by their id, once there are more than a few.
     by_id: HashMap<String, usize>,
-    /// The calls of each tool, the oldest first. Answered ones are dropped when they are met.
+    /// The calls of each tool, the oldest first, once a reply without an id asks for them. Answered
+    /// ones are dropped when they are met.
     by_tool: HashMap<String, VecDeque<usize>>,
     /// All calls, for replies that do not say which tool they come from.
     by_order: VecDeque<usize>,
+    /// How many calls are in the two queues.
+    queued: usize,
 }
+
+/// So many calls are searched one by one.
+const FEW: usize = 16;
 
 #[derive(Debug)]
 struct Call {
+    id: Option<String>,
     tool: String,
     span: Span,
     answered: bool,
@@ -40,6 +47,7 @@ impl Calls {
             by_id: HashMap::new(),
             by_tool: HashMap::new(),
             by_order: VecDeque::new(),
+            queued: 0,
         }
     }
 
@@ -61,13 +69,15 @@ impl Calls {
         let at = self.calls.len();
         match (self.pairing, message.call_id.as_deref()) {
             (Pairing::ById, Some(id)) => {
-                if self.by_id.contains_key(id) {
+                if self.find(id).is_some() {
                     let text = format!("call_id {} is used twice", quote(id));
                     let diagnostic = Code::ParseHeader.at(span, text);
                     found.push(diagnostic.help("each call has an id of its own"));
                     return;
                 }
-                self.by_id.insert(id.to_owned(), at);
+                if at >= FEW {
+                    self.by_id.insert(id.to_owned(), at);
+                }
             }
             (Pairing::ById, None) => {
                 let diagnostic = Code::ParseHeader.at(span, "the call has no call_id");
@@ -75,9 +85,15 @@ impl Calls {
             }
             _ => {}
         }
-        self.by_tool.entry(bare(tool).to_owned()).or_default().push_back(at);
-        self.by_order.push_back(at);
-        self.calls.push(Call { tool: tool.to_owned(), span, answered: false });
+        let id = message.call_id.as_deref().map(str::to_owned);
+        self.calls.push(Call { id, tool: tool.to_owned(), span, answered: false });
+    }
+
+    /// The call with this id.
+    fn find(&self, id: &str) -> Option<usize> {
+        let few = &self.calls[..self.calls.len().min(FEW)];
+        let found = few.iter().position(|call| call.id.as_deref() == Some(id));
+        found.or_else(|| self.by_id.get(id).copied())
     }
 
     fn reply(&mut self, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
@@ -91,7 +107,7 @@ impl Calls {
             }
             return;
         };
-        let Some(call) = self.by_id.get(id).and_then(|at| self.calls.get_mut(*at)) else {
+        let Some(call) = self.find(id).and_then(|at| self.calls.get_mut(at)) else {
             return wrong(format!("no call before this reply has the call_id {}", quote(id)));
         };
         if call.answered {
@@ -108,6 +124,11 @@ impl Calls {
 
     /// Answers the oldest call that waits, of the tool that is named if one is.
     fn answer_by_order(&mut self, name: Option<&str>) -> bool {
+        for (at, call) in self.calls.iter().enumerate().skip(self.queued) {
+            self.by_tool.entry(bare(&call.tool).to_owned()).or_default().push_back(at);
+            self.by_order.push_back(at);
+        }
+        self.queued = self.calls.len();
         let queue = match name {
             Some(name) => self.by_tool.get_mut(bare(name)),
             None => Some(&mut self.by_order),

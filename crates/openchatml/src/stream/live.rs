@@ -63,21 +63,24 @@ impl Live<'_> {
     /// Tells visible text, paragraph by paragraph.
     fn visible(&mut self, text: &str, is_preamble: bool) {
         let index = self.state.done;
+        let bytes = text.as_bytes();
         let mut from = 0;
-        for (at, byte) in text.bytes().enumerate() {
-            match byte {
-                b'\n' => {
-                    self.state.line_breaks += 1;
-                    if self.state.line_breaks == 2 {
-                        let text = &text[from..=at];
-                        (self.emit)(Event::Delta { index, text, is_preamble });
-                        (self.emit)(Event::Flush { index });
-                        from = at + 1;
-                    }
-                }
-                b'\r' => {}
-                _ => self.state.line_breaks = 0,
+        let mut at = 0;
+        let says = |line: &[u8]| line.iter().any(|byte| *byte != b'\r');
+        while let Some(len) = memchr::memchr(b'\n', &bytes[at..]) {
+            if says(&bytes[at..at + len]) {
+                self.state.line_breaks = 0;
             }
+            at += len + 1;
+            self.state.line_breaks += 1;
+            if self.state.line_breaks == 2 {
+                (self.emit)(Event::Delta { index, text: &text[from..at], is_preamble });
+                (self.emit)(Event::Flush { index });
+                from = at;
+            }
+        }
+        if says(&bytes[at..]) {
+            self.state.line_breaks = 0;
         }
         if from < text.len() {
             (self.emit)(Event::Delta { index, text: &text[from..], is_preamble });

@@ -140,7 +140,7 @@ pub(super) fn read<'a>(
         message: Message::new(opening.role.unwrap_or(Role::Tool), ""),
         found: Vec::new(),
         rest: Kept::default(),
-        given: [false; Attribute::ALL.len()],
+        given: [false; Attribute::COUNT],
         attributes: 0,
         is_hidden: false,
         layout: Layout { is_canonical: opening.role.is_none(), ..Layout::default() },
@@ -191,8 +191,8 @@ struct HeadReader<'a, 'c> {
     found: Vec<(Diagnostic, bool)>,
     /// What is no word of a header: text that lost its `<|message|>`, if it did.
     rest: Kept<'a>,
-    /// Whether an attribute was given, by its place in `Attribute::ALL`.
-    given: [bool; Attribute::ALL.len()],
+    /// Whether an attribute was given, by its number.
+    given: [bool; Attribute::COUNT],
     attributes: usize,
     /// Whether the message is hidden, whatever channel it declares.
     is_hidden: bool,
@@ -347,9 +347,10 @@ impl<'a> HeadReader<'a, '_> {
         let text = text.as_str();
         let mut end = at;
         for (word, span) in words(text.get(at - start..).unwrap_or_default(), at) {
-            let attribute = word.split_once('=').and_then(|(key, value)| {
-                Some((Attribute::from_word(key)?, &word[word.len() - value.len()..]))
-            });
+            let attribute = word
+                .bytes()
+                .position(|byte| byte == b'=')
+                .and_then(|at| Some((Attribute::from_word(&word[..at])?, &word[at + 1..])));
             match attribute {
                 Some((attribute, value)) => {
                     // One space before each attribute is the canonical layout.

@@ -46,7 +46,8 @@ pub(crate) enum Attribute {
 }
 
 impl Attribute {
-    const ALL: [Self; 5] = [Self::To, Self::CallId, Self::Name, Self::Intent, Self::ContentType];
+    /// How many there are.
+    const COUNT: usize = 5;
 
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -59,7 +60,14 @@ impl Attribute {
     }
 
     fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|attribute| attribute.as_str() == word)
+        Some(match word {
+            "to" => Self::To,
+            "call_id" => Self::CallId,
+            "name" => Self::Name,
+            "intent" => Self::Intent,
+            "content_type" => Self::ContentType,
+            _ => return None,
+        })
     }
 }
 
