@@ -50,6 +50,8 @@ pub fn reads(text: &str, format: &str) {
             let parsed = property::reads_anything(text, format, &options);
             if !format.to_string().contains("json") {
                 property::nothing_is_lost(text, format, &options);
+            }
+            if mode == Mode::Strict && !format.to_string().contains("json") {
                 property::lossless(text, format, &options);
             }
             drop(parsed);
