@@ -24,20 +24,13 @@ pub(crate) struct Bound {
     value: usize,
 }
 
-/// The bounds that can be given.
-pub(crate) const NAMES: &[&str] = &[
-    "input_bytes",
-    "message_bytes",
-    "header_bytes",
-    "value_bytes",
-    "attributes",
-    "messages",
-    "yaml_depth",
-    "yaml_nodes",
-    "yaml_aliases",
-    "json_depth",
-    "diagnostics",
-];
+/// The bound that is not of the readers.
+const INPUT_BYTES: &str = "input_bytes";
+
+/// The names of the bounds that can be given.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    std::iter::once(INPUT_BYTES).chain(Limits::NAMES.iter().copied())
+}
 
 impl Bounds {
     /// The defaults, but for these.
@@ -52,21 +45,10 @@ impl Bounds {
     }
 
     fn field(&mut self, name: &str) -> Option<&mut usize> {
-        let limits = &mut self.limits;
-        Some(match name {
-            "input_bytes" => &mut self.input_bytes,
-            "message_bytes" => &mut limits.message_bytes,
-            "header_bytes" => &mut limits.header_bytes,
-            "value_bytes" => &mut limits.value_bytes,
-            "attributes" => &mut limits.attributes,
-            "messages" => &mut limits.messages,
-            "yaml_depth" => &mut limits.yaml_depth,
-            "yaml_nodes" => &mut limits.yaml_nodes,
-            "yaml_aliases" => &mut limits.yaml_aliases,
-            "json_depth" => &mut limits.json_depth,
-            "diagnostics" => &mut limits.diagnostics,
-            _ => return None,
-        })
+        match name {
+            INPUT_BYTES => Some(&mut self.input_bytes),
+            name => self.limits.get_mut(name),
+        }
     }
 }
 
@@ -75,9 +57,8 @@ pub(crate) fn bound(text: &str) -> Result<Bound, String> {
     let Some((name, value)) = text.split_once('=') else {
         return Err("a limit is given as NAME=VALUE".to_owned());
     };
-    let known = NAMES.iter().find(|known| **known == name);
-    let Some(name) = known else {
-        return Err(format!("the limits are {}", NAMES.join(", ")));
+    let Some(name) = names().find(|known| *known == name) else {
+        return Err(format!("the limits are {}", names().collect::<Vec<_>>().join(", ")));
     };
     let value = number(value).ok_or("the value is a whole number, perhaps with K, M or G")?;
     Ok(Bound { name, value })
@@ -94,11 +75,11 @@ fn number(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bounds, NAMES, bound};
+    use super::{Bounds, bound, names};
 
     #[test]
     fn every_limit_can_be_set() {
-        for name in NAMES {
+        for name in names() {
             let mut bounds = Bounds::with(&[bound(&format!("{name}=7")).unwrap()]);
             assert_eq!(*bounds.field(name).unwrap(), 7, "{name}");
         }

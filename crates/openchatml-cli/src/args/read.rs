@@ -53,7 +53,7 @@ fn limit_help() -> String {
         The value may end in K, M or G. What exceeds a bound is reported as E-LIMIT by the name \
         of the bound. The bounds are "
         .to_owned();
-    text.push_str(&limits::NAMES.join(", "));
+    text.push_str(&limits::names().collect::<Vec<_>>().join(", "));
     text.push('.');
     text
 }

@@ -54,3 +54,47 @@ impl Default for Limits {
         }
     }
 }
+
+impl Limits {
+    /// The names of the limits, as diagnostics give them.
+    pub const NAMES: &'static [&'static str] = &[
+        "message_bytes",
+        "header_bytes",
+        "value_bytes",
+        "attributes",
+        "messages",
+        "yaml_depth",
+        "yaml_nodes",
+        "yaml_aliases",
+        "json_depth",
+        "diagnostics",
+    ];
+
+    /// The limit of this name, one of [`NAMES`](Self::NAMES).
+    ///
+    /// ```
+    /// use openchatml::Limits;
+    ///
+    /// let mut limits = Limits::default();
+    /// for name in Limits::NAMES {
+    ///     *limits.get_mut(name).unwrap() = 7;
+    /// }
+    /// assert_eq!(limits.messages, 7);
+    /// assert_eq!(limits.get_mut("patience"), None);
+    /// ```
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut usize> {
+        Some(match name {
+            "message_bytes" => &mut self.message_bytes,
+            "header_bytes" => &mut self.header_bytes,
+            "value_bytes" => &mut self.value_bytes,
+            "attributes" => &mut self.attributes,
+            "messages" => &mut self.messages,
+            "yaml_depth" => &mut self.yaml_depth,
+            "yaml_nodes" => &mut self.yaml_nodes,
+            "yaml_aliases" => &mut self.yaml_aliases,
+            "json_depth" => &mut self.json_depth,
+            "diagnostics" => &mut self.diagnostics,
+            _ => return None,
+        })
+    }
+}

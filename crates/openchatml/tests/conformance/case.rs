@@ -227,17 +227,5 @@ fn role(word: &str, case: &Case) -> Role {
 }
 
 fn limit<'l>(limits: &'l mut Limits, key: &str) -> &'l mut usize {
-    match key {
-        "message_bytes" => &mut limits.message_bytes,
-        "header_bytes" => &mut limits.header_bytes,
-        "value_bytes" => &mut limits.value_bytes,
-        "attributes" => &mut limits.attributes,
-        "messages" => &mut limits.messages,
-        "yaml_depth" => &mut limits.yaml_depth,
-        "yaml_nodes" => &mut limits.yaml_nodes,
-        "yaml_aliases" => &mut limits.yaml_aliases,
-        "json_depth" => &mut limits.json_depth,
-        "diagnostics" => &mut limits.diagnostics,
-        other => panic!("no limit is called {other}"),
-    }
+    limits.get_mut(key).unwrap_or_else(|| panic!("no limit is called `{key}`"))
 }

@@ -159,19 +159,7 @@ fn stream(
 }
 
 fn limit<'l>(limits: &'l mut Limits, name: &str) -> &'l mut usize {
-    match name {
-        "message_bytes" => &mut limits.message_bytes,
-        "header_bytes" => &mut limits.header_bytes,
-        "value_bytes" => &mut limits.value_bytes,
-        "attributes" => &mut limits.attributes,
-        "messages" => &mut limits.messages,
-        "yaml_depth" => &mut limits.yaml_depth,
-        "yaml_nodes" => &mut limits.yaml_nodes,
-        "yaml_aliases" => &mut limits.yaml_aliases,
-        "json_depth" => &mut limits.json_depth,
-        "diagnostics" => &mut limits.diagnostics,
-        _ => panic!("no limit is called `{name}`"),
-    }
+    limits.get_mut(name).unwrap_or_else(|| panic!("no limit is called `{name}`"))
 }
 
 /// Whether files in `docs` are to be written rather than compared.

@@ -5,44 +5,15 @@
 
 use std::borrow::Cow;
 
+use super::opening::{Opening, Region};
 use super::{Attribute, RoleWord, Rules, Speaker};
 use crate::check::Checker;
 use crate::diagnostic::quote;
 use crate::grammar::words;
 use crate::lex::spells_token;
-use crate::model::{Channel, Intent, Message, Role};
+use crate::model::{Channel, Message, Role};
 use crate::read::{Keep, Kept, Limits};
 use crate::{Code, Control, Diagnostic, Fix, Span};
-
-/// The text of a header as it is read, apart by the control tokens in it. It is used again for the
-/// next one.
-#[derive(Debug, Default)]
-pub(super) struct Opening<'a> {
-    /// The control token that opened it.
-    pub(super) span: Span,
-    /// The role, where it was said before this text began.
-    pub(super) role: Option<Role>,
-    /// Whether the control token that opens a message is missing.
-    pub(super) is_orphan: bool,
-    /// The text after `<|start|>`, and where it begins.
-    first: Kept<'a>,
-    first_at: usize,
-    /// The text after the first `<|channel|>` or `<|constrain|>`, and after those that follow.
-    regions: Vec<Region<'a>>,
-    /// How many of the regions are in use.
-    used: usize,
-    bytes: usize,
-    /// What was no header, if it lost its `<|message|>`.
-    rest: Kept<'a>,
-}
-
-/// The text after one of the control tokens of a header.
-#[derive(Debug)]
-struct Region<'a> {
-    control: Control,
-    text: Kept<'a>,
-    at: usize,
-}
 
 /// What a header says, and what is wrong with it.
 pub(super) struct Head<'a> {
@@ -51,64 +22,6 @@ pub(super) struct Head<'a> {
     pub(super) is_canonical: bool,
     /// Findings, and whether lenient reading tolerates them.
     pub(super) found: Vec<(Diagnostic, bool)>,
-}
-
-impl<'a> Opening<'a> {
-    /// Begins a header with the control token at `span`, or one whose role was said before.
-    #[inline]
-    pub(super) fn begin(&mut self, role: Option<Role>, span: Span) {
-        self.span = span;
-        self.role = role;
-        self.is_orphan = false;
-        self.first.clear();
-        self.first_at = span.end;
-        self.used = 0;
-        self.bytes = 0;
-    }
-
-    #[inline]
-    pub(super) fn text(&mut self, text: &str, span: Span, keep: Keep<'a>) {
-        self.bytes += text.len();
-        let (region, at) = match self.used {
-            0 => (&mut self.first, &mut self.first_at),
-            used => {
-                let region = &mut self.regions[used - 1];
-                (&mut region.text, &mut region.at)
-            }
-        };
-        if region.is_empty() {
-            *at = span.start;
-        }
-        region.push(text, span, keep);
-    }
-
-    #[inline]
-    pub(super) fn control(&mut self, control: Control, span: Span) {
-        match self.regions.get_mut(self.used) {
-            Some(region) => {
-                region.control = control;
-                region.text.clear();
-                region.at = span.end;
-            }
-            None => self.regions.push(Region { control, text: Kept::default(), at: span.end }),
-        }
-        self.used += 1;
-    }
-
-    /// How much text it has, in bytes.
-    pub(super) fn len(&self) -> usize {
-        self.bytes
-    }
-
-    /// Whether nothing but white space follows the control token that opened it.
-    pub(super) fn is_bare(&self) -> bool {
-        self.used == 0 && self.first.as_str().trim_ascii().is_empty()
-    }
-
-    /// What of it was no header.
-    pub(super) fn take_rest(&mut self) -> Kept<'a> {
-        std::mem::take(&mut self.rest)
-    }
 }
 
 /// Whether a header came to its end.
@@ -148,7 +61,7 @@ pub(super) fn read<'a>(
     reader.message.span = opening.span;
     reader.start(opening);
     let mut before = None;
-    for region in &opening.regions[..opening.used] {
+    for region in opening.regions() {
         let words = match region.control {
             Control::Channel if before.is_none() => reader.channel(region),
             Control::Channel => {
@@ -176,27 +89,27 @@ pub(super) fn read<'a>(
 
 /// How a header is written, as far as that is canonical.
 #[derive(Debug, Default)]
-struct Layout {
-    is_canonical: bool,
+pub(super) struct Layout {
+    pub(super) is_canonical: bool,
     /// Whether the name was part of the role word.
-    is_named: bool,
+    pub(super) is_named: bool,
     /// How far in the canonical order the attributes have come.
-    rank: usize,
+    pub(super) rank: usize,
 }
 
-struct HeadReader<'a, 'c> {
-    context: &'c Context<'c>,
-    keep: Keep<'a>,
-    message: Message<'a>,
-    found: Vec<(Diagnostic, bool)>,
+pub(super) struct HeadReader<'a, 'c> {
+    pub(super) context: &'c Context<'c>,
+    pub(super) keep: Keep<'a>,
+    pub(super) message: Message<'a>,
+    pub(super) found: Vec<(Diagnostic, bool)>,
     /// What is no word of a header: text that lost its `<|message|>`, if it did.
-    rest: Kept<'a>,
+    pub(super) rest: Kept<'a>,
     /// Whether an attribute was given, by its number.
-    given: [bool; Attribute::COUNT],
-    attributes: usize,
+    pub(super) given: [bool; Attribute::COUNT],
+    pub(super) attributes: usize,
     /// Whether the message is hidden, whatever channel it declares.
-    is_hidden: bool,
-    layout: Layout,
+    pub(super) is_hidden: bool,
+    pub(super) layout: Layout,
 }
 
 impl<'a> HeadReader<'a, '_> {
@@ -381,123 +294,6 @@ impl<'a> HeadReader<'a, '_> {
         self.layout.is_canonical &= end == start + text.len();
     }
 
-    fn attribute(&mut self, attribute: Attribute, value: &str, word: Span) {
-        let span = tail(word, value);
-        self.attributes += 1;
-        if self.attributes > self.context.limits.attributes {
-            self.unread(attribute);
-            if self.attributes == self.context.limits.attributes + 1 {
-                let most = self.context.limits.attributes;
-                let text = format!("the header exceeds the limit `attributes` of {most}");
-                self.guess(Code::Limit.at(word, text));
-            }
-            return;
-        }
-        if !self.context.rules.attributes.contains(&attribute) {
-            let text = format!("attribute `{}` is of another version", attribute.as_str());
-            let help = "name the format of the text, or let it be detected";
-            self.unread(attribute);
-            return self.guess(Code::ParseVersion.at(word, text).help(help));
-        }
-        if !self.check_value(attribute.as_str(), value, span) {
-            return self.unread(attribute);
-        }
-        let first = !std::mem::replace(&mut self.given[attribute as usize], true);
-        self.order(attribute);
-        let message = &mut self.message;
-        let slot = match attribute {
-            Attribute::To => &mut message.recipient,
-            Attribute::CallId => &mut message.call_id,
-            Attribute::Name => &mut message.name,
-            Attribute::ContentType if message.constrained => {
-                let same = message.content_type.as_deref() == Some(value);
-                if !same {
-                    self.repeated(attribute, false, word);
-                }
-                return;
-            }
-            Attribute::ContentType => &mut message.content_type,
-            Attribute::Intent => return self.intent(value, first, word),
-        };
-        match slot {
-            None => *slot = Some(self.keep.text(value, span)),
-            Some(before) => {
-                let same = before == value;
-                self.repeated(attribute, same, word);
-            }
-        }
-    }
-
-    /// Notes whether an attribute comes after those before it in the canonical order.
-    fn order(&mut self, attribute: Attribute) {
-        let rules = self.context.rules;
-        let order = match self.message.role {
-            Role::Tool => rules.reply_attributes,
-            _ => rules.attributes,
-        };
-        let rank = order.iter().position(|one| *one == attribute).map_or(0, |at| at + 1);
-        self.layout.is_canonical &= rank > self.layout.rank;
-        self.layout.rank = rank;
-    }
-
-    /// Hides the message if it is for somebody who cannot be read: it may be no answer to the user.
-    fn unread(&mut self, attribute: Attribute) {
-        if attribute == Attribute::To {
-            self.is_hidden = true;
-        }
-    }
-
-    fn intent(&mut self, value: &str, first: bool, word: Span) {
-        let intent = Intent::from_word(value);
-        if intent.is_none() {
-            let text = format!("{} is no intent", quote(value));
-            let help = "`preamble`, `status` and `debug` are";
-            return self.guess(Code::ParseHeader.at(word, text).help(help));
-        }
-        if first {
-            self.message.intent = intent;
-        } else {
-            let same = self.message.intent == intent;
-            if !same {
-                // Neither counts, so that nothing is shown on the word of one of them.
-                self.message.intent = None;
-            }
-            self.repeated(Attribute::Intent, same, word);
-        }
-    }
-
-    fn repeated(&mut self, attribute: Attribute, same: bool, word: Span) {
-        let text = format!("attribute `{}` is given twice", attribute.as_str());
-        if same {
-            let fix = Fix::replace(Span::new(word.start - 1, word.end), "");
-            self.tolerate(Code::ParseHeader.at(word, text).fix(fix));
-        } else {
-            let help = "with different values; the first one counts";
-            self.guess(Code::ParseHeader.at(word, text).help(help));
-        }
-    }
-
-    /// Whether a value can stand in a header, and is not too long.
-    fn check_value(&mut self, what: &str, value: &str, span: Span) -> bool {
-        let most = self.context.limits.value_bytes;
-        if value.is_empty() {
-            let found = Code::ParseHeader.at(span, format!("`{what}` has no value"));
-            self.guess(found);
-            return false;
-        }
-        if value.len() > most {
-            let text = format!("`{what}` exceeds the limit `value_bytes` of {most}");
-            self.guess(Code::Limit.at(span, text));
-            return false;
-        }
-        let is_graphic = value.bytes().all(|byte| byte.is_ascii_graphic());
-        if !is_graphic && value.chars().any(|c| c.is_control() || c.is_whitespace()) {
-            let text = format!("`{what}` has a character that no value may have");
-            self.guess(Code::ParseHeader.at(span, text));
-        }
-        true
-    }
-
     /// Whether a word of a header spells a control token, which is then of another version.
     fn foreign(&self, word: &str) -> bool {
         spells_token(word)
@@ -517,13 +313,13 @@ impl<'a> HeadReader<'a, '_> {
     }
 
     /// Notes what makes the message a guess.
-    fn guess(&mut self, found: Diagnostic) {
+    pub(super) fn guess(&mut self, found: Diagnostic) {
         self.layout.is_canonical = false;
         self.message.recovered = true;
         self.found.push((found, false));
     }
 
-    fn tolerate(&mut self, found: Diagnostic) {
+    pub(super) fn tolerate(&mut self, found: Diagnostic) {
         self.found.push((found, true));
     }
 
@@ -533,7 +329,7 @@ impl<'a> HeadReader<'a, '_> {
 }
 
 /// The span of `part`, which is the end of the word at `word`.
-fn tail(word: Span, part: &str) -> Span {
+pub(super) fn tail(word: Span, part: &str) -> Span {
     Span::new(word.end - part.len(), word.end)
 }
 

@@ -1,7 +1,9 @@
 //! Framed messages: `<|start|>` header `<|message|>` body `<|end|>` (OpenChatML 2.x, ChatML).
 
+mod attribute;
 mod header;
 mod marker;
+mod opening;
 mod reader;
 mod recover;
 mod whole;

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use super::Rules;
-use super::header::{self, Context, Opening, Shape};
+use super::header::{self, Context, Shape};
+use super::opening::Opening;
 use crate::lex::{Lexeme, Lexer};
 use crate::model::{Channel, End, Layout, Message, Role};
 use crate::read::{Draft, Kept, Out, Place, ReadOptions};

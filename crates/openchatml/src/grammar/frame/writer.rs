@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::header::{self, Context, Opening, Shape};
+use super::header::{self, Context, Shape};
 use super::marker::{MarkerPlace, marker_place};
+use super::opening::Opening;
 use super::{Attribute, RoleWord, Rules};
 use crate::lex::{Controls, Escape, Lexeme, Lexer, Mode};
 use crate::model::{Conversation, Document, End, Message, Role, Segment};

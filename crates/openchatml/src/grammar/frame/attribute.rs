@@ -1,0 +1,126 @@
+//! The attributes of a header: `to=`, `call_id=`, `name=`, `intent=`, `content_type=`.
+
+use super::Attribute;
+use super::header::{HeadReader, tail};
+use crate::diagnostic::quote;
+use crate::model::{Intent, Role};
+use crate::{Code, Fix, Span};
+
+impl<'a> HeadReader<'a, '_> {
+    pub(super) fn attribute(&mut self, attribute: Attribute, value: &str, word: Span) {
+        let span = tail(word, value);
+        self.attributes += 1;
+        if self.attributes > self.context.limits.attributes {
+            self.unread(attribute);
+            if self.attributes == self.context.limits.attributes + 1 {
+                let most = self.context.limits.attributes;
+                let text = format!("the header exceeds the limit `attributes` of {most}");
+                self.guess(Code::Limit.at(word, text));
+            }
+            return;
+        }
+        if !self.context.rules.attributes.contains(&attribute) {
+            let text = format!("attribute `{}` is of another version", attribute.as_str());
+            let help = "name the format of the text, or let it be detected";
+            self.unread(attribute);
+            return self.guess(Code::ParseVersion.at(word, text).help(help));
+        }
+        if !self.check_value(attribute.as_str(), value, span) {
+            return self.unread(attribute);
+        }
+        let first = !std::mem::replace(&mut self.given[attribute as usize], true);
+        self.order(attribute);
+        let message = &mut self.message;
+        let slot = match attribute {
+            Attribute::To => &mut message.recipient,
+            Attribute::CallId => &mut message.call_id,
+            Attribute::Name => &mut message.name,
+            Attribute::ContentType if message.constrained => {
+                let same = message.content_type.as_deref() == Some(value);
+                if !same {
+                    self.repeated(attribute, false, word);
+                }
+                return;
+            }
+            Attribute::ContentType => &mut message.content_type,
+            Attribute::Intent => return self.intent(value, first, word),
+        };
+        match slot {
+            None => *slot = Some(self.keep.text(value, span)),
+            Some(before) => {
+                let same = before == value;
+                self.repeated(attribute, same, word);
+            }
+        }
+    }
+
+    /// Notes whether an attribute comes after those before it in the canonical order.
+    fn order(&mut self, attribute: Attribute) {
+        let rules = self.context.rules;
+        let order = match self.message.role {
+            Role::Tool => rules.reply_attributes,
+            _ => rules.attributes,
+        };
+        let rank = order.iter().position(|one| *one == attribute).map_or(0, |at| at + 1);
+        self.layout.is_canonical &= rank > self.layout.rank;
+        self.layout.rank = rank;
+    }
+
+    /// Hides the message if it is for somebody who cannot be read: it may be no answer to the user.
+    fn unread(&mut self, attribute: Attribute) {
+        if attribute == Attribute::To {
+            self.is_hidden = true;
+        }
+    }
+
+    fn intent(&mut self, value: &str, first: bool, word: Span) {
+        let intent = Intent::from_word(value);
+        if intent.is_none() {
+            let text = format!("{} is no intent", quote(value));
+            let help = "`preamble`, `status` and `debug` are";
+            return self.guess(Code::ParseHeader.at(word, text).help(help));
+        }
+        if first {
+            self.message.intent = intent;
+        } else {
+            let same = self.message.intent == intent;
+            if !same {
+                // Neither counts, so that nothing is shown on the word of one of them.
+                self.message.intent = None;
+            }
+            self.repeated(Attribute::Intent, same, word);
+        }
+    }
+
+    fn repeated(&mut self, attribute: Attribute, same: bool, word: Span) {
+        let text = format!("attribute `{}` is given twice", attribute.as_str());
+        if same {
+            let fix = Fix::replace(Span::new(word.start - 1, word.end), "");
+            self.tolerate(Code::ParseHeader.at(word, text).fix(fix));
+        } else {
+            let help = "with different values; the first one counts";
+            self.guess(Code::ParseHeader.at(word, text).help(help));
+        }
+    }
+
+    /// Whether a value can stand in a header, and is not too long.
+    pub(super) fn check_value(&mut self, what: &str, value: &str, span: Span) -> bool {
+        let most = self.context.limits.value_bytes;
+        if value.is_empty() {
+            let found = Code::ParseHeader.at(span, format!("`{what}` has no value"));
+            self.guess(found);
+            return false;
+        }
+        if value.len() > most {
+            let text = format!("`{what}` exceeds the limit `value_bytes` of {most}");
+            self.guess(Code::Limit.at(span, text));
+            return false;
+        }
+        let is_graphic = value.bytes().all(|byte| byte.is_ascii_graphic());
+        if !is_graphic && value.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            let text = format!("`{what}` has a character that no value may have");
+            self.guess(Code::ParseHeader.at(span, text));
+        }
+        true
+    }
+}

@@ -1,0 +1,98 @@
+//! The text of a header, collected until the header is complete.
+
+use crate::model::Role;
+use crate::read::{Keep, Kept};
+use crate::{Control, Span};
+
+/// The text of a header as it is read, apart by the control tokens in it. It is used again for the
+/// next one.
+#[derive(Debug, Default)]
+pub(super) struct Opening<'a> {
+    /// The control token that opened it.
+    pub(super) span: Span,
+    /// The role, where it was said before this text began.
+    pub(super) role: Option<Role>,
+    /// Whether the control token that opens a message is missing.
+    pub(super) is_orphan: bool,
+    /// The text after `<|start|>`, and where it begins.
+    pub(super) first: Kept<'a>,
+    pub(super) first_at: usize,
+    /// The text after the first `<|channel|>` or `<|constrain|>`, and after those that follow.
+    regions: Vec<Region<'a>>,
+    /// How many of the regions are in use.
+    used: usize,
+    bytes: usize,
+    /// What was no header, if it lost its `<|message|>`.
+    pub(super) rest: Kept<'a>,
+}
+
+/// The text after one of the control tokens of a header.
+#[derive(Debug)]
+pub(super) struct Region<'a> {
+    pub(super) control: Control,
+    pub(super) text: Kept<'a>,
+    pub(super) at: usize,
+}
+
+impl<'a> Opening<'a> {
+    /// Begins a header with the control token at `span`, or one whose role was said before.
+    #[inline]
+    pub(super) fn begin(&mut self, role: Option<Role>, span: Span) {
+        self.span = span;
+        self.role = role;
+        self.is_orphan = false;
+        self.first.clear();
+        self.first_at = span.end;
+        self.used = 0;
+        self.bytes = 0;
+    }
+
+    #[inline]
+    pub(super) fn text(&mut self, text: &str, span: Span, keep: Keep<'a>) {
+        self.bytes += text.len();
+        let (region, at) = match self.used {
+            0 => (&mut self.first, &mut self.first_at),
+            used => {
+                let region = &mut self.regions[used - 1];
+                (&mut region.text, &mut region.at)
+            }
+        };
+        if region.is_empty() {
+            *at = span.start;
+        }
+        region.push(text, span, keep);
+    }
+
+    #[inline]
+    pub(super) fn control(&mut self, control: Control, span: Span) {
+        match self.regions.get_mut(self.used) {
+            Some(region) => {
+                region.control = control;
+                region.text.clear();
+                region.at = span.end;
+            }
+            None => self.regions.push(Region { control, text: Kept::default(), at: span.end }),
+        }
+        self.used += 1;
+    }
+
+    /// How much text it has, in bytes.
+    pub(super) fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether nothing but white space follows the control token that opened it.
+    pub(super) fn is_bare(&self) -> bool {
+        self.used == 0 && self.first.as_str().trim_ascii().is_empty()
+    }
+
+    /// The text after each control token in it, in their order.
+    pub(super) fn regions(&self) -> &[Region<'a>] {
+        &self.regions[..self.used]
+    }
+
+    /// What of it was no header.
+    pub(super) fn take_rest(&mut self) -> Kept<'a> {
+        std::mem::take(&mut self.rest)
+    }
+}
