@@ -53,7 +53,7 @@ fn check_json(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnost
         let diagnostic = Code::DuplicateKey.at(span, text).help("the last one counts");
         found.push(diagnostic.severity(scene.tolerated()));
     }
-    if message.is_call() && body.contains("\"deadline_ms\"") {
+    if message.is_call() && memchr::memmem::find(body.as_bytes(), b"\"deadline_ms\"").is_some() {
         check_deadline(scene, message, &body, found);
     }
 }

@@ -121,23 +121,29 @@ impl Checker {
         self.settings.harmony.as_ref().is_some_and(|profile| profile.enabled)
     }
 
-    /// Takes a complete message.
+    /// Takes a complete message if no rule is about its like, as with most. Whether it did.
+    #[inline]
+    pub(crate) fn passes(&mut self, message: &Message<'_>) -> bool {
+        let is_plain = message.role != Role::Tool
+            && message.recipient.is_none()
+            && message.content_type.is_none()
+            && !message.recovered
+            && (message.end == End::End || message.end == End::Return && message.is_answer());
+        let passes =
+            is_plain && self.settings.capabilities.is_none() && self.settings.harmony.is_none();
+        if passes {
+            self.calls.turn(message);
+        }
+        passes
+    }
+
+    /// Takes a complete message, and notes what is wrong with it.
     pub(crate) fn message(
         &mut self,
         message: &Message<'_>,
         options: &ReadOptions,
         found: &mut Vec<Diagnostic>,
     ) {
-        // Most messages are nothing that a rule is about.
-        let is_plain = message.role != Role::Tool
-            && message.recipient.is_none()
-            && message.content_type.is_none()
-            && !message.recovered
-            && (message.end == End::End || message.end == End::Return && message.is_answer());
-        if is_plain && self.settings.capabilities.is_none() && self.settings.harmony.is_none() {
-            self.calls.turn(message);
-            return;
-        }
         if message.recovered {
             // What is wrong with it has been said; the calls must know of it all the same.
             self.calls.message(message, &mut Vec::new());

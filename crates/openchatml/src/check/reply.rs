@@ -39,7 +39,9 @@ pub(super) fn check_envelope(
         return;
     }
     let body = message.body.text();
-    if !body.contains("\"E-") {
+    // A code is a string that begins with `E-`.
+    let bytes = body.as_bytes();
+    if !memchr::memchr_iter(b'E', bytes).any(|at| bytes[..at].ends_with(b"\"")) {
         return;
     }
     if let Some(code) = Reply::parse(&body, scene.limits).and_then(|reply| reply.code()) {

@@ -188,6 +188,9 @@ impl Check {
 
 /// A tool that needs no declaration: `browser` and `browser.search` are the same one.
 pub(crate) fn is_builtin(builtins: &[String], tool: &str) -> bool {
+    if builtins.is_empty() {
+        return false;
+    }
     let namespace = tool.split('.').next().unwrap_or(tool);
     builtins.iter().any(|builtin| builtin == tool || builtin == namespace)
 }

@@ -1,5 +1,6 @@
 //! The control tokens of a dialect, and how to find one in text.
 
+use super::Candidates;
 use crate::Control;
 
 /// How text that spells a control token is written as text.
@@ -20,13 +21,10 @@ pub struct Controls {
     entries: &'static [(Control, &'static str)],
     escape: Escape,
     longest: usize,
-    /// For each entry the eight bytes after its first two, and which of them count: most of the
-    /// text that begins like a control token is told apart by one comparison of numbers.
-    fronts: [(u64, u64); MOST],
-    /// The first entry with a certain third byte, and after each entry the next one with the same;
-    /// `MOST` is none.
+    /// The entries as they are compared.
+    fronts: [Front; MOST],
+    /// The first entry with a certain third byte; `MOST` is none.
     first: [u8; 256],
-    next: [u8; MOST],
     /// The spelling of each control, by its number; empty where there is none.
     spellings: [&'static str; Control::COUNT],
 }
@@ -34,8 +32,20 @@ pub struct Controls {
 /// How many control tokens a dialect has at most.
 const MOST: usize = 16;
 
-/// How many bytes of a spelling its front covers, with the two before it.
-const FRONT_END: usize = 10;
+/// The first bytes of a spelling as numbers: most are compared in two steps.
+#[derive(Clone, Copy, Debug)]
+struct Front {
+    /// The first eight bytes and the next eight, and which of them count.
+    words: [u64; 2],
+    masks: [u64; 2],
+    control: Control,
+    len: usize,
+    /// The next entry with the same third byte; `MOST` is none.
+    next: u8,
+}
+
+/// How many bytes of a spelling its front covers.
+const FRONT: usize = 16;
 
 /// What stands at a `<`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,31 +64,39 @@ impl Controls {
     pub const fn new(entries: &'static [(Control, &'static str)], escape: Escape) -> Self {
         assert!(entries.len() <= MOST, "more control tokens than the table holds");
         let mut longest = 0;
-        let mut fronts = [(0, 0); MOST];
+        let none = Front {
+            words: [0; 2],
+            masks: [0; 2],
+            control: Control::Start,
+            len: 0,
+            next: MOST as u8,
+        };
+        let mut fronts = [none; MOST];
         let mut first = [MOST as u8; 256];
-        let mut next = [MOST as u8; MOST];
         let mut spellings = [""; Control::COUNT];
         // From the end, so that each chain is in the order of the table.
         let mut index = entries.len();
         while index > 0 {
             index -= 1;
-            let spelling = entries[index].1.as_bytes();
+            let (control, spelling) = (entries[index].0, entries[index].1.as_bytes());
             assert!(spelling[0] == b'<' && spelling.len() > 2, "a spelling begins with `<`");
             if spelling.len() > longest {
                 longest = spelling.len();
             }
-            let mut at = 2;
-            while at < spelling.len() && at < FRONT_END {
-                let shift = 8 * (at - 2);
-                fronts[index].0 |= (spelling[at] as u64) << shift;
-                fronts[index].1 |= 0xFF << shift;
+            let front = &mut fronts[index];
+            front.control = control;
+            front.len = spelling.len();
+            front.next = first[spelling[2] as usize];
+            let mut at = 0;
+            while at < spelling.len() && at < FRONT {
+                front.words[at / 8] |= (spelling[at] as u64) << (8 * (at % 8));
+                front.masks[at / 8] |= 0xFF << (8 * (at % 8));
                 at += 1;
             }
-            spellings[entries[index].0.index()] = entries[index].1;
-            next[index] = first[spelling[2] as usize];
+            spellings[control.index()] = entries[index].1;
             first[spelling[2] as usize] = index as u8;
         }
-        Self { entries, escape, longest, fronts, first, next, spellings }
+        Self { entries, escape, longest, fronts, first, spellings }
     }
 
     /// The meanings and spellings, in the order of the specification.
@@ -108,39 +126,52 @@ impl Controls {
         self.entries.iter().find(|entry| entry.1 == spelling).map(|entry| entry.0)
     }
 
+    /// Where in text one of them may begin.
+    pub(crate) fn candidates(&self) -> Candidates {
+        Candidates::new(self.entries.iter().map(|entry| entry.1))
+    }
+
     /// What stands at the front of `text`, whose first byte is `<`.
     #[inline]
     pub(crate) fn at(&self, text: &[u8]) -> Found {
-        let Some((front, _)) = text.get(2..).and_then(<[u8]>::split_first_chunk::<8>) else {
+        let Some((front, rest)) = text.split_first_chunk::<FRONT>() else {
             return self.at_end(text);
         };
-        let front = u64::from_le_bytes(*front);
+        let front = u128::from_le_bytes(*front);
+        #[expect(clippy::cast_possible_truncation, reason = "the halves of it")]
+        let words = [front as u64, (front >> 64) as u64];
         let mut index = usize::from(self.first[usize::from(text[2])]);
-        while let Some((control, spelling)) = self.entries.get(index) {
-            let (wanted, mask) = self.fronts[index];
-            index = usize::from(self.next[index]);
-            if front & mask != wanted || text[1] != spelling.as_bytes()[1] {
+        while let Some(entry) = self.fronts.get(index) {
+            index = usize::from(entry.next);
+            if words[0] & entry.masks[0] != entry.words[0]
+                || words[1] & entry.masks[1] != entry.words[1]
+            {
                 continue;
             }
-            if spelling.len() <= FRONT_END {
-                return Found::Control(*control, spelling.len());
+            if entry.len <= FRONT {
+                return Found::Control(entry.control, entry.len);
             }
-            // A few bytes, compared one by one: that is quicker than a call.
-            let rest = &spelling.as_bytes()[FRONT_END..];
-            let found = &text[FRONT_END..];
-            if rest.iter().zip(found).any(|(wanted, found)| wanted != found) {
-                continue;
-            }
-            // No spelling is the beginning of another, so none can be complete after this one.
-            return match found.len() >= rest.len() {
-                true => Found::Control(*control, spelling.len()),
-                false => Found::Prefix,
-            };
+            return self.at_long(entry, rest);
         }
         Found::None
     }
 
+    /// The same where the front of `entry` stands, and then `rest`.
+    #[inline(never)]
+    fn at_long(&self, entry: &Front, rest: &[u8]) -> Found {
+        // No spelling is the beginning of another, so it is this one or none.
+        let wanted = &self.spellings[entry.control.index()].as_bytes()[FRONT..];
+        if rest.starts_with(wanted) {
+            Found::Control(entry.control, entry.len)
+        } else if wanted.starts_with(rest) {
+            Found::Prefix
+        } else {
+            Found::None
+        }
+    }
+
     /// The same near the end of the text.
+    #[inline(never)]
     fn at_end(&self, text: &[u8]) -> Found {
         let mut partial = false;
         for (control, spelling) in self.entries {
@@ -181,20 +212,5 @@ impl Controls {
     pub(crate) fn may_open(&self, text: &str) -> bool {
         let text = text.trim_ascii_start();
         text.starts_with('<') && self.at(text.as_bytes()) == Found::Prefix
-    }
-
-    /// Where the end of `text` begins that could become a control token when more text follows.
-    /// With `runs`, the `<` directly before it count too, since they decide about escapes.
-    pub(crate) fn open_end(&self, text: &str, runs: bool) -> usize {
-        let bytes = text.as_bytes();
-        let tail = bytes.len().saturating_sub(self.longest);
-        let mut start = match memchr::memrchr(b'<', &bytes[tail..]) {
-            Some(at) if self.at(&bytes[tail + at..]) == Found::Prefix => tail + at,
-            _ => return bytes.len(),
-        };
-        while runs && start > 0 && bytes[start - 1] == b'<' {
-            start -= 1;
-        }
-        start
     }
 }

@@ -25,13 +25,15 @@ pub(crate) struct Frame<'t> {
 pub(crate) type Piece<'t> = (&'t str, Span);
 
 impl Lexer {
+    /// Whether a message may begin at the front of what is left.
+    pub(crate) fn is_between(&self) -> bool {
+        self.mode == Mode::Outside && self.pending.is_none()
+    }
+
     /// Takes a whole frame from the front of `text`, the same that it would give lexeme by lexeme.
     /// `None`, with nothing taken, if there is no such frame, or more to it, or its header is longer
-    /// than `most` bytes.
+    /// than `most` bytes. The lexer must be [between](Self::is_between) messages.
     pub(crate) fn frame<'t>(&mut self, text: &mut &'t str, most: usize) -> Option<Frame<'t>> {
-        if self.mode != Mode::Outside || self.pending.is_some() {
-            return None;
-        }
         let all = *text;
         let at = self.at;
         let piece = |from: usize, to: usize| (&all[from..to], Span::new(at + from, at + to));
@@ -43,7 +45,7 @@ impl Lexer {
         let (mut from, mut opened) = (start.len(), None);
         let (mut header, mut channel, mut constrain) = (None, None, None);
         let message = loop {
-            let (found, control, len) = self.controls.next(all, from)?;
+            let (found, control, len) = self.find(all, from)?;
             let text = piece(from, found);
             match opened {
                 None => header = Some(text),
@@ -59,15 +61,7 @@ impl Lexer {
                 _ => return None,
             }
         };
-        let (found, control, len) = self.controls.next(all, from)?;
-        let escaped = found > from && all.as_bytes()[found - 1] == b'<';
-        if !control.ends_message() || escaped && self.controls.escape() != Escape::None {
-            return None;
-        }
-        let body = piece(from, found);
-        let end = found + len;
-        *text = &all[end..];
-        self.at = at + end;
+        let (body, end) = self.body(text, from)?;
         let frame = Frame {
             start: token(0, start.len()),
             header: header?,
@@ -75,9 +69,29 @@ impl Lexer {
             constrain,
             message,
             body,
-            end: (control, token(found, end)),
+            end,
         };
         Some(frame)
+    }
+
+    /// Takes a whole frame whose body begins at byte `from` of `text`: the body, and the control
+    /// token that ends it. `None`, with nothing taken, if there is more to it.
+    #[inline]
+    pub(crate) fn body<'t>(
+        &mut self,
+        text: &mut &'t str,
+        from: usize,
+    ) -> Option<(Piece<'t>, (Control, Span))> {
+        let (found, control, len) = self.find(text, from)?;
+        let escaped = found > from && text.as_bytes()[found - 1] == b'<';
+        if !control.ends_message() || escaped && self.controls.escape() != Escape::None {
+            return None;
+        }
+        let body = (&text[from..found], Span::new(self.at + from, self.at + found));
+        let end = (control, Span::new(self.at + found, self.at + found + len));
+        *text = &text[found + len..];
+        self.at = end.1.end;
+        Some((body, end))
     }
 
     /// Takes `text`, which is known to be text, from the front of what is left.
@@ -85,18 +99,16 @@ impl Lexer {
         *rest = &rest[text.len()..];
         self.at += text.len();
     }
-}
 
-impl super::Controls {
     /// The first control token at or after byte `from`. `None` where there is none, or where it is
     /// cut off.
     #[inline]
-    fn next(&self, text: &str, from: usize) -> Option<(usize, Control, usize)> {
+    fn find(&self, text: &str, from: usize) -> Option<(usize, Control, usize)> {
         let bytes = text.as_bytes();
         let mut from = from;
         loop {
-            from += memchr::memchr(b'<', &bytes[from..])?;
-            match self.at(&bytes[from..]) {
+            from = self.candidates.next(bytes, from)?;
+            match self.controls.at(&bytes[from..]) {
                 Found::Control(control, len) => return Some((from, control, len)),
                 Found::Prefix => return None,
                 Found::None => from += 1,

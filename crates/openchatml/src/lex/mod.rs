@@ -4,11 +4,13 @@
 //! gives [`Lexeme`]s. Escapes and literal blocks are its business alone; a reader never sees them
 //! as anything but text between [`Control::Literal`] and [`Control::EndLiteral`].
 
+mod candidates;
 mod controls;
 mod frame;
 mod text;
 mod utf8;
 
+pub(crate) use self::candidates::Candidates;
 pub(crate) use self::controls::Found;
 pub use self::controls::{Controls, Escape};
 pub(crate) use self::frame::Frame;

@@ -1,6 +1,6 @@
 //! The lexer of text, whole or in chunks.
 
-use super::{Controls, Escape, Found, Lexeme};
+use super::{Candidates, Controls, Escape, Found, Lexeme};
 use crate::{Control, Span};
 
 /// Which control tokens count, and whether escapes do.
@@ -40,6 +40,7 @@ impl Mode {
 #[derive(Debug)]
 pub(crate) struct Lexer {
     pub(super) controls: &'static Controls,
+    pub(super) candidates: Candidates,
     pub(super) mode: Mode,
     pub(super) at: usize,
     /// The control token that is known to stand at the front, and its length.
@@ -49,7 +50,7 @@ pub(crate) struct Lexer {
 impl Lexer {
     /// A lexer whose first byte is byte `at` of the input.
     pub(crate) fn new(controls: &'static Controls, mode: Mode, at: usize) -> Self {
-        Self { controls, mode, at, pending: None }
+        Self { controls, candidates: controls.candidates(), mode, at, pending: None }
     }
 
     /// No more than this many bytes are ever held back.
@@ -95,8 +96,7 @@ impl Lexer {
     ) -> Option<Lexeme<'t>> {
         let bytes = text.as_bytes();
         let mut from = 0;
-        while let Some(found) = memchr::memchr(b'<', &bytes[from..]) {
-            let at = from + found;
+        while let Some(at) = self.candidates.next(bytes, from) {
             match self.controls.at(&bytes[at..]) {
                 Found::None => from = at + 1,
                 Found::Prefix if last => from = at + 1,

@@ -169,15 +169,28 @@ impl<'a> Out<'a, '_> {
         self.state.stopped.get_or_insert(Stopped { code, at });
     }
 
+    /// Whether the reading goes on with another message.
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.state.stopped.is_none() && self.state.messages < self.options.limits.messages
+    }
+
     /// Gives a complete message on, checked.
+    #[inline]
     pub(crate) fn end(&mut self, message: Message<'a>) {
-        let mut found = Vec::new();
-        self.state.checker.message(&message, self.options, &mut found);
-        for diagnostic in found {
-            self.note(diagnostic);
+        if !self.state.checker.passes(&message) {
+            self.check(&message);
         }
         self.state.messages += 1;
         self.to.end(message);
+    }
+
+    fn check(&mut self, message: &Message<'_>) {
+        let mut found = Vec::new();
+        self.state.checker.message(message, self.options, &mut found);
+        for diagnostic in found {
+            self.note(diagnostic);
+        }
     }
 }
 

@@ -10,7 +10,7 @@ mod text;
 
 pub use self::error::{Place, RenderError};
 pub(crate) use self::raw::write_raw;
-pub use self::sink::{Sink, SinkError};
+pub use self::sink::{PlainOpening, Sink, SinkError};
 pub use self::text::TextSink;
 
 use crate::dialects::{Carrier, Format};

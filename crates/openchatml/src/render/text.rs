@@ -1,7 +1,8 @@
 //! The sink that writes text.
 
-use super::{Sink, SinkError};
-use crate::lex::{Controls, Escape, Mode};
+use super::sink::opening_in_parts;
+use super::{PlainOpening, Sink, SinkError};
+use crate::lex::{Candidates, Controls, Escape, Found, Mode};
 use crate::{Control, Span};
 
 /// Writes a dialect's text form, and escapes or refuses what would become structure.
@@ -24,6 +25,7 @@ use crate::{Control, Span};
 #[derive(Debug)]
 pub struct TextSink<'o> {
     controls: &'static Controls,
+    candidates: Candidates,
     out: &'o mut String,
     mode: Mode,
     /// The end of the text so far, as long as it could still grow into a control token or, with
@@ -33,10 +35,34 @@ pub struct TextSink<'o> {
     after_preamble: bool,
 }
 
+/// What the spelling of a marker is in text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Markers {
+    /// Text: whether a marker is one is the reader's business, and so the writer's.
+    Text,
+    /// A marker, unless something is done about it.
+    Count,
+}
+
+/// Text of so many bytes is searched without ado.
+const SHORT: usize = 32;
+
+/// Where the `<` directly before byte `at` begin.
+fn run_start(bytes: &[u8], at: usize) -> usize {
+    at - bytes[..at].iter().rev().take_while(|byte| **byte == b'<').count()
+}
+
 impl<'o> TextSink<'o> {
     /// A sink for a dialect's text form that adds to `out`.
     pub fn new(controls: &'static Controls, out: &'o mut String) -> Self {
-        Self { controls, out, mode: Mode::Outside, held: String::new(), after_preamble: false }
+        Self {
+            controls,
+            candidates: controls.candidates(),
+            out,
+            mode: Mode::Outside,
+            held: String::new(),
+            after_preamble: false,
+        }
     }
 
     /// Ends the text.
@@ -55,27 +81,68 @@ impl<'o> TextSink<'o> {
     }
 
     /// Writes what of `text` is certain, and holds back the rest.
-    fn write(&mut self, text: &str) -> Result<(), SinkError> {
-        let (certain, open) = text.split_at(self.controls.open_end(text, self.escapes()));
-        let mut from = 0;
-        while let Some((at, control, len)) = self.controls.find(&certain[from..]) {
-            let at = from + at;
-            let end = at + len;
-            // Whether a marker is one is the reader's business, and so the writer's.
-            if !matches!(control, Control::Marker(_)) {
-                if !self.escapes() {
-                    return Err(self.refuse(control, Span::new(at, end)));
+    fn write(&mut self, text: &str, markers: Markers) -> Result<(), SinkError> {
+        let bytes = text.as_bytes();
+        let (mut written, mut from) = (0, 0);
+        while let Some(at) = self.candidates.next(bytes, from) {
+            from = at + 1;
+            let (control, len) = match self.controls.at(&bytes[at..]) {
+                Found::Control(control, len) => (control, len),
+                Found::None => continue,
+                // Nothing longer can begin after it.
+                Found::Prefix => {
+                    let open = if self.escapes() { run_start(bytes, at) } else { at };
+                    self.out.push_str(&text[written..open.max(written)]);
+                    self.held.push_str(&text[open.max(written)..]);
+                    return Ok(());
                 }
-                self.out.push_str(&certain[from..at]);
-                self.out.push('<');
-                from = at;
+            };
+            from = at + len;
+            match (control, markers) {
+                (Control::Marker(_), Markers::Text) => {}
+                (Control::Marker(_), Markers::Count) if self.escapes() => {
+                    let run = run_start(bytes, at).max(written);
+                    self.out.push_str(&text[written..run]);
+                    self.block(&text[run..from]);
+                    written = from;
+                }
+                _ if !self.escapes() => return Err(self.refuse(control, Span::new(at, from))),
+                _ => {
+                    self.out.push_str(&text[written..at]);
+                    self.out.push('<');
+                    written = at;
+                }
             }
-            self.out.push_str(&certain[from..end]);
-            from = end;
         }
-        self.out.push_str(&certain[from..]);
-        self.held.push_str(open);
+        self.out.push_str(&text[written..]);
         Ok(())
+    }
+
+    /// Writes `text` in a literal block.
+    fn block(&mut self, text: &str) {
+        let parts = [Control::Literal, Control::EndLiteral];
+        let [open, close] = parts.map(|part| self.controls.spelling(part).unwrap_or_default());
+        for part in [open, text, close] {
+            self.out.push_str(part);
+        }
+    }
+
+    /// Writes `text`, and before it what was held back.
+    fn join(&mut self, text: &str, markers: Markers) -> Result<(), SinkError> {
+        if self.held.is_empty() {
+            if text.len() <= SHORT && !text.as_bytes().contains(&b'<') {
+                self.out.push_str(text);
+                return Ok(());
+            }
+            return self.write(text, markers);
+        }
+        let held = self.held.len();
+        let mut joined = std::mem::take(&mut self.held);
+        joined.push_str(text);
+        self.write(&joined, markers).map_err(|error| {
+            let start = error.span.start.saturating_sub(held);
+            SinkError { span: Span::new(start, error.span.end.saturating_sub(held)), ..error }
+        })
     }
 
     #[cold]
@@ -98,13 +165,10 @@ impl<'o> TextSink<'o> {
         let escapable = !matches!(control, Control::Marker(_));
         if self.held.ends_with('<') && self.escapes() && escapable {
             // `a<` and `<|end|>` would be read as an escaped `<|end|>`.
-            let parts = [Control::Literal, Control::EndLiteral];
-            let [open, close] = parts.map(|part| self.controls.spelling(part).unwrap_or_default());
-            let run = self.held.trim_end_matches('<').len();
-            let (text, run) = self.held.split_at(run);
-            for part in [text, open, run, close] {
-                self.out.push_str(part);
-            }
+            let held = std::mem::take(&mut self.held);
+            let (text, run) = held.split_at(run_start(held.as_bytes(), held.len()));
+            self.out.push_str(text);
+            self.block(run);
         } else {
             self.out.push_str(&self.held);
         }
@@ -145,16 +209,29 @@ impl Sink for TextSink<'_> {
                 }
             };
         }
-        if self.held.is_empty() {
-            return self.write(text);
+        self.join(text, Markers::Text)
+    }
+
+    fn text_among_markers(&mut self, text: &str) -> Result<(), SinkError> {
+        self.join(text, Markers::Count)
+    }
+
+    fn word(&mut self, word: &'static str) -> Result<(), SinkError> {
+        if !self.held.is_empty() {
+            return self.text(word);
         }
-        let held = self.held.len();
-        let mut joined = std::mem::take(&mut self.held);
-        joined.push_str(text);
-        self.write(&joined).map_err(|error| {
-            let start = error.span.start.saturating_sub(held);
-            SinkError { span: Span::new(start, error.span.end.saturating_sub(held)), ..error }
-        })
+        self.out.push_str(word);
+        Ok(())
+    }
+
+    fn opening(&mut self, opening: &PlainOpening) -> Result<(), SinkError> {
+        let is_certain = self.held.is_empty() && !self.after_preamble;
+        if !is_certain || self.mode != Mode::Outside {
+            return opening_in_parts(self, opening);
+        }
+        self.out.push_str(opening.text);
+        self.mode = Mode::Body;
+        Ok(())
     }
 
     fn preamble(&mut self, yaml: &str) -> Result<(), SinkError> {

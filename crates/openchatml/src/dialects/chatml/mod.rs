@@ -51,6 +51,7 @@ static RULES: Rules = Rules {
     reply_attributes: &[],
     speaker,
     role_word,
+    openings: tokens::OPENINGS,
     gap: "",
     completes_in_body: true,
     mends_slips: true,

@@ -2,6 +2,8 @@
 
 use crate::Control;
 use crate::lex::{Controls, Escape};
+use crate::model::Role;
+use crate::render::PlainOpening;
 
 pub(super) static CONTROLS: Controls = Controls::new(
     &[
@@ -11,3 +13,10 @@ pub(super) static CONTROLS: Controls = Controls::new(
     ],
     Escape::None,
 );
+
+/// What most messages begin with.
+pub(super) static OPENINGS: &[PlainOpening] = &[
+    PlainOpening { text: "<|start|>user<|message|>", role: Role::User, channel: None },
+    PlainOpening { text: "<|start|>assistant<|message|>", role: Role::Assistant, channel: None },
+    PlainOpening { text: "<|start|>system<|message|>", role: Role::System, channel: None },
+];

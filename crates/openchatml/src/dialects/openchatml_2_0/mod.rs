@@ -3,6 +3,8 @@
 mod json;
 mod tokens;
 
+pub(super) use self::tokens::OPENINGS;
+
 use super::{Dialect, JsonForm, TextForm, openchatml_0_1};
 use crate::check::{Book, Pairing, RULES_2_0};
 use crate::convert::{Carries, Channels};
@@ -60,6 +62,7 @@ static RULES: Rules = Rules {
     reply_attributes: &[Attribute::Name, Attribute::To],
     speaker,
     role_word,
+    openings: OPENINGS,
     gap: "\n",
     completes_in_body: false,
     mends_slips: false,

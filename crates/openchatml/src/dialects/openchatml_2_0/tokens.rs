@@ -2,7 +2,8 @@
 
 use crate::Control;
 use crate::lex::{Controls, Escape};
-use crate::model::Marker;
+use crate::model::{Channel, Marker, Role};
+use crate::render::PlainOpening;
 
 pub(super) static CONTROLS: Controls = Controls::new(
     &[
@@ -18,3 +19,19 @@ pub(super) static CONTROLS: Controls = Controls::new(
     ],
     Escape::None,
 );
+
+/// What most messages of OpenChatML 2.x begin with.
+pub(in crate::dialects) static OPENINGS: &[PlainOpening] = &[
+    PlainOpening { text: "<|start|>user<|message|>", role: Role::User, channel: None },
+    PlainOpening {
+        text: "<|start|>assistant<|channel|>final<|message|>",
+        role: Role::Assistant,
+        channel: Some(Channel::Final),
+    },
+    PlainOpening {
+        text: "<|start|>assistant<|channel|>analysis<|message|>",
+        role: Role::Assistant,
+        channel: Some(Channel::Analysis),
+    },
+    PlainOpening { text: "<|start|>system<|message|>", role: Role::System, channel: None },
+];

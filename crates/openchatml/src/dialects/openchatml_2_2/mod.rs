@@ -75,6 +75,7 @@ static RULES: Rules = Rules {
     ],
     speaker,
     role_word: |message: &Message<'_>| RoleWord::Role(message.role.as_str()),
+    openings: openchatml_2_0::OPENINGS,
     gap: "\n",
     completes_in_body: false,
     mends_slips: false,

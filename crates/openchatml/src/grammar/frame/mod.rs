@@ -1,6 +1,7 @@
 //! Framed messages: `<|start|>` header `<|message|>` body `<|end|>` (OpenChatML 2.x, ChatML).
 
 mod attribute;
+mod canonical;
 mod header;
 mod marker;
 mod opening;
@@ -14,6 +15,7 @@ pub(crate) use self::writer::{check_value, sanitized, write};
 
 use crate::lex::Controls;
 use crate::model::{Message, Role};
+use crate::render::PlainOpening;
 
 /// What the dialects of the family differ in.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub(crate) struct Rules {
     pub(crate) speaker: fn(&str) -> Option<Speaker<'_>>,
     /// The role word for a message, and whether it says the name, too.
     pub(crate) role_word: for<'m> fn(&'m Message<'_>) -> RoleWord<'m>,
+    /// The openings of most messages, in full: a shortcut past their words.
+    pub(crate) openings: &'static [PlainOpening],
     /// What stands after each message in the canonical layout.
     pub(crate) gap: &'static str,
     /// Whether a completion is the body of a message: the prompt ended the header already.
@@ -92,11 +96,11 @@ pub(crate) enum Speaker<'w> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoleWord<'m> {
     /// The role alone.
-    Role(&'m str),
+    Role(&'static str),
     /// The name stands for both.
     Name(&'m str),
     /// The role and the name, joined.
-    Joined(&'m str, &'m str),
+    Joined(&'static str, &'m str),
     /// There is no word for it.
     None,
 }

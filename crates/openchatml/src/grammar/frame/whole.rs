@@ -1,41 +1,118 @@
 //! Whole frames, the short way: the same as lexeme by lexeme, for the shape that nearly all have.
 
-use super::Speaker;
+use super::canonical;
 use super::reader::{Reader, Stage};
-use crate::lex::{Frame, Lexeme, Lexer};
-use crate::model::{Body, Channel, End, Message};
+use crate::lex::{Frame, Lexer};
+use crate::model::{Body, End, Message};
 use crate::read::Out;
+use crate::render::PlainOpening;
 use crate::{Control, Span};
 
 impl<'a> Reader<'a> {
     /// Takes whole frames from the front of `text`, as long as there are any.
     pub(super) fn frames(&mut self, lexer: &mut Lexer, text: &mut &str, out: &mut Out<'a, '_>) {
-        while self.stage == Stage::Outside && self.gap.is_empty() {
-            let Some(frame) = lexer.frame(text, out.options.limits.header_bytes) else { return };
-            if !out.goes_on(Lexeme::Control(Control::Start, frame.start)) {
-                continue;
+        while self.stage == Stage::Outside && self.gap.is_empty() && lexer.is_between() {
+            if !out.has_room() {
+                return;
             }
-            self.frame(&frame, out);
+            let taken = match self.plain(lexer, text, out) {
+                true => true,
+                false => self.frame(lexer, text, out),
+            };
+            if !taken {
+                return;
+            }
             self.canonical_gap(lexer, text);
         }
     }
 
-    fn frame(&mut self, frame: &Frame<'_>, out: &mut Out<'a, '_>) {
-        self.end_gap(frame.start.start, out);
+    /// Takes a frame that begins with one of the openings that are known in full. Whether it did.
+    #[inline]
+    fn plain(&mut self, lexer: &mut Lexer, text: &mut &str, out: &mut Out<'a, '_>) -> bool {
+        let is_opening = |opening: &&PlainOpening| text.starts_with(opening.text);
+        let Some(opening) = self.rules.openings.iter().find(is_opening) else { return false };
+        let (at, len) = (lexer.offset(), opening.text.len());
+        let is_allowed = len <= out.options.limits.header_bytes
+            && self.speaks_as.is_none_or(|role| role == opening.role);
+        if !is_allowed {
+            return false;
+        }
+        let Some((body, end)) = lexer.body(text, len) else { return false };
+        if !self.between(at, out) {
+            return true;
+        }
+        let mut message = Message::new(opening.role, "");
+        message.channel = opening.channel;
+        message.span = Span::new(at, at + len);
+        self.message(message, body, end, out);
+        true
+    }
+
+    /// Takes a whole frame, whatever its header. Whether there was one.
+    fn frame(&mut self, lexer: &mut Lexer, text: &mut &str, out: &mut Out<'a, '_>) -> bool {
+        let limits = &out.options.limits;
+        let Some(frame) = lexer.frame(text, limits.header_bytes) else { return false };
+        if !self.between(frame.start.start, out) {
+            return true;
+        }
+        let canonical = canonical::message(&frame, self.rules, limits, out.keep);
+        if let Some(mut message) = canonical
+            && self.speaks_as.is_none_or(|role| role == message.role)
+        {
+            message.span = Span::new(frame.start.start, frame.message.end);
+            self.message(message, frame.body, frame.end, out);
+        } else {
+            self.unusual(&frame, out);
+        }
+        true
+    }
+
+    /// Ends what stood before a message that begins at byte `at`. Whether the reading goes on.
+    #[inline]
+    fn between(&mut self, at: usize, out: &mut Out<'a, '_>) -> bool {
         self.after_call = false;
-        if out.state.stopped.is_some() {
-            return;
+        if std::mem::take(&mut self.has_gap) && self.began {
+            self.keeps_gap = true;
+            return true;
         }
-        let (control, end) = frame.end;
-        let ends = match control {
-            Control::Call => End::Call,
-            Control::Return => End::Return,
-            _ => End::End,
-        };
-        self.after_call = ends == End::Call;
-        if self.plain(frame, ends, out) {
-            return;
+        self.end_gap(at, out);
+        out.state.stopped.is_none()
+    }
+
+    /// Takes a message of which everything is known. Its span is that of its header.
+    #[inline]
+    fn message(
+        &mut self,
+        mut message: Message<'a>,
+        (body, place): (&str, Span),
+        (control, token): (Control, Span),
+        out: &mut Out<'a, '_>,
+    ) {
+        let end = ends(control);
+        self.after_call = end == End::Call;
+        self.began = true;
+        self.keeps_gap = true;
+        message.body_at = message.span.end;
+        if body.len() > out.options.limits.message_bytes {
+            self.draft.begin(message, out);
+            self.draft.push(body, place, out);
+            return self.draft.end(end, token.end, out);
         }
+        out.to.start(&message);
+        if !body.is_empty() {
+            out.to.text(&message, body);
+        }
+        // What will be checked must be kept, whatever the receiver wants.
+        if out.to.keeps_bodies() || message.constrained || message.is_call() {
+            message.body = Body::from(out.keep.text(body, place));
+        }
+        message.end = end;
+        message.span.end = token.end;
+        out.end(message);
+    }
+
+    /// Takes a frame whose header needs a closer look.
+    fn unusual(&mut self, frame: &Frame<'_>, out: &mut Out<'a, '_>) {
         self.open(frame.start);
         let (header, span) = frame.header;
         self.header_text(header, span, out);
@@ -50,41 +127,11 @@ impl<'a> Reader<'a> {
         if out.state.stopped.is_some() {
             return;
         }
-        let (body, span) = frame.body;
-        self.draft.push(body, span, out);
+        let ((body, place), (control, token)) = (frame.body, frame.end);
+        self.draft.push(body, place, out);
+        self.after_call = ends(control) == End::Call;
         self.keeps_gap = true;
-        self.end_body(ends, end.end, out);
-    }
-
-    /// Takes a frame whose header is a role and at most a channel, in the canonical way. Whether it
-    /// was one.
-    fn plain(&mut self, frame: &Frame<'_>, end: End, out: &mut Out<'a, '_>) -> bool {
-        let (body, place) = frame.body;
-        let is_plain = frame.constrain.is_none()
-            && self.speaks_as.is_none()
-            && body.len() <= out.options.limits.message_bytes;
-        let Some(Speaker::Role(role)) = (self.rules.speaker)(frame.header.0) else { return false };
-        let channel = frame.channel.map(|(_, (word, _))| Channel::from_word(word));
-        if !is_plain || channel == Some(None) {
-            return false;
-        }
-        let mut message = Message::new(role, "");
-        message.channel = channel.flatten();
-        message.span = Span::new(frame.start.start, frame.message.end);
-        message.body_at = frame.message.end;
-        out.to.start(&message);
-        if !body.is_empty() {
-            out.to.text(&message, body);
-        }
-        if out.to.keeps_bodies() {
-            message.body = Body::from(out.keep.text(body, place));
-        }
-        message.end = end;
-        message.span.end = frame.end.1.end;
-        self.began = true;
-        self.keeps_gap = true;
-        out.end(message);
-        true
+        self.end_body(ends(control), token.end, out);
     }
 
     /// Takes the space after a message if it is the canonical one.
@@ -95,5 +142,14 @@ impl<'a> Reader<'a> {
             lexer.skip(text, gap);
             self.has_gap = true;
         }
+    }
+}
+
+/// How a message ends that this control token ends.
+fn ends(control: Control) -> End {
+    match control {
+        Control::Call => End::Call,
+        Control::Return => End::Return,
+        _ => End::End,
     }
 }

@@ -6,11 +6,12 @@ use super::header::{self, Context, Shape};
 use super::marker::{MarkerPlace, marker_place};
 use super::opening::Opening;
 use super::{Attribute, RoleWord, Rules};
-use crate::lex::{Controls, Escape, Lexeme, Lexer, Mode};
-use crate::model::{Conversation, Document, End, Message, Role, Segment};
+use crate::lex::{Controls, Lexeme, Lexer, Mode};
+use crate::model::{Conversation, Document, End, Layout, Message, Role, Segment};
 use crate::read::{Keep, Limits};
 use crate::render::{
-    LayoutChoice, Place, RenderError, RenderOptions, Sink, SinkError, Values, write_raw,
+    LayoutChoice, Place, PlainOpening, RenderError, RenderOptions, Sink, SinkError, Values,
+    write_raw,
 };
 use crate::{Code, Control, Span};
 
@@ -89,14 +90,27 @@ struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    fn message(&mut self, message: &Message<'_>, position: Position) -> Result<(), Named> {
-        let sink = &mut *self.sink;
-        let controls = self.rules.controls;
-        let kept = message.layout.as_deref().filter(|layout| {
+    /// How a message was laid out, if that is to be kept.
+    fn kept<'m>(&self, message: &'m Message<'_>) -> Option<&'m Layout<'m>> {
+        message.layout.as_deref().filter(|layout| {
             self.options.layout == LayoutChoice::Keep && layout.dialect == self.rules.dialect
-        });
-        put(sink, Control::Start)?;
+        })
+    }
+
+    fn message(&mut self, message: &Message<'_>, position: Position) -> Result<(), Named> {
+        let kept = self.kept(message);
+        let controls = self.rules.controls;
+        let sink = &mut *self.sink;
         let raw = kept.and_then(|layout| layout.header.as_deref());
+        let is_prompt = message.end == End::Prompt && position != Position::Inside;
+        if let Some(opening) = plain_opening(message, self.rules)
+            && raw.is_none()
+            && !is_prompt
+        {
+            sink.opening(opening).map_err(|error| (Place::Role, error))?;
+            return self.rest(message, position);
+        }
+        put(sink, Control::Start)?;
         match raw.filter(|raw| says_the_same(raw, message, self.rules)) {
             Some(raw) => write_raw(raw, Mode::Header, controls, sink)
                 .map_err(|error| (Place::Role, error))?,
@@ -105,10 +119,17 @@ impl Writer<'_> {
             }
             None => header(message, self.rules, sink)?,
         }
-        if message.end == End::Prompt && position != Position::Inside {
+        if is_prompt {
             return Ok(());
         }
         put(sink, Control::Message)?;
+        self.rest(message, position)
+    }
+
+    /// Writes the body of a message, its end, and what stands after it.
+    fn rest(&mut self, message: &Message<'_>, position: Position) -> Result<(), Named> {
+        let kept = self.kept(message);
+        let sink = &mut *self.sink;
         body(message, self.rules, sink).map_err(|error| (Place::Body, error))?;
         let is_open = match position {
             Position::Inside => false,
@@ -124,28 +145,48 @@ impl Writer<'_> {
             _ => Control::End,
         };
         put(sink, end)?;
-        let after = kept.and_then(|layout| layout.after.as_deref()).unwrap_or(self.rules.gap);
-        write_raw(after, Mode::Outside, controls, sink).map_err(|error| (Place::End, error))
+        let after = kept.and_then(|layout| layout.after.as_deref());
+        match after {
+            Some(after) => write_raw(after, Mode::Outside, self.rules.controls, sink),
+            None => sink.word(self.rules.gap),
+        }
+        .map_err(|error| (Place::End, error))
     }
+}
+
+/// All that stands before the body of a message, if that is one of the openings known in full.
+fn plain_opening(message: &Message<'_>, rules: &Rules) -> Option<&'static PlainOpening> {
+    let is_plain = message.name.is_none()
+        && message.recipient.is_none()
+        && message.call_id.is_none()
+        && message.intent.is_none()
+        && message.content_type.is_none();
+    if !is_plain {
+        return None;
+    }
+    rules.openings.iter().find(|it| it.role == message.role && it.channel == message.channel)
 }
 
 /// Writes a header in the canonical order.
 fn header(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(), Named> {
-    let role =
-        |text: &str, sink: &mut dyn Sink| sink.text(text).map_err(|error| (Place::Role, error));
+    let word = |word: &'static str, sink: &mut dyn Sink| {
+        sink.word(word).map_err(|error| (Place::Role, error))
+    };
+    let name_of = |name: &str, sink: &mut dyn Sink| {
+        let written = check_value(name, rules.controls).and_then(|()| sink.text(name));
+        written.map_err(|error| (Place::Name, error))
+    };
     let mut names = true;
     match (rules.role_word)(message) {
-        RoleWord::Role(word) => role(word, sink)?,
+        RoleWord::Role(role) => word(role, sink)?,
         RoleWord::Name(name) => {
-            check_value(name, rules.controls).map_err(|error| (Place::Name, error))?;
-            role(name, sink)?;
+            name_of(name, sink)?;
             names = false;
         }
-        RoleWord::Joined(word, name) => {
-            check_value(name, rules.controls).map_err(|error| (Place::Name, error))?;
-            role(word, sink)?;
-            role(":", sink)?;
-            role(name, sink)?;
+        RoleWord::Joined(role, name) => {
+            word(role, sink)?;
+            word(":", sink)?;
+            name_of(name, sink)?;
             names = false;
         }
         RoleWord::None => return Err(lacks(Place::Role, "this dialect has no word for this role")),
@@ -167,13 +208,14 @@ fn header(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(
         let Some(value) = value else { continue };
         let place = place_of(*attribute);
         check_value(value, rules.controls).map_err(|error| (place, error))?;
-        for text in [" ", attribute.as_str(), "=", value] {
-            sink.text(text).map_err(|error| (place, error))?;
+        for text in [" ", attribute.as_str(), "="] {
+            word(text, sink)?;
         }
+        sink.text(value).map_err(|error| (place, error))?;
     }
     if let Some(channel) = message.channel {
         put(sink, Control::Channel)?;
-        role(channel.as_str(), sink)?;
+        word(channel.as_str(), sink)?;
     }
     if let Some(content_type) = message.content_type.as_deref().filter(|_| message.constrained) {
         put(sink, Control::Constrain)?;
@@ -194,24 +236,21 @@ fn place_of(attribute: Attribute) -> Place {
     }
 }
 
-/// Writes a body. A marker's spelling that is no marker goes into a literal block where it would
-/// be read as one.
+/// Writes a body.
 fn body(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(), SinkError> {
-    let controls = rules.controls;
-    if let Some(text) = message.body.as_plain()
-        && (marker_place(message) == MarkerPlace::Text || !spells_marker(text, controls))
-    {
-        return sink.text(text);
+    if let Some(text) = message.body.as_plain() {
+        return plain(text, message, sink);
     }
     for segment in message.body.segments() {
         match segment {
-            Segment::Text(text) => plain(&text, message, controls, sink)?,
-            Segment::Literal(text) => literal(&text, message, controls, sink)?,
+            Segment::Text(text) => plain(&text, message, sink)?,
+            Segment::Literal(text) => literal(&text, message, rules.controls, sink)?,
             Segment::Marker(marker) => match marker_place(message) {
                 MarkerPlace::Marker => sink.control(Control::Marker(marker))?,
                 _ => {
                     let reason = "reasoning cannot stand in a message that is not `analysis`:";
-                    let spelling = controls.spelling(Control::Marker(marker)).unwrap_or_default();
+                    let spelling = rules.controls.spelling(Control::Marker(marker));
+                    let spelling = spelling.unwrap_or_default();
                     return Err(SinkError { span: Span::default(), spelling, reason });
                 }
             },
@@ -220,30 +259,11 @@ fn body(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(),
     Ok(())
 }
 
-fn plain(
-    text: &str,
-    message: &Message<'_>,
-    controls: &'static Controls,
-    sink: &mut dyn Sink,
-) -> Result<(), SinkError> {
-    if marker_place(message) == MarkerPlace::Text {
-        return sink.text(text);
+fn plain(text: &str, message: &Message<'_>, sink: &mut dyn Sink) -> Result<(), SinkError> {
+    match marker_place(message) {
+        MarkerPlace::Text => sink.text(text),
+        MarkerPlace::Marker | MarkerPlace::Forbidden => sink.text_among_markers(text),
     }
-    let mut rest = text;
-    while let Some((at, len)) = find_marker(rest, controls) {
-        sink.text(&rest[..at])?;
-        let (marker, after) = rest[at..].split_at(len);
-        if controls.escape() == Escape::None {
-            let reason = "this dialect has no way to say that it is text:";
-            let spelling = controls.control(marker).and_then(|c| controls.spelling(c));
-            let start = text.len() - rest.len() + at;
-            let span = Span::new(start, start + len);
-            return Err(SinkError { span, spelling: spelling.unwrap_or_default(), reason });
-        }
-        block(marker, sink)?;
-        rest = after;
-    }
-    sink.text(rest)
 }
 
 fn literal(
@@ -253,30 +273,12 @@ fn literal(
     sink: &mut dyn Sink,
 ) -> Result<(), SinkError> {
     match controls.spelling(Control::EndLiteral) {
-        Some(end) if !text.contains(end) => block(text, sink),
-        _ => plain(text, message, controls, sink),
-    }
-}
-
-fn block(text: &str, sink: &mut dyn Sink) -> Result<(), SinkError> {
-    sink.control(Control::Literal)?;
-    sink.text(text)?;
-    sink.control(Control::EndLiteral)
-}
-
-fn spells_marker(text: &str, controls: &Controls) -> bool {
-    find_marker(text, controls).is_some()
-}
-
-/// The first spelling of a marker in `text`, and its length.
-fn find_marker(text: &str, controls: &Controls) -> Option<(usize, usize)> {
-    let mut from = 0;
-    loop {
-        let (at, control, len) = controls.find(&text[from..])?;
-        if let Control::Marker(_) = control {
-            return Some((from + at, len));
+        Some(end) if !text.contains(end) => {
+            sink.control(Control::Literal)?;
+            sink.text(text)?;
+            sink.control(Control::EndLiteral)
         }
-        from += at + len;
+        _ => plain(text, message, sink),
     }
 }
 
@@ -294,6 +296,10 @@ pub(crate) fn check_value(value: &str, controls: &'static Controls) -> Result<()
     let refuse = |span, spelling, reason| Err(SinkError { span, spelling, reason });
     if value.is_empty() {
         return refuse(Span::default(), "", "a header value is empty");
+    }
+    // Nearly all values are words of ASCII.
+    if value.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'<') {
+        return Ok(());
     }
     if let Some((at, control, len)) = find_control(value, controls) {
         let spelling = controls.spelling(control).unwrap_or_default();
