@@ -1,6 +1,7 @@
 //! What of a conversation goes into the next prompt.
 
 use crate::model::{Conversation, Message, Role};
+use crate::pairing::{Paired, Pairs};
 
 /// The conversation as the next prompt has it: reasoning that led to an answer is dropped,
 /// reasoning since then is kept, and so is the reasoning before a call that is not answered yet
@@ -63,35 +64,27 @@ pub fn kept(messages: &[Message<'_>]) -> Vec<bool> {
     keeps
 }
 
-/// For each message, whether it is a call without a reply. Replies find their calls by `call_id`,
-/// or by the tool's name and the order where there is none.
+/// For each message, whether it is a call without a reply.
 fn unanswered(messages: &[Message<'_>]) -> Vec<bool> {
-    use std::collections::{HashMap, VecDeque};
-    let mut open = vec![false; messages.len()];
-    let mut by_id: HashMap<&str, usize> = HashMap::new();
-    let mut by_tool: HashMap<&str, VecDeque<usize>> = HashMap::new();
+    let mut pairs = Pairs::default();
+    let mut calls = Vec::new();
     for (index, message) in messages.iter().enumerate() {
+        let id = message.call_id.as_deref();
         if let (true, Some(tool)) = (message.is_call(), message.recipient.as_deref()) {
-            open[index] = true;
-            by_tool.entry(tool).or_default().push_back(index);
-            if let Some(id) = message.call_id.as_deref() {
-                by_id.insert(id, index);
+            // A second call with the same id is none that a reply could be for.
+            if pairs.call(id, tool).or_else(|| pairs.call(None, tool)).is_some() {
+                calls.push(index);
             }
         } else if message.role == Role::Tool {
-            let by_id = message.call_id.as_deref().and_then(|id| by_id.get(id).copied());
-            let answered = by_id.or_else(|| {
-                let waiting = by_tool.get_mut(message.name.as_deref()?)?;
-                while let Some(index) = waiting.pop_front() {
-                    if open[index] {
-                        return Some(index);
-                    }
-                }
-                None
-            });
-            if let Some(index) = answered {
-                open[index] = false;
+            let name = message.name.as_deref();
+            if pairs.reply(id, name) == Paired::Unknown && id.is_some() && name.is_some() {
+                pairs.reply(None, name);
             }
         }
+    }
+    let mut open = vec![false; messages.len()];
+    for (call, index) in calls.into_iter().enumerate() {
+        open[index] = !pairs.is_answered(call);
     }
     open
 }

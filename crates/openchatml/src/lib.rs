@@ -46,6 +46,7 @@ pub mod history;
 mod json;
 pub mod lex;
 mod model;
+mod pairing;
 mod read;
 pub mod render;
 mod reply;

@@ -20,19 +20,9 @@ use self::calls::Calls;
 use crate::header::{Settings, is_builtin, is_harmony_builtin};
 use crate::lex::Controls;
 use crate::model::{End, Message, Role};
+use crate::pairing::Pairing;
 use crate::read::{Limits, Mode, ReadOptions};
 use crate::{Diagnostic, Header, Severity, Span};
-
-/// How calls and replies find each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pairing {
-    /// They do not: the dialect has no calls.
-    None,
-    /// By recipient and order.
-    ByOrder,
-    /// By `call_id`.
-    ById,
-}
 
 /// What a rule knows.
 pub(crate) struct Scene<'s> {

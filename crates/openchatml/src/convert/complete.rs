@@ -1,11 +1,12 @@
 //! What a format requires and a conversation from another one lacks: it is filled in, and nothing
 //! is lost by that.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 
 use crate::Header;
 use crate::dialects::{Carrier, Format};
 use crate::model::{Conversation, Data, Document, Message, Role, Value};
+use crate::pairing::{Paired, Pairs};
 
 /// The document with what `target` requires. `None` if nothing is missing, or if the document was
 /// read in this very form: then it stays as it is.
@@ -47,36 +48,29 @@ fn lacks_id(message: &Message<'_>) -> bool {
     message.call_id.is_none() && (message.is_call() || message.role == Role::Tool)
 }
 
-/// Gives calls without an id the ids `call_1`, `call_2`, … and their replies the same. They find
-/// each other by the tool's name and the order.
+/// Gives calls without an id the ids `call_1`, `call_2`, … and replies without one that of the call
+/// that they answer.
 fn invent_ids(conversation: &mut Conversation<'_>) {
     let used = conversation.messages.iter().filter_map(|message| message.call_id.as_deref());
     let used: HashSet<String> = used.map(str::to_owned).collect();
-    let mut next = 0;
-    let mut waiting: HashMap<String, VecDeque<String>> = HashMap::new();
+    let mut unused = (1..).map(|number| format!("call_{number}")).filter(|id| !used.contains(id));
+    let mut pairs = Pairs::default();
+    let mut ids = Vec::new();
     for message in &mut conversation.messages {
-        if !lacks_id(message) {
-            continue;
+        if message.is_call() {
+            let id = message.call_id.as_deref().map(str::to_owned).or_else(|| unused.next());
+            let tool = message.recipient.as_deref().unwrap_or_default();
+            if pairs.call(id.as_deref(), tool).is_some() {
+                ids.push(id.clone());
+            }
+            if message.call_id.is_none() {
+                message.call_id = id.map(Into::into);
+            }
+        } else if message.role == Role::Tool {
+            let paired = pairs.reply(message.call_id.as_deref(), message.name.as_deref());
+            if let (Paired::Answer(call), None) = (paired, &message.call_id) {
+                message.call_id = ids[call].clone().map(Into::into);
+            }
         }
-        let tool = match message.role {
-            Role::Tool => message.name.as_deref(),
-            _ => message.recipient.as_deref(),
-        };
-        let tool = tool.unwrap_or_default();
-        let tool = tool.strip_prefix("functions.").unwrap_or(tool).to_owned();
-        let id = if message.role == Role::Tool {
-            waiting.get_mut(&tool).and_then(VecDeque::pop_front)
-        } else {
-            let id = loop {
-                next += 1;
-                let id = format!("call_{next}");
-                if !used.contains(&id) {
-                    break id;
-                }
-            };
-            waiting.entry(tool).or_default().push_back(id.clone());
-            Some(id)
-        };
-        message.call_id = id.map(Into::into);
     }
 }

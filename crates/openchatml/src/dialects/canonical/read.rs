@@ -1,12 +1,13 @@
 //! Reading canonical JSON.
 
-use crate::check::{Book, Pairing, RULES_OF_ALL};
+use crate::check::{Book, RULES_OF_ALL};
 use crate::dialects::{openchatml_2_0, openchatml_2_2};
 use crate::json::{Json, JsonError, Sheet};
 use crate::model::{
     Body, Content, Conversation, Data, Document, End, Header, Infill, Intent, Marker, Message,
     Part, Role, Segment, Tool, Value,
 };
+use crate::pairing::Pairing;
 use crate::read::{Parsed, ReadOptions};
 use crate::{Code, Span};
 

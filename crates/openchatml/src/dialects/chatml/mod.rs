@@ -5,11 +5,12 @@ mod tokens;
 
 use self::tokens::CONTROLS;
 use super::{Dialect, JsonForm, TextForm};
-use crate::check::{Book, Pairing};
+use crate::check::Book;
 use crate::convert::Carries;
 use crate::grammar::frame::{self, RoleWord, Rules, Speaker};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
+use crate::pairing::Pairing;
 
 /// ChatML: `<|start|>`role`<|message|>`text`<|end_message|>`, canonically as a JSON wire list.
 pub static DIALECT: Dialect = Dialect {

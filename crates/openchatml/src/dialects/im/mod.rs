@@ -2,11 +2,12 @@
 
 use super::{Dialect, TextForm, openchatml_0_1, openchatml_2_2};
 use crate::Control;
-use crate::check::{Book, Pairing};
+use crate::check::Book;
 use crate::convert::Carries;
 use crate::grammar::turn::{self, Rules, Wrap};
 use crate::lex::{Controls, Escape, Mode};
 use crate::model::End;
+use crate::pairing::Pairing;
 use crate::render::Close;
 
 /// The `<|im_start|>` framing: compact, with nothing around the turns.

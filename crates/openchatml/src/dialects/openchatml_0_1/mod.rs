@@ -3,11 +3,12 @@
 mod tokens;
 
 use super::{Dialect, TextForm, openchatml_2_2};
-use crate::check::{Book, Pairing};
+use crate::check::Book;
 use crate::convert::Carries;
 use crate::grammar::turn::{self, Rules, Wrap};
 use crate::lex::Mode;
 use crate::model::{End, Role};
+use crate::pairing::Pairing;
 use crate::render::Close;
 
 /// OpenChatML 0.1: turns between `<s>` and `</s>`, fill-in-the-middle tasks, multi-file sequences.

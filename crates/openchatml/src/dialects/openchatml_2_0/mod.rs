@@ -6,11 +6,12 @@ mod tokens;
 pub(super) use self::tokens::OPENINGS;
 
 use super::{Dialect, JsonForm, TextForm, openchatml_0_1};
-use crate::check::{Book, Pairing, RULES_2_0};
+use crate::check::{Book, RULES_2_0};
 use crate::convert::{Carries, Channels};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
+use crate::pairing::Pairing;
 
 /// OpenChatML 2.0: six control tokens, JSON per turn.
 pub static DIALECT: Dialect = Dialect {

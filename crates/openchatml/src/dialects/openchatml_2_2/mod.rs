@@ -4,11 +4,12 @@ mod json;
 mod tokens;
 
 use super::{Dialect, JsonForm, TextForm, openchatml_0_1, openchatml_2_0};
-use crate::check::{Book, Pairing, RULES_2_2};
+use crate::check::{Book, RULES_2_2};
 use crate::convert::{Carries, Channels};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
+use crate::pairing::Pairing;
 
 /// OpenChatML 2.2: nine control tokens, an escape, literal blocks, `call_id`, JSON per message.
 pub static DIALECT: Dialect = Dialect {

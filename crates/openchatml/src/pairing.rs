@@ -1,0 +1,168 @@
+//! Which reply answers which call: by `call_id` (OpenChatML 2.2 §6, §8.2) or, where there is none,
+//! by the tool's name and the order (OpenChatML 2.0 §8).
+
+use std::collections::{HashMap, VecDeque};
+
+/// How calls and replies find each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pairing {
+    /// They do not: the dialect has no calls.
+    None,
+    /// By recipient and order.
+    ByOrder,
+    /// By `call_id`.
+    ById,
+}
+
+/// The calls so far, numbered from 0 in their order, and which of them are answered. Its memory
+/// grows with the number of calls, not with what they say.
+#[derive(Debug, Default)]
+pub(crate) struct Pairs {
+    calls: Vec<Call>,
+    /// The calls by their id, once there are more than a few.
+    by_id: HashMap<String, usize>,
+    /// The calls of each tool, the oldest first, once a reply without an id asks for them. Answered
+    /// ones are dropped when they are met.
+    by_tool: HashMap<String, VecDeque<usize>>,
+    /// All calls, for replies that do not say which tool they come from.
+    by_order: VecDeque<usize>,
+    /// How many calls are in the two queues.
+    queued: usize,
+}
+
+/// So many calls are searched one by one.
+const FEW: usize = 16;
+
+#[derive(Debug)]
+struct Call {
+    id: Option<String>,
+    tool: String,
+    answered: bool,
+}
+
+/// What a reply is to the calls before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paired {
+    /// It answers this call.
+    Answer(usize),
+    /// It is one more answer to this call.
+    Again(usize),
+    /// No call has its id or, if it has none, no call waits for it.
+    Unknown,
+}
+
+impl Pairs {
+    /// Takes a call, and gives its number. `None` if its id is taken already.
+    pub(crate) fn call(&mut self, id: Option<&str>, tool: &str) -> Option<usize> {
+        let at = self.calls.len();
+        if let Some(id) = id {
+            if self.find(id).is_some() {
+                return None;
+            }
+            if at >= FEW {
+                self.by_id.insert(id.to_owned(), at);
+            }
+        }
+        let (id, tool) = (id.map(str::to_owned), tool.to_owned());
+        self.calls.push(Call { id, tool, answered: false });
+        Some(at)
+    }
+
+    /// Takes a reply of the tool of this name.
+    pub(crate) fn reply(&mut self, id: Option<&str>, tool: Option<&str>) -> Paired {
+        let Some(id) = id else {
+            return self.next_waiting(tool).map_or(Paired::Unknown, Paired::Answer);
+        };
+        let Some(at) = self.find(id) else { return Paired::Unknown };
+        match std::mem::replace(&mut self.calls[at].answered, true) {
+            true => Paired::Again(at),
+            false => Paired::Answer(at),
+        }
+    }
+
+    /// How many calls there are.
+    pub(crate) fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// The tool that a call is for.
+    pub(crate) fn tool(&self, call: usize) -> &str {
+        &self.calls[call].tool
+    }
+
+    pub(crate) fn is_answered(&self, call: usize) -> bool {
+        self.calls[call].answered
+    }
+
+    fn find(&self, id: &str) -> Option<usize> {
+        let few = &self.calls[..self.calls.len().min(FEW)];
+        let found = few.iter().position(|call| call.id.as_deref() == Some(id));
+        found.or_else(|| self.by_id.get(id).copied())
+    }
+
+    /// Answers the oldest call that waits, of the tool that is named if one is.
+    fn next_waiting(&mut self, tool: Option<&str>) -> Option<usize> {
+        for (at, call) in self.calls.iter().enumerate().skip(self.queued) {
+            self.by_tool.entry(bare(&call.tool).to_owned()).or_default().push_back(at);
+            self.by_order.push_back(at);
+        }
+        self.queued = self.calls.len();
+        let queue = match tool {
+            Some(tool) => self.by_tool.get_mut(bare(tool))?,
+            None => &mut self.by_order,
+        };
+        while let Some(at) = queue.pop_front() {
+            if !std::mem::replace(&mut self.calls[at].answered, true) {
+                return Some(at);
+            }
+        }
+        None
+    }
+}
+
+/// The name of a tool without its namespace, which replies may leave out.
+pub(crate) fn bare(tool: &str) -> &str {
+    tool.strip_prefix("functions.").unwrap_or(tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Paired, Pairs};
+
+    #[test]
+    fn replies_with_ids_find_their_calls_in_any_order_and_once() {
+        let mut pairs = Pairs::default();
+        // More than are searched one by one.
+        for number in 0..40 {
+            let id = format!("c{number}");
+            assert_eq!(pairs.call(Some(&id), "functions.f"), Some(number));
+            assert_eq!(pairs.call(Some(&id), "functions.g"), None);
+        }
+        for number in (0..40).rev() {
+            let id = format!("c{number}");
+            assert!(!pairs.is_answered(number));
+            assert_eq!(pairs.reply(Some(&id), None), Paired::Answer(number));
+            assert_eq!(pairs.reply(Some(&id), None), Paired::Again(number));
+            assert!(pairs.is_answered(number));
+        }
+        assert_eq!(pairs.reply(Some("c40"), Some("f")), Paired::Unknown);
+        assert_eq!(pairs.len(), 40);
+    }
+
+    #[test]
+    fn replies_without_ids_answer_the_oldest_call_of_their_tool() {
+        let mut pairs = Pairs::default();
+        for (id, tool) in [(None, "functions.f"), (Some("g1"), "g"), (None, "f"), (None, "h")] {
+            pairs.call(id, tool);
+        }
+        assert_eq!(pairs.reply(None, Some("f")), Paired::Answer(0));
+        assert_eq!(pairs.reply(None, Some("functions.g")), Paired::Answer(1));
+        assert_eq!(pairs.reply(Some("g1"), Some("g")), Paired::Again(1));
+        // Whoever it is: the oldest that waits.
+        assert_eq!(pairs.reply(None, None), Paired::Answer(2));
+        assert_eq!(pairs.reply(None, Some("f")), Paired::Unknown);
+        assert_eq!(pairs.reply(None, Some("nobody")), Paired::Unknown);
+        assert_eq!((pairs.reply(None, None), pairs.tool(3)), (Paired::Answer(3), "h"));
+        assert_eq!(pairs.reply(None, None), Paired::Unknown);
+    }
+}

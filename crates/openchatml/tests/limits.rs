@@ -1,0 +1,198 @@
+//! Every limit, wherever it is looked at: one less than it allows, what it allows, one more.
+
+#[path = "limits/inputs.rs"]
+mod inputs;
+
+use std::collections::BTreeSet;
+
+use openchatml::{Code, Diagnostic, Limits, ReadOptions, Reply, Severity, parse};
+
+use self::inputs::{CASES, Case, framed, header, list};
+
+/// What is found of `limit` in an input that takes so much of it.
+fn found(case: &Case, size: usize, limits: &Limits) -> Vec<Diagnostic> {
+    let mut options = ReadOptions::default();
+    options.limits = limits.clone();
+    let text = (case.input)(size);
+    let format = case.format.parse().expect("a format");
+    let mut found = parse(&text, format, &options).diagnostics;
+    found.retain(|found| found.code == Code::Limit);
+    found
+}
+
+/// What is wrong with how a limit of `most` is kept.
+fn wrong(case: &Case, limits: &Limits, most: usize) -> Vec<String> {
+    let Case { limit, format, input } = case;
+    let mut wrong = Vec::new();
+    for size in [most - 1, most] {
+        if let Some(found) = found(case, size, limits).first() {
+            wrong.push(format!("{size} should be allowed: {found}"));
+        }
+    }
+    let text = input(most + 1);
+    match found(case, most + 1, limits).first() {
+        None => wrong.push("one more should be reported".to_owned()),
+        Some(found) => {
+            let is_named = found.message.contains(&format!("`{limit}` of {most}"));
+            let is_place = text.get(found.span.range()).is_some();
+            if !is_named || !is_place || found.severity != Severity::Error {
+                wrong.push(format!("one more should be reported by name and place: {found}"));
+            }
+        }
+    }
+    let told = |what| format!("`{limit}` of {most} in {format}: {what}\n    {text:.100}");
+    wrong.into_iter().map(told).collect()
+}
+
+#[test]
+fn a_limit_allows_what_it_says_and_no_more() {
+    // Large enough for the smallest input of each case.
+    let most = 20;
+    let wrong: Vec<_> = CASES
+        .iter()
+        .flat_map(|case| {
+            let mut limits = Limits::default();
+            *limits.get_mut(case.limit).expect("a limit") = most;
+            wrong(case, &limits, most)
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn so_does_every_default() {
+    let limits = Limits::default();
+    let most = |case: &Case| *limits.clone().get_mut(case.limit).expect("a limit");
+    // A million messages take their time: two formats are enough.
+    let is_quick =
+        |case: &&Case| case.limit != "messages" || matches!(case.format, "im" | "openchatml-2.2");
+    let wrong: Vec<_> =
+        CASES.iter().filter(is_quick).flat_map(|case| wrong(case, &limits, most(case))).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_limit_has_a_case() {
+    let tried: BTreeSet<_> = CASES.iter().map(|case| case.limit).collect();
+    let names: BTreeSet<_> = Limits::NAMES.iter().copied().collect();
+    // Aliases are not counted: there are none at all, see below.
+    assert_eq!(&tried | &BTreeSet::from(["yaml_aliases"]), names);
+    // A limit that `NAMES` forgets would show here.
+    let fields = format!("{:?}", Limits::default()).matches(": ").count();
+    assert_eq!(fields, Limits::NAMES.len());
+}
+
+#[test]
+fn defaults_are_what_the_documentation_says() {
+    let mut limits = Limits::default();
+    for (name, value) in [
+        ("message_bytes", 32 << 20),
+        ("header_bytes", 64 << 10),
+        ("value_bytes", 4 << 10),
+        ("attributes", 32),
+        ("messages", 1_000_000),
+        ("yaml_depth", 32),
+        ("yaml_nodes", 1024),
+        ("yaml_aliases", 0),
+        ("json_depth", 128),
+        ("diagnostics", 1000),
+    ] {
+        assert_eq!(limits.get_mut(name), Some(&mut { value }), "{name}");
+    }
+}
+
+/// What is found in a header of these lines.
+fn found_in_header(lines: &str) -> Vec<Diagnostic> {
+    let format = "openchatml-2.2".parse().expect("a format");
+    parse(&header(lines), format, &ReadOptions::default()).diagnostics
+}
+
+#[test]
+fn a_header_has_no_aliases_and_no_tags() {
+    for lines in ["a: &x 1\nb: *x\n", "a: &x 1\n", "b: *x\n", "a: [&x 1, *x]\n"] {
+        let found = found_in_header(lines);
+        assert_eq!(found[0].code, Code::Limit, "{lines}");
+        assert!(found[0].message.contains("`yaml_aliases` of 0"), "{lines}");
+    }
+    for lines in ["a: !!str 1\n", "a: !x {b: 1}\n", "a: [!!int 1]\n"] {
+        let found = found_in_header(lines);
+        assert_eq!(found[0].code, Code::ParseYaml, "{lines}");
+        assert!(found[0].message.contains("tags"), "{lines}: {}", found[0]);
+    }
+}
+
+#[test]
+fn keys_that_are_given_twice_are_diagnosed() {
+    for (format, text) in [
+        ("openchatml-2.2", header("a: 1\na: 2\n")),
+        ("openchatml-2.2", header("a: {b: 1, b: 2}\n")),
+        (
+            "openchatml-2.2",
+            framed("assistant<|channel|>final<|constrain|>json", r#"{"a":1,"a":2}"#),
+        ),
+        ("openchatml-2.2:json", r#"[{"role":"user","content":"a","content":"b"}]"#.to_owned()),
+        ("openchatml-2.0:json", r#"[{"role":"user","content":"a","content":"b"}]"#.to_owned()),
+        ("chatml:json", r#"[{"token":"<|start|>","token":"<|start|>"}]"#.to_owned()),
+        ("json", r#"{"header":{"version":"2.2","a":1,"a":2},"messages":[]}"#.to_owned()),
+        ("json", r#"{"messages":[],"messages":[]}"#.to_owned()),
+    ] {
+        let parsed = parse(&text, format.parse().expect("a format"), &ReadOptions::default());
+        let mut codes = parsed.diagnostics.iter().map(|found| found.code);
+        assert!(codes.any(|code| code == Code::DuplicateKey), "{format}: {text}");
+    }
+}
+
+#[test]
+fn json_that_is_read_apart_from_a_transcript_has_a_limit_too() {
+    let mut limits = Limits::default();
+    limits.json_depth = 3;
+    let body = |depth: usize| format!(r#"{{"ok":true,"content":{}}}"#, inputs::arrays(depth - 1));
+    assert!(Reply::parse(&body(2), &limits).is_some());
+    assert!(Reply::parse(&body(3), &limits).is_some());
+    assert_eq!(Reply::parse(&body(4), &limits), None);
+}
+
+/// However high the limits, what is nested is refused before the stack is used up.
+#[test]
+fn no_limit_is_so_high_that_the_stack_overflows() {
+    let mut options = ReadOptions::default();
+    options.limits.json_depth = usize::MAX;
+    options.limits.yaml_depth = usize::MAX;
+    options.limits.yaml_nodes = usize::MAX;
+    options.limits.header_bytes = usize::MAX;
+    for case in CASES.iter().filter(|case| case.limit.ends_with("_depth")) {
+        let text = (case.input)(3000);
+        let parsed = parse(&text, case.format.parse().expect("a format"), &options);
+        let mut found = parsed.diagnostics.iter();
+        assert!(found.any(|found| found.code == Code::Limit), "{}", case.format);
+    }
+}
+
+#[test]
+fn findings_are_no_longer_than_four_kibibytes() {
+    let long = "x".repeat(60_000);
+    let channels = list("commentary", 1000);
+    for (format, text) in [
+        ("openchatml-2.2", framed(&long, "Hi.")),
+        ("openchatml-2.2", framed(&format!("user {long}"), "Hi.")),
+        ("openchatml-2.2", framed(&format!("assistant<|channel|>{long}"), "Hi.")),
+        ("openchatml-2.2", header(&format!("{long}: 1\n{long}: 2\n"))),
+        ("openchatml-2.2", header(&format!("generation_settings: {{reasoning_effort: {long}}}\n"))),
+        (
+            "openchatml-2.2",
+            header(&format!(
+                "profiles: {{harmony: {{enabled: true, require_channels: [{channels}]}}}}\n"
+            )) + "<|start|>assistant<|message|>Hi.<|end|>\n",
+        ),
+        ("openchatml-0.1", inputs::turn(&long, "Hi.")),
+        ("json", format!(r#"{{"{long}":1}}"#)),
+        ("chatml:json", format!(r#"[{{"token":"{long}"}}]"#)),
+    ] {
+        let parsed = parse(&text, format.parse().expect("a format"), &ReadOptions::default());
+        assert!(!parsed.diagnostics.is_empty(), "{format}: {text:.100}");
+        for found in &parsed.diagnostics {
+            let help = found.help.as_deref().unwrap_or_default();
+            assert!(found.message.len() <= 4096 && help.len() <= 4096, "{format}: {text:.100}");
+        }
+    }
+}

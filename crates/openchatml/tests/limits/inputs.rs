@@ -1,0 +1,191 @@
+//! Inputs that take exactly so much of what is limited, in every format that has it.
+
+/// A way to reach a limit.
+pub(crate) struct Case {
+    pub(crate) limit: &'static str,
+    pub(crate) format: &'static str,
+    /// An input that takes exactly so much.
+    pub(crate) input: fn(usize) -> String,
+}
+
+const fn case(limit: &'static str, format: &'static str, input: fn(usize) -> String) -> Case {
+    Case { limit, format, input }
+}
+
+/// Each limit, wherever it is looked at.
+pub(crate) const CASES: &[Case] = &[
+    case("message_bytes", "openchatml-2.2", |n| framed("user", &letters(n))),
+    case("message_bytes", "openchatml-2.2", |n| framed("user", &escaped(n))),
+    case("message_bytes", "openchatml-2.2", |n| framed("user", &literal(n))),
+    case("message_bytes", "openchatml-2.0", |n| framed("user", &letters(n))),
+    case("message_bytes", "openchatml-0.1", |n| turn("user", &letters(n))),
+    case("message_bytes", "openchatml-0.1", |n| infill(&letters(n - 8))),
+    case("message_bytes", "chatml", |n| start("user", &letters(n))),
+    case("message_bytes", "chatml:json", |n| wire(&letters(n))),
+    case("message_bytes", "im", |n| turn("user", &letters(n))),
+    case("message_bytes", "json", |n| messages(&object("content", &letters(n)))),
+    case("message_bytes", "openchatml-2.2:json", |n| object("content", &letters(n))),
+    // The document's header, and that of a message.
+    case("header_bytes", "openchatml-2.2", |n| format!("version: 2.2\n#{}\n{HI}", letters(n - 15))),
+    case("header_bytes", "openchatml-2.0", |n| format!("version: 2.0\n#{}\n{HI}", letters(n - 15))),
+    case("header_bytes", "openchatml-2.2", |n| framed(&role(n), "Hi.")),
+    case("header_bytes", "openchatml-2.0", |n| framed(&role(n), "Hi.")),
+    case("header_bytes", "chatml", |n| start(&role(n), "Hi.")),
+    // Here the line break is part of the header.
+    case("header_bytes", "openchatml-0.1", |n| turn(&role(n - 1), "Hi.")),
+    case("header_bytes", "im", |n| turn(&role(n - 1), "Hi.")),
+    case("value_bytes", "openchatml-2.2", |n| framed(&format!("user name={}", letters(n)), "Hi.")),
+    case("value_bytes", "openchatml-2.2", |n| call(&format!("to={} call_id=c", letters(n)))),
+    case("value_bytes", "openchatml-2.2", |n| call(&format!("to=f call_id={}", letters(n)))),
+    case("value_bytes", "openchatml-2.2", |n| {
+        framed(&format!("user content_type={}", letters(n)), "Hi.")
+    }),
+    case("value_bytes", "openchatml-2.2", |n| {
+        framed(&format!("assistant<|constrain|>{}", letters(n)), "Hi.")
+    }),
+    case("value_bytes", "openchatml-2.0", |n| call(&format!("to={}", letters(n)))),
+    case("value_bytes", "openchatml-0.1", |n| turn(&format!("user name={}", letters(n)), "Hi.")),
+    case("value_bytes", "im", |n| turn(&format!("user name={}", letters(n)), "Hi.")),
+    case("attributes", "openchatml-2.2", |n| framed(&attributes(n), "Hi.")),
+    case("attributes", "openchatml-2.0", |n| framed(&attributes(n), "Hi.")),
+    case("messages", "openchatml-2.2", |n| HI.repeat(n)),
+    case("messages", "openchatml-2.0", |n| HI.repeat(n)),
+    case("messages", "openchatml-0.1", |n| turn("user", "Hi.").repeat(n)),
+    case("messages", "chatml", |n| start("user", "Hi.").repeat(n)),
+    case("messages", "chatml:json", |n| format!("[{}]", list(WIRE, n))),
+    case("messages", "im", |n| turn("user", "Hi.").repeat(n)),
+    case("messages", "json", |n| messages(&list(&object("content", "a"), n))),
+    case("yaml_depth", "openchatml-2.2", |n| header(&block(n))),
+    case("yaml_depth", "openchatml-2.2", |n| header(&format!("a: {}\n", arrays(n - 1)))),
+    case("yaml_depth", "openchatml-2.2", |n| header(&format!("a: {}\n", flow(n - 1)))),
+    case("yaml_depth", "openchatml-2.0", |n| header(&block(n))),
+    // The mapping, the version and the list are a node each.
+    case("yaml_nodes", "openchatml-2.2", |n| header(&format!("a: [{}]\n", list("1", n - 3)))),
+    case("yaml_nodes", "openchatml-2.2", |n| header(&keys(n - 2))),
+    case("yaml_nodes", "openchatml-2.0", |n| header(&keys(n - 2))),
+    case("json_depth", "openchatml-2.2", |n| {
+        framed("assistant<|channel|>final<|constrain|>json", &arrays(n))
+    }),
+    case("json_depth", "openchatml-2.2", |n| {
+        call("to=functions.f call_id=c<|constrain|>json").replace("{}", &arrays(n))
+    }),
+    case("json_depth", "openchatml-2.0", |n| {
+        framed("assistant<|channel|>final<|constrain|>json", &flow(n).replace("a:", "\"a\":"))
+    }),
+    case("json_depth", "json", |n| format!(r#"{{"header":{{"a":{}}}}}"#, arrays(n - 2))),
+    case("json_depth", "openchatml-2.2:json", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
+    case("json_depth", "openchatml-2.0:json", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
+    case("json_depth", "chatml:json", |n| format!("[{}]", arrays(n - 1))),
+    case("diagnostics", "openchatml-2.2", |n| framed(&words(n), "Hi.")),
+    case("diagnostics", "chatml", |n| start(&words(n), "Hi.")),
+    case("diagnostics", "openchatml-0.1", |n| turn(&words(n), "Hi.")),
+    case("diagnostics", "im", |n| turn(&words(n), "Hi.")),
+    case("diagnostics", "json", |n| messages(&list("1", n))),
+    case("diagnostics", "openchatml-2.2:json", |n| format!("[{}]", list("1", n))),
+    case("diagnostics", "openchatml-2.0:json", |n| format!("[{}]", list("1", n))),
+    case("diagnostics", "chatml:json", |n| format!("[{}]", list("1", n))),
+];
+
+const HI: &str = "<|start|>user<|message|>Hi.<|end|>\n";
+const WIRE: &str =
+    r#"{"token":"<|start|>"},"user",{"token":"<|message|>"},"a",{"token":"<|end_message|>"}"#;
+
+fn letters(count: usize) -> String {
+    "x".repeat(count)
+}
+
+/// A header of so many bytes in which nothing is wrong.
+fn role(bytes: usize) -> String {
+    format!("user{}", " ".repeat(bytes - 4))
+}
+
+/// So many attributes, in which nothing else is wrong than that they are given twice.
+fn attributes(count: usize) -> String {
+    format!("user{}", " name=a".repeat(count))
+}
+
+/// A header with so many words that it cannot have.
+fn words(count: usize) -> String {
+    format!("user{}", " x".repeat(count))
+}
+
+/// Text of so many bytes that spells a token.
+fn escaped(bytes: usize) -> String {
+    format!("<<|end|>{}", letters(bytes - "<|end|>".len()))
+}
+
+fn literal(bytes: usize) -> String {
+    format!("<|literal|>{}<|endliteral|>", letters(bytes))
+}
+
+/// So many copies of `item`, with commas between them.
+pub(crate) fn list(item: &str, count: usize) -> String {
+    vec![item; count].join(",")
+}
+
+/// Lists in lists, so deep.
+pub(crate) fn arrays(depth: usize) -> String {
+    "[".repeat(depth) + &"]".repeat(depth)
+}
+
+/// Mappings in mappings, so deep.
+fn flow(depth: usize) -> String {
+    format!("{}1{}", "{a: ".repeat(depth), "}".repeat(depth))
+}
+
+/// Mappings in mappings below that of the header, so deep, in block style.
+fn block(depth: usize) -> String {
+    let mut lines: String = (0..depth).map(|level| format!("{}a:\n", " ".repeat(level))).collect();
+    lines.truncate(lines.len() - 1);
+    lines + " 1\n"
+}
+
+/// So many keys.
+fn keys(count: usize) -> String {
+    (0..count).map(|key| format!("k{key}: 1\n")).collect()
+}
+
+/// A transcript with these lines in its header.
+pub(crate) fn header(lines: &str) -> String {
+    format!("version: 2.2\n{lines}\n{HI}")
+}
+
+/// A transcript of one message in the framing of 2.x.
+pub(crate) fn framed(header: &str, body: &str) -> String {
+    format!("version: 2.2\n\n<|start|>{header}<|message|>{body}<|end|>\n")
+}
+
+/// A transcript of one call.
+fn call(attributes: &str) -> String {
+    let header = format!("assistant<|channel|>commentary {attributes}");
+    format!("version: 2.2\n\n<|start|>{header}<|message|>{{}}<|call|>\n")
+}
+
+/// A message in the framing of ChatML.
+fn start(header: &str, body: &str) -> String {
+    format!("<|start|>{header}<|message|>{body}<|end_message|>")
+}
+
+/// A message in the framing of 0.1.
+pub(crate) fn turn(header: &str, body: &str) -> String {
+    format!("<|im_start|>{header}\n{body}<|im_end|>\n")
+}
+
+fn infill(text: &str) -> String {
+    format!("<|fim_prefix|>{text}<|fim_suffix|>suffix<|fim_middle|>m\n")
+}
+
+/// The wire list of ChatML with one message of this text.
+fn wire(text: &str) -> String {
+    format!("[{}]", WIRE.replace("\"a\"", &format!("\"{text}\"")))
+}
+
+/// Canonical JSON with these messages.
+fn messages(messages: &str) -> String {
+    format!(r#"{{"messages":[{messages}]}}"#)
+}
+
+/// A message as JSON, with one more field.
+fn object(key: &str, value: &str) -> String {
+    format!(r#"{{"role":"user","{key}":"{value}"}}"#)
+}
