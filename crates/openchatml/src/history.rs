@@ -1,13 +1,14 @@
 //! What of a conversation goes into the next prompt.
 
-use crate::model::{Conversation, Message, Role};
+use crate::model::{Conversation, End, Message, Role};
 use crate::pairing::{Paired, Pairs};
 
 /// The conversation as the next prompt has it: reasoning that led to an answer is dropped,
 /// reasoning since then is kept, and so is the reasoning before a call that is not answered yet
 /// (OpenChatML 2.2 §7, HIP-1 §7).
 ///
-/// What a completion said in the name of somebody else is left out, too.
+/// What a completion said in the name of somebody else is left out, too. An answer that ended its
+/// completion by `<|return|>` is stored history now, and ends like any other message.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, history};
@@ -27,10 +28,17 @@ pub fn next_prompt<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
     let messages = &conversation.messages;
     let keeps = kept(messages);
     let kept = messages.iter().zip(keeps).filter(|(_, keep)| *keep);
+    let stored = |message: &Message<'a>| {
+        let mut message = message.clone();
+        if message.end == End::Return {
+            message.end = End::End;
+        }
+        message
+    };
     Conversation {
         header: conversation.header.clone(),
         tools: conversation.tools.clone(),
-        messages: kept.map(|(message, _)| message.clone()).collect(),
+        messages: kept.map(|(message, _)| stored(message)).collect(),
         origin: conversation.origin,
         layout: conversation.layout.clone(),
     }

@@ -52,7 +52,7 @@ fn broken_json_is_located_though_nothing_is_detected() {
     ocml_with(["parse"], "{\"messages\": [").exits(1).says("error[E-PARSE-JSON]").says("1:15");
     // Markup in its strings does not make it markup.
     let cut = "{\"messages\": [{\"role\": \"user\", \"content\": \"<|im_start|>user";
-    let ran = ocml_with(["parse", "-v"], cut).exits(1).says("read as json");
+    let ran = ocml_with(["parse", "-v"], cut).exits(1).says("detected json");
     assert_eq!(ran.stdout, "");
 }
 

@@ -106,6 +106,11 @@ impl Checker {
             || (self.is_harmony() && is_harmony_builtin(tool))
     }
 
+    /// Whether the header declares this stream event, or none at all (SPEC 2.2 §2, §9).
+    pub(crate) fn has_event(&self, event: &str) -> bool {
+        self.settings.capabilities.as_ref().is_none_or(|declared| declared.has_event(event))
+    }
+
     /// Whether the Harmony profile is in force.
     pub(crate) fn is_harmony(&self) -> bool {
         self.settings.harmony.as_ref().is_some_and(|profile| profile.enabled)

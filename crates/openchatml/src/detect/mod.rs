@@ -212,66 +212,81 @@ fn version(text: &str) -> Option<(&str, Span)> {
 }
 
 fn json(text: &str) -> Vec<Candidate> {
-    let Ok(value) = Json::new(text, crate::Limits::default().json_depth).mending().value() else {
-        return json_slip(text);
+    let value = match Json::new(text, crate::Limits::default().json_depth).mending().value() {
+        Ok(value) => value,
+        Err(_) => return broken_json(text),
     };
-    let mut cases = Vec::new();
-    match &value.data {
-        Data::Map(entries) => {
-            let mut case = Case::new(&dialects::JSON, Carrier::Json);
-            for (key, field) in entries {
-                let weight = match key.as_ref() {
-                    "messages" => 60,
-                    "infill" | "files" => 80,
-                    "header" => 20,
-                    _ => continue,
-                };
-                case.speaks(weight, format!("key `{key}`"), field.span);
-            }
-            cases.push(case);
-            cases.extend(objects(std::slice::from_ref(&value)));
-        }
-        Data::List(items) => {
-            let mut wire = Case::new(&dialects::CHATML, Carrier::Json);
-            if let Some(token) = items.iter().find(|item| item.get("token").is_some()) {
-                wire.speaks(90, "key `token`", token.span);
-            }
-            cases.push(wire);
-            cases.extend(objects(items));
-        }
-        _ => {}
-    }
-    cases.into_iter().filter_map(Case::finish).collect()
+    let is_list = matches!(value.data, Data::List(_));
+    let items = match &value.data {
+        Data::List(items) => items.as_slice(),
+        _ => std::slice::from_ref(&value),
+    };
+    let key = |key: &str| {
+        let place = |item: &Value<'_>| Some((item.span, item.get(key)?.span));
+        // A key of the document itself stands for its value, that of an item for the item.
+        items.iter().find_map(place).map(|(item, value)| if is_list { item } else { value })
+    };
+    by_keys(is_list, key)
 }
 
-/// The wire list of the ChatML specification is not quite JSON: a curly quote ends a string.
-fn json_slip(text: &str) -> Vec<Candidate> {
-    let mut case = Case::new(&dialects::CHATML, Carrier::Json);
-    if let Some(span) = (Look { text }).find("{\"token\":") {
-        case.speaks(70, "key `token`", span);
+/// JSON that is cut off, or not quite JSON, as the wire list in the ChatML specification, where a
+/// curly quote ends a string: the keys in it speak all the same.
+fn broken_json(text: &str) -> Vec<Candidate> {
+    let mut bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
+    let (is_list, second) = (bytes.next() == Some(b'['), bytes.next());
+    if !matches!(second, Some(b'"' | b'{')) {
+        return Vec::new();
     }
-    case.finish().into_iter().collect()
+    let look = Look { text };
+    let find = |key: &str| look.find(&format!("\"{key}\":"));
+    // The keys of messages speak only where these are not inside of something else.
+    let of_whole = ["messages", "infill", "files"];
+    let is_whole = !is_list && of_whole.iter().any(|key| find(key).is_some());
+    by_keys(is_list, |key| find(key).filter(|_| !is_whole || of_whole.contains(&key)))
 }
 
-/// Objects with a role: one for each message, or one for each turn.
-fn objects(items: &[Value<'_>]) -> [Case; 2] {
-    let mut messages = Case::new(&dialects::OPENCHATML_2_2, Carrier::Json);
-    let mut turns = Case::new(&dialects::OPENCHATML_2_0, Carrier::Json);
-    if let Some(item) = items.iter().find(|item| item.get("role").is_some()) {
-        messages.speaks(30, "key `role`", item.span);
-        turns.speaks(30, "key `role`", item.span);
-    }
-    let has = |case: &mut Case, weight: u32, key: &str| {
-        if let Some(item) = items.iter().find(|item| item.get(key).is_some()) {
-            case.speaks(weight, format!("key `{key}`"), item.span);
+/// What the keys of a document, or of the items of a list, speak for.
+fn by_keys(is_list: bool, key: impl Fn(&str) -> Option<Span>) -> Vec<Candidate> {
+    type Weights = &'static [(&'static str, u32)];
+    let whole: Weights = &[("messages", 60), ("infill", 80), ("files", 80), ("header", 20)];
+    let wire: Weights = &[("token", 90)];
+    let message: Weights =
+        &[("role", 30), ("tool_call", 50), ("channel", 40), ("intent", 10), ("thinking", 5)];
+    let turn: Weights = &[("role", 30), ("tool_calls", 50), ("thinking", 30), ("tool_call_id", 20)];
+    let document = if is_list { (&dialects::CHATML, wire) } else { (&dialects::JSON, whole) };
+    let cases = [document, (&dialects::OPENCHATML_2_2, message), (&dialects::OPENCHATML_2_0, turn)];
+    let candidates = cases.into_iter().filter_map(|(dialect, weights)| {
+        let mut case = Case::new(dialect, Carrier::Json);
+        for (name, weight) in weights {
+            if let Some(span) = key(name) {
+                case.speaks(*weight, format!("key `{name}`"), span);
+            }
         }
-    };
-    has(&mut messages, 50, "tool_call");
-    has(&mut messages, 40, "channel");
-    has(&mut messages, 10, "intent");
-    has(&mut turns, 50, "tool_calls");
-    has(&mut turns, 30, "thinking");
-    has(&mut turns, 20, "tool_call_id");
-    has(&mut messages, 5, "thinking");
-    [messages, turns]
+        case.finish()
+    });
+    candidates.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::detect;
+
+    #[test]
+    fn json_that_is_cut_off_is_detected_by_its_keys() {
+        let cases = [
+            (r#"{"messages":[{"role":"user","channel":"final","content":"<|im_start|>"#, "json"),
+            (
+                r#"{"role":"assistant","channel":"final","content":"<|im_start|>"#,
+                "openchatml-2.2:json",
+            ),
+            (r#"[{"role":"assistant","thinking":"<|im_start|>"#, "openchatml-2.0:json"),
+            (r#"["#, ""),
+            (r#"[{"token": "<|start|>"}, "user"#, "chatml:json"),
+            ("[INST] <|im_start|>user\nHi<|im_end|>", "im"),
+        ];
+        for (text, format) in cases {
+            let found = detect(text).first().map(|found| found.format.to_string());
+            assert_eq!(found.unwrap_or_default(), format, "{text}");
+        }
+    }
 }

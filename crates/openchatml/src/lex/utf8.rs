@@ -20,6 +20,11 @@ pub(crate) enum Piece<'c> {
 }
 
 impl Utf8 {
+    /// The offset of the next byte that it will give.
+    pub(crate) fn offset(&self) -> usize {
+        self.at
+    }
+
     /// Gives the text of `chunk` piece by piece, in front of it what the last one left open.
     pub(crate) fn feed(&mut self, chunk: &[u8], mut give: impl FnMut(Piece<'_>)) {
         let mut chunk = chunk;

@@ -130,6 +130,11 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// Whether the header declares this stream event, or none at all.
+    pub(crate) fn has_event(&self, event: &str) -> bool {
+        self.state.checker.has_event(event)
+    }
+
     /// Reports something that the engine's owner found, such as bytes that are not UTF-8.
     pub(crate) fn report(&mut self, diagnostic: crate::Diagnostic, to: &mut dyn Receiver<'a>) {
         Out { keep: self.keep, options: &self.options, state: &mut self.state, to }

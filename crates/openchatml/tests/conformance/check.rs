@@ -2,7 +2,7 @@
 
 use openchatml::render::LayoutChoice;
 use openchatml::{
-    Carrier, Code, Conversation, Diagnostic, Document, Fix, Format, Mode, Parsed, Policy,
+    Carrier, Code, Conversation, Diagnostic, Document, End, Fix, Format, Mode, Parsed, Policy,
     ReadOptions, RenderOptions, Settings, Severity, apply_fixes, convert, detect, history, parse,
     render,
 };
@@ -184,6 +184,10 @@ fn views(case: &Case, document: &Document<'_>, failures: &mut Failures) {
         let mut expected = Conversation::default();
         expected.header.clone_from(&conversation.header);
         expected.messages = kept.iter().map(|at| conversation.messages[*at].clone()).collect();
+        // The sampling that this ended is over.
+        for message in expected.messages.iter_mut().filter(|it| it.end == End::Return) {
+            message.end = End::End;
+        }
         let next = history::next_prompt(conversation);
         let [one, two] = [expected, next].map(|it| pretty(case, &canonical(&it.into())));
         failures.equal("next prompt", &one, &two);

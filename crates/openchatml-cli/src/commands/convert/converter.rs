@@ -114,11 +114,10 @@ impl Converter {
     /// The document as its purpose wants it.
     fn prepare<'t>(&self, mut document: Document<'t>) -> Document<'t> {
         if let Document::Conversation(conversation) = &mut document {
-            if self.purpose == Purpose::Prompt {
-                *conversation = history::next_prompt(conversation);
-            }
-            if self.purpose != Purpose::Faithful {
-                self.ends(conversation);
+            match self.purpose {
+                Purpose::Faithful => {}
+                Purpose::Prompt => *conversation = history::next_prompt(conversation),
+                Purpose::PromptWithReasoning | Purpose::Training => self.ends(conversation),
             }
             if let Some(tools) = &self.tools {
                 conversation.tools.clone_from(tools);
