@@ -6,6 +6,15 @@ use crate::model::Marker;
 ///
 /// Only a lexer makes one out of input, and only [`Sink::control`](crate::render::Sink::control)
 /// turns one into output. Everything else that looks like a control token is text.
+///
+/// ```
+/// use openchatml::{Control, dialects};
+///
+/// // One meaning, and two dialects that spell it in their own way.
+/// let spell = |dialect: &dialects::Dialect| dialect.controls.spelling(Control::End);
+/// assert_eq!(spell(&dialects::OPENCHATML_2_2), Some("<|end|>"));
+/// assert_eq!(spell(&dialects::IM), Some("<|im_end|>"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Control {
@@ -73,6 +82,13 @@ impl Control {
 
     /// Whether this control ends a message: [`Call`](Self::Call), [`Return`](Self::Return) or
     /// [`End`](Self::End).
+    ///
+    /// ```
+    /// use openchatml::Control;
+    ///
+    /// assert!(Control::Call.ends_message());
+    /// assert!(!Control::Eos.ends_message()); // It ends a sequence of messages.
+    /// ```
     pub const fn ends_message(self) -> bool {
         matches!(self, Self::Call | Self::Return | Self::End)
     }

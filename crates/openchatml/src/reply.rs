@@ -34,6 +34,16 @@ pub struct Reply<'a> {
 
 impl<'a> Reply<'a> {
     /// Reads an envelope. `None` if the body is not one: not a JSON object with a boolean `ok`.
+    ///
+    /// ```
+    /// use openchatml::{Limits, Reply, Value};
+    ///
+    /// let limits = Limits::default();
+    /// let reply = Reply::parse(r#"{"ok":true,"content":"20 °C"}"#, &limits).unwrap();
+    /// assert_eq!(reply.content, Some(Value::from("20 °C")));
+    /// // The envelope is a recommendation: any text is a reply.
+    /// assert_eq!(Reply::parse("20 °C", &limits), None);
+    /// ```
     pub fn parse(body: &'a str, limits: &Limits) -> Option<Self> {
         let mut json = Json::new(body, limits.json_depth);
         let value = json.value().ok()?;
@@ -57,6 +67,16 @@ impl<'a> Reply<'a> {
     }
 
     /// The code of its error, given as the error itself, as its `code`, or at its beginning.
+    ///
+    /// ```
+    /// use openchatml::{Code, Limits, Reply};
+    ///
+    /// let code = |body| Reply::parse(body, &Limits::default())?.code();
+    /// assert_eq!(code(r#"{"ok":false,"error":"E-TOOL-TIMEOUT: 30 s"}"#), Some(Code::ToolTimeout));
+    /// let object = r#"{"ok":false,"error":{"code":"E-CALL-SCHEMA"}}"#;
+    /// assert_eq!(code(object), Some(Code::CallSchema));
+    /// assert_eq!(code(r#"{"ok":false,"error":"out of order"}"#), None);
+    /// ```
     pub fn code(&self) -> Option<Code> {
         let error = self.error.as_ref()?;
         let text = error.as_str().or_else(|| error.get("code")?.as_str())?;
@@ -65,6 +85,13 @@ impl<'a> Reply<'a> {
     }
 
     /// The envelope as JSON, on one line.
+    ///
+    /// ```
+    /// use openchatml::{Reply, Value};
+    ///
+    /// let reply = Reply { ok: true, content: Some(Value::from("20 °C")), ..Reply::default() };
+    /// assert_eq!(reply.to_json(), r#"{"ok":true,"content":"20 °C"}"#);
+    /// ```
     pub fn to_json(&self) -> String {
         let mut out = String::from(if self.ok { r#"{"ok":true"# } else { r#"{"ok":false"# });
         let named =

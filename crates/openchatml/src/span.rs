@@ -21,11 +21,26 @@ pub struct Span {
 
 impl Span {
     /// The range `start..end`; an `end` before the `start` gives an empty span at `start`.
+    ///
+    /// ```
+    /// use openchatml::Span;
+    ///
+    /// assert_eq!(Span::new(3, 8).range(), 3..8);
+    /// assert_eq!(Span::new(8, 3), Span::at(8));
+    /// ```
     pub const fn new(start: usize, end: usize) -> Self {
         Self { start, end: if end < start { start } else { end } }
     }
 
     /// The empty span at `at`.
+    ///
+    /// ```
+    /// use openchatml::{Edit, Fix, Span, apply_fixes};
+    ///
+    /// let comma = Edit { span: Span::at(5), replacement: ",".to_owned() };
+    /// let (text, _) = apply_fixes("Hello world", &[Fix { edits: vec![comma] }]);
+    /// assert_eq!(text, "Hello, world");
+    /// ```
     pub const fn at(at: usize) -> Self {
         Self { start: at, end: at }
     }
@@ -41,11 +56,27 @@ impl Span {
     }
 
     /// The smallest span that covers both.
+    ///
+    /// ```
+    /// use openchatml::Span;
+    ///
+    /// let (role, body) = (Span::new(9, 13), Span::new(24, 30));
+    /// assert_eq!(role.to(body), Span::new(9, 30));
+    /// assert_eq!(body.to(role), role.to(body));
+    /// ```
     pub fn to(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
     /// The same length, `by` bytes further on.
+    ///
+    /// ```
+    /// use openchatml::Span;
+    ///
+    /// let text = "one\ntwo three";
+    /// let in_line = Span::new(4, 9);
+    /// assert_eq!(&text[in_line.shift("one\n".len()).range()], "three");
+    /// ```
     pub const fn shift(self, by: usize) -> Self {
         Self { start: self.start + by, end: self.end + by }
     }
@@ -73,6 +104,17 @@ pub struct Lines<'a> {
 }
 
 /// A place in a text as people count.
+///
+/// ```
+/// use openchatml::{Lines, parse};
+///
+/// let text = "version: 2.2\n\n<|start|>user<|message|>a<|call|>";
+/// let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
+/// let found = &parsed.diagnostics[0];
+/// let place = Lines::new(text).locate(found.span.start);
+/// assert_eq!(format!("{}:{}", place.line, place.column), "3:26");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
     /// The line, from 1.
@@ -83,12 +125,29 @@ pub struct Location {
 
 impl<'a> Lines<'a> {
     /// Indexes the lines of `text`.
+    ///
+    /// ```
+    /// use openchatml::{Lines, Location};
+    ///
+    /// // A line break is `\n`, or `\r\n` with its `\r` as the last character of the line.
+    /// let lines = Lines::new("one\r\ntwo");
+    /// assert_eq!(lines.locate(3), Location { line: 1, column: 4 });
+    /// assert_eq!(lines.locate(5), Location { line: 2, column: 1 });
+    /// ```
     pub fn new(text: &'a str) -> Self {
         let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
         Self { text, starts: std::iter::once(0).chain(breaks).collect() }
     }
 
     /// Where byte `offset` is; an offset past the end is the end.
+    ///
+    /// ```
+    /// use openchatml::{Lines, Location};
+    ///
+    /// let lines = Lines::new("20 °C\n");
+    /// assert_eq!(lines.locate(5), Location { line: 1, column: 5 }); // `°` is two bytes.
+    /// assert_eq!(lines.locate(100), Location { line: 2, column: 1 });
+    /// ```
     pub fn locate(&self, offset: usize) -> Location {
         let offset = offset.min(self.text.len());
         let line = self.starts.partition_point(|start| *start <= offset);

@@ -26,6 +26,17 @@ pub struct Policy {
 }
 
 /// Whether preambles, which are commentary meant for the user, are shown.
+///
+/// ```
+/// use openchatml::{Channel, Intent, Message, Policy, Preambles, Role, Visibility};
+///
+/// let mut plan = Message::new(Role::Assistant, "First I search.");
+/// plan.channel = Some(Channel::Commentary);
+/// plan.intent = Some(Intent::Preamble);
+/// let [show, hide] = [Preambles::Show, Preambles::Hide].map(|preambles| Policy { preambles });
+/// assert_eq!(show.visibility(&plan), Visibility::User);
+/// assert_eq!(hide.visibility(&plan), Visibility::Hidden);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Preambles {
     /// They are.
@@ -37,6 +48,16 @@ pub enum Preambles {
 
 impl Policy {
     /// Whether a user may see a message.
+    ///
+    /// ```
+    /// use openchatml::{Message, Policy, Role, Visibility};
+    ///
+    /// let policy = Policy::default();
+    /// let mut message = Message::new(Role::Assistant, r#"{"location":"Tokyo"}"#);
+    /// assert_eq!(policy.visibility(&message), Visibility::User);
+    /// message.recipient = Some("functions.weather".into());
+    /// assert_eq!(policy.visibility(&message), Visibility::Hidden);
+    /// ```
     pub fn visibility(self, message: &Message<'_>) -> Visibility {
         let is_preamble = message.effective_channel() == Channel::Commentary;
         match message.visibility() {
@@ -52,6 +73,19 @@ impl Policy {
     }
 
     /// What a user may see of a conversation.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Message, Policy, Role};
+    ///
+    /// let conversation = Conversation::from_messages([
+    ///     Message::new(Role::System, "Be brief."),
+    ///     Message::new(Role::User, "What is 2 + 2?"),
+    ///     Message::answer("4."),
+    /// ]);
+    /// let view = Policy::default().view(&conversation);
+    /// let seen: Vec<_> = view.messages().map(|message| message.text()).collect();
+    /// assert_eq!(seen, ["What is 2 + 2?", "4."]);
+    /// ```
     pub fn view<'c>(self, conversation: &'c Conversation<'_>) -> UserView<'c> {
         let view = |message| match self.visibility(message) {
             Visibility::User => Some(UserMessage {
@@ -118,6 +152,17 @@ pub struct UserView<'c> {
 }
 
 /// A message that a user may see.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Policy, Role};
+///
+/// let conversation = Conversation::from_messages([Message::answer("4.")]);
+/// let view = Policy::default().view(&conversation);
+/// let message = view.message(0)?;
+/// assert_eq!((message.role(), message.text()), (Role::Assistant, "4."));
+/// assert!(!message.is_preamble());
+/// # Ok::<(), Box<openchatml::Diagnostic>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserMessage<'c> {
     role: Role,
@@ -127,6 +172,15 @@ pub struct UserMessage<'c> {
 
 impl<'c> UserView<'c> {
     /// The messages that a user may see, in their order.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Message, Policy};
+    ///
+    /// let messages = [Message::reasoning("Easy."), Message::answer("4.")];
+    /// let conversation = Conversation::from_messages(messages);
+    /// let view = Policy::default().view(&conversation);
+    /// assert_eq!(view.messages().count(), 1);
+    /// ```
     pub fn messages(&self) -> impl Iterator<Item = &UserMessage<'c>> {
         self.messages.iter().flatten()
     }
@@ -136,6 +190,16 @@ impl<'c> UserView<'c> {
     /// # Errors
     ///
     /// `E-PERM-VISIBILITY` if it is hidden or not there: which of the two is not said.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Message, Policy};
+    ///
+    /// let conversation = Conversation::from_messages([Message::reasoning("Hm.")]);
+    /// let view = Policy::default().view(&conversation);
+    /// let hidden = view.message(0).unwrap_err();
+    /// let absent = view.message(7).unwrap_err();
+    /// assert_eq!(hidden.code, absent.code);
+    /// ```
     pub fn message(&self, index: usize) -> Result<&UserMessage<'c>, Box<Diagnostic>> {
         self.messages.get(index).and_then(Option::as_ref).ok_or_else(|| {
             let text = format!("message {index} is not for display");
@@ -151,6 +215,18 @@ impl UserMessage<'_> {
     }
 
     /// Whether it is a preamble rather than an answer.
+    ///
+    /// ```
+    /// use openchatml::{Channel, Conversation, Intent, Message, Policy, Role};
+    ///
+    /// let mut plan = Message::new(Role::Assistant, "First I search.");
+    /// plan.channel = Some(Channel::Commentary);
+    /// plan.intent = Some(Intent::Preamble);
+    /// let conversation = Conversation::from_messages([plan, Message::answer("Here it is.")]);
+    /// let view = Policy::default().view(&conversation);
+    /// let preambles: Vec<_> = view.messages().map(|message| message.is_preamble()).collect();
+    /// assert_eq!(preambles, [true, false]);
+    /// ```
     pub fn is_preamble(&self) -> bool {
         self.is_preamble
     }
@@ -162,6 +238,18 @@ impl UserMessage<'_> {
 }
 
 /// A message as those see it who opted into seeing all.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Policy, Visibility};
+///
+/// let messages = [Message::reasoning("Easy."), Message::answer("4.")];
+/// let conversation = Conversation::from_messages(messages);
+/// let marked = Policy::default().debug_view(&conversation).map(|debug| {
+///     let mark = if debug.visibility == Visibility::Hidden { "hidden: " } else { "" };
+///     format!("{mark}{}", debug.message.body.text())
+/// });
+/// assert_eq!(marked.collect::<Vec<_>>(), ["hidden: Easy.", "4."]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DebugMessage<'c, 'a> {
     /// Whether a user may see it, too.

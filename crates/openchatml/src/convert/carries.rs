@@ -3,6 +3,18 @@
 use crate::model::{Channel, Conversation, End, Message, Role};
 
 /// What a format can say, as data: what it cannot is lost in a conversion, by name.
+///
+/// ```
+/// use openchatml::{Format, Role};
+///
+/// let im: Format = "im".parse()?;
+/// assert!(!im.carries().recipients && !im.carries().roles.contains(&Role::Developer));
+/// // What a dialect says in text it need not be able to say in JSON.
+/// let text: Format = "openchatml-2.0".parse()?;
+/// let json: Format = "openchatml-2.0:json".parse()?;
+/// assert!(text.carries().header && !json.carries().header);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Carries {
@@ -47,6 +59,16 @@ pub struct Carries {
 }
 
 /// The channels that a format has.
+///
+/// ```
+/// use openchatml::{Format, convert::Channels};
+///
+/// let channels = |name: &str| name.parse().map(|format: Format| format.carries().channels);
+/// assert_eq!(channels("openchatml-2.2")?, Channels::All);
+/// assert_eq!(channels("openchatml-2.0:json")?, Channels::Turns);
+/// assert_eq!(channels("im")?, Channels::None);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channels {
     /// Every message may declare one.

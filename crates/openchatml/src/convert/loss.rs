@@ -5,6 +5,17 @@ use std::fmt;
 use crate::{Code, Diagnostic, Severity, Span};
 
 /// Something that the target format cannot carry.
+///
+/// ```
+/// use openchatml::convert::{self, Lost};
+/// use openchatml::{Conversation, Message};
+///
+/// let document = Conversation::from_messages([Message::reasoning("Easy.")]).into();
+/// let (_, losses) = convert::adapt(&document, "chatml".parse()?);
+/// assert_eq!((losses[0].message, losses[0].lost), (Some(0), Lost::Analysis));
+/// assert_eq!(losses[0].to_string(), "message 0: analysis dropped");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// The message that loses it, from 0; `None` for the document.
@@ -18,6 +29,20 @@ pub struct Loss {
 macro_rules! lost {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal,)+) => {
         /// What a conversion loses.
+        ///
+        /// ```
+        /// use openchatml::convert::{self, Lost};
+        /// use openchatml::{Conversation, Message, Role};
+        ///
+        /// // A caller that can do without reasoning, but not without anything else.
+        /// let mut named = Message::new(Role::User, "Hi.");
+        /// named.name = Some("Eric".into());
+        /// let document = Conversation::from_messages([Message::reasoning("Hm."), named]).into();
+        /// let (_, mut losses) = convert::adapt(&document, "chatml".parse()?);
+        /// losses.retain(|loss| loss.lost != Lost::Analysis);
+        /// assert_eq!(losses[0].lost.as_str(), "name dropped");
+        /// # Ok::<(), openchatml::UnknownName>(())
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Lost { $($(#[$doc])+ $variant),+ }
@@ -100,6 +125,16 @@ impl fmt::Display for Loss {
 
 impl Loss {
     /// The same as a diagnostic.
+    ///
+    /// ```
+    /// use openchatml::{Code, Conversation, Message, Severity, convert};
+    ///
+    /// let document = Conversation::from_messages([Message::reasoning("Hm.")]).into();
+    /// let (_, losses) = convert::adapt(&document, "im".parse()?);
+    /// let found = losses[0].to_diagnostic(Severity::Error);
+    /// assert_eq!((found.code, found.severity), (Code::Loss, Severity::Error));
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
     pub fn to_diagnostic(&self, severity: Severity) -> Diagnostic {
         Code::Loss.at(self.span, self.to_string()).severity(severity)
     }

@@ -16,6 +16,19 @@ use crate::model::Document;
 use crate::render::{RenderError, RenderOptions, render_adapted};
 
 /// What a conversion gives.
+///
+/// ```
+/// use openchatml::convert::{self, Conversion};
+/// use openchatml::{Conversation, Message, RenderOptions};
+///
+/// let messages = [Message::reasoning("Easy."), Message::answer("4.")];
+/// let document = Conversation::from_messages(messages).into();
+/// let options = RenderOptions::default();
+/// let Conversion { output, losses } = convert::convert(&document, "im".parse()?, &options)?;
+/// assert_eq!(output, "<|im_start|>assistant\n4.<|im_end|>\n");
+/// assert_eq!(losses.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversion {
     /// The document in the target format.

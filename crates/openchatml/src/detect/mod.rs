@@ -9,6 +9,16 @@ use crate::{Control, Span};
 const LOOK_BYTES: usize = 1 << 20;
 
 /// A format that a text may be in.
+///
+/// ```
+/// use openchatml::detect;
+///
+/// // Nothing here says which of the two versions it is.
+/// let found = detect("<|start|>user<|message|>Hi.<|end|>\n");
+/// let names: Vec<_> = found.iter().map(|candidate| candidate.format.to_string()).collect();
+/// assert_eq!(names, ["openchatml-2.2", "openchatml-2.0"]);
+/// assert!(found[0].confidence > found[1].confidence);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Candidate {
     /// The format.
@@ -20,6 +30,16 @@ pub struct Candidate {
 }
 
 /// Something that speaks for a format.
+///
+/// ```
+/// use openchatml::detect;
+///
+/// let text = "version: 2.2\n\n<|start|>user<|message|>Hi.<|end|>\n";
+/// let found = detect(text);
+/// let evidence = &found[0].evidence[0];
+/// assert_eq!(evidence.what, "`version: 2.2` in the header");
+/// assert_eq!(&text[evidence.span.range()], "version: 2.2");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
     /// What it is.

@@ -36,17 +36,39 @@ macro_rules! codes {
             }
 
             /// What it is about, in a few words.
+            ///
+            /// ```
+            /// use openchatml::Code;
+            ///
+            /// assert_eq!(Code::ToolTimeout.title(), "tool exceeded its deadline");
+            /// ```
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$variant => $title),+ }
             }
 
             /// What an end user may be told: it names no place and quotes nothing, so it is the
             /// same whatever hidden text says (OpenChatML 2.2 §14).
+            ///
+            /// ```
+            /// use openchatml::Code;
+            ///
+            /// // Two findings about hidden text, and one answer.
+            /// let told = [Code::ParseHeader, Code::ParseFrame].map(Code::user_summary);
+            /// assert_eq!(told, ["Part of this conversation could not be read."; 2]);
+            /// ```
             pub const fn user_summary(self) -> &'static str {
                 match self { $(Self::$variant => $user),+ }
             }
 
             /// What it means, with an example and the way to mend it, as Markdown.
+            ///
+            /// ```
+            /// use openchatml::Code;
+            ///
+            /// let text = Code::StreamTruncated.explanation();
+            /// assert!(text.starts_with("# E-STREAM-TRUNCATED: "));
+            /// assert!(text.contains("## Example") && text.contains("## Fix"));
+            /// ```
             pub const fn explanation(self) -> &'static str {
                 match self { $(Self::$variant => include_str!(concat!("explain/", $name, ".md"))),+ }
             }

@@ -3,6 +3,17 @@
 use crate::Span;
 
 /// A change that mends a finding for certain.
+///
+/// ```
+/// use openchatml::{apply_fixes, parse};
+///
+/// let text = "<|im_start|>user\nHi.";
+/// let parsed = parse(text, "im".parse()?, &Default::default());
+/// let fixes = parsed.diagnostics.iter().filter_map(|found| found.fix.as_ref());
+/// let (mended, _) = apply_fixes(text, fixes);
+/// assert_eq!(mended, "<|im_start|>user\nHi.<|im_end|>");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     /// The replacements, in the order of the input and without overlap.
@@ -10,6 +21,18 @@ pub struct Fix {
 }
 
 /// One replacement.
+///
+/// ```
+/// use openchatml::{Edit, Span, parse};
+///
+/// // A transcript without a header.
+/// let text = "<|start|>user<|message|>Hi.<|end|>\n";
+/// let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
+/// let fix = parsed.diagnostics[0].fix.as_ref().unwrap();
+/// let header = Edit { span: Span::at(0), replacement: "version: 2.2\n\n".to_owned() };
+/// assert_eq!(fix.edits, [header]);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     /// What to replace.

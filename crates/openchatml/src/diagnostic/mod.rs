@@ -17,6 +17,16 @@ const MESSAGE_BYTES: usize = 4096;
 const QUOTE_BYTES: usize = 64;
 
 /// How bad it is.
+///
+/// ```
+/// use openchatml::{Severity, parse};
+///
+/// let parsed = parse("<|start|>user<|message|>Hi", "openchatml-2.2".parse()?, &Default::default());
+/// let severities: Vec<_> = parsed.diagnostics.iter().map(|found| found.severity).collect();
+/// assert_eq!(severities, [Severity::Warning, Severity::Error]); // No header, and cut off.
+/// assert_eq!(severities.iter().max(), Some(&Severity::Error));
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
     /// Worth knowing.
@@ -48,6 +58,18 @@ impl fmt::Display for Severity {
 ///
 /// The message may quote the input, hidden text included, and is for those who may see all of it.
 /// What an end user may read is [`Code::user_summary`].
+///
+/// ```
+/// use openchatml::parse;
+///
+/// let text = "version: 2.2\n\n<|start|>assistant<|channel|>Final<|message|>4.<|end|>\n";
+/// let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
+/// let found = &parsed.diagnostics[0];
+/// assert_eq!(found.code.as_str(), "E-PARSE-HEADER");
+/// assert_eq!(&text[found.span.range()], "Final");
+/// assert_eq!(found.to_string(), "error[E-PARSE-HEADER] at bytes 43..48: `Final` is no channel");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What kind of finding it is.

@@ -29,6 +29,14 @@ use crate::read::{Keep, Parsed, ReadOptions, Reader};
 use crate::render::{RenderError, RenderOptions, Sink};
 
 /// Every dialect, the newest of a family first.
+///
+/// ```
+/// use openchatml::dialects;
+///
+/// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
+/// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
+/// assert_eq!(names[3..], ["chatml", "im", "json"]);
+/// ```
 pub static ALL: &[&Dialect] =
     &[&OPENCHATML_2_2, &OPENCHATML_2_0, &OPENCHATML_0_1, &CHATML, &IM, &JSON];
 
@@ -95,6 +103,16 @@ impl fmt::Debug for TextForm {
 }
 
 /// What a dialect is written in.
+///
+/// ```
+/// use openchatml::{Carrier, Format};
+///
+/// let name = |name: &str| name.parse().map(|format: Format| format.carrier.as_str());
+/// assert_eq!(name("chatml")?, "text");
+/// assert_eq!(name("chatml:json")?, "json");
+/// assert!(name("im:json").is_err());
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Carrier {
@@ -136,11 +154,28 @@ pub struct Format {
 
 impl Format {
     /// Every format.
+    ///
+    /// ```
+    /// use openchatml::Format;
+    ///
+    /// let chatml = Format::all().filter(|format| format.dialect.id == "chatml");
+    /// let names: Vec<_> = chatml.map(|format| format.to_string()).collect();
+    /// assert_eq!(names, ["chatml", "chatml:json"]);
+    /// ```
     pub fn all() -> impl Iterator<Item = Self> {
         ALL.iter().flat_map(|dialect| dialect.carriers().map(|carrier| Self { dialect, carrier }))
     }
 
     /// What the format can say.
+    ///
+    /// ```
+    /// use openchatml::Format;
+    ///
+    /// // The formats that a call can be written in without a loss of its id.
+    /// let with_ids = Format::all().filter(|format| format.carries().call_ids);
+    /// let names: Vec<_> = with_ids.map(|format| format.to_string()).collect();
+    /// assert_eq!(names, ["openchatml-2.2", "openchatml-2.2:json", "openchatml-2.0:json", "json"]);
+    /// ```
     pub fn carries(self) -> &'static Carries {
         match (self.carrier, &self.dialect.json) {
             (Carrier::Json, Some(json)) => json.carries,
@@ -151,6 +186,13 @@ impl Format {
 
 impl Dialect {
     /// The carriers that the dialect has, the default one first.
+    ///
+    /// ```
+    /// use openchatml::{Carrier, dialects};
+    ///
+    /// assert!(dialects::CHATML.carriers().eq([Carrier::Text, Carrier::Json]));
+    /// assert!(dialects::IM.carriers().eq([Carrier::Text]));
+    /// ```
     pub fn carriers(&'static self) -> impl Iterator<Item = Carrier> {
         let text = self.text.map(|_| Carrier::Text);
         let json = self.json.as_ref().map(|_| Carrier::Json);
@@ -196,6 +238,13 @@ impl FromStr for Format {
 }
 
 /// A name that stands for nothing.
+///
+/// ```
+/// use openchatml::Format;
+///
+/// let error = "openchatml-7".parse::<Format>().unwrap_err();
+/// assert_eq!(error.to_string(), "no format is called `openchatml-7`");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName {
     what: &'static str,

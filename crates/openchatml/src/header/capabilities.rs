@@ -27,6 +27,19 @@ pub struct Capabilities {
 }
 
 /// What two sides can both do, and what only one of them can.
+///
+/// ```
+/// use openchatml::Capabilities;
+///
+/// let roles = |words: [&str; 2]| Capabilities {
+///     roles: Some(words.map(str::to_owned).to_vec()),
+///     ..Capabilities::default()
+/// };
+/// let agreed = roles(["user", "developer"]).negotiate(&roles(["user", "tool"]));
+/// assert_eq!(agreed.common.roles.unwrap(), ["user"]);
+/// assert_eq!(agreed.missing, ["roles: developer"]);
+/// assert_eq!(agreed.unused, ["roles: tool"]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Negotiation {
     /// What both declare.
@@ -39,21 +52,54 @@ pub struct Negotiation {
 
 impl Capabilities {
     /// Whether a role is declared, by its word.
+    ///
+    /// ```
+    /// use openchatml::Capabilities;
+    ///
+    /// let roles = Some(vec!["user".to_owned(), "functions.*".to_owned()]);
+    /// let declared = Capabilities { roles, ..Capabilities::default() };
+    /// assert!(declared.has_role("functions.search") && !declared.has_role("system"));
+    /// ```
     pub fn has_role(&self, role: &str) -> bool {
         has(self.roles.as_deref(), role)
     }
 
     /// Whether a channel is declared.
+    ///
+    /// ```
+    /// use openchatml::Capabilities;
+    ///
+    /// let channels = Some(vec!["final".to_owned()]);
+    /// let declared = Capabilities { channels, ..Capabilities::default() };
+    /// assert!(declared.has_channel("final") && !declared.has_channel("analysis"));
+    /// assert!(Capabilities::default().has_channel("analysis"));
+    /// ```
     pub fn has_channel(&self, channel: &str) -> bool {
         has(self.channels.as_deref(), channel)
     }
 
     /// Whether a control token is declared, by its spelling.
+    ///
+    /// ```
+    /// use openchatml::Capabilities;
+    ///
+    /// let tokens = Some(vec!["<|start|>".to_owned(), "<|message|>".to_owned()]);
+    /// let declared = Capabilities { tokens, ..Capabilities::default() };
+    /// assert!(declared.has_token("<|start|>") && !declared.has_token("<|literal|>"));
+    /// ```
     pub fn has_token(&self, token: &str) -> bool {
         has(self.tokens.as_deref(), token)
     }
 
     /// Whether a stream event is declared, by its name.
+    ///
+    /// ```
+    /// use openchatml::Capabilities;
+    ///
+    /// let streaming = Some(vec!["response.*".to_owned()]);
+    /// let declared = Capabilities { streaming, ..Capabilities::default() };
+    /// assert!(declared.has_event("response.cancel") && !declared.has_event("tool.cancel"));
+    /// ```
     pub fn has_event(&self, event: &str) -> bool {
         has(self.streaming.as_deref(), event)
     }

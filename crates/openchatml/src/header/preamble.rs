@@ -15,6 +15,10 @@ const KEY_BYTES: usize = 128;
 pub(crate) struct Preamble {
     /// Where the line begins that is looked at.
     line: usize,
+    /// Up to where there is no line break in it.
+    searched: usize,
+    /// Up to where it is white space.
+    blank: usize,
     /// Whether the first line that says anything was that of a header.
     is_header: bool,
 }
@@ -41,27 +45,34 @@ impl Preamble {
     pub(crate) fn scan(&mut self, text: &str, last: bool, starts: &[&'static Controls]) -> Scan {
         let bytes = text.as_bytes();
         loop {
-            let line = &bytes[self.line..];
-            match begins(line, last, starts) {
+            match begins(&bytes[self.line..], last, starts) {
                 Line::Open => return Scan::More(self.line),
                 Line::Frame if self.is_header => return Scan::Header(self.line),
                 Line::Frame => return Scan::None,
                 Line::Other => {}
             }
+            // What was looked at before is not looked at again.
+            let rest = memchr::memchr(b'\n', &bytes[self.searched..]);
+            let end = rest.map(|at| self.searched + at);
+            self.searched = end.unwrap_or(bytes.len());
             if !self.is_header {
-                match first_line(line, last) {
+                let line = &bytes[self.blank..end.unwrap_or(bytes.len())];
+                self.blank += line.len() - line.trim_ascii_start().len();
+                match first_line(line.trim_ascii_start(), end.is_some() || last) {
                     First::Blank => {}
                     First::Header => self.is_header = true,
                     First::Other => return Scan::None,
                     First::Open => return Scan::More(bytes.len()),
                 }
             }
-            match memchr::memchr(b'\n', line) {
-                Some(end) => self.line += end + 1,
+            match end {
+                Some(end) => self.line = end + 1,
                 None if !last => return Scan::More(bytes.len()),
                 None if self.is_header => return Scan::Header(bytes.len()),
                 None => return Scan::None,
             }
+            self.searched = self.line;
+            self.blank = self.line;
         }
     }
 }
@@ -95,23 +106,22 @@ enum First {
     Open,
 }
 
-/// Whether a line is the first of a header.
-fn first_line(line: &[u8], last: bool) -> First {
-    let text = line.trim_ascii_start();
-    let complete = last || memchr::memchr(b'\n', text).is_some();
-    let blank = memchr::memchr(b'\n', &line[..line.len() - text.len()]).is_some();
+/// Whether a line is the first of a header: its text, without the space before it and the line
+/// break, and whether that is all of it.
+fn first_line(text: &[u8], complete: bool) -> First {
     let open = |otherwise| if complete { otherwise } else { First::Open };
     match text.first() {
-        _ if blank => First::Blank,
-        None => open(First::Blank),
-        Some(b'#') => open(First::Blank),
+        None | Some(b'#') => open(First::Blank),
         Some(b'{' | b'%') => First::Header,
         Some(b'-') => match text.strip_prefix(b"---") {
-            Some(rest) => match rest.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r')) {
-                Some(b'\n') => First::Header,
-                Some(_) => First::Other,
-                None => open(First::Header),
-            },
+            Some(rest) => {
+                let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+                match rest.iter().take(KEY_BYTES).all(is_space) {
+                    true if rest.len() > KEY_BYTES => First::Header,
+                    true => open(First::Header),
+                    false => First::Other,
+                }
+            }
             None if b"---".starts_with(text) => open(First::Other),
             None => First::Other,
         },
@@ -121,7 +131,7 @@ fn first_line(line: &[u8], last: bool) -> First {
             };
             let key = text.iter().take(KEY_BYTES).take_while(|byte| is_key(byte)).count();
             match (text.get(key), text.get(key + 1)) {
-                (Some(b':'), Some(b' ' | b'\t' | b'\r' | b'\n')) if key > 0 => First::Header,
+                (Some(b':'), Some(b' ' | b'\t' | b'\r')) if key > 0 => First::Header,
                 (Some(b':'), None) if key > 0 => open(First::Header),
                 (None, None) => open(First::Other),
                 _ => First::Other,

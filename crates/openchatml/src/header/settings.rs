@@ -8,6 +8,17 @@ use crate::{Code, Diagnostic, Header};
 /// The settings of a header that the format gives a meaning to (OpenChatML 2.2 §2).
 ///
 /// Unknown keys are not here; they stay in the [`Header`].
+///
+/// ```
+/// use openchatml::{Settings, parse};
+///
+/// let text = "version: 2.2\ngeneration_settings: {temperature: 0.70, reasoning_effort: high}\n";
+/// let header = parse(text, "openchatml-2.2".parse()?, &Default::default()).into_conversation().header;
+/// let (settings, _) = Settings::read(&header.unwrap());
+/// assert_eq!(settings.temperature.as_deref(), Some("0.70"));
+/// assert_eq!(settings.reasoning_effort.as_deref(), Some("high"));
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
@@ -28,6 +39,17 @@ pub struct Settings {
 }
 
 /// The Harmony profile of a header (OpenChatML 2.2 §2, §12).
+///
+/// ```
+/// use openchatml::parse;
+///
+/// // An assistant that must choose a channel, and does not.
+/// let text = "version: 2.2\nprofiles: {harmony: {enabled: true, require_channels: [final]}}\n\n\
+///     <|start|>assistant<|message|>4.<|end|>\n";
+/// let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
+/// assert_eq!(parsed.diagnostics[0].code.as_str(), "E-PARSE-CHANNEL-MISSING");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HarmonyProfile {

@@ -4,6 +4,15 @@ use super::Candidates;
 use crate::Control;
 
 /// How text that spells a control token is written as text.
+///
+/// ```
+/// use openchatml::{Format, lex::Escape};
+///
+/// // Where there is no escape, some content cannot be written.
+/// let escapes = |format: &Format| format.dialect.controls.escape() != Escape::None;
+/// let names: Vec<_> = Format::all().filter(escapes).map(|format| format.to_string()).collect();
+/// assert_eq!(names, ["openchatml-2.2", "openchatml-2.2:json"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escape {
     /// There is no way: such text is refused.
@@ -16,6 +25,15 @@ pub enum Escape {
 ///
 /// Every spelling begins with `<` and contains no other `<`, so a control token can begin only
 /// where a `<` stands, and two of them cannot overlap.
+///
+/// ```
+/// use openchatml::{Control, dialects};
+///
+/// let controls = dialects::OPENCHATML_2_2.controls;
+/// assert_eq!(controls.spelling(Control::Call), Some("<|call|>"));
+/// assert_eq!(controls.control("<|im_end|>"), None);
+/// assert_eq!(controls.longest(), "<|start_introspect|>".len());
+/// ```
 #[derive(Debug)]
 pub struct Controls {
     entries: &'static [(Control, &'static str)],
@@ -60,6 +78,15 @@ pub(crate) enum Found {
 
 impl Controls {
     /// A table of `(meaning, spelling)` in the order of the specification.
+    ///
+    /// ```
+    /// use openchatml::Control;
+    /// use openchatml::lex::{Controls, Escape};
+    ///
+    /// static TAGS: Controls =
+    ///     Controls::new(&[(Control::Start, "<turn>"), (Control::End, "</turn>")], Escape::None);
+    /// assert_eq!(TAGS.find("Hello.</turn>"), Some((6, Control::End, 7)));
+    /// ```
     #[expect(clippy::cast_possible_truncation, reason = "there are at most `MOST` entries")]
     pub const fn new(entries: &'static [(Control, &'static str)], escape: Escape) -> Self {
         assert!(entries.len() <= MOST, "more control tokens than the table holds");
@@ -100,11 +127,26 @@ impl Controls {
     }
 
     /// The meanings and spellings, in the order of the specification.
+    ///
+    /// ```
+    /// use openchatml::dialects;
+    ///
+    /// let entries = dialects::IM.controls.entries();
+    /// let spellings: Vec<_> = entries.iter().map(|(_, spelling)| *spelling).collect();
+    /// assert_eq!(spellings, ["<|im_start|>", "<|im_end|>"]);
+    /// ```
     pub fn entries(&self) -> &'static [(Control, &'static str)] {
         self.entries
     }
 
     /// How text that spells one of them is written.
+    ///
+    /// ```
+    /// use openchatml::{dialects, lex::Escape};
+    ///
+    /// assert_eq!(dialects::OPENCHATML_2_2.controls.escape(), Escape::DoublingOrLiteral);
+    /// assert_eq!(dialects::OPENCHATML_2_0.controls.escape(), Escape::None);
+    /// ```
     pub fn escape(&self) -> Escape {
         self.escape
     }
@@ -115,6 +157,13 @@ impl Controls {
     }
 
     /// How `control` is spelled, if the dialect has it.
+    ///
+    /// ```
+    /// use openchatml::{Control, dialects};
+    ///
+    /// assert_eq!(dialects::CHATML.controls.spelling(Control::End), Some("<|end_message|>"));
+    /// assert_eq!(dialects::CHATML.controls.spelling(Control::Channel), None);
+    /// ```
     #[inline]
     pub fn spelling(&self, control: Control) -> Option<&'static str> {
         let spelling = self.spellings[control.index()];
@@ -122,6 +171,14 @@ impl Controls {
     }
 
     /// The control token that is spelled exactly like this.
+    ///
+    /// ```
+    /// use openchatml::{Control, dialects};
+    ///
+    /// let controls = dialects::IM.controls;
+    /// assert_eq!(controls.control("<|im_end|>"), Some(Control::End));
+    /// assert_eq!(controls.control("<|im_end|>\n"), None);
+    /// ```
     pub fn control(&self, spelling: &str) -> Option<Control> {
         self.entries.iter().find(|entry| entry.1 == spelling).map(|entry| entry.0)
     }

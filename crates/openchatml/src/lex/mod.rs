@@ -20,6 +20,18 @@ pub(crate) use self::utf8::{Piece, Utf8};
 use crate::{Control, Span};
 
 /// What every carrier of a conversation is made of: text, token ids, a JSON wire list.
+///
+/// ```
+/// use openchatml::{Control, Span, lex::Lexeme};
+///
+/// // `Hi.<|end|>`
+/// let lexemes = [
+///     Lexeme::Text("Hi.", Span::new(0, 3)),
+///     Lexeme::Control(Control::End, Span::new(3, 10)),
+/// ];
+/// let text = lexemes.iter().filter(|lexeme| matches!(lexeme, Lexeme::Text(..)));
+/// assert_eq!(text.map(|lexeme| lexeme.span().len()).sum::<usize>(), 3);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lexeme<'t> {
     /// A control token, and where it stands.

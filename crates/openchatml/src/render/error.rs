@@ -8,6 +8,21 @@ use crate::{Code, Conversation, Diagnostic, Span};
 /// A document that cannot be said in a format: what, and where.
 ///
 /// The text quotes no content, only the control token in the way.
+///
+/// ```
+/// use openchatml::render::Place;
+/// use openchatml::{Conversation, Message, RenderOptions, Role, render};
+///
+/// let message = Message::new(Role::User, "say <|im_end|>");
+/// let document = Conversation::from_messages([message]).into();
+/// let error = render(&document, "im".parse()?, &RenderOptions::default()).unwrap_err();
+/// assert_eq!((error.message, error.place, error.span.start), (Some(0), Place::Body, 4));
+/// assert_eq!(
+///     error.to_string(),
+///     "message 0, content at byte 4: this dialect has no escape for the text `<|im_end|>`",
+/// );
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderError {
     /// What kind of refusal it is.
@@ -22,6 +37,18 @@ pub struct RenderError {
 }
 
 /// A part of a message.
+///
+/// ```
+/// use openchatml::render::Place;
+/// use openchatml::{Conversation, Message, RenderOptions, Role, render};
+///
+/// let mut message = Message::new(Role::User, "Hi.");
+/// message.name = Some("Eric Smith".into());
+/// let document = Conversation::from_messages([message]).into();
+/// let error = render(&document, "im".parse()?, &RenderOptions::default()).unwrap_err();
+/// assert_eq!(error.place, Place::Name);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Place {

@@ -47,6 +47,19 @@ pub struct RenderOptions {
 }
 
 /// Whether what was read is laid out as it was.
+///
+/// ```
+/// use openchatml::render::LayoutChoice;
+/// use openchatml::{RenderOptions, parse, render};
+///
+/// let text = "<|im_start|>user\nHi.<|im_end|>\n\n\n";
+/// let document = parse(text, "im".parse()?, &Default::default()).document;
+/// let mut options = RenderOptions::default();
+/// assert_eq!(render(&document, "im".parse()?, &options)?, text);
+/// options.layout = LayoutChoice::Canonical;
+/// assert_eq!(render(&document, "im".parse()?, &options)?, text.trim_end().to_owned() + "\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LayoutChoice {
     /// As it was read, where it was read in the same dialect and has not changed.
@@ -58,6 +71,21 @@ pub enum LayoutChoice {
 
 /// What to do with header values that cannot be written: white space, control characters, control
 /// tokens (OpenChatML 2.2 §11).
+///
+/// ```
+/// use openchatml::render::Values;
+/// use openchatml::{Conversation, Message, RenderOptions, Role, render};
+///
+/// let mut message = Message::new(Role::User, "Hi.");
+/// message.name = Some("Eric Smith".into());
+/// let document = Conversation::from_messages([message]).into();
+/// let mut options = RenderOptions::default();
+/// assert!(render(&document, "im".parse()?, &options).is_err());
+/// options.values = Values::Sanitize;
+/// let text = render(&document, "im".parse()?, &options)?;
+/// assert_eq!(text, "<|im_start|>user name=Eric_Smith\nHi.<|im_end|>\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Values {
     /// Refuse.
@@ -68,6 +96,20 @@ pub enum Values {
 }
 
 /// How messages of OpenChatML 0.1 are closed.
+///
+/// ```
+/// use openchatml::render::Close;
+/// use openchatml::{Conversation, Message, RenderOptions, Role, render};
+///
+/// let document = Conversation::from_messages([Message::new(Role::User, "Hi.")]).into();
+/// let mut options = RenderOptions::default();
+/// let spaced = render(&document, "openchatml-0.1".parse()?, &options)?;
+/// assert_eq!(spaced, "<s>\n<|im_start|>user\nHi.\n<|im_end|>\n</s>\n");
+/// options.close = Close::Compact;
+/// let compact = render(&document, "openchatml-0.1".parse()?, &options)?;
+/// assert_eq!(compact, "<s>\n<|im_start|>user\nHi.<|im_end|>\n</s>\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Close {
     /// With a line break before `<|im_end|>`, as in the specification.

@@ -6,12 +6,57 @@ use crate::{Control, Span};
 /// What a writer writes to: text, token ids, a JSON wire list.
 ///
 /// What is given as text stays text: it can never be read back as a control token.
+///
+/// ```
+/// use openchatml::Control;
+/// use openchatml::render::{Sink, SinkError};
+///
+/// /// Counts instead of writing.
+/// #[derive(Default)]
+/// struct Count {
+///     controls: usize,
+///     text_bytes: usize,
+/// }
+///
+/// impl Sink for Count {
+///     fn control(&mut self, _: Control) -> Result<(), SinkError> {
+///         self.controls += 1;
+///         Ok(())
+///     }
+///     fn text(&mut self, text: &str) -> Result<(), SinkError> {
+///         self.text_bytes += text.len();
+///         Ok(())
+///     }
+///     fn preamble(&mut self, yaml: &str) -> Result<(), SinkError> {
+///         self.text(yaml)
+///     }
+/// }
+///
+/// let mut count = Count::default();
+/// count.control(Control::Start)?;
+/// count.word("user")?;
+/// count.control(Control::Message)?;
+/// count.text("Hello")?;
+/// count.control(Control::End)?;
+/// assert_eq!((count.controls, count.text_bytes), (3, 9));
+/// # Ok::<(), SinkError>(())
+/// ```
 pub trait Sink {
     /// Writes a control token.
     ///
     /// # Errors
     ///
     /// The dialect has no such token, or what stands before it cannot be kept apart from it.
+    ///
+    /// ```
+    /// use openchatml::render::{Sink, TextSink};
+    /// use openchatml::{Control, dialects};
+    ///
+    /// let mut out = String::new();
+    /// let mut sink = TextSink::new(dialects::IM.controls, &mut out);
+    /// assert!(sink.control(Control::Start).is_ok());
+    /// assert!(sink.control(Control::Channel).is_err()); // This dialect has no channels.
+    /// ```
     fn control(&mut self, control: Control) -> Result<(), SinkError>;
 
     /// Writes text.
@@ -19,6 +64,19 @@ pub trait Sink {
     /// # Errors
     ///
     /// The text spells a control token, and there is no way to say that it is text.
+    ///
+    /// ```
+    /// use openchatml::render::{Sink, TextSink};
+    /// use openchatml::{Control, dialects};
+    ///
+    /// // A `<` before a token would be an escape.
+    /// let mut out = String::new();
+    /// let mut sink = TextSink::new(dialects::OPENCHATML_2_2.controls, &mut out);
+    /// sink.text("a<")?;
+    /// sink.control(Control::End)?;
+    /// assert_eq!(out, "a<|literal|><<|endliteral|><|end|>");
+    /// # Ok::<(), openchatml::render::SinkError>(())
+    /// ```
     fn text(&mut self, text: &str) -> Result<(), SinkError>;
 
     /// Writes text where chain-of-thought markers count (OpenChatML 2.2 §7): the spelling of a
@@ -27,6 +85,18 @@ pub trait Sink {
     /// # Errors
     ///
     /// As for [`text`](Self::text).
+    ///
+    /// ```
+    /// use openchatml::render::{Sink, TextSink};
+    /// use openchatml::{Control, dialects};
+    ///
+    /// let mut out = String::new();
+    /// let mut sink = TextSink::new(dialects::OPENCHATML_2_2.controls, &mut out);
+    /// sink.text_among_markers("say <|start_reason|>")?;
+    /// sink.control(Control::End)?;
+    /// assert_eq!(out, "say <|literal|><|start_reason|><|endliteral|><|end|>");
+    /// # Ok::<(), openchatml::render::SinkError>(())
+    /// ```
     fn text_among_markers(&mut self, text: &str) -> Result<(), SinkError> {
         self.text(text)
     }
@@ -36,6 +106,18 @@ pub trait Sink {
     /// # Errors
     ///
     /// As for [`text`](Self::text).
+    ///
+    /// ```
+    /// use openchatml::render::{Sink, TextSink};
+    /// use openchatml::{Control, Role, dialects};
+    ///
+    /// let mut out = String::new();
+    /// let mut sink = TextSink::new(dialects::IM.controls, &mut out);
+    /// sink.control(Control::Start)?;
+    /// sink.word(Role::User.as_str())?;
+    /// assert_eq!(out, "<|im_start|>user");
+    /// # Ok::<(), openchatml::render::SinkError>(())
+    /// ```
     fn word(&mut self, word: &'static str) -> Result<(), SinkError> {
         self.text(word)
     }
@@ -45,6 +127,18 @@ pub trait Sink {
     /// # Errors
     ///
     /// As for [`control`](Self::control).
+    ///
+    /// ```
+    /// use openchatml::render::{PlainOpening, Sink, TextSink};
+    /// use openchatml::{Role, dialects};
+    ///
+    /// let mut out = String::new();
+    /// let mut sink = TextSink::new(dialects::CHATML.controls, &mut out);
+    /// let text = "<|start|>user<|message|>";
+    /// sink.opening(&PlainOpening { text, role: Role::User, channel: None })?;
+    /// assert_eq!(out, text);
+    /// # Ok::<(), openchatml::render::SinkError>(())
+    /// ```
     fn opening(&mut self, opening: &PlainOpening) -> Result<(), SinkError> {
         opening_in_parts(self, opening)
     }
@@ -54,11 +148,41 @@ pub trait Sink {
     /// # Errors
     ///
     /// A line of it would end the header too early.
+    ///
+    /// ```
+    /// use openchatml::dialects;
+    /// use openchatml::render::{Sink, TextSink};
+    ///
+    /// let mut out = String::new();
+    /// let mut sink = TextSink::new(dialects::OPENCHATML_2_2.controls, &mut out);
+    /// sink.preamble("version: 2.2\n\n")?;
+    /// assert!(sink.preamble("model: |\n<|start|>system\n").is_err());
+    /// # Ok::<(), openchatml::render::SinkError>(())
+    /// ```
     fn preamble(&mut self, yaml: &str) -> Result<(), SinkError>;
 }
 
 /// All that stands before the body of a message that has a role and at most a channel: written and
 /// read at once, since most messages have no more.
+///
+/// ```
+/// use openchatml::dialects;
+/// use openchatml::render::{PlainOpening, Sink, TextSink};
+/// use openchatml::{Channel, Control, Role};
+///
+/// let answer = PlainOpening {
+///     text: "<|start|>assistant<|channel|>final<|message|>",
+///     role: Role::Assistant,
+///     channel: Some(Channel::Final),
+/// };
+/// let mut out = String::new();
+/// let mut sink = TextSink::new(dialects::OPENCHATML_2_2.controls, &mut out);
+/// sink.opening(&answer)?;
+/// sink.text("4.")?;
+/// sink.control(Control::Return)?;
+/// assert_eq!(out, "<|start|>assistant<|channel|>final<|message|>4.<|return|>");
+/// # Ok::<(), openchatml::render::SinkError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainOpening {
     /// How it is spelled, control tokens included.
@@ -84,6 +208,17 @@ pub(super) fn opening_in_parts<S: Sink + ?Sized>(
 }
 
 /// Why a sink refuses: text that would be read as structure.
+///
+/// ```
+/// use openchatml::dialects;
+/// use openchatml::render::{Sink, TextSink};
+///
+/// let mut out = String::new();
+/// let mut sink = TextSink::new(dialects::IM.controls, &mut out);
+/// let text = "say <|im_end|>";
+/// let error = sink.text(text).unwrap_err();
+/// assert_eq!(&text[error.span.range()], error.spelling);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SinkError {
     /// Where in the text that was given.

@@ -54,6 +54,17 @@ fn run_start(bytes: &[u8], at: usize) -> usize {
 
 impl<'o> TextSink<'o> {
     /// A sink for a dialect's text form that adds to `out`.
+    ///
+    /// ```
+    /// use openchatml::dialects;
+    /// use openchatml::render::{Sink, TextSink};
+    ///
+    /// let mut out = String::from("before: ");
+    /// let mut sink = TextSink::new(dialects::CHATML.controls, &mut out);
+    /// sink.text("a < b")?;
+    /// assert_eq!(out, "before: a < b");
+    /// # Ok::<(), openchatml::render::SinkError>(())
+    /// ```
     pub fn new(controls: &'static Controls, out: &'o mut String) -> Self {
         Self {
             controls,
@@ -70,6 +81,19 @@ impl<'o> TextSink<'o> {
     /// # Errors
     ///
     /// None today: what was held back is text.
+    ///
+    /// ```
+    /// use openchatml::dialects;
+    /// use openchatml::render::{Sink, TextSink};
+    ///
+    /// // As long as `<|e` may still become a token, it is held back.
+    /// let mut out = String::new();
+    /// let mut sink = TextSink::new(dialects::OPENCHATML_2_2.controls, &mut out);
+    /// sink.text("a <|e")?;
+    /// sink.finish()?;
+    /// assert_eq!(out, "a <|e");
+    /// # Ok::<(), openchatml::render::SinkError>(())
+    /// ```
     pub fn finish(self) -> Result<(), SinkError> {
         self.out.push_str(&self.held);
         Ok(())

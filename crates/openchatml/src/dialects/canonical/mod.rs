@@ -12,6 +12,18 @@ use crate::convert::Carries;
 use crate::lex::{Controls, Escape};
 
 /// Canonical JSON.
+///
+/// ```
+/// use openchatml::{Carrier, Conversation, Format, Message, RenderOptions, dialects, render};
+///
+/// let format = Format { dialect: &dialects::JSON, carrier: Carrier::Json };
+/// let document = Conversation::from_messages([Message::answer("4.")]).into();
+/// assert_eq!(
+///     render(&document, format, &RenderOptions::default())?,
+///     r#"{"messages":[{"role":"assistant","channel":"final","content":"4."}]}"#,
+/// );
+/// # Ok::<(), openchatml::RenderError>(())
+/// ```
 pub static DIALECT: Dialect = Dialect {
     id: "json",
     title: "canonical JSON",

@@ -13,6 +13,17 @@ use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
 
 /// ChatML: `<|start|>`role`<|message|>`text`<|end_message|>`, canonically as a JSON wire list.
+///
+/// ```
+/// use openchatml::{Carrier, Format, dialects, parse};
+///
+/// // In the wire list, strings are text whatever they spell, and objects are tokens.
+/// let format = Format { dialect: &dialects::CHATML, carrier: Carrier::Json };
+/// let text = r#"[{"token":"<|start|>"},"user",{"token":"<|message|>"},"<|start|>?",
+///     {"token":"<|end_message|>"}]"#;
+/// let conversation = parse(text, format, &Default::default()).into_conversation();
+/// assert_eq!(conversation.messages[0].body.text(), "<|start|>?");
+/// ```
 pub static DIALECT: Dialect = Dialect {
     id: "chatml",
     title: "ChatML (OpenAI)",

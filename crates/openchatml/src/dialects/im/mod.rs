@@ -11,6 +11,15 @@ use crate::pairing::Pairing;
 use crate::render::Close;
 
 /// The `<|im_start|>` framing: compact, with nothing around the turns.
+///
+/// ```
+/// use openchatml::{Carrier, Format, dialects, parse};
+///
+/// let format = Format { dialect: &dialects::IM, carrier: Carrier::Text };
+/// let text = "<|im_start|>user\nIs <s> a token?<|im_end|>\n";
+/// let conversation = parse(text, format, &Default::default()).into_conversation();
+/// assert_eq!(conversation.messages[0].body.text(), "Is <s> a token?");
+/// ```
 pub static DIALECT: Dialect = Dialect {
     id: "im",
     title: "the <|im_start|> framing",

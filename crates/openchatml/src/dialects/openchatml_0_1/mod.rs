@@ -12,6 +12,15 @@ use crate::pairing::Pairing;
 use crate::render::Close;
 
 /// OpenChatML 0.1: turns between `<s>` and `</s>`, fill-in-the-middle tasks, multi-file sequences.
+///
+/// ```
+/// use openchatml::{Carrier, Document, Format, Infill, dialects, parse};
+///
+/// let format = Format { dialect: &dialects::OPENCHATML_0_1, carrier: Carrier::Text };
+/// let text = "<|fim_prefix|>fn main() {<|fim_middle|><|fim_suffix|>}";
+/// let document = parse(text, format, &Default::default()).document;
+/// assert_eq!(document, Document::Infill(Infill::new("fn main() {", "}")));
+/// ```
 pub static DIALECT: Dialect = Dialect {
     id: "openchatml-0.1",
     title: "OpenChatML 0.1",

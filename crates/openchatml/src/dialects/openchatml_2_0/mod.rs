@@ -14,6 +14,16 @@ use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
 
 /// OpenChatML 2.0: six control tokens, JSON per turn.
+///
+/// ```
+/// use openchatml::{Carrier, Format, dialects, parse};
+///
+/// // One turn in JSON is several messages in text.
+/// let format = Format { dialect: &dialects::OPENCHATML_2_0, carrier: Carrier::Json };
+/// let text = r#"[{"role":"assistant","thinking":"Easy.","content":"4."}]"#;
+/// let messages = parse(text, format, &Default::default()).into_conversation().messages;
+/// assert!(messages[0].is_reasoning() && messages[1].is_answer());
+/// ```
 pub static DIALECT: Dialect = Dialect {
     id: "openchatml-2.0",
     title: "OpenChatML 2.0",

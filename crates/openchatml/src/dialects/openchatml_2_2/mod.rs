@@ -12,6 +12,15 @@ use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
 
 /// OpenChatML 2.2: nine control tokens, an escape, literal blocks, `call_id`, JSON per message.
+///
+/// ```
+/// use openchatml::{Carrier, Format, dialects, parse};
+///
+/// let format = Format { dialect: &dialects::OPENCHATML_2_2, carrier: Carrier::Text };
+/// let text = "version: 2.2\n\n<|start|>user<|message|>What is <<|end|>?<|end|>\n";
+/// let conversation = parse(text, format, &Default::default()).into_conversation();
+/// assert_eq!(conversation.messages[0].body.text(), "What is <|end|>?");
+/// ```
 pub static DIALECT: Dialect = Dialect {
     id: "openchatml-2.2",
     title: "OpenChatML 2.2",

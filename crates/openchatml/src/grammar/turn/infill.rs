@@ -9,11 +9,12 @@ use crate::{Code, Control, Span};
 pub(super) struct Slots<'a> {
     start: usize,
     slots: Vec<(Control, Span, Kept<'a>)>,
+    bytes: usize,
 }
 
 impl<'a> Slots<'a> {
     pub(super) fn new(at: usize) -> Self {
-        Self { start: at, slots: Vec::new() }
+        Self { start: at, slots: Vec::new(), bytes: 0 }
     }
 
     pub(super) fn control(&mut self, control: Control, span: Span) {
@@ -22,6 +23,7 @@ impl<'a> Slots<'a> {
 
     pub(super) fn text(&mut self, text: &str, span: Span, keep: Keep<'a>) {
         if let Some((.., slot)) = self.slots.last_mut() {
+            self.bytes += text.len();
             slot.push(text, span, keep);
         }
     }
@@ -33,7 +35,7 @@ impl<'a> Slots<'a> {
 
     /// How much text it has, in bytes.
     pub(super) fn len(&self) -> usize {
-        self.slots.iter().map(|(.., text)| text.len()).sum()
+        self.bytes
     }
 
     /// The line break at its end, if that belongs to the separator that follows.
