@@ -33,7 +33,8 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// Reads an envelope. `None` if the body is not one: not a JSON object with a boolean `ok`.
+    /// Reads an envelope. `None` if the body is not one: not a JSON object with a boolean `ok`, or
+    /// one that nests deeper than [`Limits::json_depth`].
     ///
     /// ```
     /// use openchatml::{Limits, Reply, Value};

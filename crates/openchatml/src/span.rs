@@ -81,7 +81,7 @@ impl Span {
         Self { start: self.start + by, end: self.end + by }
     }
 
-    /// For slicing.
+    /// The same as a range, for slicing the input.
     pub const fn range(self) -> Range<usize> {
         self.start..self.end
     }
@@ -119,7 +119,7 @@ pub struct Lines<'a> {
 pub struct Location {
     /// The line, from 1.
     pub line: usize,
-    /// The column in characters, from 1.
+    /// The column in characters (Unicode scalar values), from 1.
     pub column: usize,
 }
 

@@ -20,9 +20,9 @@ use crate::{Code, Diagnostic, Severity, Span};
 pub struct Loss {
     /// The message that loses it, from 0; `None` for the document.
     pub message: Option<usize>,
-    /// Where it stood in the input.
+    /// Where it stood in the input, in bytes; empty if it was not read.
     pub span: Span,
-    /// What.
+    /// What is lost.
     pub lost: Lost,
 }
 
@@ -124,7 +124,7 @@ impl fmt::Display for Loss {
 }
 
 impl Loss {
-    /// The same as a diagnostic.
+    /// The same as a diagnostic of the code [`Code::Loss`], as bad as the caller takes it.
     ///
     /// ```
     /// use openchatml::{Code, Conversation, Message, Severity, convert};

@@ -23,7 +23,7 @@ const LOOK_BYTES: usize = 1 << 20;
 pub struct Candidate {
     /// The format.
     pub format: Format,
-    /// How sure that is, from 0 to 100.
+    /// How sure that is, from 1 to 100. It compares formats; it is no probability.
     pub confidence: u8,
     /// What speaks for it.
     pub evidence: Vec<Evidence>,
@@ -42,9 +42,9 @@ pub struct Candidate {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// What it is.
+    /// What it is, for people: a control token, a key of the header or of JSON.
     pub what: String,
-    /// Where it stands.
+    /// Where it stands, in bytes.
     pub span: Span,
 }
 

@@ -21,7 +21,8 @@ const QUOTE_BYTES: usize = 64;
 /// ```
 /// use openchatml::{Severity, parse};
 ///
-/// let parsed = parse("<|start|>user<|message|>Hi", "openchatml-2.2".parse()?, &Default::default());
+/// let text = "<|start|>user<|message|>Hi";
+/// let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
 /// let severities: Vec<_> = parsed.diagnostics.iter().map(|found| found.severity).collect();
 /// assert_eq!(severities, [Severity::Warning, Severity::Error]); // No header, and cut off.
 /// assert_eq!(severities.iter().max(), Some(&Severity::Error));

@@ -4,7 +4,42 @@
 pub(crate) mod frame;
 pub(crate) mod turn;
 
-use crate::Span;
+use crate::model::{Channel, End, Message, Role};
+use crate::read::{Draft, Kept, Out, Recover};
+use crate::{Code, Span};
+
+/// A message that is a guess, and that nobody may see.
+pub(crate) fn hidden<'a>(role: Role, span: Span, body_at: usize) -> Message<'a> {
+    let mut message = Message::new(role, "");
+    message.channel = Some(Channel::Analysis);
+    message.recovered = true;
+    message.span = span;
+    message.body_at = body_at;
+    message
+}
+
+/// Reports text outside of any message, which stands at `span`, and keeps it as a hidden message if
+/// that is the policy. Whether it was kept.
+pub(crate) fn stray<'a>(mut text: Kept<'a>, span: Span, out: &mut Out<'a, '_>) -> bool {
+    let text = text.take();
+    // The white space around it is nobody's.
+    let before = text.len() - text.trim_ascii_start().len();
+    let after = text.len() - text.trim_ascii_end().len();
+    let place = match span.len() == text.len() {
+        true => Span::new(span.start + before, span.end - after),
+        false => span,
+    };
+    let found = Code::ParseFrame.at(place, "text outside of a message");
+    if out.options.recover != Recover::Keep {
+        out.malformed(found);
+        return false;
+    }
+    out.malformed(found.help("it is kept as a hidden message"));
+    let mut draft = Draft::started(hidden(Role::Assistant, span, span.start), out);
+    draft.push(&text, span, out);
+    draft.end(End::End, span.end, out);
+    true
+}
 
 /// The words of a text with their spans.
 pub(crate) fn words(text: &str, at: usize) -> impl Iterator<Item = (&str, Span)> {

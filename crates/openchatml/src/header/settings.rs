@@ -13,8 +13,8 @@ use crate::{Code, Diagnostic, Header};
 /// use openchatml::{Settings, parse};
 ///
 /// let text = "version: 2.2\ngeneration_settings: {temperature: 0.70, reasoning_effort: high}\n";
-/// let header = parse(text, "openchatml-2.2".parse()?, &Default::default()).into_conversation().header;
-/// let (settings, _) = Settings::read(&header.unwrap());
+/// let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
+/// let (settings, _) = Settings::read(&parsed.into_conversation().header.unwrap());
 /// assert_eq!(settings.temperature.as_deref(), Some("0.70"));
 /// assert_eq!(settings.reasoning_effort.as_deref(), Some("high"));
 /// # Ok::<(), openchatml::UnknownName>(())

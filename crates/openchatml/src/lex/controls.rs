@@ -79,6 +79,11 @@ pub(crate) enum Found {
 impl Controls {
     /// A table of `(meaning, spelling)` in the order of the specification.
     ///
+    /// # Panics
+    ///
+    /// There are more than 16 entries, or a spelling has less than three bytes or does not begin
+    /// with `<`. In a `static`, as here, that is an error at compile time.
+    ///
     /// ```
     /// use openchatml::Control;
     /// use openchatml::lex::{Controls, Escape};

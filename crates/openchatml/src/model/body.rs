@@ -32,6 +32,18 @@ enum Repr<'a> {
 }
 
 /// A piece of a [`Body`].
+///
+/// ```
+/// use openchatml::{Segment, parse};
+///
+/// let text = "version: 2.2\n\n\
+///     <|start|>user<|message|>Print <|literal|><|end|><|endliteral|><|end|>\n";
+/// let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
+/// let conversation = parsed.into_conversation();
+/// let segments: Vec<_> = conversation.messages[0].body.segments().collect();
+/// assert_eq!(segments, [Segment::Text("Print ".into()), Segment::Literal("<|end|>".into())]);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment<'a> {
     /// Text.
@@ -43,7 +55,16 @@ pub enum Segment<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// A body of these segments. Neighbouring pieces of text are joined, empty ones left out.
+    /// A body of these segments. Neighbouring pieces of text are joined, and empty ones left out;
+    /// literal blocks and markers stay as they are.
+    ///
+    /// ```
+    /// use openchatml::{Body, Segment};
+    ///
+    /// let words = ["What ", "is ", "", "it?"].map(|word| Segment::Text(word.into()));
+    /// let body = Body::from_segments(words);
+    /// assert_eq!(body.as_plain(), Some("What is it?"));
+    /// ```
     pub fn from_segments(segments: impl IntoIterator<Item = Segment<'a>>) -> Self {
         let mut joined: Vec<Segment<'a>> = Vec::new();
         for segment in segments {
@@ -63,6 +84,15 @@ impl<'a> Body<'a> {
     }
 
     /// The pieces, in their order.
+    ///
+    /// ```
+    /// use openchatml::{Body, Marker, Segment};
+    ///
+    /// let segments = [Segment::Marker(Marker::Reason), Segment::Text("2 and 2 is 4.".into())];
+    /// let body = Body::from_segments(segments);
+    /// let markers = body.segments().filter(|segment| matches!(segment, Segment::Marker(_)));
+    /// assert_eq!(markers.count(), 1);
+    /// ```
     pub fn segments(&self) -> Segments<'_, 'a> {
         match &self.0 {
             Repr::Text(text) => Segments { text: Some(text), rest: [].iter() },
@@ -71,6 +101,13 @@ impl<'a> Body<'a> {
     }
 
     /// The text if it is nothing but text: no literal block, no marker.
+    ///
+    /// ```
+    /// use openchatml::{Body, Segment};
+    ///
+    /// assert_eq!(Body::from("4.").as_plain(), Some("4."));
+    /// assert_eq!(Body::from_segments([Segment::Literal("4.".into())]).as_plain(), None);
+    /// ```
     pub fn as_plain(&self) -> Option<&str> {
         match &self.0 {
             Repr::Text(text) => Some(text),
@@ -79,6 +116,17 @@ impl<'a> Body<'a> {
     }
 
     /// The text, that of literal blocks included and without the markers.
+    ///
+    /// ```
+    /// use openchatml::{Body, Marker, Segment};
+    ///
+    /// let body = Body::from_segments([
+    ///     Segment::Marker(Marker::Reason),
+    ///     Segment::Text("Print ".into()),
+    ///     Segment::Literal("<|end|>".into()),
+    /// ]);
+    /// assert_eq!(body.text(), "Print <|end|>");
+    /// ```
     pub fn text(&self) -> Cow<'_, str> {
         match &self.0 {
             Repr::Text(text) => Cow::Borrowed(text),
@@ -95,11 +143,25 @@ impl<'a> Body<'a> {
     }
 
     /// Whether it has a chain-of-thought marker.
+    ///
+    /// ```
+    /// use openchatml::{Body, Marker, Segment};
+    ///
+    /// assert!(Body::from_segments([Segment::Marker(Marker::Reflect)]).has_markers());
+    /// // What merely spells a marker is text.
+    /// assert!(!Body::from("<|start_reflect|>").has_markers());
+    /// ```
     pub fn has_markers(&self) -> bool {
         self.segments().any(|segment| matches!(segment, Segment::Marker(_)))
     }
 
     /// The length of its text in bytes.
+    ///
+    /// ```
+    /// use openchatml::Body;
+    ///
+    /// assert_eq!(Body::from("20 °C").len(), 6); // `°` is two bytes.
+    /// ```
     pub fn len(&self) -> usize {
         match &self.0 {
             Repr::Text(text) => text.len(),
@@ -114,11 +176,28 @@ impl<'a> Body<'a> {
     }
 
     /// Whether it has no text and no marker.
+    ///
+    /// ```
+    /// use openchatml::{Body, Marker, Segment};
+    ///
+    /// assert!(Body::default().is_empty());
+    /// let marker = Body::from_segments([Segment::Marker(Marker::Reason)]);
+    /// assert!(marker.len() == 0 && !marker.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0 && !self.has_markers()
     }
 
     /// The same body, owning its text.
+    ///
+    /// ```
+    /// use openchatml::Body;
+    ///
+    /// let line = String::from("4.\n");
+    /// let body = Body::from(line.trim_end()).into_owned();
+    /// drop(line);
+    /// assert_eq!(body.text(), "4.");
+    /// ```
     pub fn into_owned(self) -> Body<'static> {
         let own = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
         Body(match self.0 {
@@ -196,6 +275,17 @@ impl fmt::Debug for Body<'_> {
 }
 
 /// The pieces of a [`Body`], borrowed from it.
+///
+/// ```
+/// use openchatml::{Body, Segment, Segments};
+///
+/// fn literal_bytes(segments: Segments<'_, '_>) -> usize {
+///     let literal = segments.filter(|segment| matches!(segment, Segment::Literal(_)));
+///     literal.map(|segment| Body::from_segments([segment]).len()).sum()
+/// }
+/// let segments = [Segment::Text("Print ".into()), Segment::Literal("<|end|>".into())];
+/// assert_eq!(literal_bytes(Body::from_segments(segments).segments()), 7);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Segments<'b, 'a> {
     text: Option<&'b str>,

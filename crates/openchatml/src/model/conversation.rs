@@ -31,11 +31,31 @@ pub struct Conversation<'a> {
 
 impl<'a> Conversation<'a> {
     /// A conversation of these messages, without a header.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Message, Role, parse};
+    ///
+    /// let built = Conversation::from_messages([Message::new(Role::User, "Hi.")]);
+    /// let read = parse("<|im_start|>user\nHi.<|im_end|>\n", "im".parse()?, &Default::default());
+    /// assert_eq!(built, read.into_conversation());
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
     pub fn from_messages(messages: impl IntoIterator<Item = Message<'a>>) -> Self {
         Self { messages: messages.into_iter().collect(), ..Self::default() }
     }
 
     /// The same conversation, owning its text.
+    ///
+    /// ```
+    /// use openchatml::parse;
+    ///
+    /// let text = String::from("<|im_start|>user\nHi.<|im_end|>\n");
+    /// let read = parse(&text, "im".parse()?, &Default::default()).into_conversation();
+    /// let conversation = read.into_owned();
+    /// drop(text);
+    /// assert_eq!(conversation.messages[0].body.text(), "Hi.");
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
     pub fn into_owned(self) -> Conversation<'static> {
         Conversation {
             header: self.header.map(Header::into_owned),
@@ -56,7 +76,17 @@ impl PartialEq for Conversation<'_> {
 
 impl Eq for Conversation<'_> {}
 
-/// A tool that is declared to the model, in the shape of a function.
+/// A tool that is declared to the model, in the shape of a function. Only canonical JSON has it.
+///
+/// ```
+/// use openchatml::{Conversation, RenderOptions, Tool, render};
+///
+/// let mut conversation = Conversation::default();
+/// conversation.tools.push(Tool { name: "search".into(), ..Tool::default() });
+/// let text = render(&conversation.into(), "json".parse()?, &RenderOptions::default())?;
+/// assert!(text.contains(r#""name":"search""#), "{text}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tool<'a> {
     /// Its name, without a namespace.
@@ -71,6 +101,15 @@ pub struct Tool<'a> {
 
 impl<'a> Tool<'a> {
     /// The same tool, owning its text.
+    ///
+    /// ```
+    /// use openchatml::Tool;
+    ///
+    /// let name = String::from("search");
+    /// let tool = Tool { name: name.as_str().into(), ..Tool::default() }.into_owned();
+    /// drop(name);
+    /// assert_eq!(tool.name, "search");
+    /// ```
     pub fn into_owned(self) -> Tool<'static> {
         let own = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
         Tool {
@@ -87,6 +126,17 @@ impl<'a> Tool<'a> {
 }
 
 /// What a document is. All but OpenChatML 0.1 know conversations only.
+///
+/// ```
+/// use openchatml::{Document, parse};
+///
+/// let text = "The first file.\n<|file_separator|>\nThe second.";
+/// match parse(text, "openchatml-0.1".parse()?, &Default::default()).document {
+///     Document::Files(parts) => assert_eq!(parts.len(), 2),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Document<'a> {
@@ -100,6 +150,13 @@ pub enum Document<'a> {
 
 impl<'a> Document<'a> {
     /// The conversation, if it is one.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Document, Infill};
+    ///
+    /// assert!(Document::from(Conversation::default()).as_conversation().is_some());
+    /// assert!(Document::Infill(Infill::new("fn main() {", "}")).as_conversation().is_none());
+    /// ```
     pub fn as_conversation(&self) -> Option<&Conversation<'a>> {
         match self {
             Self::Conversation(conversation) => Some(conversation),
@@ -108,6 +165,13 @@ impl<'a> Document<'a> {
     }
 
     /// The conversation, or an empty one if the document is something else.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Document, Infill};
+    ///
+    /// let task = Document::Infill(Infill::new("fn main() {", "}"));
+    /// assert_eq!(task.into_conversation(), Conversation::default());
+    /// ```
     pub fn into_conversation(self) -> Conversation<'a> {
         match self {
             Self::Conversation(conversation) => conversation,
@@ -116,6 +180,15 @@ impl<'a> Document<'a> {
     }
 
     /// The same document, owning its text.
+    ///
+    /// ```
+    /// use openchatml::{Document, Infill};
+    ///
+    /// let text = String::from("fn main() {");
+    /// let document = Document::Infill(Infill::new(&text, "}")).into_owned();
+    /// drop(text);
+    /// assert_eq!(document, Document::Infill(Infill::new("fn main() {", "}")));
+    /// ```
     pub fn into_owned(self) -> Document<'static> {
         match self {
             Self::Conversation(conversation) => Document::Conversation(conversation.into_owned()),
@@ -140,6 +213,16 @@ impl<'a> From<Conversation<'a>> for Document<'a> {
 }
 
 /// One file of a multi-file sequence.
+///
+/// ```
+/// use openchatml::{Content, Document, Part, RenderOptions, render};
+///
+/// let files = ["The first file.", "The second."].map(|text| Content::Text(text.into()));
+/// let document = Document::Files(files.map(Part::from).into());
+/// let text = render(&document, "openchatml-0.1".parse()?, &RenderOptions::default())?;
+/// assert_eq!(text, "The first file.\n<|file_separator|>\nThe second.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Part<'a> {
     /// What is in it.
@@ -148,6 +231,18 @@ pub struct Part<'a> {
 }
 
 /// What a file of a multi-file sequence holds.
+///
+/// ```
+/// use openchatml::{Content, Document, parse};
+///
+/// let text = "A file.\n<|file_separator|>\n\
+///     <s>\n<|im_start|>user\nExplain it.\n<|im_end|>\n</s>\n";
+/// let document = parse(text, "openchatml-0.1".parse()?, &Default::default()).document;
+/// let Document::Files(parts) = document else { panic!("{document:?}") };
+/// assert_eq!(parts[0].content, Content::Text("A file.".into()));
+/// assert!(matches!(&parts[1].content, Content::Conversation(it) if it.messages.len() == 1));
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Content<'a> {
@@ -161,6 +256,15 @@ pub enum Content<'a> {
 
 impl<'a> Part<'a> {
     /// The same part, owning its text.
+    ///
+    /// ```
+    /// use openchatml::{Content, Part};
+    ///
+    /// let text = String::from("A file.");
+    /// let part = Part::from(Content::Text(text.as_str().into())).into_owned();
+    /// drop(text);
+    /// assert_eq!(part.content, Content::Text("A file.".into()));
+    /// ```
     pub fn into_owned(self) -> Part<'static> {
         Part {
             content: match self.content {
@@ -197,6 +301,17 @@ impl PartialEq for Part<'_> {
 impl Eq for Part<'_> {}
 
 /// A fill-in-the-middle task (OpenChatML 0.1 §5).
+///
+/// ```
+/// use openchatml::{Document, Infill, RenderOptions, render};
+///
+/// let mut task = Infill::new("The capital of France is ", ", known for its tower.");
+/// task.middle = Some("Paris".into());
+/// let document = Document::Infill(task);
+/// let text = render(&document, "openchatml-0.1".parse()?, &RenderOptions::default())?;
+/// assert!(text.contains("<|fim_middle|>Paris<|fim_suffix|>"), "{text}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Infill<'a> {
     /// The text before the cursor.
@@ -226,6 +341,15 @@ impl<'a> Infill<'a> {
     }
 
     /// The same task, owning its text.
+    ///
+    /// ```
+    /// use openchatml::Infill;
+    ///
+    /// let text = String::from("fn main() {");
+    /// let task = Infill::new(&text, "}").into_owned();
+    /// drop(text);
+    /// assert_eq!(task.prefix, "fn main() {");
+    /// ```
     pub fn into_owned(self) -> Infill<'static> {
         let own = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
         Infill {
@@ -248,6 +372,17 @@ impl PartialEq for Infill<'_> {
 impl Eq for Infill<'_> {}
 
 /// The order of the three tokens of a fill-in-the-middle task.
+///
+/// ```
+/// use openchatml::{Document, Infill, InfillOrder, RenderOptions, render};
+///
+/// let task = Document::Infill(Infill::new("fn main() {", "}"));
+/// let mut options = RenderOptions::default();
+/// options.infill_order = Some(InfillOrder::SuffixPrefixMiddle);
+/// let text = render(&task, "openchatml-0.1".parse()?, &options)?;
+/// assert_eq!(text, "<|fim_suffix|>}<|fim_prefix|>fn main() {<|fim_middle|>");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum InfillOrder {
     /// Prefix, middle, suffix: the specification's.

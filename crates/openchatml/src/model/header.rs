@@ -24,12 +24,34 @@ pub struct Header<'a> {
 
 impl<'a> Header<'a> {
     /// A header with a version and nothing else.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Header, Message, RenderOptions, render};
+    ///
+    /// let mut conversation = Conversation::from_messages([Message::answer("4.")]);
+    /// conversation.header = Some(Header::new("2.2"));
+    /// let options = RenderOptions::default();
+    /// let text = render(&conversation.into(), "openchatml-2.2".parse()?, &options)?;
+    /// assert!(text.starts_with("version: 2.2\n\n<|start|>assistant"), "{text}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(version: &'a str) -> Self {
         let version = Value::from(Data::Number(version.into()));
         Self { fields: vec![("version".into(), version)], source: None }
     }
 
     /// A header with these fields.
+    ///
+    /// ```
+    /// use openchatml::{Data, Header, Value};
+    ///
+    /// let version = Value::from(Data::Number("2.2".into()));
+    /// let model = Value::from("gpt-oss-120b");
+    /// let fields = vec![("version".into(), version), ("model".into(), model)];
+    /// let mut header = Header::new("2.2");
+    /// header.insert("model", Value::from("gpt-oss-120b"));
+    /// assert_eq!(Header::from_fields(fields), header);
+    /// ```
     pub fn from_fields(fields: Vec<(Cow<'a, str>, Value<'a>)>) -> Self {
         Self { fields, source: None }
     }
@@ -45,21 +67,62 @@ impl<'a> Header<'a> {
     }
 
     /// The `version` as it was spelled: `2.0` is not `2`.
+    ///
+    /// ```
+    /// use openchatml::{Header, Value};
+    ///
+    /// let mut header = Header::new("2.0");
+    /// assert_eq!(header.version(), Some("2.0"));
+    /// header.insert("version", Value::from("2.2")); // `version: "2.2"`
+    /// assert_eq!(header.version(), Some("2.2"));
+    /// ```
     pub fn version(&self) -> Option<&str> {
         self.get("version")?.as_spelling()
     }
 
     /// The value of a top-level key.
+    ///
+    /// ```
+    /// use openchatml::{Value, parse};
+    ///
+    /// let text = "version: 2.2\ngeneration_settings:\n  reasoning_effort: high\n";
+    /// let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
+    /// let header = parsed.into_conversation().header.unwrap();
+    /// let effort = header.get("generation_settings").and_then(|it| it.get("reasoning_effort"));
+    /// assert_eq!(effort.and_then(Value::as_str), Some("high"));
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
     pub fn get(&self, key: &str) -> Option<&Value<'a>> {
         self.fields.iter().find(|field| field.0 == key).map(|field| &field.1)
     }
 
     /// The top-level keys and values, in their order.
+    ///
+    /// ```
+    /// use openchatml::parse;
+    ///
+    /// let text = "version: 2.2\nx-team: search\n";
+    /// let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
+    /// let header = parsed.into_conversation().header.unwrap();
+    /// let keys: Vec<_> = header.fields().iter().map(|(key, _)| key.as_ref()).collect();
+    /// assert_eq!(keys, ["version", "x-team"]);
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
     pub fn fields(&self) -> &[(Cow<'a, str>, Value<'a>)] {
         &self.fields
     }
 
     /// Sets a top-level key, in its place if it is there and at the end otherwise.
+    ///
+    /// ```
+    /// use openchatml::{Header, Value};
+    ///
+    /// let mut header = Header::new("2.2");
+    /// header.insert("model", Value::from("gpt-oss-20b"));
+    /// header.insert("model", Value::from("gpt-oss-120b"));
+    /// assert_eq!(header.fields().len(), 2);
+    /// assert_eq!(header.get("model"), Some(&Value::from("gpt-oss-120b")));
+    /// ```
     pub fn insert(&mut self, key: &'a str, value: Value<'a>) {
         self.source = None;
         match self.fields.iter_mut().find(|field| field.0 == key) {
@@ -69,6 +132,15 @@ impl<'a> Header<'a> {
     }
 
     /// Takes a top-level key out.
+    ///
+    /// ```
+    /// use openchatml::{Header, Value};
+    ///
+    /// let mut header = Header::new("2.2");
+    /// header.insert("model", Value::from("gpt-oss-120b"));
+    /// assert_eq!(header.remove("model"), Some(Value::from("gpt-oss-120b")));
+    /// assert_eq!(header, Header::new("2.2"));
+    /// ```
     pub fn remove(&mut self, key: &str) -> Option<Value<'a>> {
         let at = self.fields.iter().position(|field| field.0 == key)?;
         self.source = None;
@@ -76,6 +148,15 @@ impl<'a> Header<'a> {
     }
 
     /// The same header, owning its text.
+    ///
+    /// ```
+    /// use openchatml::Header;
+    ///
+    /// let version = String::from("2.2");
+    /// let header = Header::new(&version).into_owned();
+    /// drop(version);
+    /// assert_eq!(header.version(), Some("2.2"));
+    /// ```
     pub fn into_owned(self) -> Header<'static> {
         Header {
             fields: self

@@ -65,6 +65,14 @@ pub struct Message<'a> {
 }
 
 /// Who may see a message (OpenChatML 2.2 §4, §5, §11).
+///
+/// ```
+/// use openchatml::{Message, Visibility};
+///
+/// let messages = [Message::reasoning("Easy."), Message::answer("4.")];
+/// let seen = messages.map(|message| message.visibility());
+/// assert_eq!(seen, [Visibility::Hidden, Visibility::User]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Visibility {
     /// The end user may see it.
@@ -75,6 +83,14 @@ pub enum Visibility {
 
 impl<'a> Message<'a> {
     /// A message of `role` that says `body`, with nothing else declared.
+    ///
+    /// ```
+    /// use openchatml::{Message, Role};
+    ///
+    /// let mut message = Message::new(Role::User, "Hello there, AI.");
+    /// message.name = Some("Eric".into());
+    /// assert_eq!((message.channel, message.recipient), (None, None));
+    /// ```
     #[inline]
     pub fn new(role: Role, body: impl Into<Body<'a>>) -> Self {
         Self {
@@ -99,6 +115,13 @@ impl<'a> Message<'a> {
     }
 
     /// A final answer of the assistant.
+    ///
+    /// ```
+    /// use openchatml::{Channel, Message};
+    ///
+    /// let answer = Message::answer("4.");
+    /// assert!(answer.is_answer() && answer.channel == Some(Channel::Final));
+    /// ```
     pub fn answer(body: impl Into<Body<'a>>) -> Self {
         let mut message = Self::new(Role::Assistant, body);
         message.channel = Some(Channel::Final);
@@ -106,6 +129,13 @@ impl<'a> Message<'a> {
     }
 
     /// Private reasoning of the assistant.
+    ///
+    /// ```
+    /// use openchatml::{Message, Visibility};
+    ///
+    /// let thought = Message::reasoning("2 and 2 is 4.");
+    /// assert!(thought.is_reasoning() && thought.visibility() == Visibility::Hidden);
+    /// ```
     pub fn reasoning(body: impl Into<Body<'a>>) -> Self {
         let mut message = Self::new(Role::Assistant, body);
         message.channel = Some(Channel::Analysis);
@@ -113,16 +143,43 @@ impl<'a> Message<'a> {
     }
 
     /// The channel that counts: a message without one is `final` (OpenChatML 2.2 §5).
+    ///
+    /// ```
+    /// use openchatml::{Channel, Message, Role};
+    ///
+    /// let message = Message::new(Role::Assistant, "4.");
+    /// assert_eq!(message.channel, None);
+    /// assert_eq!(message.effective_channel(), Channel::Final);
+    /// ```
     pub fn effective_channel(&self) -> Channel {
         self.channel.unwrap_or(Channel::Final)
     }
 
     /// Whether it asks a tool for something: the assistant speaks, and to somebody.
+    ///
+    /// ```
+    /// use openchatml::{Message, Role};
+    ///
+    /// let mut message = Message::new(Role::Assistant, "{}");
+    /// message.recipient = Some("functions.weather".into());
+    /// assert!(message.is_call());
+    /// message.role = Role::Tool; // A reply that says whom it is for.
+    /// assert!(!message.is_call());
+    /// ```
     pub fn is_call(&self) -> bool {
         self.role == Role::Assistant && self.recipient.is_some()
     }
 
     /// Whether it is the assistant's private reasoning.
+    ///
+    /// ```
+    /// use openchatml::{Channel, Message};
+    ///
+    /// let mut message = Message::reasoning("I search.");
+    /// assert!(message.is_reasoning());
+    /// message.recipient = Some("browser.search".into()); // A call, on the same channel.
+    /// assert!(!message.is_reasoning() && message.channel == Some(Channel::Analysis));
+    /// ```
     pub fn is_reasoning(&self) -> bool {
         self.role == Role::Assistant
             && self.recipient.is_none()
@@ -130,6 +187,14 @@ impl<'a> Message<'a> {
     }
 
     /// Whether it is an answer of the assistant to the user.
+    ///
+    /// ```
+    /// use openchatml::{Message, Role};
+    ///
+    /// assert!(Message::new(Role::Assistant, "4.").is_answer());
+    /// assert!(!Message::new(Role::User, "4.").is_answer());
+    /// assert!(!Message::reasoning("4.").is_answer());
+    /// ```
     pub fn is_answer(&self) -> bool {
         self.role == Role::Assistant
             && self.recipient.is_none()
@@ -138,6 +203,17 @@ impl<'a> Message<'a> {
 
     /// Who may see it. Everything that is not listed here is hidden: what the user said; what the
     /// assistant says to nobody in particular on `final`, or on `commentary` as a preamble.
+    ///
+    /// ```
+    /// use openchatml::{Channel, Intent, Message, Role, Visibility};
+    ///
+    /// let mut note = Message::new(Role::Assistant, "Half done.");
+    /// note.channel = Some(Channel::Commentary);
+    /// note.intent = Some(Intent::Status);
+    /// assert_eq!(note.visibility(), Visibility::Hidden);
+    /// note.intent = Some(Intent::Preamble);
+    /// assert_eq!(note.visibility(), Visibility::User);
+    /// ```
     pub fn visibility(&self) -> Visibility {
         if self.foreign {
             return Visibility::Hidden;
@@ -154,6 +230,15 @@ impl<'a> Message<'a> {
     }
 
     /// The same message, owning its text.
+    ///
+    /// ```
+    /// use openchatml::Message;
+    ///
+    /// let line = String::from("4.\n");
+    /// let message = Message::answer(line.trim_end()).into_owned();
+    /// drop(line);
+    /// assert_eq!(message, Message::answer("4."));
+    /// ```
     pub fn into_owned(self) -> Message<'static> {
         let own = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
         Message {

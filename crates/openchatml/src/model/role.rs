@@ -63,6 +63,15 @@ words!(Role {
 });
 
 /// The logical channel of a message (OpenChatML 2.2 §5).
+///
+/// ```
+/// use openchatml::Channel;
+///
+/// assert_eq!(Channel::from_word("analysis"), Some(Channel::Analysis));
+/// assert_eq!(Channel::from_word("Final"), None); // Words are compared exactly.
+/// let words: Vec<_> = Channel::ALL.iter().map(|channel| channel.as_str()).collect();
+/// assert_eq!(words, ["analysis", "commentary", "final"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Channel {
     /// Private reasoning. Never shown.
@@ -76,6 +85,17 @@ pub enum Channel {
 words!(Channel { Analysis = "analysis", Commentary = "commentary", Final = "final" });
 
 /// What a message is for, beyond its channel (OpenChatML 2.2 §6).
+///
+/// ```
+/// use openchatml::{Intent, parse};
+///
+/// let text = "version: 2.2\n\n\
+///     <|start|>assistant intent=preamble<|channel|>commentary<|message|>I search.<|end|>\n";
+/// let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
+/// assert_eq!(parsed.into_conversation().messages[0].intent, Some(Intent::Preamble));
+/// assert_eq!(Intent::from_word("debug").map(Intent::as_str), Some("debug"));
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Intent {
     /// Commentary that the user may see: a plan, a list of actions.
@@ -90,6 +110,19 @@ words!(Intent { Preamble = "preamble", Status = "status", Debug = "debug" });
 
 /// A chain-of-thought marker (OpenChatML 2.2 §7). It has no end: it runs to the next one, or to
 /// the end of the body.
+///
+/// ```
+/// use openchatml::{Marker, Segment, parse};
+///
+/// let text = "version: 2.2\n\n\
+///     <|start|>assistant<|channel|>analysis<|message|><|start_reason|>2 and 2 is 4.<|end|>\n";
+/// let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
+/// let conversation = parsed.into_conversation();
+/// let first = conversation.messages[0].body.segments().next();
+/// assert_eq!(first, Some(Segment::Marker(Marker::Reason)));
+/// assert_eq!(Marker::from_word("reflect"), Some(Marker::Reflect));
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Marker {
     /// Self-critique: `<|start_reflect|>`.
@@ -103,6 +136,18 @@ pub enum Marker {
 words!(Marker { Reflect = "reflect", Introspect = "introspect", Reason = "reason" });
 
 /// How a message ends.
+///
+/// ```
+/// use openchatml::{End, ReadOptions, parse};
+///
+/// let mut options = ReadOptions::default();
+/// options.open_prompt = true;
+/// let text = "version: 2.2\n\n<|start|>user<|message|>Hi.<|end|>\n<|start|>assistant";
+/// let messages = parse(text, "openchatml-2.2".parse()?, &options).into_conversation().messages;
+/// assert_eq!((messages[0].end, messages[1].end), (End::End, End::Prompt));
+/// assert_eq!(End::from_word("return"), Some(End::Return));
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum End {
     /// By `<|end|>`.
@@ -114,7 +159,9 @@ pub enum End {
     Return,
     /// Not at all: the text stops inside the body.
     Open,
-    /// Not at all: the text stops inside the header, as a generation prompt does.
+    /// Not at all: the text stops inside the header, as a generation prompt of OpenChatML 2.x and
+    /// ChatML does. One of the `<|im_start|>` framing has a whole header: it is read as
+    /// [`Open`](Self::Open).
     Prompt,
 }
 

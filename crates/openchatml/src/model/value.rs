@@ -7,6 +7,18 @@ use crate::Span;
 /// A piece of data and where it stands in the input.
 ///
 /// Two values are equal when their data is; where they stand does not count.
+///
+/// ```
+/// use openchatml::{Value, parse};
+///
+/// let text = "version: 2.2\nmodel: gpt-oss-120b\n";
+/// let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
+/// let header = parsed.into_conversation().header.unwrap();
+/// let model = header.get("model").unwrap();
+/// assert_eq!(*model, Value::from("gpt-oss-120b"));
+/// assert_eq!(&text[model.span.range()], "gpt-oss-120b");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Value<'a> {
     /// The data.
@@ -16,6 +28,16 @@ pub struct Value<'a> {
 }
 
 /// What a [`Value`] is.
+///
+/// ```
+/// use openchatml::{Data, Limits, Reply};
+///
+/// let reply = Reply::parse(r#"{"ok":true,"content":[2.0,null]}"#, &Limits::default()).unwrap();
+/// let content = reply.content.unwrap();
+/// let items = content.as_list().unwrap();
+/// assert_eq!(items[0].data, Data::Number("2.0".into()));
+/// assert_eq!(items[1].data, Data::Null);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Data<'a> {
     /// `null`.
@@ -35,6 +57,13 @@ pub enum Data<'a> {
 
 impl<'a> Value<'a> {
     /// The text of a string.
+    ///
+    /// ```
+    /// use openchatml::{Data, Value};
+    ///
+    /// assert_eq!(Value::from("2.2").as_str(), Some("2.2"));
+    /// assert_eq!(Value::from(Data::Number("2.2".into())).as_str(), None);
+    /// ```
     pub fn as_str(&self) -> Option<&str> {
         match &self.data {
             Data::String(text) => Some(text),
@@ -43,6 +72,14 @@ impl<'a> Value<'a> {
     }
 
     /// The text of a string or the spelling of a number.
+    ///
+    /// ```
+    /// use openchatml::{Data, Value};
+    ///
+    /// // `version: 2.20` and `version: "2.20"`
+    /// assert_eq!(Value::from(Data::Number("2.20".into())).as_spelling(), Some("2.20"));
+    /// assert_eq!(Value::from("2.20").as_spelling(), Some("2.20"));
+    /// ```
     pub fn as_spelling(&self) -> Option<&str> {
         match &self.data {
             Data::String(text) | Data::Number(text) => Some(text),
@@ -51,6 +88,13 @@ impl<'a> Value<'a> {
     }
 
     /// A boolean.
+    ///
+    /// ```
+    /// use openchatml::Value;
+    ///
+    /// assert_eq!(Value::from(true).as_bool(), Some(true));
+    /// assert_eq!(Value::from("true").as_bool(), None);
+    /// ```
     pub fn as_bool(&self) -> Option<bool> {
         match self.data {
             Data::Bool(value) => Some(value),
@@ -59,6 +103,13 @@ impl<'a> Value<'a> {
     }
 
     /// The items of a list.
+    ///
+    /// ```
+    /// use openchatml::{Data, Value};
+    ///
+    /// let tools = Value::from(Data::List(vec!["browser".into(), "python".into()]));
+    /// assert_eq!(tools.as_list().map(<[_]>::len), Some(2));
+    /// ```
     pub fn as_list(&self) -> Option<&[Value<'a>]> {
         match &self.data {
             Data::List(items) => Some(items),
@@ -67,6 +118,14 @@ impl<'a> Value<'a> {
     }
 
     /// The entries of a mapping.
+    ///
+    /// ```
+    /// use openchatml::{Data, Value};
+    ///
+    /// let map = Value::from(Data::Map(vec![("enabled".into(), true.into())]));
+    /// let keys: Vec<_> = map.as_map().unwrap_or_default().iter().map(|(key, _)| key).collect();
+    /// assert_eq!(keys, ["enabled"]);
+    /// ```
     pub fn as_map(&self) -> Option<&[(Cow<'a, str>, Value<'a>)]> {
         match &self.data {
             Data::Map(entries) => Some(entries),
@@ -87,6 +146,12 @@ impl<'a> Value<'a> {
     }
 
     /// What kind of data it is, for messages.
+    ///
+    /// ```
+    /// use openchatml::Value;
+    ///
+    /// assert_eq!(format!("{} is no list", Value::from(true).kind()), "a boolean is no list");
+    /// ```
     pub fn kind(&self) -> &'static str {
         match self.data {
             Data::Null => "null",
@@ -99,6 +164,15 @@ impl<'a> Value<'a> {
     }
 
     /// The same value, owning its text.
+    ///
+    /// ```
+    /// use openchatml::Value;
+    ///
+    /// let line = String::from("gpt-oss-120b\n");
+    /// let model = Value::from(line.trim_end()).into_owned();
+    /// drop(line);
+    /// assert_eq!(model.as_str(), Some("gpt-oss-120b"));
+    /// ```
     pub fn into_owned(self) -> Value<'static> {
         let own = |text: Cow<'a, str>| Cow::Owned(text.into_owned());
         let data = match self.data {

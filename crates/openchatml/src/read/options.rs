@@ -29,6 +29,18 @@ pub struct ReadOptions {
 }
 
 /// Whether what is tolerable is an error.
+///
+/// ```
+/// use openchatml::{Format, Mode, ReadOptions, parse};
+///
+/// let format: Format = "openchatml-2.2".parse()?;
+/// let text = "<|start|>user<|message|>A transcript without a header<|end|>\n";
+/// let mut options = ReadOptions::default();
+/// assert!(!parse(text, format, &options).has_errors());
+/// options.mode = Mode::Strict;
+/// assert!(parse(text, format, &options).has_errors());
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// What can be understood is a warning. For model output and foreign files.
@@ -42,6 +54,20 @@ pub enum Mode {
 ///
 /// Whatever the policy: each byte of the input is in a message or in the span of a diagnostic, and
 /// uncertain text is never shown to the user.
+///
+/// ```
+/// use openchatml::{Format, ReadOptions, Recover, parse};
+///
+/// let im: Format = "im".parse()?;
+/// let text = "<|im_start|>user\nHi<|im_end|>\nOops\n<|im_start|>assistant\nHi!<|im_end|>\n";
+/// let messages = [Recover::Keep, Recover::Drop, Recover::Error].map(|recover| {
+///     let mut options = ReadOptions::default();
+///     options.recover = recover;
+///     parse(text, im, &options).into_conversation().messages.len()
+/// });
+/// assert_eq!(messages, [3, 2, 1]);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Recover {
     /// It becomes a hidden message of its own.

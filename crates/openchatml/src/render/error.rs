@@ -29,14 +29,14 @@ pub struct RenderError {
     pub code: Code,
     /// The message that is refused, from 0, if it is a message.
     pub message: Option<usize>,
-    /// What of it.
+    /// Which part of it.
     pub place: Place,
     /// Where in that text, in bytes.
     pub span: Span,
     text: String,
 }
 
-/// A part of a message.
+/// What part of a message or of a document is refused.
 ///
 /// ```
 /// use openchatml::render::Place;

@@ -91,7 +91,8 @@ pub enum Values {
     /// Refuse.
     #[default]
     Refuse,
-    /// Write `_` for each offending character.
+    /// Write `_` for white space, for control characters, and for the `<` of a control token. A
+    /// value that is empty is left out.
     Sanitize,
 }
 

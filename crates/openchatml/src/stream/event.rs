@@ -7,6 +7,22 @@ use crate::{Diagnostic, view::Policy};
 
 /// What a [`Stream`](super::Stream) tells, in the order in which it becomes certain
 /// (OpenChatML 2.2 §9, 2.0 §9).
+///
+/// ```
+/// use openchatml::{Event, Stream};
+///
+/// let mut stream = Stream::new("im".parse()?, &Default::default())?;
+/// let mut log = Vec::new();
+/// stream.feed(b"<|im_start|>assistant\n4.<|im_end|>\n", |event| {
+///     log.push(match event {
+///         Event::MessageStart { index, message } => format!("{index}: {}", message.role),
+///         Event::Delta { text, .. } => text.to_owned(),
+///         event => event.name().to_owned(),
+///     });
+/// });
+/// assert_eq!(log, ["0: assistant", "4.", "message.done"]);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'e> {
@@ -82,12 +98,30 @@ pub enum Event<'e> {
     Diagnostic {
         /// The message that was being read, if there was one.
         index: Option<usize>,
-        /// What.
+        /// What was found. It may quote hidden text.
         diagnostic: &'e Diagnostic,
     },
 }
 
 /// How a response came to its end.
+///
+/// ```
+/// use openchatml::{Done, Event, ReadOptions, Role, Stream};
+///
+/// let mut options = ReadOptions::default();
+/// options.continues = Some(Role::Assistant);
+/// let mut stream = Stream::new("openchatml-2.2".parse()?, &options)?;
+/// stream.feed(b" to=functions.now call_id=1<|channel|>commentary<|message|>{}<|call|>", |_| {});
+/// let mut done = None;
+/// stream.finish(|event| {
+///     if let Event::Done { reason, .. } = event {
+///         done = Some(reason);
+///     }
+/// });
+/// assert_eq!(done, Some(Done::Call));
+/// assert_eq!(Done::Call.as_str(), "call");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Done {
     /// By `<|return|>`.
@@ -110,7 +144,14 @@ impl Done {
 }
 
 impl Event<'_> {
-    /// Its name in the specification.
+    /// Its name: the specification's where it has one (OpenChatML 2.2 §9, 2.0 §9).
+    ///
+    /// ```
+    /// use openchatml::Event;
+    ///
+    /// let event = Event::ReasoningDelta { index: 0, text: "Easy." };
+    /// assert_eq!(event.name(), "response.reasoning_text.delta");
+    /// ```
     pub const fn name(&self) -> &'static str {
         match self {
             Self::MessageStart { .. } => "message.start",
@@ -189,7 +230,19 @@ impl Event<'_> {
         out
     }
 
-    /// Adds the event as JSON to `out`.
+    /// Adds the event as JSON to `out`, on one line and without a line break.
+    ///
+    /// ```
+    /// use openchatml::Event;
+    ///
+    /// let mut lines = String::new();
+    /// for text in ["Hel", "lo!"] {
+    ///     Event::Delta { index: 0, text, is_preamble: false }.write_json(&mut lines);
+    ///     lines.push('\n');
+    /// }
+    /// assert_eq!(lines.lines().count(), 2);
+    /// assert!(lines.ends_with("\"delta\":\"lo!\"}\n"));
+    /// ```
     pub fn write_json(&self, out: &mut String) {
         out.push_str(r#"{"type":""#);
         out.push_str(self.name());

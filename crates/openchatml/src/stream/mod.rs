@@ -12,6 +12,24 @@ use crate::read::{self, Engine, ReadOptions};
 use crate::{Code, Span, UnknownName};
 
 /// Whether the text of messages is kept until they are done.
+///
+/// ```
+/// use openchatml::{Event, Keep, Stream};
+///
+/// // The bytes of text in what `MessageDone` has.
+/// let done = |keep| {
+///     let mut bytes = 0;
+///     let mut stream = Stream::new("im".parse()?, &Default::default())?.keep(keep);
+///     stream.feed(b"<|im_start|>assistant\nHello!<|im_end|>\n", |event| {
+///         if let Event::MessageDone { message, .. } = event {
+///             bytes += message.body.len();
+///         }
+///     });
+///     Ok::<_, openchatml::UnknownName>(bytes)
+/// };
+/// assert_eq!((done(Keep::Bodies)?, done(Keep::Nothing)?), (6, 0));
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Keep {
     /// [`Event::MessageDone`] has the whole message.
@@ -61,6 +79,15 @@ impl Stream {
     /// # Errors
     ///
     /// The format is JSON, which is read as a whole.
+    ///
+    /// ```
+    /// use openchatml::{Format, Stream};
+    ///
+    /// let stream = |format: Format| Stream::new(format, &Default::default());
+    /// assert!(stream("chatml".parse()?).is_ok());
+    /// assert!(stream("chatml:json".parse()?).is_err());
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
     pub fn new(format: Format, options: &ReadOptions) -> Result<Self, UnknownName> {
         let form = format.dialect.text.filter(|_| format.carrier == Carrier::Text);
         let form = form.ok_or_else(|| UnknownName::new("stream format", &format.to_string()))?;
@@ -72,6 +99,20 @@ impl Stream {
     }
 
     /// The same stream, keeping the text of messages or not.
+    ///
+    /// ```
+    /// use openchatml::{Event, Keep, Stream};
+    ///
+    /// let mut stream = Stream::new("im".parse()?, &Default::default())?.keep(Keep::Nothing);
+    /// let mut said = String::new();
+    /// stream.feed(b"<|im_start|>assistant\nHi!<|im_end|>\n", |event| match event {
+    ///     Event::Delta { text, .. } => said.push_str(text),
+    ///     Event::MessageDone { message, .. } => assert!(message.body.is_empty()),
+    ///     _ => {}
+    /// });
+    /// assert_eq!(said, "Hi!");
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
     #[must_use]
     pub fn keep(mut self, keep: Keep) -> Self {
         self.state.keep = keep;
@@ -79,6 +120,18 @@ impl Stream {
     }
 
     /// Takes bytes that have arrived, and gives the events that are certain.
+    ///
+    /// ```
+    /// use openchatml::Stream;
+    ///
+    /// let mut stream = Stream::new("im".parse()?, &Default::default())?;
+    /// let mut names = Vec::new();
+    /// stream.feed(b"<|im_start|>assis", |event| names.push(event.name()));
+    /// assert!(names.is_empty());
+    /// stream.feed(b"tant\nHi!<|im", |event| names.push(event.name()));
+    /// assert_eq!(names, ["message.start", "response.delta"]);
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
     pub fn feed(&mut self, bytes: &[u8], mut emit: impl FnMut(Event<'_>)) {
         let Self { engine, utf8, state } = self;
         let mut live = Live { state, emit: &mut emit };
@@ -86,6 +139,21 @@ impl Stream {
     }
 
     /// Takes the end of the input, and gives the last events.
+    ///
+    /// ```
+    /// use openchatml::{Code, Event, Stream};
+    ///
+    /// let mut stream = Stream::new("im".parse()?, &Default::default())?;
+    /// stream.feed(b"<|im_start|>assistant\nOnce upon", |_| {});
+    /// let mut found = Vec::new();
+    /// stream.finish(|event| {
+    ///     if let Event::Diagnostic { diagnostic, .. } = event {
+    ///         found.push(diagnostic.code);
+    ///     }
+    /// });
+    /// assert_eq!(found, [Code::StreamTruncated]);
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
     pub fn finish(mut self, mut emit: impl FnMut(Event<'_>)) {
         let Self { engine, utf8, state } = &mut self;
         let mut live = Live { state, emit: &mut emit };

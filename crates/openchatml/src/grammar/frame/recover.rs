@@ -3,8 +3,9 @@
 
 use super::header::{self, Shape};
 use super::reader::{Reader, Stage, context, hide};
+use crate::grammar::{hidden, stray};
 use crate::lex::Escape;
-use crate::model::{End, Message, Role};
+use crate::model::{End, Role};
 use crate::read::{Out, Recover};
 use crate::{Code, Control, Fix, Span};
 
@@ -49,11 +50,7 @@ impl<'a> Reader<'a> {
             self.stage = Stage::Skip(span.end);
             return;
         }
-        let mut message = Message::new(role, "");
-        hide(&mut message);
-        message.span = span;
-        message.body_at = span.end;
-        self.begin_body(message, out);
+        self.begin_body(hidden(role, span, span.end), out);
         self.is_rest = true;
     }
 
@@ -205,11 +202,7 @@ impl<'a> Reader<'a> {
             return;
         }
         if control == Control::Message {
-            let mut message = Message::new(Role::Assistant, "");
-            hide(&mut message);
-            message.span = span;
-            message.body_at = span.end;
-            self.begin_body(message, out);
+            self.begin_body(hidden(Role::Assistant, span, span.end), out);
             self.is_rest = true;
         } else {
             self.opening.begin(Some(Role::Assistant), Span::at(span.start));
@@ -221,30 +214,11 @@ impl<'a> Reader<'a> {
 
     /// Text outside of any message.
     pub(super) fn stray(&mut self, end: usize, out: &mut Out<'a, '_>) {
-        let span = Span::new(self.gap.span().start, end);
-        let text = self.gap.take();
-        // The white space around it is nobody's.
-        let before = text.len() - text.trim_ascii_start().len();
-        let after = text.len() - text.trim_ascii_end().len();
-        let place = match span.len() == text.len() {
-            true => Span::new(span.start + before, span.end - after),
-            false => span,
-        };
-        let found = Code::ParseFrame.at(place, "text outside of a message");
-        if out.options.recover != Recover::Keep {
-            self.keeps_gap = true;
-            return out.malformed(found);
-        }
-        out.malformed(found.help("it is kept as a hidden message"));
-        let mut message = Message::new(Role::Assistant, "");
-        hide(&mut message);
-        message.span = span;
-        message.body_at = span.start;
-        self.draft.begin(message, out);
-        self.draft.push(&text, span, out);
-        self.draft.end(End::End, span.end, out);
-        self.began = true;
-        self.keeps_gap = false;
+        let text = std::mem::take(&mut self.gap);
+        let span = Span::new(text.span().start, end);
+        let is_kept = stray(text, span, out);
+        self.began |= is_kept;
+        self.keeps_gap = !is_kept;
     }
 
     /// The input ends at byte `at` where it should not.

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::Wrap;
 use super::reader::{Reader, State};
-use crate::model::{Channel, Content, DocumentLayout, End, Infill, Message, Part, Role};
-use crate::read::{Draft, Kept, Out, Place, Recover};
+use crate::grammar::stray;
+use crate::model::{Content, DocumentLayout, Infill, Part};
+use crate::read::{Kept, Out, Place};
 use crate::{Code, Control, Fix, Span};
 
 /// What ends a part.
@@ -247,24 +248,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Text outside of any turn.
-    pub(super) fn stray(&mut self, mut gap: Kept<'a>, out: &mut Out<'a, '_>) {
+    pub(super) fn stray(&mut self, gap: Kept<'a>, out: &mut Out<'a, '_>) {
         self.check_version(&gap, out);
-        let span = gap.span();
-        let found = Code::ParseFrame.at(span, "text outside of a message");
         self.keeps_gap = false;
-        if out.options.recover != Recover::Keep {
-            return out.malformed(found);
-        }
-        out.malformed(found.help("it is kept as a hidden message"));
-        let mut message = Message::new(Role::Assistant, "");
-        message.channel = Some(Channel::Analysis);
-        message.recovered = true;
-        message.span = span;
-        message.body_at = span.start;
-        let mut draft = Draft::started(message, out);
-        draft.push(&gap.take(), span, out);
-        draft.end(End::End, span.end, out);
-        self.messages += 1;
+        let span = gap.span();
+        self.messages += usize::from(stray(gap, span, out));
     }
 
     pub(super) fn spelled(&self, control: Control) -> &'static str {

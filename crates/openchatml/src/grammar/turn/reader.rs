@@ -6,6 +6,7 @@ use super::Rules;
 use super::content::{Turn, within_limit};
 use super::infill::Slots;
 use super::parts::Ends;
+use crate::grammar::hidden;
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Infill, Message, Role};
 use crate::read::{Draft, Kept, Out, ReadOptions, Recover};
@@ -259,12 +260,7 @@ impl<'a> Reader<'a> {
         }
         let role = turn.draft.message.role;
         self.end_body(End::Open, Span::at(span.start), out);
-        let mut message = Message::new(role, "");
-        message.channel = Some(Channel::Analysis);
-        message.recovered = true;
-        message.span = span;
-        message.body_at = span.end;
-        let draft = Draft::started(message, out);
+        let draft = Draft::started(hidden(role, span, span.end), out);
         self.state = State::Body(Turn { draft, crlf: false, held: None });
     }
 
@@ -283,13 +279,9 @@ impl<'a> Reader<'a> {
         let text = header.as_str();
         let role = text.split_ascii_whitespace().next().and_then(Role::from_word);
         let role = role.filter(|role| self.rules.roles.contains(role));
-        let mut message = Message::new(role.unwrap_or(Role::Tool), "");
-        message.channel = Some(Channel::Analysis);
-        message.recovered = true;
-        message.span = span;
-        message.body_at = header.span().start;
-        let mut draft = Draft::started(message, out);
         let at = header.span();
+        let message = hidden(role.unwrap_or(Role::Tool), span, at.start);
+        let mut draft = Draft::started(message, out);
         let mut header = header;
         draft.push(&header.take(), at, out);
         draft.end(End::End, stop, out);
