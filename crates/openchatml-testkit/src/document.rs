@@ -62,7 +62,7 @@ fn files(source: &mut Source<'_>, format: Format) -> Document<'static> {
 pub fn conversation(source: &mut Source<'_>, format: Format) -> Conversation<'static> {
     let carries = format.carries();
     let mut conversation = Conversation::default();
-    if carries.header && (format.dialect.id != "json" || one_in(source, 2)) {
+    if carries.header && (format.dialect().id != "json" || one_in(source, 2)) {
         conversation.header = Some(header(source, carries.version.unwrap_or("2.2")));
     }
     if carries.tools && one_in(source, 4) {
@@ -146,7 +146,7 @@ pub fn message(source: &mut Source<'_>, format: Format) -> Message<'static> {
             message.end = pick(source, carries.ends);
         }
     }
-    if format.dialect.id == "chatml" && message.role == Role::System && one_in(source, 2) {
+    if format.dialect().id == "chatml" && message.role == Role::System && one_in(source, 2) {
         message.name = Some((pick(source, &["example_user", "example_assistant"])).into());
     }
     if one_in(source, 4) && message.name.is_none() {
@@ -230,7 +230,7 @@ fn body(source: &mut Source<'_>, format: Format, message: &Message<'_>) -> Body<
     let count = source.int_in_range(1..=3).unwrap_or(1);
     let segments = (0..count).map(|_| match source.int_in_range(0..=3).unwrap_or(0) {
         0 if marks => Segment::Marker(pick(source, Marker::ALL)),
-        1 if format.dialect.id == "openchatml-2.2" || format.dialect.id == "json" => {
+        1 if format.dialect().id == "openchatml-2.2" || format.dialect().id == "json" => {
             Segment::Literal(text::hostile(source).into())
         }
         _ => Segment::Text(text::hostile(source).into()),

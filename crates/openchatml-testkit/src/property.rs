@@ -120,7 +120,7 @@ fn assert_structure(parsed: &Parsed<'_>, format: Format, text: &str) {
 /// Whether a format may refuse a document: it has no escape, and something spells a control token.
 fn may_refuse(document: &Document<'_>, format: Format) -> bool {
     use openchatml::lex::Escape;
-    let controls = format.dialect.controls;
+    let controls = format.dialect().controls;
     let debug = canonical(document);
     controls.escape() == Escape::None && controls.find(&debug).is_some()
 }
@@ -154,7 +154,7 @@ pub fn reads_anything<'t>(text: &'t str, format: Format, options: &ReadOptions) 
 ///
 /// If it is not.
 pub fn lossless(text: &str, format: Format, options: &ReadOptions) {
-    let is_2 = format.dialect.id.starts_with("openchatml-2");
+    let is_2 = format.dialect().id.starts_with("openchatml-2");
     if is_2 && (text.contains("<|im_start|>") || text.contains("<s>") || text.contains("</s>")) {
         // Transcripts of 1.x in the framing of 0.1 are written as 2.x.
         return;
@@ -223,7 +223,7 @@ pub fn nothing_is_lost(text: &str, format: Format, options: &ReadOptions) {
         cover(0, first.unwrap_or(text.len()));
     }
     // Transcripts of 1.x may stand in the framing of 0.1.
-    let dialects = [format.dialect, &openchatml::dialects::OPENCHATML_0_1];
+    let dialects = [format.dialect(), &openchatml::dialects::OPENCHATML_0_1];
     for (_, spelling) in dialects.iter().flat_map(|dialect| dialect.controls.entries()) {
         for (start, _) in text.match_indices(spelling) {
             cover(start, start + spelling.len());

@@ -32,6 +32,9 @@ pub struct Reply<'a> {
     pub extra: Vec<(Cow<'a, str>, Value<'a>)>,
 }
 
+/// The keys of the envelope.
+const FIELDS: [&str; 4] = ["ok", "content", "error", "provenance"];
+
 impl<'a> Reply<'a> {
     /// Reads an envelope. `None` if the body is not one: not a JSON object with a boolean `ok`, or
     /// one that nests deeper than [`Limits::json_depth`].
@@ -98,7 +101,9 @@ impl<'a> Reply<'a> {
         let named =
             [("content", &self.content), ("error", &self.error), ("provenance", &self.provenance)];
         let named = named.iter().filter_map(|(key, value)| Some((*key, value.as_ref()?)));
+        // What has a field of its own is said by that.
         let extra = self.extra.iter().map(|(key, value)| (key.as_ref(), value));
+        let extra = extra.filter(|(key, _)| !FIELDS.contains(key));
         for (key, value) in named.chain(extra) {
             out.push(',');
             json::write_string(&mut out, key);

@@ -47,12 +47,12 @@ impl Span {
 
     /// How many bytes.
     pub const fn len(self) -> usize {
-        self.end - self.start
+        self.end.saturating_sub(self.start)
     }
 
     /// Whether it covers nothing.
     pub const fn is_empty(self) -> bool {
-        self.start == self.end
+        self.start >= self.end
     }
 
     /// The smallest span that covers both.

@@ -27,7 +27,7 @@ pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
 
 /// Reads the name of a text format.
 pub(crate) fn text_format() -> impl TypedValueParser<Value = Format> {
-    let names = names(|format| format.carrier == Carrier::Text).collect::<Vec<_>>();
+    let names = names(|format| format.carrier() == Carrier::Text).collect::<Vec<_>>();
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn text_format() -> impl TypedValueParser<Value = Format> {
 fn names(is_wanted: impl Fn(&Format) -> bool) -> impl Iterator<Item = PossibleValue> {
     Format::all().filter(is_wanted).flat_map(|format| {
         let short = format.to_string();
-        let long = format!("{}:{}", format.dialect.id, format.carrier.as_str());
+        let long = format!("{}:{}", format.dialect().id, format.carrier().as_str());
         let hidden = (long != short).then(|| PossibleValue::new(long).hide(true));
         std::iter::once(PossibleValue::new(short)).chain(hidden)
     })

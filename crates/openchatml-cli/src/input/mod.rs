@@ -15,14 +15,14 @@ use std::io::{self, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use openchatml::{Carrier, Code, Diagnostic, Format, Severity, Span, detect, dialects};
+use openchatml::{Carrier, Code, Diagnostic, Format, Severity, Span, detect};
 
 use crate::args::Choice;
 use crate::console::Console;
 use crate::failure::Failure;
 
 /// Canonical JSON.
-pub(crate) const JSON: Format = Format { dialect: &dialects::JSON, carrier: Carrier::Json };
+pub(crate) const JSON: Format = Format::JSON;
 
 /// So much is read before anybody could look at a progress bar.
 const PROGRESS_BYTES: u64 = 64 << 20;
@@ -195,7 +195,7 @@ pub(crate) fn format_of<'d>(
     if is_object {
         // What is broken JSON does not become markup because its strings have some in them, and
         // its reader can say where it is broken.
-        console.detail(&format!("{name}: nothing detected; read as {}", JSON.dialect.id));
+        console.detail(&format!("{name}: nothing detected; read as {}", JSON.dialect().id));
         return Ok(JSON);
     }
     Err(match decoded.found.as_slice() {
@@ -232,5 +232,5 @@ pub(crate) fn finding(code: Code, span: Span, message: impl Into<String>) -> Dia
 
 /// Whether documents of this format are JSON.
 pub(crate) fn is_json(format: Format) -> bool {
-    format.carrier == Carrier::Json
+    format.carrier() == Carrier::Json
 }

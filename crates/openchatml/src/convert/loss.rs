@@ -20,7 +20,8 @@ use crate::{Code, Diagnostic, Severity, Span};
 pub struct Loss {
     /// The message that loses it, from 0; `None` for the document.
     pub message: Option<usize>,
-    /// Where it stood in the input, in bytes; empty if it was not read.
+    /// Where the message stood in the input, in bytes. Empty if it was not read, and for the
+    /// document.
     pub span: Span,
     /// What is lost.
     pub lost: Lost,

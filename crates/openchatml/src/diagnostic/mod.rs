@@ -25,7 +25,7 @@ const QUOTE_BYTES: usize = 64;
 /// let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
 /// let severities: Vec<_> = parsed.diagnostics.iter().map(|found| found.severity).collect();
 /// assert_eq!(severities, [Severity::Warning, Severity::Error]); // No header, and cut off.
-/// assert_eq!(severities.iter().max(), Some(&Severity::Error));
+/// assert_eq!(severities.iter().max().map(|worst| worst.as_str()), Some("error"));
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -112,6 +112,8 @@ impl fmt::Display for Diagnostic {
         write!(f, "{severity}[{code}] at bytes {}..{}: {message}", span.start, span.end)
     }
 }
+
+impl std::error::Error for Diagnostic {}
 
 impl Code {
     /// A finding of this kind at `span`.

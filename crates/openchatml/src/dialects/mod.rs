@@ -107,7 +107,7 @@ impl fmt::Debug for TextForm {
 /// ```
 /// use openchatml::{Carrier, Format};
 ///
-/// let name = |name: &str| name.parse().map(|format: Format| format.carrier.as_str());
+/// let name = |name: &str| name.parse().map(|format: Format| format.carrier().as_str());
 /// assert_eq!(name("chatml")?, "text");
 /// assert_eq!(name("chatml:json")?, "json");
 /// assert!(name("im:json").is_err());
@@ -138,27 +138,58 @@ impl Carrier {
 /// use openchatml::{Carrier, Format};
 ///
 /// let format: Format = "openchatml-2.0:json".parse()?;
-/// assert_eq!(format.dialect.id, "openchatml-2.0");
-/// assert_eq!(format.carrier, Carrier::Json);
+/// assert_eq!(format.dialect().id, "openchatml-2.0");
+/// assert_eq!(format.carrier(), Carrier::Json);
 /// assert_eq!(format.to_string(), "openchatml-2.0:json");
 /// assert!("openchatml-7".parse::<Format>().is_err());
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// The dialect.
-    pub dialect: &'static Dialect,
-    /// The carrier, one that the dialect has.
-    pub carrier: Carrier,
+    pub(crate) dialect: &'static Dialect,
+    pub(crate) carrier: Carrier,
 }
 
 impl Format {
+    /// Canonical JSON: it can say whatever a conversation holds.
+    ///
+    /// ```
+    /// use openchatml::Format;
+    ///
+    /// assert_eq!(Format::JSON, "json".parse()?);
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
+    pub const JSON: Self = Self { dialect: &JSON, carrier: Carrier::Json };
+
+    /// The format of a dialect on a carrier. `None` if the dialect has no such carrier.
+    ///
+    /// ```
+    /// use openchatml::{Carrier, Format, dialects};
+    ///
+    /// let format = Format::new(&dialects::CHATML, Carrier::Json).map(|it| it.to_string());
+    /// assert_eq!(format.as_deref(), Some("chatml:json"));
+    /// assert_eq!(Format::new(&dialects::IM, Carrier::Json), None);
+    /// ```
+    pub fn new(dialect: &'static Dialect, carrier: Carrier) -> Option<Self> {
+        dialect.carriers().any(|one| one == carrier).then_some(Self { dialect, carrier })
+    }
+
+    /// The dialect.
+    pub const fn dialect(self) -> &'static Dialect {
+        self.dialect
+    }
+
+    /// The carrier, one that the dialect has.
+    pub const fn carrier(self) -> Carrier {
+        self.carrier
+    }
+
     /// Every format.
     ///
     /// ```
     /// use openchatml::Format;
     ///
-    /// let chatml = Format::all().filter(|format| format.dialect.id == "chatml");
+    /// let chatml = Format::all().filter(|format| format.dialect().id == "chatml");
     /// let names: Vec<_> = chatml.map(|format| format.to_string()).collect();
     /// assert_eq!(names, ["chatml", "chatml:json"]);
     /// ```

@@ -63,7 +63,7 @@ fn flow(out: &mut String, value: &Value<'_>) {
     match &value.data {
         Data::Null => out.push_str("null"),
         Data::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Data::Number(spelling) => out.push_str(spelling),
+        Data::Number(spelling) => json::write_number(out, spelling),
         Data::String(value) => text(out, value),
         Data::List(items) => {
             out.push('[');

@@ -223,8 +223,8 @@ pub(crate) fn is_harmony_builtin(tool: &str) -> bool {
 }
 
 impl HarmonyProfile {
-    /// What two sides can both keep to: in force where both have it in force, on the channels that
-    /// both allow.
+    /// What two sides can both keep to: in force where both have it in force and there are channels
+    /// that both allow, on these channels.
     ///
     /// ```
     /// use openchatml::{Channel, HarmonyProfile};
@@ -235,6 +235,9 @@ impl HarmonyProfile {
     /// let mut two = one.clone();
     /// two.builtins_in = vec![Channel::Commentary];
     /// assert_eq!(one.negotiate(&two).builtins_in, [Channel::Commentary]);
+    ///
+    /// two.builtins_in = vec![Channel::Final];
+    /// assert!(!one.negotiate(&two).enabled);
     /// ```
     pub fn negotiate(&self, other: &Self) -> Self {
         let both = |one: &[Channel], two: &[Channel]| match (one, two) {
@@ -245,12 +248,19 @@ impl HarmonyProfile {
         let mut required = self.require_channels.clone();
         required
             .extend(other.require_channels.iter().filter(|c| !self.require_channels.contains(c)));
+        let tool_calls_in = both(&self.tool_calls_in, &other.tool_calls_in);
+        let builtins_in = both(&self.builtins_in, &other.builtins_in);
+        let agrees = |one: &[Channel], two: &[Channel], agreed: &[Channel]| {
+            !agreed.is_empty() || one.is_empty() && two.is_empty()
+        };
+        let agree = agrees(&self.tool_calls_in, &other.tool_calls_in, &tool_calls_in)
+            && agrees(&self.builtins_in, &other.builtins_in, &builtins_in);
         Self {
-            enabled: self.enabled && other.enabled,
+            enabled: self.enabled && other.enabled && agree,
             encoding: self.encoding.clone().filter(|name| other.encoding.as_ref() == Some(name)),
             require_channels: required,
-            tool_calls_in: both(&self.tool_calls_in, &other.tool_calls_in),
-            builtins_in: both(&self.builtins_in, &other.builtins_in),
+            tool_calls_in,
+            builtins_in,
         }
     }
 }

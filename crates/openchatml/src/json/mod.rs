@@ -11,7 +11,7 @@ mod writer;
 
 pub(crate) use self::reader::{Json, JsonError};
 pub(crate) use self::sheet::Sheet;
-pub(crate) use self::writer::{write_ascii_string, write_string, write_value};
+pub(crate) use self::writer::{write_ascii_string, write_number, write_string, write_value};
 
 use crate::Span;
 use crate::read::Limits;

@@ -69,12 +69,20 @@ fn escape(out: &mut String, byte: u8) {
     }
 }
 
+/// Writes a number. What is spelled like none becomes a string: it cannot be structure.
+pub(crate) fn write_number(out: &mut String, spelling: &str) {
+    match super::is_number(spelling) {
+        true => out.push_str(spelling),
+        false => write_ascii_string(out, spelling),
+    }
+}
+
 /// Writes a value on one line, without spaces.
 pub(crate) fn write_value(out: &mut String, value: &Value<'_>) {
     match &value.data {
         Data::Null => out.push_str("null"),
         Data::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Data::Number(spelling) => out.push_str(spelling),
+        Data::Number(spelling) => write_number(out, spelling),
         Data::String(text) => write_string(out, text),
         Data::List(items) => {
             out.push('[');

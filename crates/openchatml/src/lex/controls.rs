@@ -9,7 +9,7 @@ use crate::Control;
 /// use openchatml::{Format, lex::Escape};
 ///
 /// // Where there is no escape, some content cannot be written.
-/// let escapes = |format: &Format| format.dialect.controls.escape() != Escape::None;
+/// let escapes = |format: &Format| format.dialect().controls.escape() != Escape::None;
 /// let names: Vec<_> = Format::all().filter(escapes).map(|format| format.to_string()).collect();
 /// assert_eq!(names, ["openchatml-2.2", "openchatml-2.2:json"]);
 /// ```
@@ -112,6 +112,7 @@ impl Controls {
             index -= 1;
             let (control, spelling) = (entries[index].0, entries[index].1.as_bytes());
             assert!(spelling[0] == b'<' && spelling.len() > 2, "a spelling begins with `<`");
+            check(entries, index);
             if spelling.len() > longest {
                 longest = spelling.len();
             }
@@ -274,5 +275,27 @@ impl Controls {
     pub(crate) fn may_open(&self, text: &str) -> bool {
         let text = text.trim_ascii_start();
         text.starts_with('<') && self.at(text.as_bytes()) == Found::Prefix
+    }
+}
+
+/// What the search relies on: a spelling has one `<`, and neither is the beginning of another nor,
+/// if it is long, like another in all that is compared at once.
+const fn check(entries: &[(Control, &str)], index: usize) {
+    let spelling = entries[index].1.as_bytes();
+    let mut at = 1;
+    while at < spelling.len() {
+        assert!(spelling[at] != b'<', "a spelling has no second `<`");
+        at += 1;
+    }
+    let mut other = 0;
+    while other < entries.len() {
+        let longer = entries[other].1.as_bytes();
+        let mut same = 0;
+        while same < spelling.len() && same < longer.len() && spelling[same] == longer[same] {
+            same += 1;
+        }
+        let is_apart = same < spelling.len() && same < FRONT;
+        assert!(other == index || is_apart, "a spelling is like the beginning of another");
+        other += 1;
     }
 }

@@ -35,7 +35,7 @@ impl<'a> Header<'a> {
     /// assert!(text.starts_with("version: 2.2\n\n<|start|>assistant"), "{text}");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn new(version: &'a str) -> Self {
+    pub fn new(version: impl Into<Cow<'a, str>>) -> Self {
         let version = Value::from(Data::Number(version.into()));
         Self { fields: vec![("version".into(), version)], source: None }
     }
@@ -123,11 +123,12 @@ impl<'a> Header<'a> {
     /// assert_eq!(header.fields().len(), 2);
     /// assert_eq!(header.get("model"), Some(&Value::from("gpt-oss-120b")));
     /// ```
-    pub fn insert(&mut self, key: &'a str, value: Value<'a>) {
+    pub fn insert(&mut self, key: impl Into<Cow<'a, str>>, value: Value<'a>) {
         self.source = None;
+        let key = key.into();
         match self.fields.iter_mut().find(|field| field.0 == key) {
             Some(field) => field.1 = value,
-            None => self.fields.push((key.into(), value)),
+            None => self.fields.push((key, value)),
         }
     }
 

@@ -3,14 +3,16 @@
 mod body;
 mod conversation;
 mod header;
+mod infill;
 mod layout;
 mod message;
 mod role;
 mod value;
 
 pub use self::body::{Body, Segment, Segments};
-pub use self::conversation::{Content, Conversation, Document, Infill, InfillOrder, Part, Tool};
+pub use self::conversation::{Content, Conversation, Document, Part, Tool};
 pub use self::header::Header;
+pub use self::infill::{Infill, InfillOrder};
 pub(crate) use self::layout::{DocumentLayout, Layout};
 pub use self::message::{Message, Visibility};
 pub use self::role::{Channel, End, Intent, Marker, Role};

@@ -100,11 +100,7 @@ impl RenderError {
     }
 
     pub(crate) fn sink(error: SinkError, message: Option<usize>, place: Place) -> Self {
-        let SinkError { span, spelling, reason } = error;
-        let text = match spelling {
-            "" => reason.to_owned(),
-            spelling => format!("{reason} `{spelling}`"),
-        };
+        let (text, span) = (error.to_string(), error.span);
         let code = match place {
             Place::Body | Place::Document | Place::Header | Place::Role | Place::End => {
                 Code::RenderControl

@@ -13,6 +13,8 @@ pub(crate) use self::raw::write_raw;
 pub use self::sink::{PlainOpening, Sink, SinkError};
 pub use self::text::TextSink;
 
+use std::borrow::Cow;
+
 use crate::dialects::{Carrier, Format};
 use crate::model::InfillOrder;
 use crate::{Code, Document, Role};
@@ -146,17 +148,77 @@ pub fn render(
     format: Format,
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
+    let document = fitted(document, format)?;
+    render_adapted(&document, format, options)
+}
+
+/// Writes `document` in the text form of `format`, to a sink of the caller's own.
+///
+/// # Errors
+///
+/// As for [`render`], and what the sink refuses. A format on another carrier than text.
+///
+/// ```
+/// use openchatml::render::{Sink, SinkError, render_to};
+/// use openchatml::{Control, Conversation, Message, Role};
+///
+/// /// How long the text will be, and how many control tokens there are, without any of it.
+/// #[derive(Default)]
+/// struct Count(usize, usize);
+///
+/// impl Sink for Count {
+///     fn control(&mut self, _: Control) -> Result<(), SinkError> {
+///         self.1 += 1;
+///         Ok(())
+///     }
+///     fn text(&mut self, text: &str) -> Result<(), SinkError> {
+///         self.0 += text.len();
+///         Ok(())
+///     }
+///     fn preamble(&mut self, yaml: &str) -> Result<(), SinkError> {
+///         self.text(yaml)
+///     }
+/// }
+///
+/// let question = Conversation::from_messages([Message::new(Role::User, "What is 2 + 2?")]);
+/// let mut count = Count::default();
+/// render_to(&question.into(), "openchatml-2.2".parse()?, &Default::default(), &mut count)?;
+/// assert_eq!((count.0, count.1), ("user".len() + "What is 2 + 2?".len() + "\n".len(), 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn render_to(
+    document: &Document<'_>,
+    format: Format,
+    options: &RenderOptions,
+    sink: &mut dyn Sink,
+) -> Result<(), RenderError> {
+    let form = format.dialect.text.filter(|_| format.carrier == Carrier::Text);
+    let Some(form) = form else { return Err(no_such_carrier(format)) };
+    let document = fitted(document, format)?;
+    (form.write)(form, &document, options, sink)
+}
+
+/// The document as `format` can carry it without a loss.
+fn fitted<'d, 'a>(
+    document: &'d Document<'a>,
+    format: Format,
+) -> Result<Cow<'d, Document<'a>>, RenderError> {
     if document.as_conversation().is_none_or(|it| format.carries().fits_all(it)) {
-        return render_adapted(document, format, options);
+        return Ok(Cow::Borrowed(document));
     }
     let (adapted, losses) = crate::convert::adapt(document, format);
     match losses.first() {
-        None => render_adapted(adapted.as_ref().unwrap_or(document), format, options),
+        None => Ok(adapted.map_or(Cow::Borrowed(document), Cow::Owned)),
         Some(loss) => {
             let text = format!("`{format}` cannot carry all of it: {}", loss.lost);
             Err(RenderError::new(Code::RenderUnsupported, loss.message, text))
         }
     }
+}
+
+fn no_such_carrier(format: Format) -> RenderError {
+    let text = format!("`{}` has no such carrier", format.dialect.id);
+    RenderError::new(Code::RenderUnsupported, None, text)
 }
 
 /// Writes a document that the format can carry as it is.
@@ -174,11 +236,7 @@ pub(crate) fn render_adapted(
             sink.finish().map_err(|error| RenderError::sink(error, None, Place::Body))?;
             Ok(out)
         }
-        _ => Err(RenderError::new(
-            Code::RenderUnsupported,
-            None,
-            format!("`{}` has no such carrier", format.dialect.id),
-        )),
+        _ => Err(no_such_carrier(format)),
     }
 }
 

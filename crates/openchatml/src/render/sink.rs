@@ -1,5 +1,7 @@
 //! Where writers write to.
 
+use std::fmt;
+
 use crate::model::{Channel, Role};
 use crate::{Control, Span};
 
@@ -227,3 +229,30 @@ pub struct SinkError {
     pub spelling: &'static str,
     pub(crate) reason: &'static str,
 }
+
+impl SinkError {
+    /// A refusal of what stands at `span` in the text that was given, for this `reason`; `spelling`
+    /// is the token in the way, or empty.
+    ///
+    /// ```
+    /// use openchatml::Span;
+    /// use openchatml::render::SinkError;
+    ///
+    /// let refusal = SinkError::new(Span::new(0, 9), "<|start|>", "no id stands for");
+    /// assert_eq!(refusal.to_string(), "no id stands for `<|start|>`");
+    /// ```
+    pub const fn new(span: Span, spelling: &'static str, reason: &'static str) -> Self {
+        Self { span, spelling, reason }
+    }
+}
+
+impl fmt::Display for SinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.spelling {
+            "" => f.write_str(self.reason),
+            spelling => write!(f, "{} `{spelling}`", self.reason),
+        }
+    }
+}
+
+impl std::error::Error for SinkError {}

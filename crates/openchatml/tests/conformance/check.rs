@@ -55,7 +55,7 @@ fn pretty(case: &Case, text: &str) -> String {
 }
 
 fn is_json(format: Format) -> bool {
-    format.carrier == Carrier::Json
+    format.carrier() == Carrier::Json
 }
 
 fn document(case: &Case, parsed: &Parsed<'_>, failures: &mut Failures) {

@@ -14,7 +14,7 @@ use crate::live::{Told, field, told};
 
 /// Checks what holds for every input.
 pub(crate) fn case(case: &Case, failures: &mut Failures) {
-    let is_text = case.format().carrier == Carrier::Text;
+    let is_text = case.format().carrier() == Carrier::Text;
     if is_text {
         every_cut(case, failures);
     }
@@ -197,7 +197,7 @@ fn lost(case: &Case, document: &Document<'_>, found: &[Diagnostic]) -> String {
             cover(at, at + wrap.len());
         }
     }
-    let dialect = case.format().dialect;
+    let dialect = case.format().dialect();
     if let (Some(call), Some(end)) =
         (spelled(dialect, Control::Call), spelled(dialect, Control::End))
     {

@@ -28,6 +28,8 @@ struct Kind {
     /// Whether the limit on the text of one message stays as it is. Text whose end decides what it
     /// is, is kept until then, up to that limit.
     is_limited: bool,
+    /// How many times less of it there is: what is read slowly takes its time.
+    less: usize,
 }
 
 const fn kind(
@@ -37,7 +39,7 @@ const fn kind(
     back: &'static str,
 ) -> Kind {
     let format = "openchatml-2.2";
-    Kind { name, format, front, again, back, is_told: false, is_limited: false }
+    Kind { name, format, front, again, back, is_told: false, is_limited: false, less: 1 }
 }
 
 impl Kind {
@@ -47,6 +49,10 @@ impl Kind {
 
     const fn told(self) -> Self {
         Self { is_told: true, ..self }
+    }
+
+    const fn less(self, less: usize) -> Self {
+        Self { less, ..self }
     }
 
     const fn limited(self) -> Self {
@@ -60,20 +66,20 @@ const LITERAL: &str = "version: 2.2\n\n<|start|>assistant<|channel|>final<|messa
 
 const KINDS: &[Kind] = &[
     kind("line", ANSWER, b"x", "<|return|>").told(),
-    kind("paragraphs", ANSWER, b"word\n\n", "<|return|>").told(),
+    kind("paragraphs", ANSWER, b"word\n\n", "<|return|>").told().less(5),
     kind("hidden", HIDDEN, b"word ", "<|end|>").told(),
     kind("literal", LITERAL, b"<|end|>", "<|endliteral|><|end|>").told(),
-    kind("signs", ANSWER, b"<", "<|return|>").told(),
-    kind("half-tokens", ANSWER, b"<|star", "<|return|>").told(),
+    kind("signs", ANSWER, b"<", "").told(),
+    kind("half-tokens", ANSWER, b"<|star", "<|return|>").told().less(2),
     kind("cut-off", ANSWER, b"x", "").told(),
-    kind("escapes", ANSWER, b"<<|end|>", "<|return|>"),
-    kind("markers", HIDDEN, b"<|reason|>x", "<|end|>"),
-    kind("not-text", ANSWER, b"\xff", "<|return|>"),
-    kind("messages", "version: 2.2\n\n", MESSAGE, ""),
-    kind("findings", "", b"<|start|>x y z<|message|>a<|call|>\n", ""),
+    kind("escapes", ANSWER, b"<<|end|>", "<|return|>").less(10),
+    kind("markers", HIDDEN, b"<|start_reason|>x", "<|end|>"),
+    kind("not-text", ANSWER, b"\xff", "<|return|>").less(50),
+    kind("messages", "version: 2.2\n\n", MESSAGE, "").less(5),
+    kind("findings", "", b"<|start|>x y z<|message|>a<|call|>\n", "").less(10),
     kind("long-header", "<|start|>assistant ", b"x ", "<|end|>"),
     kind("turn", "<|im_start|>assistant\n", b"x\r\n", "<|im_end|>\n").of("im").told(),
-    kind("turns", "", b"<|im_start|>user\nHi.\n<|im_end|>\n", "").of("openchatml-0.1"),
+    kind("turns", "", b"<|im_start|>user\nHi.\n<|im_end|>\n", "").of("openchatml-0.1").less(5),
     kind("chatml", "<|start|>assistant<|message|>", b"<|end|>", "").of("chatml").told(),
     kind("yaml", "version: 2.2\na: ", b"x", "").limited(),
     kind("outside", "version: 2.2\n\n<|start|>user<|message|>a<|end|>", b"x", "").limited(),
@@ -85,11 +91,18 @@ fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     let gigabytes: f64 = args.next().and_then(|number| number.parse().ok()).unwrap_or(1.0);
     let bytes = (gigabytes * 1e9) as usize;
-    let is_within = match args.next() {
-        None => KINDS.iter().fold(true, |all, kind| alone(kind.name, gigabytes) && all),
-        Some(name) => KINDS.iter().filter(|kind| kind.name == name).all(|kind| run(kind, bytes)),
-    };
-    if is_within { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let name = args.next();
+    let mut code = ExitCode::SUCCESS;
+    for kind in KINDS {
+        let is_ok = match &name {
+            None => alone(kind.name, gigabytes),
+            Some(name) => name != kind.name || run(kind, bytes / kind.less),
+        };
+        if !is_ok {
+            code = ExitCode::FAILURE;
+        }
+    }
+    code
 }
 
 /// Runs one kind in a process of its own: what others took does not count.
@@ -129,7 +142,8 @@ fn run(kind: &Kind, bytes: usize) -> bool {
     stream.feed(kind.back.as_bytes(), &mut tell);
     stream.finish(&mut tell);
     let after = peak_kib();
-    let (above, growth) = (after - before, after - early);
+    // The kernel's count is a little behind at times.
+    let (above, growth) = (after.saturating_sub(before), after.saturating_sub(early));
     let is_whole = !kind.is_told || told == fed;
     let is_within = above <= MOST_KIB && (kind.is_limited || growth <= GROWTH_KIB);
     let word = match (is_whole, is_within) {
