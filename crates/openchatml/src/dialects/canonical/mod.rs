@@ -16,7 +16,7 @@ use crate::lex::{Controls, Escape};
 /// ```
 /// use openchatml::{Carrier, Conversation, Format, Message, RenderOptions, dialects, render};
 ///
-/// let format = Format { dialect: &dialects::JSON, carrier: Carrier::Json };
+/// let format = Format::new(&dialects::JSON, Carrier::Json).expect("it has it");
 /// let document = Conversation::from_messages([Message::answer("4.")]).into();
 /// assert_eq!(
 ///     render(&document, format, &RenderOptions::default())?,

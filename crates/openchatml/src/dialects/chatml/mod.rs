@@ -18,7 +18,7 @@ use crate::pairing::Pairing;
 /// use openchatml::{Carrier, Format, dialects, parse};
 ///
 /// // In the wire list, strings are text whatever they spell, and objects are tokens.
-/// let format = Format { dialect: &dialects::CHATML, carrier: Carrier::Json };
+/// let format = Format::new(&dialects::CHATML, Carrier::Json).expect("it has it");
 /// let text = r#"[{"token":"<|start|>"},"user",{"token":"<|message|>"},"<|start|>?",
 ///     {"token":"<|end_message|>"}]"#;
 /// let conversation = parse(text, format, &Default::default()).into_conversation();

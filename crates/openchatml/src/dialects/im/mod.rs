@@ -15,7 +15,7 @@ use crate::render::Close;
 /// ```
 /// use openchatml::{Carrier, Format, dialects, parse};
 ///
-/// let format = Format { dialect: &dialects::IM, carrier: Carrier::Text };
+/// let format = Format::new(&dialects::IM, Carrier::Text).expect("it has it");
 /// let text = "<|im_start|>user\nIs <s> a token?<|im_end|>\n";
 /// let conversation = parse(text, format, &Default::default()).into_conversation();
 /// assert_eq!(conversation.messages[0].body.text(), "Is <s> a token?");

@@ -16,7 +16,7 @@ use crate::render::Close;
 /// ```
 /// use openchatml::{Carrier, Document, Format, Infill, dialects, parse};
 ///
-/// let format = Format { dialect: &dialects::OPENCHATML_0_1, carrier: Carrier::Text };
+/// let format = Format::new(&dialects::OPENCHATML_0_1, Carrier::Text).expect("it has it");
 /// let text = "<|fim_prefix|>fn main() {<|fim_middle|><|fim_suffix|>}";
 /// let document = parse(text, format, &Default::default()).document;
 /// assert_eq!(document, Document::Infill(Infill::new("fn main() {", "}")));

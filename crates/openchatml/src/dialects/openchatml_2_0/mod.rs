@@ -19,7 +19,7 @@ use crate::pairing::Pairing;
 /// use openchatml::{Carrier, Format, dialects, parse};
 ///
 /// // One turn in JSON is several messages in text.
-/// let format = Format { dialect: &dialects::OPENCHATML_2_0, carrier: Carrier::Json };
+/// let format = Format::new(&dialects::OPENCHATML_2_0, Carrier::Json).expect("it has it");
 /// let text = r#"[{"role":"assistant","thinking":"Easy.","content":"4."}]"#;
 /// let messages = parse(text, format, &Default::default()).into_conversation().messages;
 /// assert!(messages[0].is_reasoning() && messages[1].is_answer());

@@ -16,7 +16,7 @@ use crate::pairing::Pairing;
 /// ```
 /// use openchatml::{Carrier, Format, dialects, parse};
 ///
-/// let format = Format { dialect: &dialects::OPENCHATML_2_2, carrier: Carrier::Text };
+/// let format = Format::new(&dialects::OPENCHATML_2_2, Carrier::Text).expect("it has it");
 /// let text = "version: 2.2\n\n<|start|>user<|message|>What is <<|end|>?<|end|>\n";
 /// let conversation = parse(text, format, &Default::default()).into_conversation();
 /// assert_eq!(conversation.messages[0].body.text(), "What is <|end|>?");
