@@ -1,0 +1,6 @@
+//! What the library promises beyond what the conformance cases say.
+
+mod cancel;
+mod detect;
+mod numbers;
+mod third_party;
