@@ -2,5 +2,8 @@
 
 mod cancel;
 mod detect;
+mod header;
+mod history;
 mod numbers;
 mod third_party;
+mod visibility;

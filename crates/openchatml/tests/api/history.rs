@@ -1,0 +1,69 @@
+//! What goes into the next prompt, where a conversation is not in good order.
+
+use openchatml::{Channel, End, Message, Role, history};
+
+fn call(id: &str) -> Message<'_> {
+    let mut call = Message::new(Role::Assistant, "{}");
+    call.channel = Some(Channel::Commentary);
+    call.recipient = Some("functions.f".into());
+    call.call_id = Some(id.into());
+    call.end = End::Call;
+    call
+}
+
+fn reply(id: &str) -> Message<'_> {
+    let mut reply = Message::new(Role::Tool, "1");
+    reply.channel = Some(Channel::Commentary);
+    reply.name = Some("functions.f".into());
+    reply.call_id = Some(id.into());
+    reply
+}
+
+fn think() -> Message<'static> {
+    Message::reasoning("hm")
+}
+
+fn answer() -> Message<'static> {
+    Message::answer("4.")
+}
+
+#[test]
+fn reasoning_without_an_answer_stays() {
+    assert_eq!(history::kept(&[think()]), [true]);
+    assert_eq!(history::kept(&[think(), think()]), [true, true]);
+}
+
+#[test]
+fn reasoning_before_an_unanswered_call_stays_though_an_answer_follows() {
+    assert_eq!(history::kept(&[think(), call("a"), answer()]), [true, true, true]);
+    let answered = [think(), call("a"), reply("a"), answer()];
+    assert_eq!(history::kept(&answered), [false, true, true, true]);
+}
+
+#[test]
+fn an_unanswered_call_keeps_the_reasoning_of_its_own_turn_only() {
+    let user = || Message::new(Role::User, "Hi.");
+    let turns = [think(), answer(), user(), think(), call("a"), answer()];
+    assert_eq!(history::kept(&turns), [false, true, true, true, true, true]);
+    let users = [think(), user(), think(), call("a"), answer()];
+    assert_eq!(history::kept(&users), [false, true, true, true, true]);
+    let replies = [think(), call("a"), reply("a"), think(), call("b"), answer()];
+    assert_eq!(history::kept(&replies), [false, true, true, true, true, true]);
+    let answers = [think(), answer(), think(), call("a"), answer()];
+    assert_eq!(history::kept(&answers), [false, true, true, true, true]);
+}
+
+#[test]
+fn replies_find_their_calls_by_id_and_by_name_only_where_that_fails() {
+    let mut nameless = reply("other");
+    nameless.name = None;
+    // Nobody knows which call it is for.
+    assert!(history::kept(&[think(), call("a"), nameless, answer()])[0]);
+    // The id is nobody's, but the tool is the one that was called.
+    assert!(!history::kept(&[think(), call("a"), reply("other"), answer()])[0]);
+    // One more reply to the same call is none to the next.
+    let again = [think(), call("a"), call("b"), reply("a"), reply("a"), think(), answer()];
+    assert!(history::kept(&again)[0] && !history::kept(&again)[5]);
+    let user = Message::new(Role::User, "Hi.");
+    assert!(history::kept(&[think(), call("a"), user, answer()])[0]);
+}

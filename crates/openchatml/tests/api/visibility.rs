@@ -1,0 +1,94 @@
+//! Who may see what: every combination there is, against a list of what is shown.
+
+use openchatml::{
+    Body, Channel, Conversation, Intent, Marker, Message, Policy, Preambles, Role, Segment,
+    Visibility,
+};
+
+fn all<T: Copy>(values: &[T]) -> impl Iterator<Item = Option<T>> {
+    values.iter().copied().map(Some).chain([None])
+}
+
+/// Every message as far as its header and its origin can differ.
+fn messages() -> Vec<Message<'static>> {
+    let mut messages = Vec::new();
+    for role in Role::ALL {
+        for channel in all(Channel::ALL) {
+            for intent in all(Intent::ALL) {
+                for (recipient, foreign) in
+                    [(None, false), (Some("functions.f"), false), (None, true)]
+                {
+                    let mut message = Message::new(*role, "text");
+                    (message.channel, message.intent) = (channel, intent);
+                    (message.recipient, message.foreign) = (recipient.map(Into::into), foreign);
+                    messages.push(message);
+                }
+            }
+        }
+    }
+    messages
+}
+
+/// OpenChatML 2.2 §4, §5, §7, §11.
+fn is_shown(message: &Message<'_>, preambles: Preambles) -> bool {
+    let channel = message.channel.unwrap_or(Channel::Final);
+    match message.role {
+        _ if message.foreign => false,
+        Role::User => channel != Channel::Analysis,
+        Role::Assistant if message.recipient.is_some() => false,
+        Role::Assistant => match channel {
+            Channel::Analysis => false,
+            Channel::Final => true,
+            Channel::Commentary => {
+                message.intent == Some(Intent::Preamble) && preambles == Preambles::Show
+            }
+        },
+        Role::System | Role::Developer | Role::Tool => false,
+    }
+}
+
+#[test]
+fn a_user_sees_what_the_list_says_and_nothing_else() {
+    let messages = messages();
+    assert_eq!(messages.len(), 5 * 4 * 4 * 3);
+    for preambles in [Preambles::Show, Preambles::Hide] {
+        let mut policy = Policy::default();
+        policy.preambles = preambles;
+        for message in &messages {
+            let expected = match is_shown(message, preambles) {
+                true => Visibility::User,
+                false => Visibility::Hidden,
+            };
+            assert_eq!(policy.visibility(message), expected, "{preambles:?} {message:?}");
+        }
+        let conversation = Conversation::from_messages(messages.clone());
+        let view = policy.view(&conversation);
+        assert_eq!(
+            view.messages().count(),
+            messages.iter().filter(|message| is_shown(message, preambles)).count(),
+        );
+        for (index, message) in messages.iter().enumerate() {
+            let seen = view.message(index);
+            assert_eq!(seen.is_ok(), is_shown(message, preambles));
+            if let Ok(seen) = seen {
+                let is_preamble =
+                    message.role == Role::Assistant && message.channel == Some(Channel::Commentary);
+                assert_eq!((seen.role(), seen.is_preamble()), (message.role, is_preamble));
+            }
+        }
+    }
+}
+
+#[test]
+fn reasoning_inside_of_an_answer_is_not_shown() {
+    let body = Body::from_segments([
+        Segment::Text("4".into()),
+        Segment::Literal(".".into()),
+        Segment::Marker(Marker::Reason),
+        Segment::Text("secret".into()),
+    ]);
+    let conversation = Conversation::from_messages([Message::answer(body)]);
+    let view = Policy::default().view(&conversation);
+    let texts: Vec<_> = view.messages().map(|message| message.text()).collect();
+    assert_eq!(texts, ["4."]);
+}
