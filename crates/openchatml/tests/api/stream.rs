@@ -1,0 +1,65 @@
+//! Streams: when their events come, and how they end.
+
+use openchatml::{Event, ReadOptions, Stream};
+
+/// The events of a stream with this header that is cancelled in the middle of a message.
+fn cancelled(header: &str) -> Vec<String> {
+    let format = "openchatml-2.2".parse().expect("a format");
+    let mut stream = Stream::new(format, &ReadOptions::default()).expect("a text format");
+    let mut events = Vec::new();
+    let mut note = |event: Event<'_>| {
+        events.push(match event {
+            Event::Diagnostic { diagnostic, .. } => diagnostic.code.as_str().to_owned(),
+            event => event.name().to_owned(),
+        });
+    };
+    let text = format!("version: 2.2\n{header}\n<|start|>user<|message|>Once");
+    stream.feed(text.as_bytes(), &mut note);
+    stream.cancel(&mut note);
+    events
+}
+
+#[test]
+fn a_cancellation_that_the_header_does_not_declare_is_diagnosed() {
+    let declared = "capabilities:\n  streaming: [response.delta, response.cancel]\n";
+    let others = "capabilities:\n  streaming: [response.delta]\n";
+    for header in ["", declared] {
+        let events = cancelled(header);
+        assert_eq!(events.last().map(String::as_str), Some("response.cancel"));
+        assert!(!events.iter().any(|event| event == "E-CAPABILITY"), "{events:?}");
+    }
+    assert!(cancelled(others).iter().any(|event| event == "E-CAPABILITY"));
+}
+
+/// The names of the events so far, and all of them.
+fn events(chunks: &[&str]) -> (Vec<&'static str>, Vec<&'static str>) {
+    let format = "openchatml-2.2".parse().expect("a format");
+    let mut stream = Stream::new(format, &ReadOptions::default()).expect("a text format");
+    let mut names = Vec::new();
+    for chunk in chunks {
+        stream.feed(chunk.as_bytes(), |event| names.push(event.name()));
+    }
+    let so_far = names.clone();
+    stream.finish(|event| names.push(event.name()));
+    (so_far, names)
+}
+
+#[test]
+fn text_without_a_header_is_not_held_back_for_one() {
+    let (so_far, _) = events(&["Hello world. ", "<|start|>user<|message|>Hi"]);
+    assert!(so_far.contains(&"message.start"), "{so_far:?}");
+    let (so_far, _) = events(&["<|start|>user<|message|>Hi"]);
+    assert!(so_far.contains(&"message.start"), "{so_far:?}");
+}
+
+#[test]
+fn which_framing_it_is_shows_only_in_the_whole_of_the_first_token() {
+    for text in ["<|im_start|>user\nHi.<|im_end|>\n", " <|im_start|>user\nHi.<|im_end|>\n"] {
+        let (_, whole) = events(&[text]);
+        assert_eq!(whole.iter().filter(|name| **name == "message.done").count(), 1, "{whole:?}");
+        for at in 1..text.len() {
+            let (front, back) = text.split_at(at);
+            assert_eq!(events(&[front, back]).1, whole, "cut at {at}");
+        }
+    }
+}
