@@ -1,5 +1,6 @@
 //! What the library promises beyond what the conformance cases say.
 
+mod attributes;
 mod detect;
 mod header;
 mod history;

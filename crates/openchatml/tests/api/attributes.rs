@@ -1,0 +1,38 @@
+//! Attributes of a message's header that are given twice.
+
+use openchatml::{Intent, Message, ReadOptions, parse};
+
+/// The one message with this header, and how many findings there are.
+fn read(header: &str) -> (Message<'static>, usize) {
+    let text = format!("version: 2.2\n\n<|start|>{header}<|message|>{{}}<|call|>\n");
+    let format = "openchatml-2.2".parse().expect("a format");
+    let parsed = parse(&text, format, &ReadOptions::default());
+    let found = parsed.diagnostics.len();
+    let mut messages = parsed.into_conversation().into_owned().messages;
+    assert_eq!(messages.len(), 1);
+    (messages.remove(0), found)
+}
+
+#[test]
+fn an_intent_given_twice_counts_if_it_is_the_same() {
+    let rest = "to=functions.f call_id=a<|channel|>commentary";
+    let (message, found) = read(&format!("assistant intent=status intent=status {rest}"));
+    assert_eq!((message.intent, message.recovered, found), (Some(Intent::Status), false, 1));
+    let (message, found) = read(&format!("assistant intent=status intent=debug {rest}"));
+    assert_eq!((message.intent, message.recovered, found), (None, true, 1));
+}
+
+#[test]
+fn of_two_values_the_first_counts() {
+    let rest = "call_id=a<|channel|>commentary";
+    let (message, found) = read(&format!("assistant to=functions.f to=functions.f {rest}"));
+    assert_eq!(
+        (message.recipient.as_deref(), message.recovered, found),
+        (Some("functions.f"), false, 1)
+    );
+    let (message, found) = read(&format!("assistant to=functions.f to=functions.g {rest}"));
+    assert_eq!(
+        (message.recipient.as_deref(), message.recovered, found),
+        (Some("functions.f"), true, 1)
+    );
+}
