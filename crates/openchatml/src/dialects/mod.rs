@@ -3,11 +3,11 @@
 //! A dialect is data and a few functions. Adding one adds a folder and a line to [`ALL`].
 
 mod canonical;
-mod chatml;
+pub(crate) mod chatml;
 mod im;
 mod openchatml_0_1;
-mod openchatml_2_0;
-mod openchatml_2_2;
+pub(crate) mod openchatml_2_0;
+pub(crate) mod openchatml_2_2;
 
 pub use self::canonical::DIALECT as JSON;
 pub use self::chatml::DIALECT as CHATML;

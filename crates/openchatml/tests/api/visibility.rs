@@ -52,8 +52,7 @@ fn a_user_sees_what_the_list_says_and_nothing_else() {
     let messages = messages();
     assert_eq!(messages.len(), 5 * 4 * 4 * 3);
     for preambles in [Preambles::Show, Preambles::Hide] {
-        let mut policy = Policy::default();
-        policy.preambles = preambles;
+        let policy = Policy { preambles };
         for message in &messages {
             let expected = match is_shown(message, preambles) {
                 true => Visibility::User,

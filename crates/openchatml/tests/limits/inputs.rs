@@ -56,7 +56,7 @@ pub(crate) const CASES: &[Case] = &[
     case("messages", "im", |n| turn("user", "Hi.").repeat(n)),
     case("messages", "json", |n| messages(&list(&object("content", "a"), n))),
     case("yaml_depth", "openchatml-2.2", |n| header(&block(n))),
-    case("yaml_depth", "openchatml-2.2", |n| header(&format!("a: {}\n", arrays(n - 1)))),
+    case("yaml_depth", "openchatml-2.2", |n| header(&format!("a: {}\n", arrays(n)))),
     case("yaml_depth", "openchatml-2.2", |n| header(&format!("a: {}\n", flow(n - 1)))),
     case("yaml_depth", "openchatml-2.0", |n| header(&block(n))),
     // The mapping, the version and the list are a node each.
@@ -69,8 +69,8 @@ pub(crate) const CASES: &[Case] = &[
     case("json_depth", "openchatml-2.2", |n| {
         call("to=functions.f call_id=c<|constrain|>json").replace("{}", &arrays(n))
     }),
-    case("json_depth", "openchatml-2.0", |n| {
-        framed("assistant<|channel|>final<|constrain|>json", &flow(n).replace("a:", "\"a\":"))
+    case("json_depth", "openchatml-2.2", |n| {
+        framed("assistant<|channel|>final<|constrain|>json", &flow(n).replace('a', "\"a\""))
     }),
     case("json_depth", "json", |n| format!(r#"{{"header":{{"a":{}}}}}"#, arrays(n - 2))),
     case("json_depth", "openchatml-2.2:json", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
@@ -78,13 +78,43 @@ pub(crate) const CASES: &[Case] = &[
     case("json_depth", "chatml:json", |n| format!("[{}]", arrays(n - 1))),
     case("diagnostics", "openchatml-2.2", |n| framed(&words(n), "Hi.")),
     case("diagnostics", "chatml", |n| start(&words(n), "Hi.")),
-    case("diagnostics", "openchatml-0.1", |n| turn(&words(n), "Hi.")),
+    case("diagnostics", "openchatml-0.1", |n| sequence(&words(n))),
     case("diagnostics", "im", |n| turn(&words(n), "Hi.")),
     case("diagnostics", "json", |n| messages(&list("1", n))),
     case("diagnostics", "openchatml-2.2:json", |n| format!("[{}]", list("1", n))),
     case("diagnostics", "openchatml-2.0:json", |n| format!("[{}]", list("1", n))),
     case("diagnostics", "chatml:json", |n| format!("[{}]", list("1", n))),
 ];
+
+/// Where a limit is not looked at.
+pub(crate) const NOT_YET: &[Case] = &[
+    case("message_bytes", "json", |n| messages(&segments("text", &letters(n)))),
+    case("message_bytes", "json", |n| messages(&segments("literal", &letters(n)))),
+    case("message_bytes", "openchatml-2.2:json", |n| segments("text", &letters(n))),
+    case("message_bytes", "openchatml-2.2:json", |n| thought(&letters(n))),
+    case("message_bytes", "openchatml-2.2:json", |n| {
+        format!(
+            r#"{{"role":"assistant","tool_call":{{"recipient":"f","arguments":"{}"}}}}"#,
+            letters(n)
+        )
+    }),
+    case("message_bytes", "openchatml-2.0:json", |n| object("content", &letters(n))),
+    case("message_bytes", "openchatml-2.0:json", |n| thought(&letters(n))),
+    case("value_bytes", "json", |n| messages(&named(&letters(n)))),
+    case("value_bytes", "openchatml-2.2:json", |n| named(&letters(n))),
+    case("value_bytes", "openchatml-2.0:json", |n| named(&letters(n))),
+    case("messages", "openchatml-2.2:json", |n| format!("[{}]", list(&object("content", "a"), n))),
+    case("messages", "openchatml-2.0:json", |n| format!("[{}]", list(&object("content", "a"), n))),
+    // Findings of the rules, which are added after those of the reader.
+    case("diagnostics", "openchatml-2.2:json", |n| format!("[{}]", list(WRONG, n))),
+    case("diagnostics", "json", |n| messages(&list(WRONG, n))),
+    case("yaml_aliases", "openchatml-2.2", |n| {
+        header(&format!("a: &x 1\nb: [{}]\n", list("*x", n)))
+    }),
+];
+
+/// A message with a body that is not what it declares to be.
+const WRONG: &str = r#"{"role":"user","content_type":"json","constrained":true,"content":"x"}"#;
 
 const HI: &str = "<|start|>user<|message|>Hi.<|end|>\n";
 const WIRE: &str =
@@ -171,6 +201,11 @@ pub(crate) fn turn(header: &str, body: &str) -> String {
     format!("<|im_start|>{header}\n{body}<|im_end|>\n")
 }
 
+/// The same, as a conversation of 0.1 in which nothing else is wrong.
+fn sequence(header: &str) -> String {
+    format!("<s>\n{}</s>\n", turn(header, "Hi."))
+}
+
 fn infill(text: &str) -> String {
     format!("<|fim_prefix|>{text}<|fim_suffix|>suffix<|fim_middle|>m\n")
 }
@@ -188,4 +223,19 @@ fn messages(messages: &str) -> String {
 /// A message as JSON, with one more field.
 fn object(key: &str, value: &str) -> String {
     format!(r#"{{"role":"user","{key}":"{value}"}}"#)
+}
+
+/// A message with this name.
+fn named(name: &str) -> String {
+    format!(r#"{{"role":"user","name":"{name}","content":"a"}}"#)
+}
+
+/// A message of one segment.
+fn segments(kind: &str, text: &str) -> String {
+    format!(r#"{{"role":"user","content":[{{"type":"{kind}","text":"{text}"}}]}}"#)
+}
+
+/// A message of the assistant that only thinks.
+fn thought(text: &str) -> String {
+    format!(r#"{{"role":"assistant","thinking":"{text}"}}"#)
 }

@@ -56,7 +56,7 @@ static TEXT: TextForm = TextForm {
 
 static BOOK: Book = Book { controls: &CONTROLS, versions: &[], pairing: Pairing::None, rules: &[] };
 
-static RULES: Rules = Rules {
+pub(crate) static RULES: Rules = Rules {
     dialect: "chatml",
     controls: &CONTROLS,
     attributes: &[],

@@ -65,7 +65,7 @@ pub(super) static BOOK: Book = Book {
     rules: RULES_2_0,
 };
 
-static RULES: Rules = Rules {
+pub(crate) static RULES: Rules = Rules {
     dialect: "openchatml-2.0",
     controls: &tokens::CONTROLS,
     // SPEC §6.

@@ -64,7 +64,7 @@ pub(super) static BOOK: Book = Book {
     rules: RULES_2_2,
 };
 
-static RULES: Rules = Rules {
+pub(crate) static RULES: Rules = Rules {
     dialect: "openchatml-2.2",
     controls: &tokens::CONTROLS,
     // SPEC §15, `HEADER`.

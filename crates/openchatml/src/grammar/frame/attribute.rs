@@ -3,7 +3,7 @@
 use super::Attribute;
 use super::header::{HeadReader, tail};
 use crate::diagnostic::quote;
-use crate::model::{Intent, Role};
+use crate::model::Intent;
 use crate::{Code, Fix, Span};
 
 impl<'a> HeadReader<'a, '_> {
@@ -29,7 +29,6 @@ impl<'a> HeadReader<'a, '_> {
             return self.unread(attribute);
         }
         let first = !std::mem::replace(&mut self.given[attribute as usize], true);
-        self.order(attribute);
         let message = &mut self.message;
         let slot = match attribute {
             Attribute::To => &mut message.recipient,
@@ -52,18 +51,6 @@ impl<'a> HeadReader<'a, '_> {
                 self.repeated(attribute, same, word);
             }
         }
-    }
-
-    /// Notes whether an attribute comes after those before it in the canonical order.
-    fn order(&mut self, attribute: Attribute) {
-        let rules = self.context.rules;
-        let order = match self.message.role {
-            Role::Tool => rules.reply_attributes,
-            _ => rules.attributes,
-        };
-        let rank = order.iter().position(|one| *one == attribute).map_or(0, |at| at + 1);
-        self.layout.is_canonical &= rank > self.layout.rank;
-        self.layout.rank = rank;
     }
 
     /// Hides the message if it is for somebody who cannot be read: it may be no answer to the user.

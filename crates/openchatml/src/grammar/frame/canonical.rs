@@ -112,3 +112,115 @@ fn is_value(text: &str, limits: &Limits) -> bool {
         && text.len() <= limits.value_bytes
         && text.bytes().all(|b| b.is_ascii_graphic())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::message;
+    use crate::lex::{Lexer, Mode};
+    use crate::model::Message;
+    use crate::read::{Keep, Limits};
+    use crate::{Document, ReadOptions, parse};
+
+    /// What a frame with this header is read as, by these rules. The header has `^` for
+    /// `<|channel|>` and `!` for `<|constrain|>`.
+    fn read(
+        rules: &'static super::Rules,
+        limits: &Limits,
+        header: &str,
+    ) -> Option<Message<'static>> {
+        let spelled = |control| rules.controls.spelling(control).unwrap_or_default();
+        let header = header
+            .replace('^', spelled(crate::Control::Channel))
+            .replace('!', spelled(crate::Control::Constrain));
+        let [start, begin, end] =
+            [crate::Control::Start, crate::Control::Message, crate::Control::End].map(spelled);
+        let text = format!("{start}{header}{begin}{end}");
+        let mut lexer = Lexer::new(rules.controls, Mode::Outside, 0);
+        let frame = lexer.frame(&mut text.as_str(), usize::MAX).expect("a frame");
+        let read = message(&frame, rules, limits, Keep::Whole(&text)).map(Message::into_owned);
+        if let Some(message) = &read {
+            // Byte by byte it is read the long way.
+            let format = rules.dialect.parse().expect("a format");
+            let mut stream = crate::Stream::new(format, &ReadOptions::default()).expect("text");
+            let mut same = false;
+            let mut compare = |event: crate::Event<'_>| {
+                if let crate::Event::MessageDone { message: other, .. } = event {
+                    same = other == message;
+                }
+            };
+            text.as_bytes().chunks(1).for_each(|byte| stream.feed(byte, &mut compare));
+            stream.finish(&mut compare);
+            assert!(same, "{text} is not {message:?}");
+            let document = parse(&text, format, &ReadOptions::default()).document;
+            assert_eq!(
+                document,
+                Document::from(crate::Conversation::from_messages([message.clone()]))
+            );
+        }
+        read
+    }
+
+    #[test]
+    fn what_the_writer_writes_is_read_at_once() {
+        use crate::dialects::{chatml, openchatml_2_0, openchatml_2_2};
+        let limits = Limits::default();
+        let cases = [
+            (&openchatml_2_2::RULES, "developer"),
+            (&openchatml_2_2::RULES, "assistant^commentary"),
+            (&openchatml_2_2::RULES, "assistant intent=preamble^commentary"),
+            (&openchatml_2_2::RULES, "assistant to=functions.f call_id=a content_type=json^final"),
+            (&openchatml_2_2::RULES, "assistant to=functions.f call_id=a^commentary!json"),
+            (&openchatml_2_2::RULES, "tool name=functions.f call_id=a to=assistant^commentary"),
+            (&openchatml_2_0::RULES, "functions.f to=assistant^commentary"),
+            (&openchatml_2_0::RULES, "tool name=f to=assistant^commentary"),
+            (&chatml::RULES, "system:example_user"),
+            (&chatml::RULES, "assistant"),
+        ];
+        for (rules, header) in cases {
+            let message = read(rules, &limits, header);
+            let message = message.unwrap_or_else(|| panic!("{header} is not canonical"));
+            assert!(!message.recovered);
+        }
+        let name = read(&openchatml_2_0::RULES, &limits, "functions.f").and_then(|it| it.name);
+        assert_eq!(name.as_deref(), Some("functions.f"));
+    }
+
+    #[test]
+    fn all_else_is_left_to_a_closer_look() {
+        use crate::dialects::{chatml, openchatml_2_0, openchatml_2_2};
+        let limits = Limits { value_bytes: 4, attributes: 2, ..Limits::default() };
+        let cases = [
+            (&openchatml_2_2::RULES, ""),
+            (&openchatml_2_2::RULES, " user"),
+            (&openchatml_2_2::RULES, "user "),
+            (&openchatml_2_2::RULES, "User"),
+            (&openchatml_2_2::RULES, "functions.f"),
+            (&openchatml_2_2::RULES, "python"),
+            (&openchatml_2_2::RULES, "user name"),
+            (&openchatml_2_2::RULES, "user  name=a"),
+            (&openchatml_2_2::RULES, "user name=a "),
+            (&openchatml_2_2::RULES, "user name="),
+            (&openchatml_2_2::RULES, "user name=abcde"),
+            (&openchatml_2_2::RULES, "user name=a\tb"),
+            (&openchatml_2_2::RULES, "user name=a name=a"),
+            (&openchatml_2_2::RULES, "user call_id=a to=b"),
+            (&openchatml_2_2::RULES, "user to=b call_id=a name=c"),
+            (&openchatml_2_2::RULES, "user intent=x"),
+            (&openchatml_2_2::RULES, "user other=x"),
+            (&openchatml_2_2::RULES, "assistant^"),
+            (&openchatml_2_2::RULES, "assistant^Final"),
+            (&openchatml_2_2::RULES, "assistant^final to=a"),
+            (&openchatml_2_2::RULES, "assistant content_type=json!json"),
+            (&openchatml_2_2::RULES, "assistant^final!"),
+            (&openchatml_2_2::RULES, "assistant^final!a b"),
+            (&openchatml_2_0::RULES, "assistant call_id=a"),
+            (&openchatml_2_0::RULES, "tool name=functions.f to=a"),
+            (&openchatml_2_0::RULES, "functions.f name=a"),
+            (&chatml::RULES, "Assistant"),
+            (&chatml::RULES, "assistant:example_user"),
+        ];
+        for (rules, header) in cases {
+            assert!(read(rules, &limits, header).is_none(), "{header}");
+        }
+    }
+}

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::opening::{Opening, Region};
-use super::{Attribute, RoleWord, Rules, Speaker};
+use super::{Attribute, Rules, Speaker};
 use crate::check::Checker;
 use crate::diagnostic::quote;
 use crate::grammar::words;
@@ -18,8 +18,6 @@ use crate::{Code, Control, Diagnostic, Fix, Span};
 /// What a header says, and what is wrong with it.
 pub(super) struct Head<'a> {
     pub(super) message: Message<'a>,
-    /// Whether it is written in the canonical way.
-    pub(super) is_canonical: bool,
     /// Findings, and whether lenient reading tolerates them.
     pub(super) found: Vec<(Diagnostic, bool)>,
 }
@@ -56,7 +54,6 @@ pub(super) fn read<'a>(
         given: [false; Attribute::COUNT],
         attributes: 0,
         is_hidden: false,
-        layout: Layout { is_canonical: opening.role.is_none(), ..Layout::default() },
     };
     reader.message.span = opening.span;
     reader.start(opening);
@@ -74,27 +71,13 @@ pub(super) fn read<'a>(
             _ => region.at,
         };
         reader.words_of(&region.text, region.at, words);
-        // A channel, then a constraint, is the canonical order, with nothing but words in them.
-        let follows = before == Some(Control::Channel) && region.control == Control::Constrain;
-        let in_order = before.is_none() || follows;
-        reader.layout.is_canonical &= in_order && words == region.at + region.text.len();
         before = Some(region.control);
     }
     opening.rest = std::mem::take(&mut reader.rest);
     if reader.is_hidden {
         reader.message.channel = Some(Channel::Analysis);
     }
-    Head { is_canonical: reader.is_canonical(), message: reader.message, found: reader.found }
-}
-
-/// How a header is written, as far as that is canonical.
-#[derive(Debug, Default)]
-pub(super) struct Layout {
-    pub(super) is_canonical: bool,
-    /// Whether the name was part of the role word.
-    pub(super) is_named: bool,
-    /// How far in the canonical order the attributes have come.
-    pub(super) rank: usize,
+    Head { message: reader.message, found: reader.found }
 }
 
 pub(super) struct HeadReader<'a, 'c> {
@@ -109,20 +92,9 @@ pub(super) struct HeadReader<'a, 'c> {
     pub(super) attributes: usize,
     /// Whether the message is hidden, whatever channel it declares.
     pub(super) is_hidden: bool,
-    pub(super) layout: Layout,
 }
 
 impl<'a> HeadReader<'a, '_> {
-    /// Whether the header is what the writer would write.
-    fn is_canonical(&self) -> bool {
-        let by_name = match (self.context.rules.role_word)(&self.message) {
-            RoleWord::Role(_) => false,
-            RoleWord::Name(_) | RoleWord::Joined(..) => true,
-            RoleWord::None => return false,
-        };
-        self.layout.is_canonical && self.layout.is_named == by_name
-    }
-
     /// The role, and attributes.
     fn start(&mut self, opening: &Opening<'a>) {
         let start = opening.first_at;
@@ -140,7 +112,6 @@ impl<'a> HeadReader<'a, '_> {
             self.message.channel = Some(Channel::Analysis);
             return;
         };
-        self.layout.is_canonical &= span.start == start;
         self.role(word, span);
         self.words_of(&opening.first, start, span.end);
     }
@@ -152,10 +123,8 @@ impl<'a> HeadReader<'a, '_> {
             Some(Speaker::Named(role, name)) => {
                 message.role = role;
                 message.name = Some(self.keep.text(name, tail(span, name)));
-                self.layout.is_named = true;
             }
             Some(Speaker::Legacy(role, name)) => {
-                self.layout.is_canonical = false;
                 message.role = role;
                 message.name = Some(self.keep.text(name, tail(span, name)));
                 let text = format!("{} is the old way to name a tool that replies", quote(word));
@@ -164,7 +133,6 @@ impl<'a> HeadReader<'a, '_> {
                 self.note(found.help("write role `tool` and `name=`").fix(fix));
             }
             Some(Speaker::Builtin(name)) => {
-                self.layout.is_canonical = false;
                 message.role = Role::Tool;
                 message.name = Some(self.keep.text(name, span));
                 if self.context.checker.is_some_and(|checker| !checker.has_builtin(name)) {
@@ -174,7 +142,6 @@ impl<'a> HeadReader<'a, '_> {
                 }
             }
             Some(Speaker::Slip(role, name)) => {
-                self.layout.is_canonical = false;
                 message.role = role;
                 message.name = name.map(Cow::Borrowed);
                 let meant = match name {
@@ -258,19 +225,13 @@ impl<'a> HeadReader<'a, '_> {
     /// no word of a header.
     fn words_of(&mut self, text: &Kept<'a>, start: usize, at: usize) {
         let text = text.as_str();
-        let mut end = at;
         for (word, span) in words(text.get(at - start..).unwrap_or_default(), at) {
             let attribute = word
                 .bytes()
                 .position(|byte| byte == b'=')
                 .and_then(|at| Some((Attribute::from_word(&word[..at])?, &word[at + 1..])));
             match attribute {
-                Some((attribute, value)) => {
-                    // One space before each attribute is the canonical layout.
-                    self.layout.is_canonical &=
-                        text.get(end - start..span.start - start) == Some(" ");
-                    self.attribute(attribute, value, span);
-                }
+                Some((attribute, value)) => self.attribute(attribute, value, span),
                 None if self.context.shape == Shape::Broken => {
                     let rest = text.get(span.start - start..).unwrap_or_default();
                     let span = Span::new(span.start, span.start + rest.len());
@@ -278,7 +239,6 @@ impl<'a> HeadReader<'a, '_> {
                     return;
                 }
                 None => {
-                    self.layout.is_canonical = false;
                     let found = match self.foreign(word) {
                         true => self.version(word, span),
                         false => {
@@ -289,9 +249,7 @@ impl<'a> HeadReader<'a, '_> {
                     self.guess(found);
                 }
             }
-            end = span.end;
         }
-        self.layout.is_canonical &= end == start + text.len();
     }
 
     /// Whether a word of a header spells a control token, which is then of another version.
@@ -314,7 +272,6 @@ impl<'a> HeadReader<'a, '_> {
 
     /// Notes what makes the message a guess.
     pub(super) fn guess(&mut self, found: Diagnostic) {
-        self.layout.is_canonical = false;
         self.message.recovered = true;
         self.found.push((found, false));
     }

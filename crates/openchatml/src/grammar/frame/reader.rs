@@ -228,18 +228,15 @@ impl<'a> Reader<'a> {
 
     /// The header is complete.
     pub(super) fn end_header(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        let (mut message, is_canonical) = self.head(Shape::Whole, out);
+        let mut message = self.head(Shape::Whole, out);
         message.span = Span::new(self.opening.span.start, span.end);
         message.body_at = span.end;
-        if !is_canonical {
-            message.layout = self.header_layout(span.start, out);
-        }
+        message.layout = self.header_layout(span.start, out);
         self.begin_body(message, out);
     }
 
-    /// Reads the header and reports what is wrong with it. Says, too, whether it is written in the
-    /// canonical way.
-    pub(super) fn head(&mut self, shape: Shape, out: &mut Out<'a, '_>) -> (Message<'a>, bool) {
+    /// Reads the header and reports what is wrong with it.
+    pub(super) fn head(&mut self, shape: Shape, out: &mut Out<'a, '_>) -> Message<'a> {
         let context = context(shape, self.rules, out);
         let mut head = header::read(&mut self.opening, out.keep, &context);
         for (found, tolerated) in head.found {
@@ -261,10 +258,10 @@ impl<'a> Reader<'a> {
         if self.opening.is_orphan {
             hide(&mut head.message);
         }
-        (head.message, head.is_canonical)
+        head.message
     }
 
-    /// The layout of a header that is not canonical.
+    /// How the header is written, which `canonical.rs` would have read if that were the writer's way.
     fn header_layout(&self, end: usize, out: &Out<'a, '_>) -> Option<Box<Layout<'a>>> {
         if self.opening.role.is_some() {
             return None;
@@ -276,11 +273,9 @@ impl<'a> Reader<'a> {
 
     /// The input ends inside a header: a prompt.
     fn open_header(&mut self, at: usize, out: &mut Out<'a, '_>) {
-        let (mut message, is_canonical) = self.head(Shape::Whole, out);
+        let mut message = self.head(Shape::Whole, out);
         message.span = Span::new(self.opening.span.start, at);
-        if !is_canonical {
-            message.layout = self.header_layout(at, out);
-        }
+        message.layout = self.header_layout(at, out);
         self.draft.begin(message, out);
         self.draft.end(End::Prompt, at, out);
     }

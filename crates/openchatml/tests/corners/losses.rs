@@ -1,0 +1,117 @@
+//! Everything that a conversion can lose, lost once.
+
+use openchatml::convert::{Lost, adapt};
+use openchatml::{
+    Body, Channel, Conversation, Document, End, Format, Header, Intent, Marker, Message, Role,
+    Segment, Tool, Value,
+};
+
+/// A message of this role and channel.
+fn on(role: Role, channel: Option<Channel>) -> Message<'static> {
+    let mut message = Message::new(role, "x");
+    message.channel = channel;
+    message
+}
+
+fn call() -> Message<'static> {
+    let mut call = on(Role::Assistant, Some(Channel::Commentary));
+    call.recipient = Some("functions.f".into());
+    call.end = End::Call;
+    call
+}
+
+/// A message with everything that a user's message of 2.2 can have.
+fn laden() -> Message<'static> {
+    let mut message = on(Role::User, Some(Channel::Final));
+    message.name = Some("Eric".into());
+    message.recipient = Some("assistant".into());
+    message.call_id = Some("c".into());
+    message.intent = Some(Intent::Status);
+    message.content_type = Some("json".into());
+    message.constrained = true;
+    message.recovered = true;
+    message
+}
+
+fn marked() -> Message<'static> {
+    let mut marked = on(Role::Assistant, Some(Channel::Final));
+    let marker = Segment::Marker(Marker::Reason);
+    marked.body =
+        Body::from_segments([Segment::Text("a".into()), marker, Segment::Literal("b".into())]);
+    marked
+}
+
+fn conversation(messages: impl IntoIterator<Item = Message<'static>>) -> Document<'static> {
+    let mut conversation = Conversation::from_messages(messages);
+    let mut header = Header::new("2.2");
+    header.insert("capabilities", Value::from(true));
+    header.insert("profiles", Value::from(true));
+    conversation.header = Some(header);
+    conversation.tools.push(Tool { name: "f".into(), ..Tool::default() });
+    conversation.into()
+}
+
+/// What is lost on the way to a format.
+fn lost(messages: impl IntoIterator<Item = Message<'static>>, to: &str) -> Vec<Lost> {
+    let to: Format = to.parse().expect("a format");
+    let (_, losses) = adapt(&conversation(messages), to);
+    losses.iter().map(|loss| loss.lost).collect()
+}
+
+#[test]
+fn everything_that_can_be_lost_is_lost_somewhere() {
+    let mut foreign = on(Role::User, None);
+    foreign.foreign = true;
+    let mut reply = on(Role::Tool, Some(Channel::Commentary));
+    reply.name = Some("functions.f".into());
+    let mut answer = on(Role::Assistant, Some(Channel::Final));
+    answer.end = End::Return;
+    let mut open = on(Role::User, None);
+    open.end = End::Open;
+    let mut kept_call = call();
+    kept_call.role = Role::User;
+    let mut typed = on(Role::User, None);
+    typed.content_type = Some("markdown".into());
+    let messages = vec![
+        typed,
+        on(Role::Developer, None),
+        on(Role::Assistant, Some(Channel::Analysis)),
+        on(Role::Assistant, Some(Channel::Commentary)),
+        on(Role::User, Some(Channel::Analysis)),
+        call(),
+        reply,
+        foreign,
+        laden(),
+        marked(),
+        answer,
+        kept_call,
+        open,
+    ];
+    let mut all: Vec<Lost> = Vec::new();
+    for format in Format::all() {
+        all.extend(lost(messages.clone(), &format.to_string()));
+    }
+    for kind in Lost::ALL {
+        assert!(all.contains(kind), "`{}` is never lost", kind.as_str());
+    }
+}
+
+#[test]
+fn text_among_markers_stays_without_them() {
+    let document = conversation([marked()]);
+    let (adapted, losses) = adapt(&document, "chatml".parse().expect("a format"));
+    assert!(losses.iter().any(|loss| loss.lost == Lost::Markers));
+    let adapted = adapted.expect("something is lost");
+    let messages = &adapted.as_conversation().expect("a conversation").messages;
+    assert_eq!(messages[0].body.text(), "ab");
+    assert!(!messages[0].body.has_markers());
+}
+
+#[test]
+fn what_is_hidden_for_whatever_reason_is_not_carried_where_all_is_shown() {
+    let mut hidden = on(Role::Assistant, Some(Channel::Final));
+    hidden.foreign = true;
+    assert!(lost([hidden], "chatml").contains(&Lost::Foreign));
+    let hidden = on(Role::User, Some(Channel::Analysis));
+    assert!(lost([hidden], "im").contains(&Lost::Hidden));
+}

@@ -1,0 +1,139 @@
+//! Sinks that are used by themselves, and dialects that are put together at run time.
+
+use openchatml::lex::{Controls, Escape};
+use openchatml::render::{Sink, SinkError, TextSink, render_to};
+use openchatml::{
+    Carrier, Control, Conversation, Format, Message, RenderOptions, Role, Span, dialects,
+};
+
+#[test]
+fn a_header_ends_at_the_beginning_of_a_line() {
+    let mut out = String::new();
+    let mut sink = TextSink::new(dialects::OPENCHATML_2_2.controls, &mut out);
+    sink.preamble("version: 2.2").expect("a header");
+    sink.control(Control::Start).expect("a token");
+    assert_eq!(out, "version: 2.2\n<|start|>");
+    let mut out = String::new();
+    let mut sink = TextSink::new(dialects::OPENCHATML_2_2.controls, &mut out);
+    let error = sink.preamble("a: b\n<|start|>c\n").expect_err("this begins a message");
+    assert_eq!(error.span.range(), 5..16);
+}
+
+#[test]
+fn a_literal_block_cannot_hold_its_own_end() {
+    let mut out = String::new();
+    let mut sink = TextSink::new(dialects::OPENCHATML_2_2.controls, &mut out);
+    for control in [Control::Start, Control::Message, Control::Literal] {
+        sink.control(control).expect("a token");
+    }
+    let error = sink.text("a<|endliteral|>").expect_err("this ends the block");
+    assert_eq!((error.span.range(), error.spelling), (1..15, "<|endliteral|>"));
+    sink.text("a<|end|>").expect("this does not");
+    assert_eq!(out, "<|start|><|message|><|literal|>a<|end|>");
+}
+
+#[test]
+fn what_is_refused_in_pieces_has_its_place_in_the_last_piece() {
+    let mut out = String::new();
+    let mut sink = TextSink::new(dialects::IM.controls, &mut out);
+    sink.control(Control::Start).expect("a token");
+    sink.text("user\nHi <|im_").expect("text so far");
+    let error = sink.text("end|> and more").expect_err("a token after all");
+    assert_eq!((error.span.range(), error.spelling), (0..5, "<|im_end|>"));
+}
+
+#[test]
+fn tokens_that_a_dialect_lacks_are_refused() {
+    for dialect in dialects::ALL {
+        let mut out = String::new();
+        let has_channels = dialect.controls.spelling(Control::Channel).is_some();
+        let written = TextSink::new(dialect.controls, &mut out).control(Control::Channel);
+        assert_eq!(written.is_ok(), has_channels, "{}", dialect.id);
+        assert_eq!(out.is_empty(), !has_channels, "{}", dialect.id);
+    }
+}
+
+#[test]
+fn a_header_has_no_escape() {
+    let mut out = String::new();
+    let mut sink = TextSink::new(dialects::OPENCHATML_2_2.controls, &mut out);
+    sink.control(Control::Start).expect("a token");
+    let error = sink.text("user <|end|>").expect_err("a header cannot hold it");
+    assert_eq!(error.to_string(), "a header cannot hold the text `<|end|>`");
+}
+
+/// A sink that has no id for how messages end.
+struct Endless;
+
+impl Sink for Endless {
+    fn control(&mut self, control: Control) -> Result<(), SinkError> {
+        match control {
+            Control::End => Err(SinkError::new(Span::default(), "<|end|>", "no id stands for")),
+            _ => Ok(()),
+        }
+    }
+
+    fn text(&mut self, _: &str) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn preamble(&mut self, _: &str) -> Result<(), SinkError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_a_sink_refuses_is_told_with_the_message() {
+    let document = Conversation::from_messages([Message::new(Role::User, "Hi.")]).into();
+    let format: Format = "openchatml-2.2".parse().expect("a format");
+    let written = render_to(&document, format, &RenderOptions::default(), &mut Endless);
+    let error = written.expect_err("a message has an end");
+    assert_eq!(error.to_string(), "message 0, end: no id stands for `<|end|>`");
+}
+
+#[test]
+fn json_is_written_to_no_sink() {
+    let document = Conversation::from_messages([Message::new(Role::User, "Hi.")]).into();
+    let (mut out, options) = (String::new(), RenderOptions::default());
+    let mut sink = TextSink::new(dialects::IM.controls, &mut out);
+    let json: Format = "json".parse().expect("a format");
+    let error = render_to(&document, json, &options, &mut sink).expect_err("JSON is no text form");
+    assert_eq!(error.code.as_str(), "E-RENDER-UNSUPPORTED");
+    let im = Format::new(&dialects::IM, Carrier::Text).expect("a text form");
+    render_to(&document, im, &options, &mut sink).expect("text");
+    assert_eq!(out, "<|im_start|>user\nHi.<|im_end|>\n");
+    assert_eq!(Format::new(&dialects::IM, Carrier::Json), None);
+    assert!(Some(json) == Format::new(&dialects::JSON, Carrier::Json) && json != im);
+}
+
+const TAGS: &[(Control, &str)] =
+    &[(Control::Start, "<turn>"), (Control::Message, "<says>"), (Control::End, "</turn>")];
+
+/// The tables of dialects are made by the compiler; what they hold is looked at here, too.
+#[test]
+fn tables_of_tokens_can_be_made_at_run_time() {
+    let tags = Controls::new(std::hint::black_box(TAGS), Escape::None);
+    assert_eq!(tags.longest(), "</turn>".len());
+    for (control, spelling) in TAGS {
+        assert_eq!(tags.spelling(*control), Some(*spelling));
+        assert_eq!(tags.control(spelling), Some(*control));
+        let text = format!("a < b {spelling} c");
+        assert_eq!(tags.find(&text), Some((6, *control, spelling.len())));
+    }
+    assert_eq!(tags.spelling(Control::Channel), None);
+    assert_eq!(tags.find("<turn <says </turn"), None);
+}
+
+#[test]
+fn tables_that_cannot_be_searched_are_refused() {
+    let tables: [&'static [(Control, &'static str)]; 4] = [
+        &[(Control::Start, "turn>")],
+        &[(Control::Start, "<a<b>")],
+        &[(Control::Start, "<turn>"), (Control::End, "<turn>>")],
+        &[(Control::Start, "<a>"); 17],
+    ];
+    for table in tables {
+        let made = std::panic::catch_unwind(|| Controls::new(table, Escape::None));
+        assert!(made.is_err(), "{table:?}");
+    }
+}
