@@ -2,38 +2,71 @@
 
 use std::time::{Duration, Instant};
 
+/// What a job works on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Load {
+    pub bytes: usize,
+    pub messages: usize,
+}
+
 /// One competitor: a name and a job that is done once.
 pub struct Job<'j> {
-    pub name: &'static str,
-    pub run: Box<dyn FnMut() + 'j>,
+    name: &'j str,
+    load: Option<Load>,
+    repeat: u32,
+    run: Box<dyn FnMut() + 'j>,
 }
 
 impl<'j> Job<'j> {
-    pub fn new(name: &'static str, run: impl FnMut() + 'j) -> Self {
-        Self { name, run: Box::new(run) }
+    pub fn new(name: &'j str, run: impl FnMut() + 'j) -> Self {
+        Self { name, load: None, repeat: 1, run: Box::new(run) }
+    }
+
+    /// Does it so many times in a row: for what is over before a clock can tell.
+    pub fn repeat(mut self, repeat: u32) -> Self {
+        self.repeat = repeat;
+        self
+    }
+
+    /// Works on something else than the others.
+    pub fn on(mut self, load: Load) -> Self {
+        self.load = Some(load);
+        self
     }
 }
 
-/// The median times of jobs that were run in turn.
+/// How long this thread has been waiting for a core since it began, because others had them all.
+/// Linux tells; where nobody does, waiting counts as work.
+fn waited() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = text.split_ascii_whitespace().nth(1).and_then(|nanos| nanos.parse().ok());
+    Duration::from_nanos(nanos.unwrap_or_default())
+}
+
+/// The median times of jobs that were run in turn, without the time in which they could not run.
 pub fn medians(jobs: &mut [Job<'_>], rounds: usize) -> Vec<Duration> {
     let mut times = vec![Vec::with_capacity(rounds); jobs.len()];
     for round in 0..=rounds {
         for (job, times) in jobs.iter_mut().zip(&mut times) {
-            let start = Instant::now();
-            (job.run)();
+            let (before, start) = (waited(), Instant::now());
+            for _ in 0..job.repeat {
+                (job.run)();
+            }
+            let elapsed = start.elapsed();
+            let time = elapsed.saturating_sub(waited().saturating_sub(before));
             // The first round warms up.
             if round > 0 {
-                times.push(start.elapsed());
+                times.push(time / job.repeat);
             }
         }
     }
-    times
-        .into_iter()
-        .map(|mut times| {
-            times.sort_unstable();
-            times[times.len() / 2]
-        })
-        .collect()
+    times.into_iter().map(median).collect()
+}
+
+/// The time in the middle; there is one at least.
+pub fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
 }
 
 /// Bytes in a time, as gigabytes a second.
@@ -41,20 +74,36 @@ pub fn gigabytes(bytes: usize, time: Duration) -> f64 {
     bytes as f64 / time.as_secs_f64() / 1e9
 }
 
-/// Prints a table row by row: the first job is the one that the others are compared with.
-pub fn report(title: &str, bytes: usize, jobs: &mut [Job<'_>], rounds: usize) -> Vec<Duration> {
+/// A number with three digits that say something.
+pub fn digits(number: f64) -> String {
+    if !number.is_normal() {
+        return "-".to_owned();
+    }
+    let magnitude = number.abs().log10().floor();
+    let decimals = (2.0 - magnitude).clamp(0.0, 9.0) as usize;
+    format!("{number:.decimals$}")
+}
+
+/// Prints a table row by row: the first job is the one that the others are compared with, by their
+/// time for each byte.
+pub fn report(title: &str, load: Load, jobs: &mut [Job<'_>], rounds: usize) {
     let times = medians(jobs, rounds);
-    println!("\n## {title} ({:.1} MB)\n", bytes as f64 / 1e6);
-    println!("| job | time | GB/s | ratio to the first |");
-    println!("| --- | ---: | ---: | ---: |");
+    println!("\n### {title}\n");
+    let Load { bytes, messages } = load;
+    println!("{:.1} MB, {messages} messages; median of {rounds} rounds.\n", bytes as f64 / 1e6);
+    println!("| job | time in ms | GB/s | ns a message | time, first = 1 |");
+    println!("| --- | ---: | ---: | ---: | ---: |");
+    let first = jobs[0].load.unwrap_or(load);
+    let first = times[0].as_secs_f64() / first.bytes as f64;
     for (job, time) in jobs.iter().zip(&times) {
+        let Load { bytes, messages } = job.load.unwrap_or(load);
         println!(
-            "| {} | {:.3} ms | {:.3} | {:.2} |",
+            "| {} | {} | {} | {} | {} |",
             job.name,
-            time.as_secs_f64() * 1e3,
-            gigabytes(bytes, *time),
-            time.as_secs_f64() / times[0].as_secs_f64(),
+            digits(time.as_secs_f64() * 1e3),
+            digits(gigabytes(bytes, *time)),
+            digits(time.as_secs_f64() * 1e9 / messages as f64),
+            digits(time.as_secs_f64() / bytes as f64 / first),
         );
     }
-    times
 }

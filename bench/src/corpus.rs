@@ -1,6 +1,10 @@
 //! Conversations in the shape of model transcripts, the same for the same seed.
 
-use openchatml::{Channel, Conversation, End, Header, Message, Role};
+use openchatml::{
+    Channel, Conversation, End, Format, Header, Message, RenderOptions, Role, render,
+};
+
+use crate::clock::Load;
 
 /// A small generator of numbers (splitmix64).
 #[derive(Clone, Debug)]
@@ -11,7 +15,7 @@ impl Random {
         Self(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -20,15 +24,52 @@ impl Random {
     }
 
     pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
+        (self.number() % end as u64) as usize
     }
 }
 
 const WORDS: &[&str] = &[
-    "the", "of", "and", "a", "to", "in", "is", "that", "it", "was", "for", "on", "are", "with",
-    "as", "answer", "question", "function", "model", "weather", "Tokyo", "number", "because",
-    "however", "should", "result", "return", "value", "first", "second", "compute", "explain",
-    "naïve", "café", "東京", "天気", "🙂", "it's", "don't", "https://example.org/a?b=c", "`x`",
+    "the",
+    "of",
+    "and",
+    "a",
+    "to",
+    "in",
+    "is",
+    "that",
+    "it",
+    "was",
+    "for",
+    "on",
+    "are",
+    "with",
+    "as",
+    "answer",
+    "question",
+    "function",
+    "model",
+    "weather",
+    "Tokyo",
+    "number",
+    "because",
+    "however",
+    "should",
+    "result",
+    "return",
+    "value",
+    "first",
+    "second",
+    "compute",
+    "explain",
+    "naïve",
+    "café",
+    "東京",
+    "天気",
+    "🙂",
+    "it's",
+    "don't",
+    "https://example.org/a?b=c",
+    "`x`",
 ];
 
 const CODE: &[&str] = &[
@@ -108,4 +149,21 @@ pub fn corpus(seed: u64, total: usize, turns: usize, bytes: usize) -> Vec<Conver
         conversations.push(conversation);
     }
     conversations
+}
+
+/// The conversations, written.
+pub fn texts(conversations: &[Conversation<'static>], format: Format) -> Vec<String> {
+    let options = RenderOptions::default();
+    let write = |conversation: &Conversation<'static>| {
+        render(&conversation.clone().into(), format, &options).expect("the corpus can be written")
+    };
+    conversations.iter().map(write).collect()
+}
+
+/// How much the conversations are when they are written as `texts`.
+pub fn load(texts: &[String], conversations: &[Conversation<'static>]) -> Load {
+    Load {
+        bytes: texts.iter().map(String::len).sum(),
+        messages: conversations.iter().map(|conversation| conversation.messages.len()).sum(),
+    }
 }

@@ -1,4 +1,6 @@
-//! What the benchmarks share: the corpus, and the clock.
+//! What the benchmarks share: the corpus, the clock, and what is said about the machine.
 
 pub mod clock;
 pub mod corpus;
+pub mod machine;
+pub mod plain;

@@ -1,6 +1,6 @@
-//! Attributes of a message's header that are given twice.
+//! Attributes of a message's header that are given twice, or cannot be read.
 
-use openchatml::{Intent, Message, ReadOptions, parse};
+use openchatml::{Intent, Message, ReadOptions, Visibility, parse};
 
 /// The one message with this header, and how many findings there are.
 fn read(header: &str) -> (Message<'static>, usize) {
@@ -35,4 +35,19 @@ fn of_two_values_the_first_counts() {
         (message.recipient.as_deref(), message.recovered, found),
         (Some("functions.f"), true, 1)
     );
+}
+
+#[test]
+fn a_message_for_somebody_who_cannot_be_read_is_hidden() {
+    let long = "a".repeat(5000);
+    let mut headers = vec!["assistant to=<|channel|>final".to_owned()];
+    headers.push(format!("assistant to={long}<|channel|>final"));
+    let many: String = (0..40).map(|_| "name=a ").collect();
+    headers.push(format!("assistant {many}to=functions.f<|channel|>final"));
+    for header in headers {
+        let (message, _) = read(&header);
+        assert_eq!(message.visibility(), Visibility::Hidden, "{}", &header[..20]);
+    }
+    let (message, _) = read(&format!("assistant name={long}<|channel|>final"));
+    assert_eq!(message.visibility(), Visibility::User);
 }

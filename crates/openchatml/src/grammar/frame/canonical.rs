@@ -115,6 +115,8 @@ fn is_value(text: &str, limits: &Limits) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::message;
     use crate::lex::{Lexer, Mode};
     use crate::model::Message;
@@ -137,7 +139,13 @@ mod tests {
         let text = format!("{start}{header}{begin}{end}");
         let mut lexer = Lexer::new(rules.controls, Mode::Outside, 0);
         let frame = lexer.frame(&mut text.as_str(), usize::MAX).expect("a frame");
-        let read = message(&frame, rules, limits, Keep::Whole(&text)).map(Message::into_owned);
+        let read = message(&frame, rules, limits, Keep::Whole(&text));
+        for it in &read {
+            let values = [&it.name, &it.recipient, &it.call_id, &it.content_type];
+            let owned = |value: &&Option<Cow<'_, str>>| matches!(value, Some(Cow::Owned(_)));
+            assert!(!values.iter().any(owned), "{text} is copied");
+        }
+        let read = read.map(Message::into_owned);
         if let Some(message) = &read {
             // Byte by byte it is read the long way.
             let format = rules.dialect.parse().expect("a format");

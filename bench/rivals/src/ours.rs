@@ -1,0 +1,46 @@
+//! `openchatml` on Harmony text, which its reader of OpenChatML 2.2 takes leniently.
+
+use openchatml::{Format, Parsed, ReadOptions, Role, parse};
+
+use crate::answer::{Said, function};
+
+/// A reader of transcripts, or of completions.
+pub struct Ours {
+    format: Format,
+    options: ReadOptions,
+}
+
+impl Ours {
+    pub fn transcripts() -> Self {
+        Self { format: Self::format(), options: ReadOptions::default() }
+    }
+
+    pub fn format() -> Format {
+        "openchatml-2.2".parse().expect("a format")
+    }
+
+    pub fn completions() -> Self {
+        let mut ours = Self::transcripts();
+        ours.options.continues = Some(Role::Assistant);
+        ours
+    }
+
+    pub fn parse<'a>(&self, text: &'a str) -> Parsed<'a> {
+        parse(text, self.format, &self.options)
+    }
+
+    /// What `text` says. Warnings are expected: Harmony has no header and no `call_id`.
+    pub fn said(&self, text: &str) -> Vec<Said> {
+        let parsed = self.parse(text);
+        assert!(!parsed.has_errors(), "{:?}", parsed.diagnostics);
+        let messages = parsed.into_conversation().messages;
+        let said = messages.into_iter().map(|message| Said {
+            role: message.role.as_str().to_owned(),
+            tool: message.name.as_deref().map(function),
+            recipient: message.recipient.map(Into::into),
+            channel: message.channel.map(|channel| channel.as_str().to_owned()),
+            text: message.body.text().into_owned(),
+        });
+        said.collect()
+    }
+}
