@@ -1,6 +1,9 @@
-//! House rules that the compiler does not know: `cargo xtask tidy`.
+//! House rules that the compiler does not know, `cargo xtask tidy`, and what fuzzers begin with,
+//! `cargo xtask seeds`.
 
 mod dependencies;
+mod examples;
+mod seeds;
 mod sources;
 
 use std::io::Write as _;
@@ -12,9 +15,11 @@ fn main() -> ExitCode {
         Some("tidy") => {
             let mut found = sources::check();
             found.extend(dependencies::check());
+            found.extend(examples::check());
             found
         }
-        _ => vec!["usage: cargo xtask tidy".to_owned()],
+        Some("seeds") => seeds::write(),
+        _ => vec!["usage: cargo xtask tidy|seeds".to_owned()],
     };
     let mut err = std::io::stderr().lock();
     for line in &found {

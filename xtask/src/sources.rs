@@ -22,7 +22,8 @@ pub(crate) fn check() -> Vec<String> {
     found
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+/// Adds the Rust files in a folder and below it to `files`.
+pub(crate) fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let path = entry.path();

@@ -4,6 +4,7 @@ mod attributes;
 mod detect;
 mod header;
 mod history;
+mod layout;
 mod numbers;
 mod stream;
 mod third_party;

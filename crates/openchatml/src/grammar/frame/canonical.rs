@@ -140,7 +140,7 @@ mod tests {
         let mut lexer = Lexer::new(rules.controls, Mode::Outside, 0);
         let frame = lexer.frame(&mut text.as_str(), usize::MAX).expect("a frame");
         let read = message(&frame, rules, limits, Keep::Whole(&text));
-        for it in &read {
+        if let Some(it) = &read {
             let values = [&it.name, &it.recipient, &it.call_id, &it.content_type];
             let owned = |value: &&Option<Cow<'_, str>>| matches!(value, Some(Cow::Owned(_)));
             assert!(!values.iter().any(owned), "{text} is copied");

@@ -1,0 +1,31 @@
+# What the scripts of this folder share. Each of them begins with `. .ci/lib.sh`, in the root.
+# shellcheck shell=bash
+
+step() { printf '\n== %s\n' "$*"; }
+
+# Says that something was not checked, and why. Nothing is left out without a word: `run` repeats
+# these lines at its end.
+skip() {
+    printf 'SKIPPED %s\n' "$*"
+    if [ -n "${CI_SKIPPED:-}" ]; then printf '%s\n' "$*" >>"$CI_SKIPPED"; fi
+}
+
+# have_nightly [component...]: whether there is a nightly toolchain with these components. What is
+# missing is installed where that is possible.
+have_nightly() {
+    local component have
+    if ! cargo +nightly --version >/dev/null 2>&1; then
+        rustup toolchain install nightly --profile minimal --no-self-update || return 1
+    fi
+    for component in "$@"; do
+        have=$(rustup +nightly component list --installed 2>/dev/null || true)
+        grep -q "^$component" <<<"$have" && continue
+        rustup component add --toolchain nightly "$component" || return 1
+    done
+}
+
+# have_tool CRATE VERSION: whether there is this command of cargo. Installs it if not.
+have_tool() {
+    command -v "$1" >/dev/null && return
+    cargo install --locked --quiet "$1@$2"
+}

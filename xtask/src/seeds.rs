@@ -1,0 +1,131 @@
+//! Seeds for the fuzz targets, from what the repository has anyway: the inputs of the conformance
+//! cases and the examples. Nothing is committed twice, and the seeds are the same everywhere.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// Where `cargo fuzz` looks for what a target begins with, in a folder for each target.
+const CORPUS: &str = "fuzz/corpus";
+
+/// A header is what stands before this.
+const FIRST_MESSAGE: &[u8] = b"<|start|>";
+
+/// What a target begins with.
+#[derive(Clone, Copy)]
+enum Takes {
+    /// Inputs of the text formats.
+    Text,
+    /// Inputs of the JSON formats, and the documents that cases expect.
+    Json,
+    /// The headers of inputs.
+    Header,
+    /// Everything: it takes bytes of any kind, or draws its choices from them.
+    All,
+}
+
+/// An input from the repository.
+struct Input {
+    name: String,
+    is_json: bool,
+    bytes: Vec<u8>,
+}
+
+/// Writes the seeds of every fuzz target. Gives what went wrong.
+pub(crate) fn write() -> Vec<String> {
+    let written = inputs().and_then(|inputs| {
+        for target in targets()? {
+            write_target(&target, &inputs)?;
+        }
+        Ok(())
+    });
+    written.err().into_iter().map(|error| format!("seeds: {error}")).collect()
+}
+
+/// The names of the fuzz targets.
+fn targets() -> io::Result<Vec<String>> {
+    let names = sorted("fuzz/fuzz_targets")?;
+    let stem = |path: &PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    Ok(names.iter().filter_map(stem).collect())
+}
+
+fn takes(target: &str) -> Takes {
+    match target {
+        "header" => Takes::Header,
+        _ if target.ends_with("json") => Takes::Json,
+        _ if target.starts_with("read_") => Takes::Text,
+        _ => Takes::All,
+    }
+}
+
+fn write_target(target: &str, inputs: &[Input]) -> io::Result<()> {
+    let folder = Path::new(CORPUS).join(target);
+    fs::create_dir_all(&folder)?;
+    for input in inputs {
+        let bytes = match takes(target) {
+            Takes::Text if input.is_json => continue,
+            Takes::Json if !input.is_json => continue,
+            Takes::Header => {
+                let mut places = input.bytes.windows(FIRST_MESSAGE.len());
+                let Some(end) = places.position(|bytes| bytes == FIRST_MESSAGE) else { continue };
+                &input.bytes[..end]
+            }
+            Takes::Text | Takes::Json | Takes::All => &input.bytes,
+        };
+        fs::write(folder.join(format!("seed-{}", input.name)), bytes)?;
+    }
+    Ok(())
+}
+
+/// All inputs of the repository.
+fn inputs() -> io::Result<Vec<Input>> {
+    let mut inputs = Vec::new();
+    for path in sorted("examples")? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        inputs.push(Input { name, is_json: false, bytes: fs::read(path)? });
+    }
+    for folder in sorted("conformance")? {
+        if !folder.is_dir() {
+            continue;
+        }
+        for path in sorted(&folder)? {
+            let text = fs::read_to_string(&path)?;
+            let file: Value = toml::from_str(&text).map_err(io::Error::other)?;
+            let cases = file["case"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let dialect = folder.file_name().unwrap_or_default().to_string_lossy();
+            cases.iter().for_each(|case| add_case(case, &dialect, &mut inputs));
+        }
+    }
+    Ok(inputs)
+}
+
+fn add_case(case: &Value, dialect: &str, inputs: &mut Vec<Input>) {
+    let field = |key: &str| case[key].as_str();
+    let name = field("name").unwrap_or_default();
+    let is_json = field("format").unwrap_or(dialect).ends_with("json");
+    let bytes = field("input").map(|text| text.as_bytes().to_vec());
+    let bytes = bytes.or_else(|| field("bytes").map(unhex));
+    if let Some(bytes) = bytes {
+        inputs.push(Input { name: name.to_owned(), is_json, bytes });
+    }
+    if let Some(expected) = field("expect") {
+        let name = format!("{name}-expected");
+        inputs.push(Input { name, is_json: true, bytes: expected.as_bytes().to_vec() });
+    }
+}
+
+/// The bytes that hexadecimal digits with white space between them stand for.
+fn unhex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.chars().filter_map(|c| c.to_digit(16)?.try_into().ok()).collect();
+    digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+/// What stands in a folder, always in the same order.
+fn sorted(folder: impl AsRef<Path>) -> io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+    let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
+    paths.sort();
+    Ok(paths)
+}
