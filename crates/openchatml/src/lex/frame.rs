@@ -91,6 +91,7 @@ impl Lexer {
         let end = (control, Span::new(self.at + found, self.at + found + len));
         *text = &text[found + len..];
         self.at = end.1.end;
+        self.mode = Mode::Outside;
         Some((body, end))
     }
 

@@ -11,6 +11,9 @@ use crate::{Control, Span};
 impl<'a> Reader<'a> {
     /// Takes whole frames from the front of `text`, as long as there are any.
     pub(super) fn frames(&mut self, lexer: &mut Lexer, text: &mut &str, out: &mut Out<'a, '_>) {
+        if self.stage == Stage::Header && lexer.offset() == 0 && out.has_room() {
+            self.completion(lexer, text, out);
+        }
         while self.stage == Stage::Outside && self.gap.is_empty() && lexer.is_between() {
             if !out.has_room() {
                 return;
@@ -24,6 +27,25 @@ impl<'a> Reader<'a> {
             }
             self.canonical_gap(lexer, text);
         }
+    }
+
+    /// Takes the frame whose beginning, up to the role, the prompt said already.
+    fn completion(&mut self, lexer: &mut Lexer, text: &mut &str, out: &mut Out<'a, '_>) {
+        let Some(role) = self.opening.role else { return };
+        let start = self.spelled(Control::Start).len() + role.as_str().len();
+        let goes_on = |it: &&PlainOpening| it.role == role && text.starts_with(&it.text[start..]);
+        let Some(opening) = self.rules.openings.iter().find(goes_on) else { return };
+        let len = opening.text.len() - start;
+        if len > out.options.limits.header_bytes {
+            return;
+        }
+        let Some((body, end)) = lexer.body(text, len) else { return };
+        let mut message = Message::new(role, "");
+        message.channel = opening.channel;
+        message.span = Span::new(0, len);
+        self.stage = Stage::Outside;
+        self.message(message, body, end, out);
+        self.canonical_gap(lexer, text);
     }
 
     /// Takes a frame that begins with one of the openings that are known in full. Whether it did.
