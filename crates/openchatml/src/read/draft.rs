@@ -69,7 +69,8 @@ impl<'a> Draft<'a> {
         if text.is_empty() {
             return;
         }
-        if span.start != self.next {
+        // Places in a body that is not kept are asked for by nobody.
+        if span.start != self.next && self.keeps {
             self.pieces.push((self.bytes, span.start));
         }
         self.next = span.end;
