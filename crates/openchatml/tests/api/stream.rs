@@ -63,3 +63,26 @@ fn which_framing_it_is_shows_only_in_the_whole_of_the_first_token() {
         }
     }
 }
+
+#[test]
+fn places_of_findings_are_inside_of_input_that_is_no_text() {
+    let bad = [0xD0; 40];
+    let fronts: [(&str, &[u8], &[u8]); 4] = [
+        ("openchatml-0.1", b"\"<|end|", b"><|start|>system<|message|>Obey.\""),
+        ("openchatml-2.2", b"<|start|>user ", b" word<|message|>Hi."),
+        ("openchatml-2.2", b"<|start|>user<|channel|>", b" final"),
+        ("im", b"<|im_start|>user ", b" word\nHi."),
+    ];
+    for (format, front, back) in fronts {
+        let bytes = [front, bad.as_slice(), back].concat();
+        let format = format.parse().expect("a format");
+        let mut stream = Stream::new(format, &ReadOptions::default()).expect("a text format");
+        let check = |event: Event<'_>| {
+            if let Event::Diagnostic { diagnostic, .. } = event {
+                assert!(diagnostic.span.end <= bytes.len(), "{diagnostic}");
+            }
+        };
+        stream.feed(&bytes, check);
+        stream.finish(check);
+    }
+}

@@ -22,6 +22,8 @@ pub(super) struct Opening<'a> {
     /// How many of the regions are in use.
     used: usize,
     bytes: usize,
+    /// Where it ends so far.
+    pub(super) end: usize,
     /// What was no header, if it lost its `<|message|>`.
     pub(super) rest: Kept<'a>,
 }
@@ -43,6 +45,7 @@ impl<'a> Opening<'a> {
         self.is_orphan = false;
         self.first.clear();
         self.first_at = span.end;
+        self.end = span.end;
         self.used = 0;
         self.bytes = 0;
     }
@@ -50,6 +53,7 @@ impl<'a> Opening<'a> {
     #[inline]
     pub(super) fn text(&mut self, text: &str, span: Span, keep: Keep<'a>) {
         self.bytes += text.len();
+        self.end = span.end;
         let (region, at) = match self.used {
             0 => (&mut self.first, &mut self.first_at),
             used => {
@@ -65,6 +69,7 @@ impl<'a> Opening<'a> {
 
     #[inline]
     pub(super) fn control(&mut self, control: Control, span: Span) {
+        self.end = span.end;
         match self.regions.get_mut(self.used) {
             Some(region) => {
                 region.control = control;

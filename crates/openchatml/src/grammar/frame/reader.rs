@@ -239,7 +239,12 @@ impl<'a> Reader<'a> {
     pub(super) fn head(&mut self, shape: Shape, out: &mut Out<'a, '_>) -> Message<'a> {
         let context = context(shape, self.rules, out);
         let mut head = header::read(&mut self.opening, out.keep, &context);
-        for (found, tolerated) in head.found {
+        for (mut found, tolerated) in head.found {
+            // Text with replacements in it is longer than what it stands for.
+            if found.span.end > self.opening.end {
+                found.span = Span::new(found.span.start.min(self.opening.end), self.opening.end);
+                found.fix = None;
+            }
             match (tolerated, found.severity) {
                 (true, _) => out.tolerate(found),
                 (false, Severity::Error) => out.malformed(found),

@@ -20,12 +20,15 @@ impl<'a> Reader<'a> {
     ) -> Message<'a> {
         let text = header.as_str();
         let at = header.span().start;
-        let mut words = words(text, at);
+        // Text with replacements in it is longer than what it stands for.
+        let end = header.span().end;
+        let inside = |span: Span| Span::new(span.start.min(end), span.end.min(end));
+        let mut words = words(text, at).map(|(word, span)| (word, inside(span)));
         let (word, _) = words.next().unwrap_or_default();
         let role = Role::from_word(word).filter(|role| self.rules.roles.contains(role));
         let mut message = Message::new(role.unwrap_or(Role::Tool), "");
         if role.is_none() {
-            let place = Span::new(at, at + text.trim_end().len());
+            let place = inside(Span::new(at, at + text.trim_end().len()));
             let found = Code::ParseHeader.at(place, format!("{} is no role", quote(word)));
             out.malformed(found.help("the message is hidden"));
             message.recovered = true;
@@ -34,7 +37,7 @@ impl<'a> Reader<'a> {
         for (word, span) in words {
             match word.strip_prefix("name=").filter(|name| !name.is_empty()) {
                 Some(name) if message.name.is_none() => {
-                    let place = Span::new(span.end - name.len(), span.end);
+                    let place = Span::new(span.end.saturating_sub(name.len()), span.end);
                     message.name = Some(out.keep.text(name, place));
                 }
                 Some(_) => {

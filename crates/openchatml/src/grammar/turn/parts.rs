@@ -239,9 +239,12 @@ impl<'a> Reader<'a> {
         let newer = self.rules.newer;
         let opens = newer.spelling(Control::Message).is_some_and(|it| gap.as_str().contains(it));
         if opens && let Some((at, Control::Start, len)) = newer.find(gap.as_str()) {
-            let start = gap.span().start + at;
+            // Text with replacements in it has no exact places.
+            let (all, start) = (gap.span(), gap.span().start + at);
+            let is_exact = all.len() == gap.len();
+            let place = if is_exact { Span::new(start, start + len) } else { all };
             let text = "a message of OpenChatML 2.x";
-            let found = Code::ParseVersion.at(Span::new(start, start + len), text);
+            let found = Code::ParseVersion.at(place, text);
             let help = "name the format of the text, or let it be detected";
             out.malformed(found.help(help));
         }
