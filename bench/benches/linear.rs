@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use openchatml::{
-    Format, Keep, ReadOptions, RenderOptions, Stream, apply_fixes, convert, detect, history, parse,
-    render,
+    Format, Keep, Lines, ReadOptions, RenderOptions, Stream, apply_fixes, convert, detect, history,
+    parse, render,
 };
 
 /// A name, a format, what stands before, what is repeated, and what stands after.
@@ -180,6 +180,23 @@ const FAMILIES: &[Family] = &[
         |_| ",{\"role\":\"user\",\"content\":\"a\"}".into(),
         "]}",
     ),
+    (
+        "wrong bodies",
+        "openchatml-2.2:json",
+        "[null",
+        |_| {
+            ",{\"role\":\"user\",\"content_type\":\"json\",\"constrained\":true,\"content\":\"x\"}"
+                .into()
+        },
+        "]",
+    ),
+    (
+        "unknown roles",
+        "openchatml-2.0:json",
+        "[null",
+        |n| format!(",{{\"role\":\"r{n}\",\"content\":\"x\"}}"),
+        "]",
+    ),
     ("canonical depth", "json", "{\"messages\":", |_| "[".into(), ""),
     ("canonical keys", "json", "{\"messages\":[]", |n| format!(",\"k{n}\":1"), "}"),
     (
@@ -295,6 +312,7 @@ fn jobs(format: Format) -> Vec<(&'static str, Run)> {
     ));
     jobs.push(("detect", Box::new(|text| drop(black_box(detect(text))))));
     jobs.push(("fix", Box::new(move |text| fix(text, format))));
+    jobs.push(("lines and columns", Box::new(move |text| locate(text, format))));
     if Stream::new(format, &unlimited()).is_ok() {
         jobs.push(("stream in chunks of 7 bytes", Box::new(move |text| stream(text, format))));
     }
@@ -305,6 +323,13 @@ fn fix(text: &str, format: Format) {
     let found = parse(text, format, &unlimited()).diagnostics;
     let fixes: Vec<_> = found.into_iter().filter_map(|found| found.fix).collect();
     drop(black_box(apply_fixes(text, &fixes)));
+}
+
+fn locate(text: &str, format: Format) {
+    let lines = Lines::new(text);
+    for found in parse(text, format, &unlimited()).diagnostics {
+        black_box([found.span.start, found.span.end].map(|at| lines.locate(at)));
+    }
 }
 
 fn stream(text: &str, format: Format) {

@@ -49,7 +49,7 @@ impl<'a> Reply<'a> {
     /// assert_eq!(Reply::parse("20 °C", &limits), None);
     /// ```
     pub fn parse(body: &'a str, limits: &Limits) -> Option<Self> {
-        let mut json = Json::new(body, limits.json_depth);
+        let mut json = Json::new(body, limits);
         let value = json.value().ok()?;
         json.end().ok()?;
         let Data::Map(entries) = value.data else { return None };

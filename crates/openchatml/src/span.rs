@@ -89,7 +89,8 @@ impl Span {
 
 /// Line and column of byte offsets, for people and for editors.
 ///
-/// Finding the line breaks costs one pass over the text; each question is a binary search.
+/// Indexing costs one pass over the text; each question is a binary search, whatever the length of
+/// the lines.
 ///
 /// ```
 /// use openchatml::{Lines, Location};
@@ -100,7 +101,19 @@ impl Span {
 #[derive(Clone, Debug)]
 pub struct Lines<'a> {
     text: &'a str,
+    /// Where each line begins.
     starts: Vec<usize>,
+    /// How many characters stand before each block, so that a long line is not counted again and
+    /// again.
+    before: Vec<usize>,
+}
+
+/// The bytes of a block.
+const BLOCK: usize = 4096;
+
+/// The characters that begin in `bytes`: those that do not continue one.
+fn characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
 /// A place in a text as people count.
@@ -124,7 +137,7 @@ pub struct Location {
 }
 
 impl<'a> Lines<'a> {
-    /// Indexes the lines of `text`.
+    /// Indexes the lines of `text`, in one pass.
     ///
     /// ```
     /// use openchatml::{Lines, Location};
@@ -136,7 +149,11 @@ impl<'a> Lines<'a> {
     /// ```
     pub fn new(text: &'a str) -> Self {
         let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
-        Self { text, starts: std::iter::once(0).chain(breaks).collect() }
+        let mut before = vec![0];
+        for block in text.as_bytes().chunks_exact(BLOCK) {
+            before.push(before[before.len() - 1] + characters(block));
+        }
+        Self { text, starts: std::iter::once(0).chain(breaks).collect(), before }
     }
 
     /// Where byte `offset` is; an offset past the end is the end.
@@ -152,9 +169,14 @@ impl<'a> Lines<'a> {
         let offset = offset.min(self.text.len());
         let line = self.starts.partition_point(|start| *start <= offset);
         let start = self.starts[line - 1];
-        let before = &self.text.as_bytes()[start..offset];
-        // A character begins at each byte that does not continue one.
-        let column = before.iter().filter(|byte| **byte & 0xC0 != 0x80).count() + 1;
-        Location { line, column }
+        Location {
+            line,
+            column: self.characters_before(offset) - self.characters_before(start) + 1,
+        }
+    }
+
+    fn characters_before(&self, offset: usize) -> usize {
+        let block = offset / BLOCK;
+        self.before[block] + characters(&self.text.as_bytes()[block * BLOCK..offset])
     }
 }

@@ -113,10 +113,8 @@ impl Cutter {
             if wide >= WIDE {
                 self.out.push('…');
                 // The rest of the line is left out, unless more is asked for.
-                return match text[at..].find('\n') {
-                    Some(end) if last > at + end => at + end,
-                    _ => at,
-                };
+                let asked = text.as_bytes().get(at..last).unwrap_or_default();
+                return memchr::memchr(b'\n', asked).map_or(at, |end| at + end);
             }
             self.out.push(sign(c));
         }

@@ -65,7 +65,7 @@ fn check_deadline(
     body: &str,
     found: &mut Vec<Diagnostic>,
 ) {
-    let Ok(arguments) = Json::new(body, scene.limits.json_depth).value() else { return };
+    let Ok(arguments) = Json::new(body, scene.limits).value() else { return };
     let Some(deadline) = arguments.get("deadline_ms") else { return };
     let is_whole = match &deadline.data {
         Data::Number(spelling) => spelling.parse::<u64>().is_ok(),

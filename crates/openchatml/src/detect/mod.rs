@@ -232,7 +232,7 @@ fn version(text: &str) -> Option<(&str, Span)> {
 }
 
 fn json(text: &str) -> Vec<Candidate> {
-    let value = match Json::new(text, crate::Limits::default().json_depth).mending().value() {
+    let value = match Json::new(text, &crate::Limits::default()).mending().value() {
         Ok(value) => value,
         Err(_) => return broken_json(text),
     };

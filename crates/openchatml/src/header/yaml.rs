@@ -1,6 +1,7 @@
 //! YAML, read into [`Value`]s with the place and the spelling of everything.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span as YamlSpan, StrInput};
 
@@ -88,6 +89,9 @@ struct Reader<'a, 'l> {
     base: usize,
     limits: &'l Limits,
     nodes: usize,
+    aliases: usize,
+    /// What aliases stand for.
+    anchors: BTreeMap<usize, Value<'a>>,
     duplicates: Vec<Diagnostic>,
 }
 
@@ -101,7 +105,8 @@ impl<'a, 'l> Reader<'a, 'l> {
             block_nesting_limit: depth,
         };
         let parser = Parser::new_from_str_with_options(text, options);
-        Self { parser, text, base, limits, nodes: 0, duplicates: Vec::new() }
+        let (anchors, duplicates) = (BTreeMap::new(), Vec::new());
+        Self { parser, text, base, limits, nodes: 0, aliases: 0, anchors, duplicates }
     }
 
     /// The first document. What a fence (`---`) at the end opens must be empty.
@@ -129,33 +134,66 @@ impl<'a, 'l> Reader<'a, 'l> {
     }
 
     fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Value<'a>> {
-        self.nodes += 1;
-        if self.nodes > self.limits.yaml_nodes {
-            return Err(limit("yaml_nodes", self.limits.yaml_nodes, span));
-        }
+        self.count(1, span)?;
         if depth > self.limits.yaml_depth {
             return Err(limit("yaml_depth", self.limits.yaml_depth, span));
         }
-        let (tag, anchor) = match &event {
+        let anchor = self.anchor(&event, span)?;
+        let value = match event {
+            Event::Scalar(text, style, ..) => Value { data: scalar(text, style), span },
+            Event::SequenceStart(..) => self.list(span, depth)?,
+            Event::MappingStart(..) => self.map(span, depth)?,
+            Event::Alias(anchor) => self.alias(anchor, span, depth)?,
+            _ => return Err(Code::ParseYaml.at(span, "unexpected YAML here").into()),
+        };
+        if let Some(anchor) = anchor {
+            self.anchors.insert(anchor, value.clone());
+        }
+        Ok(value)
+    }
+
+    fn count(&mut self, nodes: usize, span: Span) -> Result<()> {
+        self.nodes += nodes;
+        if self.nodes > self.limits.yaml_nodes {
+            return Err(limit("yaml_nodes", self.limits.yaml_nodes, span));
+        }
+        Ok(())
+    }
+
+    /// The anchor of a node, which may have one if aliases are allowed, and no tag.
+    fn anchor(&self, event: &Event<'_>, span: Span) -> Result<Option<usize>> {
+        let (tag, anchor) = match event {
             Event::Scalar(_, _, anchor, tag)
             | Event::SequenceStart(_, anchor, tag)
-            | Event::MappingStart(_, anchor, tag) => (tag.is_some(), *anchor != 0),
-            _ => (false, false),
+            | Event::MappingStart(_, anchor, tag) => (tag.is_some(), *anchor),
+            _ => (false, 0),
         };
         if tag {
             return Err(Code::ParseYaml.at(span, "a header has no YAML tags").into());
         }
-        if anchor && self.limits.yaml_aliases == 0 {
+        if anchor != 0 && self.limits.yaml_aliases == 0 {
             return Err(limit("yaml_aliases", 0, span));
         }
-        match event {
-            Event::Scalar(text, style, ..) => Ok(Value { data: scalar(text, style), span }),
-            Event::SequenceStart(..) => self.list(span, depth),
-            Event::MappingStart(..) => self.map(span, depth),
-            // Aliases never expand: what they save in a header is not worth a bomb.
-            Event::Alias(..) => Err(limit("yaml_aliases", self.limits.yaml_aliases, span)),
-            _ => Err(Code::ParseYaml.at(span, "unexpected YAML here").into()),
+        Ok((anchor != 0).then_some(anchor))
+    }
+
+    /// What an alias stands for. Its nodes count each time, so that aliases of aliases end at a
+    /// limit.
+    fn alias(&mut self, anchor: usize, span: Span, depth: usize) -> Result<Value<'a>> {
+        self.aliases += 1;
+        if self.aliases > self.limits.yaml_aliases {
+            return Err(limit("yaml_aliases", self.limits.yaml_aliases, span));
         }
+        let Some(value) = self.anchors.get(&anchor) else {
+            return Err(Code::ParseYaml.at(span, "an alias of what it is part of").into());
+        };
+        let Value { data, .. } = value.clone();
+        let (nodes, deep) = extent(&data);
+        self.count(nodes - 1, span)?;
+        if depth + deep > self.limits.yaml_depth {
+            return Err(limit("yaml_depth", self.limits.yaml_depth, span));
+        }
+        Ok(Value { data, span })
     }
 
     fn list(&mut self, start: Span, depth: usize) -> Result<Value<'a>> {
@@ -175,6 +213,7 @@ impl<'a, 'l> Reader<'a, 'l> {
         loop {
             let (event, span) = self.event()?;
             let key_span = self.span(span);
+            let anchor = self.anchor(&event, key_span)?;
             let key = match event {
                 Event::MappingEnd => {
                     return Ok(Value { data: Data::Map(entries), span: start.to(key_span) });
@@ -182,6 +221,10 @@ impl<'a, 'l> Reader<'a, 'l> {
                 Event::Scalar(key, ..) => key,
                 _ => return Err(Code::ParseYaml.at(key_span, "a key is not text").into()),
             };
+            if let Some(anchor) = anchor {
+                let data = Data::String(key.clone());
+                self.anchors.insert(anchor, Value { data, span: key_span });
+            }
             let (event, span) = self.event()?;
             let span = self.span(span);
             let value = self.node(event, span, depth + 1)?;
@@ -221,6 +264,25 @@ impl<'a, 'l> Reader<'a, 'l> {
     fn span(&self, span: YamlSpan) -> Span {
         let range = span.byte_range().unwrap_or(0..0);
         Span::new(range.start, range.end).shift(self.base)
+    }
+}
+
+/// How many nodes there are in a value, and how deep they nest.
+fn extent(data: &Data<'_>) -> (usize, usize) {
+    let inside = |(nodes, deep), value: &Value<'_>| {
+        let inner = extent(&value.data);
+        (nodes + inner.0, inner.1.max(deep))
+    };
+    match data {
+        Data::List(items) => {
+            let (nodes, deep) = items.iter().fold((1, 0), inside);
+            (nodes, deep + 1)
+        }
+        Data::Map(entries) => {
+            let (nodes, deep) = entries.iter().map(|entry| &entry.1).fold((1, 0), inside);
+            (nodes, deep + 1)
+        }
+        _ => (1, 0),
     }
 }
 

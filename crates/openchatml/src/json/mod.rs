@@ -3,12 +3,14 @@
 //! Numbers and escapes are `hifijson`'s; places, depth and repeated keys are ours, since
 //! diagnostics need them.
 
+mod body;
 mod keys;
 mod reader;
 mod sheet;
 mod strings;
 mod writer;
 
+pub(crate) use self::body::{Speaker, Written};
 pub(crate) use self::reader::{Json, JsonError};
 pub(crate) use self::sheet::Sheet;
 pub(crate) use self::writer::{write_ascii_string, write_number, write_string, write_value};
@@ -35,7 +37,7 @@ pub(crate) struct Checked {
 
 /// Checks that `text` is one JSON value and no more, with its keys unique.
 pub(crate) fn check(text: &str, limits: &Limits) -> Checked {
-    let mut json = Json::new(text, limits.json_depth);
+    let mut json = Json::new(text, limits);
     let error = json.skip().and_then(|()| json.end()).err();
     Checked { error, duplicates: json.take_duplicates() }
 }

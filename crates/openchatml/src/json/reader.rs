@@ -7,6 +7,7 @@ use hifijson::SliceLexer;
 use super::keys::Keys;
 use crate::Span;
 use crate::model::{Data, Value};
+use crate::read::Limits;
 
 /// Why a text is not the JSON that was wanted, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,20 +33,23 @@ pub(crate) struct Json<'a> {
     pub(super) at: usize,
     depth: usize,
     max_depth: usize,
+    /// No more of each kind are noted: more findings than the limit are not shown.
+    max_notes: usize,
     duplicates: Vec<(String, Span)>,
     /// Whether unpaired surrogates and raw control characters in strings are mended.
     pub(super) mends: bool,
-    pub(super) mended: Vec<(Span, &'static str)>,
+    mended: Vec<(Span, &'static str)>,
 }
 
 impl<'a> Json<'a> {
-    /// A reader of `text` that refuses to nest deeper than `max_depth`.
-    pub(crate) fn new(text: &'a str, max_depth: usize) -> Self {
+    /// A reader of `text` within the limits `json_depth` and `diagnostics`.
+    pub(crate) fn new(text: &'a str, limits: &Limits) -> Self {
         Self {
             text,
             at: 0,
             depth: 0,
-            max_depth: max_depth.min(DEEPEST),
+            max_depth: limits.json_depth.min(DEEPEST),
+            max_notes: limits.diagnostics.saturating_add(1),
             duplicates: Vec::new(),
             mends: false,
             mended: Vec::new(),
@@ -92,7 +96,16 @@ impl<'a> Json<'a> {
 
     /// Notes a key that is given twice.
     pub(crate) fn duplicate(&mut self, key: &str, span: Span) {
-        self.duplicates.push((key.to_owned(), span));
+        if self.duplicates.len() < self.max_notes {
+            self.duplicates.push((key.to_owned(), span));
+        }
+    }
+
+    /// Notes something that is mended.
+    pub(super) fn mend(&mut self, span: Span, what: &'static str) {
+        if self.mended.len() < self.max_notes {
+            self.mended.push((span, what));
+        }
     }
 
     /// The first byte of the next thing.
@@ -186,7 +199,7 @@ impl<'a> Json<'a> {
                 }
                 let comma = Span::new(self.at - 1, self.at);
                 if self.mends && self.peek() == Some(b']') {
-                    self.mended.push((comma, "a comma before `]`"));
+                    self.mend(comma, "a comma before `]`");
                     break self.at += 1;
                 }
             }

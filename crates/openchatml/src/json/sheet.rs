@@ -7,16 +7,16 @@ use super::{Json, JsonError};
 use crate::check::{Book, Checker};
 use crate::diagnostic::quote;
 use crate::model::{Channel, Conversation, Document, Message};
-use crate::read::{Mode, Parsed, ReadOptions};
+use crate::read::{Findings, Mode, Parsed, ReadOptions};
 use crate::{Code, Diagnostic, Severity, Span};
 
 /// The findings of a JSON document while it is read.
 pub(crate) struct Sheet<'o> {
     pub(crate) options: &'o ReadOptions,
-    pub(crate) found: Vec<Diagnostic>,
+    found: Vec<Diagnostic>,
+    findings: Findings,
     /// The way from the root to where the reader is.
     path: Vec<Step>,
-    count: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -29,12 +29,12 @@ type Result<T> = std::result::Result<T, JsonError>;
 
 impl<'o> Sheet<'o> {
     pub(crate) fn new(options: &'o ReadOptions) -> Self {
-        Self { options, found: Vec::new(), path: Vec::new(), count: 0 }
+        Self { options, found: Vec::new(), findings: Findings::default(), path: Vec::new() }
     }
 
     /// A reader of `text` that goes on where it can: what it mends is reported.
     pub(crate) fn json<'a>(&self, text: &'a str) -> Json<'a> {
-        Json::new(text, self.options.limits.json_depth).mending()
+        Json::new(text, &self.options.limits).mending()
     }
 
     /// Runs `read` at an item of an array.
@@ -47,20 +47,15 @@ impl<'o> Sheet<'o> {
 
     /// Reports a finding, with the pointer to where the reader is.
     pub(crate) fn report(&mut self, mut diagnostic: Diagnostic) {
-        self.count += 1;
-        let most = self.options.limits.diagnostics;
-        if self.count > most {
-            if self.count == most + 1 {
-                let text =
-                    format!("more than the limit `diagnostics` of {most}; no more are shown");
-                self.found.push(Code::Limit.at(diagnostic.span, text));
-            }
-            return;
-        }
-        if diagnostic.pointer.is_none() {
+        if diagnostic.pointer.is_none() && self.findings.has_room(&self.options.limits) {
             diagnostic.pointer = Some(self.pointer());
         }
-        self.found.push(diagnostic);
+        self.pass(diagnostic);
+    }
+
+    /// Reports a finding as it is.
+    pub(crate) fn pass(&mut self, diagnostic: Diagnostic) {
+        self.found.extend(self.findings.report(diagnostic, &self.options.limits));
     }
 
     /// Reports what is an error in strict mode and a warning otherwise.
@@ -151,10 +146,15 @@ impl<'o> Sheet<'o> {
         if json.peek() == Some(b'n') {
             return json.word().map(|_| ());
         }
-        message.channel = self.word(json, "channel", Channel::from_word)?;
-        if message.channel.is_none() {
-            message.channel = Some(Channel::Analysis);
-            message.recovered = true;
+        let is_hidden = message.recovered && message.channel == Some(Channel::Analysis);
+        match self.word(json, "channel", Channel::from_word)? {
+            // A message that is hidden already stays so.
+            Some(_) if is_hidden => {}
+            Some(channel) => message.channel = Some(channel),
+            None => {
+                message.channel = Some(Channel::Analysis);
+                message.recovered = true;
+            }
         }
         Ok(())
     }
@@ -235,37 +235,38 @@ impl<'o> Sheet<'o> {
         for (span, what) in json.take_mended() {
             self.tolerate(Code::ParseJson.at(span, format!("{what}; mended")));
         }
-        let mut diagnostics = self.found;
         if let Some(conversation) = document.as_conversation()
             && let Some(book) = book(conversation)
         {
-            check(conversation, book, self.options, &mut diagnostics);
+            self.check(conversation, book);
         }
-        Parsed { document, diagnostics }
+        // In the order of the text; that there are more than the limit comes last.
+        let shown = self.found.len().min(self.options.limits.diagnostics);
+        self.found[..shown].sort_by_key(|diagnostic| diagnostic.span.start);
+        Parsed { document, diagnostics: self.found }
     }
-}
 
-/// Checks a conversation that was read from JSON.
-fn check(
-    conversation: &Conversation<'_>,
-    book: &'static Book,
-    options: &ReadOptions,
-    found: &mut Vec<Diagnostic>,
-) {
-    let mut checker = Checker::new(book);
-    let before = found.len();
-    if let Some(header) = &conversation.header {
-        checker.header(header, Span::default(), found);
+    /// Checks a conversation that was read from JSON.
+    fn check(&mut self, conversation: &Conversation<'_>, book: &'static Book) {
+        let mut checker = Checker::new(book);
+        let mut found = Vec::new();
+        if let Some(header) = &conversation.header {
+            checker.header(header, Span::default(), &mut found);
+        }
+        for message in &conversation.messages {
+            checker.message(message, self.options, &mut found);
+            self.note(&mut found);
+        }
+        checker.finish(self.options, &mut found);
+        self.note(&mut found);
     }
-    for message in &conversation.messages {
-        checker.message(message, options, found);
-    }
-    checker.finish(options, found);
-    if options.mode == Mode::Lenient {
-        let mut index = 0;
-        found.retain(|diagnostic| {
-            index += 1;
-            index <= before || diagnostic.severity > Severity::Note
-        });
+
+    /// Reports findings of which only strict reading is interested in notes.
+    fn note(&mut self, found: &mut Vec<Diagnostic>) {
+        for diagnostic in found.drain(..) {
+            if self.options.mode == Mode::Strict || diagnostic.severity > Severity::Note {
+                self.pass(diagnostic);
+            }
+        }
     }
 }

@@ -83,7 +83,7 @@ impl<'a> Json<'a> {
         let half = matches!(error, Error::InvalidChar(_) | Error::ExpectedLowSurrogate);
         let span = Span::new(start, (start + if half { 6 } else { 2 }).min(self.text.len()));
         if half && self.mends {
-            self.mended.push((span, "half of a surrogate pair"));
+            self.mend(span, "half of a surrogate pair");
             self.at = span.end;
             out.push(char::REPLACEMENT_CHARACTER);
             return Ok(());
@@ -111,7 +111,7 @@ impl<'a> Json<'a> {
         let span = Span::new(at, at + 1);
         let message = "a control character that is not escaped";
         if self.mends {
-            self.mended.push((span, message));
+            self.mend(span, message);
             return Ok(());
         }
         Err(self.error(span, message))

@@ -14,7 +14,7 @@ pub(crate) use self::engine::Engine;
 pub(crate) use self::keep::{Keep, Kept};
 pub use self::limits::Limits;
 pub use self::options::{Mode, ReadOptions, Recover};
-pub(crate) use self::out::{Out, Place, Receiver, Whole};
+pub(crate) use self::out::{Findings, Out, Place, Receiver, Whole};
 
 use crate::dialects::{Carrier, Format};
 use crate::lex::{Lexeme, Lexer};

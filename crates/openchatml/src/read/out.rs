@@ -59,8 +59,13 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
+    /// Whether another one would be passed on as it is.
+    pub(crate) fn has_room(&self, limits: &Limits) -> bool {
+        self.count < limits.diagnostics
+    }
+
     /// Passes `diagnostic` on unless there are too many already.
-    fn report(&mut self, diagnostic: Diagnostic, limits: &Limits) -> Option<Diagnostic> {
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic, limits: &Limits) -> Option<Diagnostic> {
         self.count += 1;
         match self.count.cmp(&limits.diagnostics.saturating_add(1)) {
             std::cmp::Ordering::Less => Some(diagnostic),

@@ -4,7 +4,6 @@
 mod read;
 mod write;
 
-pub(crate) use self::read::content;
 pub(crate) use self::write::{message as write_message, string_field as write_string_field};
 
 use super::{Dialect, JsonForm};

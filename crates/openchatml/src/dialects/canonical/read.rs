@@ -4,8 +4,8 @@ use crate::check::{Book, RULES_OF_ALL};
 use crate::dialects::{openchatml_2_0, openchatml_2_2};
 use crate::json::{Json, JsonError, Sheet};
 use crate::model::{
-    Body, Content, Conversation, Data, Document, End, Header, Infill, Intent, Marker, Message,
-    Part, Role, Segment, Tool, Value,
+    Content, Conversation, Data, Document, End, Header, Infill, Intent, Message, Part, Role, Tool,
+    Value,
 };
 use crate::pairing::Pairing;
 use crate::read::{Parsed, ReadOptions};
@@ -49,7 +49,7 @@ fn read_document<'a>(
         match key {
             "header" => conversation.header = header(sheet, json)?,
             "tools" => tools(sheet, json, &mut conversation.tools)?,
-            "messages" => messages(sheet, json, &mut conversation.messages)?,
+            "messages" => sheet.messages(json, &mut conversation.messages, message)?,
             "infill" => other = infill(sheet, json)?.map(Document::Infill),
             _ => {
                 let mut parts = Vec::new();
@@ -74,10 +74,19 @@ fn read_document<'a>(
 
 fn header<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Header<'a>>> {
     match json.peek() {
-        Some(b'{') => match json.value()?.data {
-            Data::Map(fields) => Ok(Some(Header::from_fields(fields))),
-            _ => Ok(None),
-        },
+        Some(b'{') => {
+            let most = sheet.options.limits.header_bytes;
+            let value = json.value()?;
+            if value.span.len() > most {
+                let text = format!("the header exceeds the limit `header_bytes` of {most}");
+                sheet.report(Code::Limit.at(value.span, text).help("it is left out"));
+                return Ok(None);
+            }
+            Ok(match value.data {
+                Data::Map(fields) => Some(Header::from_fields(fields)),
+                _ => None,
+            })
+        }
         Some(b'n') => json.word().map(|_| None),
         _ => sheet.wrong(json, "an object").map(|()| None),
     }
@@ -136,7 +145,7 @@ fn function<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Too
 fn infill<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Infill<'a>>> {
     let mut infill = Infill::default();
     let span = sheet.object(json, &["prefix", "suffix", "middle"], |sheet, json, key| {
-        let text = sheet.text(json)?;
+        let text = sheet.long_text(json)?.map(|(text, _)| text);
         match key {
             "prefix" => infill.prefix = text.unwrap_or_default(),
             "suffix" => infill.suffix = text.unwrap_or_default(),
@@ -150,7 +159,8 @@ fn infill<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Infil
 fn files<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, parts: &mut Vec<Part<'a>>) -> Result<()> {
     sheet.array(json, |sheet, json| {
         if json.peek() == Some(b'"') {
-            parts.push(Content::Text(json.string()?.0).into());
+            let text = sheet.long_text(json)?.map(|(text, _)| text);
+            parts.extend(text.map(|text| Content::Text(text).into()));
             return Ok(());
         }
         let mut document = Document::default();
@@ -170,31 +180,6 @@ fn files<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, parts: &mut Vec<Part<'a
     })
 }
 
-fn messages<'a>(
-    sheet: &mut Sheet<'_>,
-    json: &mut Json<'a>,
-    messages: &mut Vec<Message<'a>>,
-) -> Result<()> {
-    let mut too_many = None;
-    sheet.array(json, |sheet, json| {
-        if messages.len() >= sheet.options.limits.messages {
-            too_many.get_or_insert(json.offset());
-            return json.skip();
-        }
-        if let Some(message) = message(sheet, json)? {
-            messages.push(message);
-        }
-        Ok(())
-    })?;
-    if let Some(start) = too_many {
-        let most = sheet.options.limits.messages;
-        let text = format!("the conversation exceeds the limit `messages` of {most}");
-        let span = Span::new(start, json.position());
-        sheet.report(Code::Limit.at(span, text).help("the rest is left out"));
-    }
-    Ok(())
-}
-
 const MESSAGE_KEYS: &[&str] = &[
     "role",
     "content",
@@ -210,21 +195,24 @@ const MESSAGE_KEYS: &[&str] = &[
     "foreign",
 ];
 
-fn message<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Message<'a>>> {
+fn message<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+) -> Result<()> {
     let mut message = Message::new(Role::User, "");
-    let mut role = None;
-    let mut body = None;
-    let start = json.offset();
+    let mut speaker = None;
+    let mut content = None;
     let span = sheet.object(json, MESSAGE_KEYS, |sheet, json, key| {
         match key {
-            "role" => role = sheet.word(json, "role", Role::from_word)?,
-            "content" => body = content(sheet, json)?,
+            "role" => speaker = sheet.speaker(json, false)?,
+            "content" => content = sheet.content(json)?,
             "channel" => sheet.channel(json, &mut message)?,
-            "name" => message.name = sheet.text(json)?,
-            "recipient" => message.recipient = sheet.text(json)?,
-            "call_id" => message.call_id = sheet.text(json)?,
+            "name" => message.name = sheet.value(json, key, &mut message)?,
+            "recipient" => message.recipient = sheet.value(json, key, &mut message)?,
+            "call_id" => message.call_id = sheet.value(json, key, &mut message)?,
             "intent" => message.intent = sheet.word(json, "intent", Intent::from_word)?,
-            "content_type" => message.content_type = sheet.text(json)?,
+            "content_type" => message.content_type = sheet.value(json, key, &mut message)?,
             "constrained" => message.constrained = sheet.boolean(json)?,
             "recovered" => message.recovered = sheet.boolean(json)?,
             "foreign" => message.foreign = sheet.boolean(json)?,
@@ -232,103 +220,23 @@ fn message<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Mess
         }
         Ok(())
     })?;
-    let Some(span) = span else { return Ok(None) };
+    let Some(span) = span else { return Ok(()) };
     message.span = span;
     message.in_json = true;
-    match role {
-        Some(role) => message.role = role,
-        None => {
-            let span = Span::new(start, start + 1);
-            sheet
-                .report(Code::ParseJson.at(span, "the message has no role").help("it is left out"));
-            return Ok(None);
-        }
-    }
     if message.constrained && message.content_type.is_none() {
         let text = "`constrained` without a `content_type`";
         sheet.tolerate(Code::ParseJson.at(span, text));
         message.constrained = false;
     }
-    message.end = match (message.end, &body) {
+    message.end = match (message.end, &content) {
         (End::Open, None) => End::Prompt,
         (End::Prompt, Some(_)) => End::Open,
         (end, _) => end,
     };
-    if let Some((body, at)) = body {
-        message.body = body;
-        message.body_at = at;
+    if let Some(content) = content {
+        content.say(&mut message);
     }
-    Ok(Some(message))
-}
-
-/// Reads content: text, or segments where there is more than plain text. Gives where the text
-/// begins, too; 0 where it is not the same in JSON as in the message.
-pub(crate) fn content<'a>(
-    sheet: &mut Sheet<'_>,
-    json: &mut Json<'a>,
-) -> Result<Option<(Body<'a>, usize)>> {
-    let most = sheet.options.limits.message_bytes;
-    match json.peek() {
-        Some(b'"') => {
-            let (text, span) = json.string()?;
-            let at = if matches!(text, std::borrow::Cow::Borrowed(_)) { span.start + 1 } else { 0 };
-            let text = if text.len() > most {
-                let message = format!("the text exceeds the limit `message_bytes` of {most}");
-                sheet.report(Code::Limit.at(span, message).help("what exceeds it was left out"));
-                text[..text.floor_char_boundary(most)].to_owned().into()
-            } else {
-                text
-            };
-            Ok(Some((Body::from(text), at)))
-        }
-        Some(b'[') => {
-            let mut segments = Vec::new();
-            sheet.array(json, |sheet, json| {
-                segments.extend(segment(sheet, json)?);
-                Ok(())
-            })?;
-            Ok(Some((Body::from_segments(segments), 0)))
-        }
-        Some(b'n') => json.word().map(|_| None),
-        _ => sheet.wrong(json, "a string or an array of segments").map(|()| None),
-    }
-}
-
-fn segment<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Segment<'a>>> {
-    #[derive(Clone, Copy)]
-    enum Kind {
-        Text,
-        Literal,
-        Marker,
-    }
-    let kind_of = |word: &str| match word {
-        "text" => Some(Kind::Text),
-        "literal" => Some(Kind::Literal),
-        "marker" => Some(Kind::Marker),
-        _ => None,
-    };
-    let start = json.offset();
-    let mut kind = None;
-    let mut text = None;
-    let mut marker = None;
-    sheet.object(json, &["type", "text", "marker"], |sheet, json, key| {
-        match key {
-            "type" => kind = sheet.word(json, "kind of segment", kind_of)?,
-            "text" => text = sheet.text(json)?,
-            _ => marker = sheet.word(json, "marker", Marker::from_word)?,
-        }
-        Ok(())
-    })?;
-    let segment = match (kind, text, marker) {
-        (Some(Kind::Text), Some(text), None) => Some(Segment::Text(text)),
-        (Some(Kind::Literal), Some(text), None) => Some(Segment::Literal(text)),
-        (Some(Kind::Marker), None, Some(marker)) => Some(Segment::Marker(marker)),
-        _ => None,
-    };
-    if segment.is_none() {
-        let span = Span::new(start, json.position());
-        let text = "a segment has a `type`, and `text` or `marker`";
-        sheet.report(Code::ParseJson.at(span, text));
-    }
-    Ok(segment)
+    sheet.spoken(speaker, span).speak(&mut message);
+    messages.push(message);
+    Ok(())
 }

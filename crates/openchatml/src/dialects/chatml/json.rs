@@ -18,7 +18,10 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut sheet = Sheet::new(options);
     let mut json = sheet.json(text);
     let mut whole = Whole::default();
-    let mut engine = Engine::new(&TEXT, options, Keep::Copy);
+    // The findings are counted with those of the sheet.
+    let mut uncounted = options.clone();
+    uncounted.limits.diagnostics = usize::MAX;
+    let mut engine = Engine::new(&TEXT, &uncounted, Keep::Copy);
     let read = sheet.array(&mut json, |sheet, json| {
         match json.peek() {
             Some(b'"') => {
@@ -33,21 +36,20 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
             }
             _ => sheet.wrong(json, "a string or `{\"token\": …}`")?,
         }
+        whole.diagnostics.drain(..).for_each(|found| sheet.pass(found));
         Ok(())
     });
     engine.finish(&mut whole);
-    let mut found = std::mem::take(&mut whole.diagnostics);
+    whole.diagnostics.drain(..).for_each(|found| sheet.pass(found));
     let mut parsed = sheet.finish(json, read, whole.into_document(), |_| None);
-    found.append(&mut parsed.diagnostics);
-    for diagnostic in &mut found {
+    for diagnostic in &mut parsed.diagnostics {
         // Places inside a string with escapes are not exact, but they are places.
         let Span { start, end } = diagnostic.span;
         let start = text.floor_char_boundary(start);
         diagnostic.span = Span::new(start, text.ceil_char_boundary(end.min(text.len())));
         diagnostic.fix = diagnostic.fix.take().and_then(|fix| in_json(fix, text));
     }
-    found.sort_by_key(|diagnostic| diagnostic.span);
-    Parsed { diagnostics: found, ..parsed }
+    parsed
 }
 
 /// A fix of the text form as one of the wire list: a control token is an object there. `None` if

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use super::tokens::CONTROLS;
 use crate::convert::{Carries, Channels};
 use crate::dialects::write_string_field;
-use crate::json::{Json, JsonError, Sheet, write_string};
+use crate::json::{Json, JsonError, Sheet, Speaker, Written, write_string};
 use crate::model::{Body, Channel, Conversation, Document, End, Message, Role, Segment};
 use crate::read::{Parsed, ReadOptions};
 use crate::render::{Place, RenderError, RenderOptions};
@@ -32,7 +32,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let messages = &mut conversation.messages;
     let read = match json.peek() {
         Some(b'{') => turn(&mut sheet, &mut json, messages),
-        _ => sheet.array(&mut json, |sheet, json| turn(sheet, json, messages)),
+        _ => sheet.messages(&mut json, messages, turn),
     };
     sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))
 }
@@ -41,11 +41,8 @@ const KEYS: &[&str] = &["role", "thinking", "content", "tool_calls", "name", "to
 
 #[derive(Default)]
 struct Turn<'a> {
-    role: Option<Role>,
-    name: Option<Cow<'a, str>>,
-    thinking: Option<Cow<'a, str>>,
-    content: Option<Cow<'a, str>>,
-    call_id: Option<Cow<'a, str>>,
+    thinking: Option<Written<'a>>,
+    content: Option<Written<'a>>,
     calls: Vec<Message<'a>>,
 }
 
@@ -55,29 +52,24 @@ fn turn<'a>(
     messages: &mut Vec<Message<'a>>,
 ) -> Result<()> {
     let mut turn = Turn::default();
+    let mut message = Message::new(Role::Tool, "");
+    message.in_json = true;
+    let mut speaker = None;
     let span = sheet.object(json, KEYS, |sheet, json, key| {
         match key {
-            "role" => {
-                let Some((word, span)) = sheet.string(json)? else { return Ok(()) };
-                turn.role = Role::from_word(&word);
-                if turn.role.is_none() && word.starts_with("functions.") {
-                    turn.role = Some(Role::Tool);
-                    turn.name = Some(word);
-                } else if turn.role.is_none() {
-                    let text = format!("{} is no role", crate::diagnostic::quote(&word));
-                    sheet.report(Code::ParseJson.at(span, text));
-                }
-            }
-            "thinking" => turn.thinking = sheet.text(json)?,
-            "content" => turn.content = sheet.text(json)?,
-            "name" => turn.name = sheet.text(json)?,
-            "tool_call_id" => turn.call_id = sheet.text(json)?,
+            "role" => speaker = sheet.speaker(json, true)?,
+            "thinking" => turn.thinking = sheet.written(json)?,
+            "content" => turn.content = sheet.written(json)?,
+            "name" => message.name = sheet.value(json, key, &mut message)?,
+            "tool_call_id" => message.call_id = sheet.value(json, key, &mut message)?,
             _ => calls(sheet, json, &mut turn.calls)?,
         }
         Ok(())
     })?;
     let Some(span) = span else { return Ok(()) };
-    match unfold(turn, span) {
+    let speaker = sheet.spoken(speaker, span);
+    message.span = span;
+    match unfold(turn, speaker, message) {
         Ok(unfolded) => messages.extend(unfolded),
         Err(text) => {
             let found = Code::ParseJson.at(span, text);
@@ -100,24 +92,17 @@ fn calls<'a>(
         let keys = ["id", "type", "function", "recipient"];
         let span = sheet.object(json, &keys, |sheet, json, key| {
             match key {
-                "id" => call.call_id = sheet.text(json)?,
-                "recipient" => call.recipient = sheet.text(json)?,
+                "id" => call.call_id = sheet.value(json, key, &mut call)?,
+                "recipient" => call.recipient = sheet.value(json, key, &mut call)?,
                 "type" => {
                     let is_function = |word: &str| (word == "function").then_some(());
                     sheet.word(json, "type of tool call", is_function)?;
                 }
                 _ => {
                     sheet.object(json, &["name", "arguments"], |sheet, json, key| {
-                        let start = json.offset();
-                        let text = sheet.text(json)?;
-                        match (key, text) {
-                            ("name", text) => name = text,
-                            (_, text) => {
-                                if matches!(text, Some(Cow::Borrowed(_))) {
-                                    call.body_at = start + 1;
-                                }
-                                call.body = Body::from(text.unwrap_or_default());
-                            }
+                        match key {
+                            "name" => name = sheet.value(json, key, &mut call)?,
+                            _ => sheet.written(json)?.unwrap_or_default().say(&mut call),
                         }
                         Ok(())
                     })?;
@@ -141,52 +126,59 @@ fn calls<'a>(
 }
 
 /// The messages that a turn stands for.
-fn unfold<'a>(turn: Turn<'a>, span: Span) -> std::result::Result<Vec<Message<'a>>, &'static str> {
-    let Turn { role, name, thinking, content, call_id, calls } = turn;
-    let Some(role) = role else { return Err("the turn has no role") };
-    let mut messages = Vec::new();
-    if role != Role::Assistant {
+fn unfold<'a>(
+    turn: Turn<'a>,
+    speaker: Speaker<'a>,
+    mut message: Message<'a>,
+) -> std::result::Result<Vec<Message<'a>>, &'static str> {
+    let Turn { thinking, content, calls } = turn;
+    let role = speaker.role();
+    if role != Some(Role::Assistant) {
         if thinking.is_some() || !calls.is_empty() {
             return Err("only the assistant thinks and calls tools");
         }
-        if call_id.is_some() && role != Role::Tool {
+        if message.call_id.is_some() && role.is_some_and(|role| role != Role::Tool) {
             return Err("only a tool's reply has a `tool_call_id`");
         }
         let Some(content) = content else { return Err("the turn has no content") };
-        let mut message = Message::new(role, content);
-        message.name = name;
-        message.span = span;
-        message.in_json = true;
-        message.call_id = call_id;
-        if role == Role::Tool {
+        content.say(&mut message);
+        if role == Some(Role::Tool) {
             message.channel = Some(Channel::Commentary);
             message.recipient = Some("assistant".into());
         }
+        speaker.speak(&mut message);
         return Ok(vec![message]);
     }
     if content.is_some() && !calls.is_empty() {
         return Err("a turn has `content` or `tool_calls`, not both");
     }
-    if call_id.is_some() {
+    if message.call_id.is_some() {
         return Err("only a tool's reply has a `tool_call_id`");
     }
     if thinking.is_none() && content.is_none() && calls.is_empty() {
         return Err("the turn says nothing");
     }
+    speaker.speak(&mut message);
+    let mut messages = Vec::new();
     if let Some(thinking) = thinking {
-        let mut reasoning = Message::reasoning(markers(thinking));
-        reasoning.name = name.clone();
-        reasoning.span = span;
+        let mut reasoning = message.clone();
+        reasoning.channel = Some(Channel::Analysis);
+        thinking.say(&mut reasoning);
+        if CONTROLS.find(&reasoning.body.text()).is_some() {
+            reasoning.body = markers(reasoning.body.text().into_owned().into());
+            reasoning.body_at = 0;
+        }
         messages.push(reasoning);
     }
     if let Some(content) = content {
-        let mut answer = Message::answer(content);
-        answer.name = name.clone();
-        answer.span = span;
+        let mut answer = message.clone();
+        answer.channel = Some(Channel::Final);
+        content.say(&mut answer);
         messages.push(answer);
     }
     messages.extend(calls.into_iter().map(|mut call| {
-        call.name = name.clone();
+        call.name.clone_from(&message.name);
+        call.recovered |= message.recovered;
         call
     }));
     Ok(messages)

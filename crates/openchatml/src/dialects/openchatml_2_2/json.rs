@@ -6,14 +6,13 @@
 
 use std::borrow::Cow;
 
+use crate::Code;
 use crate::convert::Carries;
-use crate::dialects::canonical::content;
 use crate::dialects::{write_message, write_string_field};
-use crate::json::{Json, JsonError, Sheet};
-use crate::model::{Body, Conversation, Document, End, Intent, Message, Role};
+use crate::json::{Json, JsonError, Sheet, Speaker, Written};
+use crate::model::{Conversation, Document, End, Intent, Message, Role};
 use crate::read::{Parsed, ReadOptions};
 use crate::render::{RenderError, RenderOptions};
-use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -26,7 +25,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let messages = &mut conversation.messages;
     let read = match json.peek() {
         Some(b'{') => message(&mut sheet, &mut json, messages),
-        _ => sheet.array(&mut json, |sheet, json| message(sheet, json, messages)),
+        _ => sheet.messages(&mut json, messages, message),
     };
     sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))
 }
@@ -50,11 +49,9 @@ const KEYS: &[&str] = &[
 /// What an object says before it is known to be sayable.
 #[derive(Default)]
 struct Object<'a> {
-    role: Option<Role>,
-    message: Option<Message<'a>>,
-    body: Option<(Body<'a>, usize)>,
+    content: Option<Written<'a>>,
     call: Option<Call<'a>>,
-    thinking: Option<Cow<'a, str>>,
+    thinking: Option<Written<'a>>,
     tool_calls: bool,
 }
 
@@ -63,8 +60,7 @@ struct Call<'a> {
     id: Option<Cow<'a, str>>,
     recipient: Option<Cow<'a, str>>,
     content_type: Option<Cow<'a, str>>,
-    arguments: Option<Cow<'a, str>>,
-    at: usize,
+    arguments: Option<Written<'a>>,
 }
 
 fn message<'a>(
@@ -73,23 +69,24 @@ fn message<'a>(
     messages: &mut Vec<Message<'a>>,
 ) -> Result<()> {
     let mut object = Object::default();
+    let mut speaker = None;
     let mut message = Message::new(Role::User, "");
     let span = sheet.object(json, KEYS, |sheet, json, key| {
         match key {
-            "role" => object.role = role(sheet, json, &mut message)?,
-            "content" => object.body = content(sheet, json)?,
-            "tool_call" => object.call = call(sheet, json)?,
-            "thinking" => object.thinking = sheet.text(json)?,
+            "role" => speaker = sheet.speaker(json, true)?,
+            "content" => object.content = sheet.content(json)?,
+            "tool_call" => object.call = call(sheet, json, &mut message)?,
+            "thinking" => object.thinking = sheet.written(json)?,
             "tool_calls" => {
                 object.tool_calls = true;
                 json.skip()?;
             }
             "channel" => sheet.channel(json, &mut message)?,
             "intent" => message.intent = sheet.word(json, "intent", Intent::from_word)?,
-            "name" => message.name = sheet.text(json)?,
-            "recipient" => message.recipient = sheet.text(json)?,
-            "call_id" => message.call_id = sheet.text(json)?,
-            "content_type" => message.content_type = sheet.text(json)?,
+            "name" => message.name = sheet.value(json, key, &mut message)?,
+            "recipient" => message.recipient = sheet.value(json, key, &mut message)?,
+            "call_id" => message.call_id = sheet.value(json, key, &mut message)?,
+            "content_type" => message.content_type = sheet.value(json, key, &mut message)?,
             "constrained" => message.constrained = sheet.boolean(json)?,
             _ => message.end = sheet.word(json, "end", End::from_word)?.unwrap_or_default(),
         }
@@ -98,8 +95,8 @@ fn message<'a>(
     let Some(span) = span else { return Ok(()) };
     message.span = span;
     message.in_json = true;
-    object.message = Some(message);
-    match unfold(object, span) {
+    let speaker = sheet.spoken(speaker, span);
+    match unfold(object, speaker, message) {
         Ok(unfolded) => messages.extend(unfolded),
         Err(text) => {
             let found = Code::ParseJson.at(span, text);
@@ -109,26 +106,11 @@ fn message<'a>(
     Ok(())
 }
 
-/// A role, in the legacy spelling, too: `functions.search`.
-fn role<'a>(
+fn call<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
     message: &mut Message<'a>,
-) -> Result<Option<Role>> {
-    let Some((word, span)) = sheet.string(json)? else { return Ok(None) };
-    if let Some(role) = Role::from_word(&word) {
-        return Ok(Some(role));
-    }
-    if word.starts_with("functions.") {
-        message.name = Some(word);
-        return Ok(Some(Role::Tool));
-    }
-    let text = format!("{} is no role", crate::diagnostic::quote(&word));
-    sheet.report(Code::ParseJson.at(span, text));
-    Ok(None)
-}
-
-fn call<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Call<'a>>> {
+) -> Result<Option<Call<'a>>> {
     if json.peek() == Some(b'n') {
         return json.word().map(|_| None);
     }
@@ -136,16 +118,10 @@ fn call<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Call<'a
     let keys = ["id", "recipient", "content_type", "arguments"];
     let span = sheet.object(json, &keys, |sheet, json, key| {
         match key {
-            "id" => call.id = sheet.text(json)?,
-            "recipient" => call.recipient = sheet.text(json)?,
-            "content_type" => call.content_type = sheet.text(json)?,
-            _ => {
-                let start = json.offset();
-                call.arguments = sheet.text(json)?;
-                if matches!(call.arguments, Some(Cow::Borrowed(_))) {
-                    call.at = start + 1;
-                }
-            }
+            "id" => call.id = sheet.value(json, key, message)?,
+            "recipient" => call.recipient = sheet.value(json, key, message)?,
+            "content_type" => call.content_type = sheet.value(json, key, message)?,
+            _ => call.arguments = sheet.written(json)?,
         }
         Ok(())
     })?;
@@ -155,33 +131,34 @@ fn call<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Call<'a
 /// The messages that an object stands for: its thinking, and what it says or calls.
 fn unfold<'a>(
     object: Object<'a>,
-    span: Span,
+    speaker: Speaker<'a>,
+    mut message: Message<'a>,
 ) -> std::result::Result<Vec<Message<'a>>, &'static str> {
-    let Object { role, message, body, call, thinking, tool_calls } = object;
-    let (Some(role), Some(mut message)) = (role, message) else {
-        return Err("the message has no role");
-    };
-    message.role = role;
+    let Object { content, call, thinking, tool_calls } = object;
+    let role = speaker.role();
+    speaker.speak(&mut message);
     let mut messages = Vec::new();
     if tool_calls {
         return Err("`tool_calls` is not part of this format; a call is a `tool_call` of its own");
     }
     if let Some(thinking) = thinking {
-        if role != Role::Assistant {
+        if role != Some(Role::Assistant) {
             return Err("only the assistant thinks");
         }
-        let mut reasoning = Message::reasoning(thinking);
-        reasoning.span = span;
+        let mut reasoning = Message::reasoning("");
+        thinking.say(&mut reasoning);
+        reasoning.body_at = 0;
+        reasoning.span = message.span;
         messages.push(reasoning);
-        if body.is_none() && call.is_none() {
+        if content.is_none() && call.is_none() {
             return Ok(messages);
         }
     }
     if let Some(call) = call {
-        if body.is_some_and(|(body, _)| !body.is_empty()) {
+        if content.is_some_and(|content| !content.body.is_empty()) {
             return Err("a message has content or a tool call, not both");
         }
-        if role != Role::Assistant {
+        if role != Some(Role::Assistant) {
             return Err("only the assistant calls tools");
         }
         if message.end != End::End && message.end != End::Call {
@@ -196,17 +173,13 @@ fn unfold<'a>(
             message.content_type = call.content_type;
             message.constrained = true;
         }
-        message.body = Body::from(call.arguments.unwrap_or_default());
-        message.body_at = call.at;
+        call.arguments.unwrap_or_default().say(&mut message);
         message.end = End::Call;
         messages.push(message);
         return Ok(messages);
     }
-    match body {
-        Some((body, at)) => {
-            message.body = body;
-            message.body_at = at;
-        }
+    match content {
+        Some(content) => content.say(&mut message),
         None if message.end == End::Open => message.end = End::Prompt,
         None => return Err("the message says nothing: it has neither content nor a tool call"),
     }

@@ -1,0 +1,263 @@
+//! What JSON formats say of messages: who speaks, and what, within the limits.
+
+use std::borrow::Cow;
+
+use super::reader::Result;
+use super::{Json, Sheet};
+use crate::diagnostic::quote;
+use crate::model::{Body, Channel, Marker, Message, Role, Segment};
+use crate::{Code, Span};
+
+/// Who speaks, as an object says it.
+#[derive(Debug)]
+pub(crate) struct Speaker<'a> {
+    role: Role,
+    name: Option<Cow<'a, str>>,
+    /// Nobody knows who speaks: the least authority of all, and hidden.
+    is_guess: bool,
+}
+
+/// What is said, as an object says it.
+#[derive(Debug, Default)]
+pub(crate) struct Written<'a> {
+    pub(crate) body: Body<'a>,
+    /// Where the text begins; 0 where it is not the same in JSON as in the message.
+    at: usize,
+    /// Whether it exceeded `message_bytes`.
+    is_cut: bool,
+}
+
+impl<'a> Speaker<'a> {
+    /// Writes the speaker into a message that is complete otherwise.
+    pub(crate) fn speak(self, message: &mut Message<'a>) {
+        message.role = self.role;
+        if let Some(name) = self.name {
+            message.name = Some(name);
+        }
+        if self.is_guess {
+            message.channel = Some(Channel::Analysis);
+            message.recovered = true;
+        }
+    }
+
+    /// The role; `None` if it is a guess.
+    pub(crate) fn role(&self) -> Option<Role> {
+        (!self.is_guess).then_some(self.role)
+    }
+}
+
+impl<'a> Written<'a> {
+    /// The body of `message`.
+    pub(crate) fn say(self, message: &mut Message<'a>) {
+        message.body = self.body;
+        message.body_at = self.at;
+        message.recovered |= self.is_cut;
+    }
+}
+
+impl Sheet<'_> {
+    /// Who speaks; with `legacy`, `functions.search` is the tool of that name, too.
+    pub(crate) fn speaker<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+        legacy: bool,
+    ) -> Result<Option<Speaker<'a>>> {
+        let Some((word, span)) = self.string(json)? else { return Ok(None) };
+        if let Some(role) = Role::from_word(&word) {
+            return Ok(Some(Speaker { role, name: None, is_guess: false }));
+        }
+        let is_guess = !(legacy && word.starts_with("functions."));
+        if is_guess {
+            let text = format!("{} is no role", quote(&word));
+            self.report(Code::ParseJson.at(span, text).help("the message is hidden"));
+        }
+        Ok(Some(Speaker { role: Role::Tool, name: Some(word), is_guess }))
+    }
+
+    /// The speaker of the object at `span`, which may not have said it.
+    pub(crate) fn spoken<'a>(&mut self, speaker: Option<Speaker<'a>>, span: Span) -> Speaker<'a> {
+        speaker.unwrap_or_else(|| {
+            let place = Span::new(span.start, span.start + 1);
+            let found = Code::ParseJson.at(place, "the message has no role");
+            self.report(found.help("the message is hidden"));
+            Speaker { role: Role::Assistant, name: None, is_guess: true }
+        })
+    }
+
+    /// Reads the value of an attribute, which `message` goes without if it is too long.
+    pub(crate) fn value<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+        key: &str,
+        message: &mut Message<'_>,
+    ) -> Result<Option<Cow<'a, str>>> {
+        let Some((value, span)) = self.string(json)? else { return Ok(None) };
+        let most = self.options.limits.value_bytes;
+        if value.len() <= most {
+            return Ok(Some(value));
+        }
+        let text = format!("`{key}` exceeds the limit `value_bytes` of {most}");
+        self.report(Code::Limit.at(span, text).help("it is left out"));
+        message.recovered = true;
+        if key == "recipient" {
+            // It may be no answer to the user.
+            message.channel = Some(Channel::Analysis);
+        }
+        Ok(None)
+    }
+
+    /// Reads an array of objects that each stand for messages, up to the limit `messages`.
+    pub(crate) fn messages<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+        messages: &mut Vec<Message<'a>>,
+        mut item: impl FnMut(&mut Self, &mut Json<'a>, &mut Vec<Message<'a>>) -> Result<()>,
+    ) -> Result<()> {
+        let most = self.options.limits.messages;
+        let mut too_many = None;
+        self.array(json, |sheet, json| {
+            let start = json.offset();
+            if messages.len() >= most {
+                too_many.get_or_insert(start);
+                return json.skip();
+            }
+            item(sheet, json, messages)?;
+            if messages.len() > most {
+                too_many.get_or_insert(start);
+                messages.truncate(most);
+            }
+            Ok(())
+        })?;
+        if let Some(start) = too_many {
+            let text = format!("the conversation exceeds the limit `messages` of {most}");
+            let span = Span::new(start, json.position());
+            self.report(Code::Limit.at(span, text).help("the rest is left out"));
+        }
+        Ok(())
+    }
+
+    /// Reads the text of a body.
+    pub(crate) fn written<'a>(&mut self, json: &mut Json<'a>) -> Result<Option<Written<'a>>> {
+        let start = json.offset() + 1;
+        Ok(self.long_text(json)?.map(|(text, is_cut)| {
+            let at = if matches!(text, Cow::Borrowed(_)) { start } else { 0 };
+            Written { body: Body::from(text), at, is_cut }
+        }))
+    }
+
+    /// Reads text up to the limit `message_bytes`, and whether it exceeds that.
+    pub(crate) fn long_text<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+    ) -> Result<Option<(Cow<'a, str>, bool)>> {
+        let Some((text, span)) = self.string(json)? else { return Ok(None) };
+        let mut room = Room::new(self.options.limits.message_bytes);
+        let text = room.take(text);
+        self.exceeds(room.is_exceeded, span);
+        Ok(Some((text, room.is_exceeded)))
+    }
+
+    /// Reads the text of a body, or its segments where there is more than plain text.
+    pub(crate) fn content<'a>(&mut self, json: &mut Json<'a>) -> Result<Option<Written<'a>>> {
+        match json.peek() {
+            Some(b'"' | b'n') => self.written(json),
+            Some(b'[') => {
+                let start = json.offset();
+                let mut room = Room::new(self.options.limits.message_bytes);
+                let mut segments = Vec::new();
+                self.array(json, |sheet, json| {
+                    segments.extend(segment(sheet, json, &mut room)?);
+                    Ok(())
+                })?;
+                let is_cut = room.is_exceeded;
+                self.exceeds(is_cut, Span::new(start, json.position()));
+                Ok(Some(Written { body: Body::from_segments(segments), at: 0, is_cut }))
+            }
+            _ => self.wrong(json, "a string or an array of segments").map(|()| None),
+        }
+    }
+
+    fn exceeds(&mut self, is_cut: bool, span: Span) {
+        if is_cut {
+            let most = self.options.limits.message_bytes;
+            let text = format!("the text exceeds the limit `message_bytes` of {most}");
+            self.report(Code::Limit.at(span, text).help("what exceeds it was left out"));
+        }
+    }
+}
+
+/// What is left of the limit `message_bytes`.
+struct Room {
+    left: usize,
+    is_exceeded: bool,
+}
+
+impl Room {
+    fn new(left: usize) -> Self {
+        Self { left, is_exceeded: false }
+    }
+
+    /// What there is room for of `text`.
+    fn take<'a>(&mut self, text: Cow<'a, str>) -> Cow<'a, str> {
+        let kept = text.floor_char_boundary(self.left);
+        self.left -= kept;
+        if kept == text.len() {
+            return text;
+        }
+        self.is_exceeded = true;
+        self.left = 0;
+        match text {
+            Cow::Borrowed(text) => Cow::Borrowed(&text[..kept]),
+            Cow::Owned(text) => Cow::Owned(text[..kept].to_owned()),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    Literal,
+    Marker,
+}
+
+impl Kind {
+    fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "text" => Some(Self::Text),
+            "literal" => Some(Self::Literal),
+            "marker" => Some(Self::Marker),
+            _ => None,
+        }
+    }
+}
+
+fn segment<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    room: &mut Room,
+) -> Result<Option<Segment<'a>>> {
+    let start = json.offset();
+    let mut kind = None;
+    let mut text = None;
+    let mut marker = None;
+    sheet.object(json, &["type", "text", "marker"], |sheet, json, key| {
+        match key {
+            "type" => kind = sheet.word(json, "kind of segment", Kind::from_word)?,
+            "text" => text = sheet.text(json)?.map(|text| room.take(text)),
+            _ => marker = sheet.word(json, "marker", Marker::from_word)?,
+        }
+        Ok(())
+    })?;
+    let segment = match (kind, text, marker) {
+        (Some(Kind::Text), Some(text), None) => Some(Segment::Text(text)),
+        (Some(Kind::Literal), Some(text), None) => Some(Segment::Literal(text)),
+        (Some(Kind::Marker), None, Some(marker)) => Some(Segment::Marker(marker)),
+        _ => None,
+    };
+    if segment.is_none() {
+        let span = Span::new(start, json.position());
+        let text = "a segment has a `type`, and `text` or `marker`";
+        sheet.report(Code::ParseJson.at(span, text));
+    }
+    Ok(segment)
+}
