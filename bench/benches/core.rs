@@ -5,7 +5,7 @@ use std::hint::black_box;
 use openchatml::{
     Document, Event, Format, Keep, ReadOptions, RenderOptions, Role, Stream, parse, render,
 };
-use openchatml_bench::clock::{Job, digits, gigabytes, medians, report};
+use openchatml_bench::clock::{Job, digits, gigabytes, measure, report};
 use openchatml_bench::corpus::{Random, corpus, load, text, texts};
 use openchatml_bench::machine;
 use openchatml_bench::plain::PlainConversation;
@@ -136,7 +136,7 @@ fn streaming() {
             let repeat = u32::try_from(((1 << 20) / size).max(1)).expect("1024 at most");
             let rounds = if size > 1 << 23 { 3 } else { 7 };
             let job = Job::new("stream", || stream(&whole, chunk, body.len())).repeat(repeat);
-            let time = medians(&mut [job], rounds)[0];
+            let time = measure(&mut [job], rounds)[0].median;
             let nanos = time.as_secs_f64() * 1e9;
             println!(
                 "| {size} | {chunk} | {} | {} | {} |",

@@ -1,6 +1,14 @@
 //! Where control tokens may begin.
 
+use std::sync::LazyLock;
+
 use memchr::memmem::Finder;
+
+/// What the control tokens of most dialects begin with.
+pub(super) const PAIR: &[u8; 2] = b"<|";
+
+/// Setting it up costs as much as reading a message.
+static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(PAIR));
 
 /// Finds the places in a text where a control token of a dialect may begin.
 ///
@@ -8,22 +16,20 @@ use memchr::memmem::Finder;
 /// of code or of arithmetic then costs nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidates {
-    pair: Option<Finder<'static>>,
+    pair: Option<&'static Finder<'static>>,
 }
 
 impl Candidates {
-    /// The places of control tokens with these spellings.
-    pub(crate) fn new<'s>(mut spellings: impl Iterator<Item = &'s str>) -> Self {
-        const PAIR: &str = "<|";
-        let pair = spellings.all(|spelling| spelling.starts_with(PAIR));
-        Self { pair: pair.then(|| Finder::new(PAIR)) }
+    /// The places of control tokens that all begin with [`PAIR`], or of any.
+    pub(super) fn new(pairs: bool) -> Self {
+        Self { pair: pairs.then(|| &*FINDER) }
     }
 
     /// The first place at or after byte `from`.
     #[inline]
     pub(crate) fn next(&self, text: &[u8], from: usize) -> Option<usize> {
         let rest = &text[from..];
-        let Some(pair) = &self.pair else { return Some(from + memchr::memchr(b'<', rest)?) };
+        let Some(pair) = self.pair else { return Some(from + memchr::memchr(b'<', rest)?) };
         match pair.find(rest) {
             Some(at) => Some(from + at),
             // What follows the last byte may have yet to arrive.

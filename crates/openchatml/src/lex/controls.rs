@@ -1,6 +1,6 @@
 //! The control tokens of a dialect, and how to find one in text.
 
-use super::Candidates;
+use super::candidates::{Candidates, PAIR};
 use crate::Control;
 
 /// How text that spells a control token is written as text.
@@ -45,6 +45,8 @@ pub struct Controls {
     first: [u8; 256],
     /// The spelling of each control, by its number; empty where there is none.
     spellings: [&'static str; Control::COUNT],
+    /// Whether all spellings begin with [`PAIR`].
+    pairs: bool,
 }
 
 /// How many control tokens a dialect has at most.
@@ -106,6 +108,7 @@ impl Controls {
         let mut fronts = [none; MOST];
         let mut first = [MOST as u8; 256];
         let mut spellings = [""; Control::COUNT];
+        let mut pairs = true;
         // From the end, so that each chain is in the order of the table.
         let mut index = entries.len();
         while index > 0 {
@@ -126,10 +129,11 @@ impl Controls {
                 front.masks[at / 8] |= 0xFF << (8 * (at % 8));
                 at += 1;
             }
+            pairs &= spelling[1] == PAIR[1];
             spellings[control.index()] = entries[index].1;
             first[spelling[2] as usize] = index as u8;
         }
-        Self { entries, escape, longest, fronts, first, spellings }
+        Self { entries, escape, longest, fronts, first, spellings, pairs }
     }
 
     /// The meanings and spellings, in the order of the specification.
@@ -191,7 +195,7 @@ impl Controls {
 
     /// Where in text one of them may begin.
     pub(crate) fn candidates(&self) -> Candidates {
-        Candidates::new(self.entries.iter().map(|entry| entry.1))
+        Candidates::new(self.pairs)
     }
 
     /// What stands at the front of `text`, whose first byte is `<`.

@@ -20,7 +20,6 @@ pub(crate) struct Engine<'a> {
     state: State,
 }
 
-#[expect(clippy::large_enum_variant, reason = "there is one for each document")]
 enum Phase<'a> {
     Preamble(Preamble),
     Messages(Messages<'a>),
