@@ -1,8 +1,8 @@
 //! What must hold for every document and every text.
 
 use openchatml::{
-    Code, Diagnostic, Document, Event, Format, Keep, Message, Parsed, Policy, ReadOptions,
-    RenderOptions, Severity, Stream, parse, render,
+    Code, Content, Conversation, Diagnostic, Document, Event, Format, Infill, Keep, Message,
+    Parsed, Policy, ReadOptions, RenderOptions, Severity, Stream, parse, render,
 };
 
 /// Everything that a stream tells of a text, deltas joined, so that chunks do not show.
@@ -205,20 +205,21 @@ pub fn chunk_invariant(text: &str, cuts: &[usize], format: Format, options: &Rea
 /// If one is not.
 pub fn nothing_is_lost(text: &str, format: Format, options: &ReadOptions) {
     let parsed = parse(text, format, options);
-    let Document::Conversation(conversation) = &parsed.document else { return };
     if parsed.diagnostics.len() > options.limits.diagnostics {
         // What the findings beyond the limit would cover is not known.
         return;
     }
     let mut covered = vec![false; text.len()];
     let mut cover = |start: usize, end: usize| covered[start..end].fill(true);
-    for message in &conversation.messages {
-        cover(message.span.start, message.span.end);
+    for (start, end) in places(&parsed.document, text) {
+        cover(start, end);
     }
     for found in &parsed.diagnostics {
         cover(found.span.start, found.span.end);
     }
-    if conversation.header.is_some() {
+    if let Document::Conversation(conversation) = &parsed.document
+        && conversation.header.is_some()
+    {
         let first = conversation.messages.iter().map(|message| message.span.start).min();
         cover(0, first.unwrap_or(text.len()));
     }
@@ -235,6 +236,32 @@ pub fn nothing_is_lost(text: &str, format: Format, options: &ReadOptions) {
         let is_held = c.is_whitespace() || covered[at] || is_escape;
         let found = &parsed.diagnostics;
         assert!(is_held, "{format}: byte {at} of {text:?} is lost\n{found:#?}\n{options:?}");
+    }
+}
+
+/// Where the messages, tasks and files of a document stand in the text that it was read from.
+fn places(document: &Document<'_>, text: &str) -> Vec<(usize, usize)> {
+    let messages = |conversation: &Conversation<'_>| -> Vec<_> {
+        let spans = conversation.messages.iter().map(|message| message.span);
+        spans.map(|span| (span.start, span.end)).collect()
+    };
+    let infill = |infill: &Infill<'_>| vec![(infill.span.start, infill.span.end)];
+    match document {
+        Document::Conversation(conversation) => messages(conversation),
+        Document::Infill(task) => infill(task),
+        Document::Files(parts) => parts
+            .iter()
+            .flat_map(|part| match &part.content {
+                // A file has no span, and may be of several pieces.
+                Content::Text(file) => {
+                    text.match_indices(&**file).map(|(at, _)| (at, at + file.len())).collect()
+                }
+                Content::Conversation(conversation) => messages(conversation),
+                Content::Infill(task) => infill(task),
+                _ => Vec::new(),
+            })
+            .collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -2,9 +2,11 @@
 
 mod code;
 mod fix;
+mod similar;
 
 pub use self::code::Code;
 pub use self::fix::{Edit, Fix, apply_fixes};
+pub(crate) use self::similar::did_you_mean;
 
 use std::fmt;
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::reader::Result;
 use super::{Json, Sheet};
-use crate::diagnostic::quote;
+use crate::diagnostic::{did_you_mean, quote};
 use crate::model::{Body, Channel, Marker, Message, Role, Segment};
 use crate::{Code, Span};
 
@@ -69,7 +69,8 @@ impl Sheet<'_> {
         let is_guess = !(legacy && word.starts_with("functions."));
         if is_guess {
             let text = format!("{} is no role", quote(&word));
-            self.report(Code::ParseJson.at(span, text).help("the message is hidden"));
+            let help = did_you_mean(&word, Role::WORDS, "the message is hidden");
+            self.report(Code::ParseJson.at(span, text).help(help));
         }
         Ok(Some(Speaker { role: Role::Tool, name: Some(word), is_guess }))
     }
@@ -221,6 +222,8 @@ enum Kind {
 }
 
 impl Kind {
+    const WORDS: &[&str] = &["text", "literal", "marker"];
+
     fn from_word(word: &str) -> Option<Self> {
         match word {
             "text" => Some(Self::Text),
@@ -242,9 +245,9 @@ fn segment<'a>(
     let mut marker = None;
     sheet.object(json, &["type", "text", "marker"], |sheet, json, key| {
         match key {
-            "type" => kind = sheet.word(json, "kind of segment", Kind::from_word)?,
+            "type" => kind = sheet.word(json, "kind of segment", Kind::WORDS, Kind::from_word)?,
             "text" => text = sheet.text(json)?.map(|text| room.take(text)),
-            _ => marker = sheet.word(json, "marker", Marker::from_word)?,
+            _ => marker = sheet.word(json, "marker", Marker::WORDS, Marker::from_word)?,
         }
         Ok(())
     })?;

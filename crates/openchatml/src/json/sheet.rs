@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::{Json, JsonError};
 use crate::check::{Book, Checker};
-use crate::diagnostic::quote;
+use crate::diagnostic::{did_you_mean, quote};
 use crate::model::{Channel, Conversation, Document, Message};
 use crate::read::{Findings, Mode, Parsed, ReadOptions};
 use crate::{Code, Diagnostic, Severity, Span};
@@ -86,9 +86,16 @@ impl<'o> Sheet<'o> {
     }
 
     /// A key that the format does not know: it is reported and its value left.
-    pub(crate) fn unknown(&mut self, json: &mut Json<'_>, key: &str, span: Span) -> Result<()> {
+    fn unknown(
+        &mut self,
+        json: &mut Json<'_>,
+        key: &str,
+        known: &[&str],
+        span: Span,
+    ) -> Result<()> {
         let text = format!("the format has no key {}", quote(key));
-        self.tolerate(Code::UnknownKey.at(span, text).help("its value is left out"));
+        let help = did_you_mean(key, known, "its value is left out");
+        self.tolerate(Code::UnknownKey.at(span, text).help(help));
         json.skip()
     }
 
@@ -130,13 +137,16 @@ impl<'o> Sheet<'o> {
         &mut self,
         json: &mut Json<'_>,
         what: &str,
+        known: &[&str],
         from_word: fn(&str) -> Option<T>,
     ) -> Result<Option<T>> {
         let Some((word, span)) = self.string(json)? else { return Ok(None) };
         let value = from_word(&word);
         if value.is_none() {
             let text = format!("{} is no {what}", quote(&word));
-            self.report(Code::ParseJson.at(span, text));
+            let help = did_you_mean(&word, known, "");
+            let found = Code::ParseJson.at(span, text);
+            self.report(if help.is_empty() { found } else { found.help(help) });
         }
         Ok(value)
     }
@@ -147,7 +157,7 @@ impl<'o> Sheet<'o> {
             return json.word().map(|_| ());
         }
         let is_hidden = message.recovered && message.channel == Some(Channel::Analysis);
-        match self.word(json, "channel", Channel::from_word)? {
+        match self.word(json, "channel", Channel::WORDS, Channel::from_word)? {
             // A message that is hidden already stays so.
             Some(_) if is_hidden => {}
             Some(channel) => message.channel = Some(channel),
@@ -203,7 +213,7 @@ impl<'o> Sheet<'o> {
         let mut seen = 0_u64;
         let span = json.object(|json, key, span| {
             let Some(at) = known.iter().position(|known| *known == key) else {
-                return self.unknown(json, &key, span);
+                return self.unknown(json, &key, known, span);
             };
             if seen & (1 << at) != 0 {
                 self.repeated(&key, span);

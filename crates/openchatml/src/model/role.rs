@@ -9,6 +9,8 @@ macro_rules! words {
             /// Every value, in the order of the specification.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
+            pub(crate) const WORDS: &'static [&'static str] = &[$($word),+];
+
             /// The word for it.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }

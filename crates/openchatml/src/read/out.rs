@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{Keep, Limits, Mode, ReadOptions, Recover};
 use crate::check::Checker;
 use crate::lex::Lexeme;
-use crate::model::{Conversation, Document, DocumentLayout, Infill, Message, Part};
+use crate::model::{Content, Conversation, Document, DocumentLayout, Infill, Message, Part};
 use crate::{Code, Diagnostic, Header, Severity, Span};
 
 /// Takes what a reader finds: a whole document is collected, a stream passes it on as events.
@@ -218,10 +218,21 @@ impl<'a> Whole<'a> {
 
     /// The document, once everything is read.
     pub(crate) fn into_document(self) -> Document<'a> {
+        let conversation = self.conversation;
+        let has_messages = !conversation.messages.is_empty();
         match (self.parts, self.infill) {
-            (Some(parts), _) => Document::Files(parts),
-            (None, Some(infill)) => Document::Infill(infill),
-            (None, None) => Document::Conversation(self.conversation),
+            (None, None) => Document::Conversation(conversation),
+            (None, Some(infill)) if !has_messages => Document::Infill(infill),
+            // Messages that stand beside a task, or after the last file that is whole, are a file
+            // of their own: nothing is left out.
+            (parts, infill) => {
+                let mut parts = parts.unwrap_or_default();
+                parts.extend(infill.map(|infill| Part::from(Content::Infill(infill))));
+                if has_messages {
+                    parts.push(Content::Conversation(conversation).into());
+                }
+                Document::Files(parts)
+            }
         }
     }
 }
@@ -269,7 +280,7 @@ impl<'a> Receiver<'a> for Whole<'a> {
         let part = part.unwrap_or_else(|| {
             let mut conversation = std::mem::take(&mut self.conversation);
             let layout = conversation.layout.take();
-            Part { content: crate::model::Content::Conversation(conversation), layout }
+            Part { content: Content::Conversation(conversation), layout }
         });
         self.parts.get_or_insert_default().push(part);
     }

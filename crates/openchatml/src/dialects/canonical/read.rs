@@ -101,7 +101,7 @@ fn tools<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, tools: &mut Vec<Tool<'a
             match key {
                 "type" => {
                     let is_function = |word: &str| (word == "function").then_some(());
-                    sheet.word(json, "type of tool", is_function)?;
+                    sheet.word(json, "type of tool", &["function"], is_function)?;
                 }
                 _ => tool = Some(function(sheet, json)?),
             }
@@ -211,12 +211,17 @@ fn message<'a>(
             "name" => message.name = sheet.value(json, key, &mut message)?,
             "recipient" => message.recipient = sheet.value(json, key, &mut message)?,
             "call_id" => message.call_id = sheet.value(json, key, &mut message)?,
-            "intent" => message.intent = sheet.word(json, "intent", Intent::from_word)?,
+            "intent" => {
+                message.intent = sheet.word(json, "intent", Intent::WORDS, Intent::from_word)?
+            }
             "content_type" => message.content_type = sheet.value(json, key, &mut message)?,
             "constrained" => message.constrained = sheet.boolean(json)?,
             "recovered" => message.recovered = sheet.boolean(json)?,
             "foreign" => message.foreign = sheet.boolean(json)?,
-            _ => message.end = sheet.word(json, "end", End::from_word)?.unwrap_or_default(),
+            _ => {
+                message.end =
+                    sheet.word(json, "end", End::WORDS, End::from_word)?.unwrap_or_default()
+            }
         }
         Ok(())
     })?;

@@ -73,7 +73,7 @@ fn turn<'a>(
         Ok(unfolded) => messages.extend(unfolded),
         Err(text) => {
             let found = Code::ParseJson.at(span, text);
-            sheet.report(found.help("the text form cannot say this; the object is left out"));
+            sheet.report(found.help("the text form has no place for this; the object is left out"));
         }
     }
     Ok(())
@@ -96,7 +96,7 @@ fn calls<'a>(
                 "recipient" => call.recipient = sheet.value(json, key, &mut call)?,
                 "type" => {
                     let is_function = |word: &str| (word == "function").then_some(());
-                    sheet.word(json, "type of tool call", is_function)?;
+                    sheet.word(json, "type of tool call", &["function"], is_function)?;
                 }
                 _ => {
                     sheet.object(json, &["name", "arguments"], |sheet, json, key| {

@@ -82,13 +82,18 @@ fn message<'a>(
                 json.skip()?;
             }
             "channel" => sheet.channel(json, &mut message)?,
-            "intent" => message.intent = sheet.word(json, "intent", Intent::from_word)?,
+            "intent" => {
+                message.intent = sheet.word(json, "intent", Intent::WORDS, Intent::from_word)?
+            }
             "name" => message.name = sheet.value(json, key, &mut message)?,
             "recipient" => message.recipient = sheet.value(json, key, &mut message)?,
             "call_id" => message.call_id = sheet.value(json, key, &mut message)?,
             "content_type" => message.content_type = sheet.value(json, key, &mut message)?,
             "constrained" => message.constrained = sheet.boolean(json)?,
-            _ => message.end = sheet.word(json, "end", End::from_word)?.unwrap_or_default(),
+            _ => {
+                message.end =
+                    sheet.word(json, "end", End::WORDS, End::from_word)?.unwrap_or_default()
+            }
         }
         Ok(())
     })?;
@@ -100,7 +105,7 @@ fn message<'a>(
         Ok(unfolded) => messages.extend(unfolded),
         Err(text) => {
             let found = Code::ParseJson.at(span, text);
-            sheet.report(found.help("the text form cannot say this; the object is left out"));
+            sheet.report(found.help("the text form has no place for this; the object is left out"));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::Attribute;
 use super::header::{HeadReader, tail};
-use crate::diagnostic::quote;
+use crate::diagnostic::{did_you_mean, quote};
 use crate::model::Intent;
 use crate::{Code, Fix, Span};
 
@@ -64,7 +64,8 @@ impl<'a> HeadReader<'a, '_> {
         let intent = Intent::from_word(value);
         if intent.is_none() {
             let text = format!("{} is no intent", quote(value));
-            let help = "`preamble`, `status` and `debug` are";
+            let help = "`preamble`, `status` and `debug` are intents";
+            let help = did_you_mean(value, Intent::WORDS, help);
             return self.guess(Code::ParseHeader.at(word, text).help(help));
         }
         if first {

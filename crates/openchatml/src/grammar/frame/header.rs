@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::opening::{Opening, Region};
 use super::{Attribute, Rules, Speaker};
 use crate::check::Checker;
-use crate::diagnostic::quote;
+use crate::diagnostic::{did_you_mean, quote};
 use crate::grammar::words;
 use crate::lex::spells_token;
 use crate::model::{Channel, Message, Role};
@@ -160,7 +160,8 @@ impl<'a> HeadReader<'a, '_> {
                     true => self.version(word, span),
                     false => {
                         let text = format!("{} is no role", quote(word));
-                        Code::ParseHeader.at(span, text).help("the message is hidden")
+                        let help = did_you_mean(word, Role::WORDS, "the message is hidden");
+                        Code::ParseHeader.at(span, text).help(help)
                     }
                 };
                 self.guess(found);
@@ -191,8 +192,9 @@ impl<'a> HeadReader<'a, '_> {
             }
             None => {
                 let text = format!("{} is no channel", quote(word));
-                let found = Code::ParseHeader.at(span, text);
-                self.guess(found.help("the message is hidden, whatever it says"));
+                let help = "the message is hidden, whatever it says";
+                let help = did_you_mean(word, Channel::WORDS, help);
+                self.guess(Code::ParseHeader.at(span, text).help(help));
                 self.message.channel = Some(Channel::Analysis);
             }
         }
@@ -243,7 +245,10 @@ impl<'a> HeadReader<'a, '_> {
                         true => self.version(word, span),
                         false => {
                             let text = format!("{} is no attribute of a header", quote(word));
-                            Code::ParseHeader.at(span, text)
+                            let name = word.split('=').next().unwrap_or_default();
+                            let help = "attributes are `to=`, `call_id=`, `name=`, `intent=` and `content_type=`";
+                            let help = did_you_mean(name, Attribute::WORDS, help);
+                            Code::ParseHeader.at(span, text).help(help)
                         }
                     };
                     self.guess(found);

@@ -55,6 +55,8 @@ impl Attribute {
     /// How many there are.
     const COUNT: usize = 5;
 
+    const WORDS: &[&str] = &["to", "call_id", "name", "intent", "content_type"];
+
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::To => "to",

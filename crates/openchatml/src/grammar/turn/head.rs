@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::reader::Reader;
-use crate::diagnostic::quote;
+use crate::diagnostic::{did_you_mean, quote};
 use crate::grammar::words;
 use crate::model::{Channel, Layout, Message, Role};
 use crate::read::{Kept, Out};
@@ -30,7 +30,8 @@ impl<'a> Reader<'a> {
         if role.is_none() {
             let place = inside(Span::new(at, at + text.trim_end().len()));
             let found = Code::ParseHeader.at(place, format!("{} is no role", quote(word)));
-            out.malformed(found.help("the message is hidden"));
+            let help = did_you_mean(word, Role::WORDS, "the message is hidden");
+            out.malformed(found.help(help));
             message.recovered = true;
             message.channel = Some(Channel::Analysis);
         }

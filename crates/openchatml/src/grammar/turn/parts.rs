@@ -206,12 +206,18 @@ impl<'a> Reader<'a> {
         let whole = Span::new(gap.span().start, at);
         let mut lead = None;
         let mut tail = None;
-        if self.bos {
+        let is_wrapped = self.is_wrapped(&gap);
+        if !is_wrapped {
+            let [bos, eos] = [Control::Bos, Control::Eos].map(|control| self.spelled(control));
+            let text = format!("`{bos}` or `{eos}` inside of a file");
+            out.malformed(Code::ParseFrame.at(whole, text).help("it is read as text"));
+        }
+        if is_wrapped && self.bos {
             lead = gap.split_front(self.spelled(Control::Bos));
         } else if self.follows_separator && !gap.strip_line_break() {
             lead = Some(Cow::Borrowed(""));
         }
-        if self.eos {
+        if is_wrapped && self.eos {
             tail = gap.split_back(self.spelled(Control::Eos));
         } else if ends == Ends::Separator && !gap.pop_line_break() {
             tail = Some(Cow::Borrowed(""));
@@ -219,6 +225,16 @@ impl<'a> Reader<'a> {
         let mut part = Part::from(Content::Text(gap.take()));
         part.layout = DocumentLayout::around(self.rules.dialect, lead, tail);
         out.to.part(Some(part), whole);
+    }
+
+    /// Whether nothing but white space stands before the token that begins the sequence in a file,
+    /// and after the one that ends it.
+    fn is_wrapped(&self, file: &Kept<'a>) -> bool {
+        let file = file.as_str();
+        let before = file.split_once(self.spelled(Control::Bos)).filter(|_| self.bos);
+        let after = file.rsplit_once(self.spelled(Control::Eos)).filter(|_| self.eos);
+        let outside = before.map(|cut| cut.0).into_iter().chain(after.map(|cut| cut.1));
+        outside.into_iter().all(|text| text.trim_ascii().is_empty())
     }
 
     /// Whether what stands between turns is nothing but white space and the tokens that begin and

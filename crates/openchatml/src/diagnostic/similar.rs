@@ -1,0 +1,85 @@
+//! The word that was meant: of the known ones, the one that an unknown one is nearly spelled like.
+
+use super::quote;
+
+/// No known word is longer.
+const LONGEST: usize = 32;
+
+/// What to say of `word`, which is none of `known`: which of them may be meant, and `help`.
+pub(crate) fn did_you_mean(word: &str, known: &[&str], help: &str) -> String {
+    match similar(word, known) {
+        Some(meant) => {
+            let help = if help.is_empty() { String::new() } else { format!(" {help}") };
+            format!("did you mean {}?{help}", quote(meant))
+        }
+        None => help.to_owned(),
+    }
+}
+
+/// The one of `known` that is a third of its letters away at most, the nearest one first.
+fn similar<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    if word.is_empty() || word.len() > LONGEST {
+        return None;
+    }
+    let word: Vec<char> = word.chars().flat_map(char::to_lowercase).collect();
+    let far = |known: &&str| distance(&word, &known.chars().collect::<Vec<_>>());
+    let near = known.iter().filter(|known| far(known) <= known.len().max(3) / 3);
+    near.copied().min_by_key(far)
+}
+
+/// How many letters are to be changed, added, left out or swapped with the next one.
+fn distance(one: &[char], two: &[char]) -> usize {
+    // The rows for no letter of `one`, for one letter less, and for the letters so far.
+    let mut before = vec![0; two.len() + 1];
+    let mut last: Vec<usize> = (0..=two.len()).collect();
+    for (i, a) in one.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, b) in two.iter().enumerate() {
+            let mut least = (last[j] + usize::from(a != b)).min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *a == two[j - 1] && one[i - 1] == *b {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[two.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{did_you_mean, similar};
+
+    const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool"];
+
+    #[test]
+    fn near_words_are_found() {
+        for (word, meant) in [
+            ("asistant", "assistant"),
+            ("assitsant", "assistant"),
+            ("User", "user"),
+            ("SYSTEM", "system"),
+            ("usr", "user"),
+            ("tolo", "tool"),
+            ("devloper", "developer"),
+        ] {
+            assert_eq!(similar(word, ROLES), Some(meant), "{word}");
+        }
+    }
+
+    #[test]
+    fn others_are_not() {
+        let long = "assistant".repeat(100);
+        for word in ["", "wizard", "human", "ai", "model", "x", "gpt", "functions.f", &long] {
+            assert_eq!(similar(word, ROLES), None, "{word}");
+        }
+        assert_eq!(similar("", &[]), None);
+    }
+
+    #[test]
+    fn help_follows_the_question() {
+        assert_eq!(did_you_mean("usr", ROLES, "it is hidden"), "did you mean `user`? it is hidden");
+        assert_eq!(did_you_mean("usr", ROLES, ""), "did you mean `user`?");
+        assert_eq!(did_you_mean("wizard", ROLES, "it is hidden"), "it is hidden");
+    }
+}
