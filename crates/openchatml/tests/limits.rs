@@ -6,7 +6,8 @@ mod inputs;
 use std::collections::BTreeSet;
 
 use openchatml::{
-    Code, Diagnostic, Format, Limits, ReadOptions, RenderOptions, Reply, Severity, parse, render,
+    Code, Diagnostic, Format, Limits, Policy, ReadOptions, RenderOptions, Reply, Severity, parse,
+    render,
 };
 
 use self::inputs::{CASES, Case, framed, header, list};
@@ -134,6 +135,27 @@ fn a_header_has_no_aliases_and_no_tags() {
 fn keys_have_no_tags_and_no_anchors() {
     for lines in ["!!str a: 1\n", "&x a: 1\n", "a: {!x b: 1}\n", "a: {&x b: 1}\n"] {
         assert!(!found_in_header(lines).is_empty(), "{lines}");
+    }
+}
+
+#[test]
+fn a_message_for_a_recipient_that_is_too_long_is_hidden() {
+    let to = "x".repeat(5000);
+    let line = format!(r#""recipient":"{to}","recovered":false,"channel":"final""#);
+    for (format, text) in [
+        ("json", format!(r#"{{"messages":[{{"role":"assistant",{line},"content":"Psst."}}]}}"#)),
+        (
+            "openchatml-2.2:json",
+            format!(
+                r#"[{{"role":"assistant","recipient":"{to}","channel":"final","content":"a"}}]"#
+            ),
+        ),
+        ("openchatml-2.2", framed(&format!("assistant to={to}<|channel|>final"), "Psst.")),
+    ] {
+        let parsed = parse(&text, format.parse().expect("a format"), &ReadOptions::default());
+        let conversation = parsed.into_conversation();
+        assert_eq!(conversation.messages.len(), 1, "{format}");
+        assert_eq!(Policy::default().view(&conversation).messages().count(), 0, "{format}");
     }
 }
 

@@ -3,14 +3,14 @@
 //! Numbers and escapes are `hifijson`'s; places, depth and repeated keys are ours, since
 //! diagnostics need them.
 
-mod body;
 mod keys;
+mod message;
 mod reader;
 mod sheet;
 mod strings;
 mod writer;
 
-pub(crate) use self::body::{Speaker, Written};
+pub(crate) use self::message::{Speaker, Written};
 pub(crate) use self::reader::{Json, JsonError};
 pub(crate) use self::sheet::Sheet;
 pub(crate) use self::writer::{write_ascii_string, write_number, write_string, write_value};

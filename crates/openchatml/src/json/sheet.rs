@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::{Json, JsonError};
 use crate::check::{Book, Checker};
 use crate::diagnostic::{did_you_mean, quote};
-use crate::model::{Channel, Conversation, Document, Message};
+use crate::model::{Conversation, Document};
 use crate::read::{Findings, Mode, Parsed, ReadOptions};
 use crate::{Code, Diagnostic, Severity, Span};
 
@@ -149,24 +149,6 @@ impl<'o> Sheet<'o> {
             self.report(if help.is_empty() { found } else { found.help(help) });
         }
         Ok(value)
-    }
-
-    /// The channel of a message. One that nobody knows hides the message, whatever it says.
-    pub(crate) fn channel(&mut self, json: &mut Json<'_>, message: &mut Message<'_>) -> Result<()> {
-        if json.peek() == Some(b'n') {
-            return json.word().map(|_| ());
-        }
-        let is_hidden = message.recovered && message.channel == Some(Channel::Analysis);
-        match self.word(json, "channel", Channel::WORDS, Channel::from_word)? {
-            // A message that is hidden already stays so.
-            Some(_) if is_hidden => {}
-            Some(channel) => message.channel = Some(channel),
-            None => {
-                message.channel = Some(Channel::Analysis);
-                message.recovered = true;
-            }
-        }
-        Ok(())
     }
 
     /// `true` or `false`.

@@ -155,11 +155,19 @@ impl<'a> Out<'a, '_> {
                 Span::new(start, start + rest.chars().next().map_or(0, char::len_utf8))
             }
         };
+        self.admits(span)
+    }
+
+    /// Whether another message may begin at `span`, in the lexeme that ended one. If not, the
+    /// reading ends there.
+    pub(crate) fn admits(&mut self, span: Span) -> bool {
         let most = self.options.limits.messages;
-        let message = format!("the conversation exceeds the limit `messages` of {most}");
-        self.stop(Code::Limit, span.start);
-        self.report(Code::Limit.at(span, message));
-        false
+        if self.state.stopped.is_none() && self.state.messages >= most {
+            let message = format!("the conversation exceeds the limit `messages` of {most}");
+            self.stop(Code::Limit, span.start);
+            self.report(Code::Limit.at(span, message));
+        }
+        self.state.stopped.is_none()
     }
 
     /// Leaves out what stands from byte `at` on, too, now that reading has stopped.
@@ -174,7 +182,7 @@ impl<'a> Out<'a, '_> {
         self.state.stopped.get_or_insert(Stopped { code, at });
     }
 
-    /// Whether the reading goes on with another message.
+    /// Whether there is room for another message.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.state.stopped.is_none() && self.state.messages < self.options.limits.messages

@@ -4,8 +4,7 @@ use crate::check::{Book, RULES_OF_ALL};
 use crate::dialects::{openchatml_2_0, openchatml_2_2};
 use crate::json::{Json, JsonError, Sheet};
 use crate::model::{
-    Content, Conversation, Data, Document, End, Header, Infill, Intent, Message, Part, Role, Tool,
-    Value,
+    Content, Conversation, Data, Document, End, Header, Infill, Message, Part, Role, Tool, Value,
 };
 use crate::pairing::Pairing;
 use crate::read::{Parsed, ReadOptions};
@@ -207,21 +206,10 @@ fn message<'a>(
         match key {
             "role" => speaker = sheet.speaker(json, false)?,
             "content" => content = sheet.content(json)?,
-            "channel" => sheet.channel(json, &mut message)?,
-            "name" => message.name = sheet.value(json, key, &mut message)?,
-            "recipient" => message.recipient = sheet.value(json, key, &mut message)?,
-            "call_id" => message.call_id = sheet.value(json, key, &mut message)?,
-            "intent" => {
-                message.intent = sheet.word(json, "intent", Intent::WORDS, Intent::from_word)?
-            }
-            "content_type" => message.content_type = sheet.value(json, key, &mut message)?,
-            "constrained" => message.constrained = sheet.boolean(json)?,
-            "recovered" => message.recovered = sheet.boolean(json)?,
+            // What was hidden while it was read stays so.
+            "recovered" => message.recovered |= sheet.boolean(json)?,
             "foreign" => message.foreign = sheet.boolean(json)?,
-            _ => {
-                message.end =
-                    sheet.word(json, "end", End::WORDS, End::from_word)?.unwrap_or_default()
-            }
+            _ => sheet.field(json, key, &mut message)?,
         }
         Ok(())
     })?;

@@ -69,13 +69,7 @@ fn turn<'a>(
     let Some(span) = span else { return Ok(()) };
     let speaker = sheet.spoken(speaker, span);
     message.span = span;
-    match unfold(turn, speaker, message) {
-        Ok(unfolded) => messages.extend(unfolded),
-        Err(text) => {
-            let found = Code::ParseJson.at(span, text);
-            sheet.report(found.help("the text form has no place for this; the object is left out"));
-        }
-    }
+    messages.extend(sheet.sayable(unfold(turn, speaker, message), span));
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use crate::Code;
 use crate::convert::Carries;
 use crate::dialects::{write_message, write_string_field};
 use crate::json::{Json, JsonError, Sheet, Speaker, Written};
-use crate::model::{Conversation, Document, End, Intent, Message, Role};
+use crate::model::{Conversation, Document, End, Message, Role};
 use crate::read::{Parsed, ReadOptions};
 use crate::render::{RenderError, RenderOptions};
 
@@ -81,19 +81,7 @@ fn message<'a>(
                 object.tool_calls = true;
                 json.skip()?;
             }
-            "channel" => sheet.channel(json, &mut message)?,
-            "intent" => {
-                message.intent = sheet.word(json, "intent", Intent::WORDS, Intent::from_word)?
-            }
-            "name" => message.name = sheet.value(json, key, &mut message)?,
-            "recipient" => message.recipient = sheet.value(json, key, &mut message)?,
-            "call_id" => message.call_id = sheet.value(json, key, &mut message)?,
-            "content_type" => message.content_type = sheet.value(json, key, &mut message)?,
-            "constrained" => message.constrained = sheet.boolean(json)?,
-            _ => {
-                message.end =
-                    sheet.word(json, "end", End::WORDS, End::from_word)?.unwrap_or_default()
-            }
+            _ => sheet.field(json, key, &mut message)?,
         }
         Ok(())
     })?;
@@ -101,13 +89,7 @@ fn message<'a>(
     message.span = span;
     message.in_json = true;
     let speaker = sheet.spoken(speaker, span);
-    match unfold(object, speaker, message) {
-        Ok(unfolded) => messages.extend(unfolded),
-        Err(text) => {
-            let found = Code::ParseJson.at(span, text);
-            sheet.report(found.help("the text form has no place for this; the object is left out"));
-        }
-    }
+    messages.extend(sheet.sayable(unfold(object, speaker, message), span));
     Ok(())
 }
 

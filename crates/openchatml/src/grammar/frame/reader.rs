@@ -294,7 +294,7 @@ impl<'a> Reader<'a> {
         }
         self.after_call = false;
         self.end_gap(span.start, out);
-        if out.state.stopped.is_some() {
+        if !out.admits(span) {
             return;
         }
         match control {

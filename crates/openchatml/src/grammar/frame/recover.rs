@@ -26,7 +26,10 @@ impl<'a> Reader<'a> {
             }
             self.end_body(End::Open, span.start, out);
             self.keeps_gap = false;
-            return self.open(span);
+            if out.admits(span) {
+                self.open(span);
+            }
+            return;
         }
         let found = Code::ParseFrame.at(span, format!("`{spelling}` inside a message"));
         let found = match self.rules.controls.escape() {
@@ -46,6 +49,9 @@ impl<'a> Reader<'a> {
         }
         let role = self.draft.message.role;
         self.end_body(End::Open, span.start, out);
+        if !out.admits(span) {
+            return;
+        }
         if out.options.recover != Recover::Keep {
             self.stage = Stage::Skip(span.end);
             return;
@@ -59,7 +65,7 @@ impl<'a> Reader<'a> {
         match control {
             Control::Start => {
                 self.broken_header(span.start, span.start, out);
-                if out.state.stopped.is_none() {
+                if out.admits(span) {
                     self.open(span);
                 }
             }

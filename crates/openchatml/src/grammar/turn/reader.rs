@@ -260,6 +260,9 @@ impl<'a> Reader<'a> {
         }
         let role = turn.draft.message.role;
         self.end_body(End::Open, Span::at(span.start), out);
+        if !out.admits(span) {
+            return;
+        }
         let draft = Draft::started(hidden(role, span, span.end), out);
         self.state = State::Body(Turn { draft, crlf: false, held: None });
     }
@@ -292,7 +295,7 @@ impl<'a> Reader<'a> {
         match (control, &mut self.state) {
             (Control::Start, _) => {
                 self.before_message(span, out);
-                if out.state.stopped.is_some() {
+                if !out.admits(span) {
                     return;
                 }
                 self.state = State::Header(span, Kept::default());

@@ -1,11 +1,11 @@
-//! What JSON formats say of messages: who speaks, and what, within the limits.
+//! What JSON formats say of messages: who speaks, how, and what, within the limits.
 
 use std::borrow::Cow;
 
 use super::reader::Result;
 use super::{Json, Sheet};
 use crate::diagnostic::{did_you_mean, quote};
-use crate::model::{Body, Channel, Marker, Message, Role, Segment};
+use crate::model::{Body, Channel, End, Intent, Marker, Message, Role, Segment};
 use crate::{Code, Span};
 
 /// Who speaks, as an object says it.
@@ -85,6 +85,47 @@ impl Sheet<'_> {
         })
     }
 
+    /// Reads what a header says of a message, by the names of the canonical JSON.
+    pub(crate) fn field<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+        key: &str,
+        message: &mut Message<'a>,
+    ) -> Result<()> {
+        match key {
+            "channel" => self.channel(json, message)?,
+            "name" => message.name = self.value(json, key, message)?,
+            "recipient" => message.recipient = self.value(json, key, message)?,
+            "call_id" => message.call_id = self.value(json, key, message)?,
+            "content_type" => message.content_type = self.value(json, key, message)?,
+            "intent" => message.intent = self.word(json, key, Intent::WORDS, Intent::from_word)?,
+            "constrained" => message.constrained = self.boolean(json)?,
+            _ => {
+                let end = self.word(json, "end", End::WORDS, End::from_word)?;
+                message.end = end.unwrap_or_default();
+            }
+        }
+        Ok(())
+    }
+
+    /// The channel of a message. One that nobody knows hides the message, whatever it says.
+    fn channel(&mut self, json: &mut Json<'_>, message: &mut Message<'_>) -> Result<()> {
+        if json.peek() == Some(b'n') {
+            return json.word().map(|_| ());
+        }
+        let is_hidden = message.recovered && message.channel == Some(Channel::Analysis);
+        match self.word(json, "channel", Channel::WORDS, Channel::from_word)? {
+            // A message that is hidden already stays so.
+            Some(_) if is_hidden => {}
+            Some(channel) => message.channel = Some(channel),
+            None => {
+                message.channel = Some(Channel::Analysis);
+                message.recovered = true;
+            }
+        }
+        Ok(())
+    }
+
     /// Reads the value of an attribute, which `message` goes without if it is too long.
     pub(crate) fn value<'a>(
         &mut self,
@@ -105,6 +146,19 @@ impl Sheet<'_> {
             message.channel = Some(Channel::Analysis);
         }
         Ok(None)
+    }
+
+    /// The messages that the object at `span` stands for, if the text form can say them.
+    pub(crate) fn sayable<'a>(
+        &mut self,
+        messages: std::result::Result<Vec<Message<'a>>, &'static str>,
+        span: Span,
+    ) -> Vec<Message<'a>> {
+        messages.unwrap_or_else(|text| {
+            let help = "the text form has no place for this; the object is left out";
+            self.report(Code::ParseJson.at(span, text).help(help));
+            Vec::new()
+        })
     }
 
     /// Reads an array of objects that each stand for messages, up to the limit `messages`.
