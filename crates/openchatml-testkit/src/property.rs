@@ -252,10 +252,7 @@ fn places(document: &Document<'_>, text: &str) -> Vec<(usize, usize)> {
         Document::Files(parts) => parts
             .iter()
             .flat_map(|part| match &part.content {
-                // A file has no span, and may be of several pieces.
-                Content::Text(file) => {
-                    text.match_indices(&**file).map(|(at, _)| (at, at + file.len())).collect()
-                }
+                Content::Text(file) => pieces(file, text),
                 Content::Conversation(conversation) => messages(conversation),
                 Content::Infill(task) => infill(task),
                 _ => Vec::new(),
@@ -263,6 +260,25 @@ fn places(document: &Document<'_>, text: &str) -> Vec<(usize, usize)> {
             .collect(),
         _ => Vec::new(),
     }
+}
+
+/// Where the pieces of a file stand in the text. It has no span, and tokens out of their place may
+/// have stood between its pieces.
+fn pieces(file: &str, text: &str) -> Vec<(usize, usize)> {
+    let mut places = Vec::new();
+    let mut rest = file;
+    while !rest.is_empty() {
+        // The longest piece from the front that stands somewhere: if one does, so do shorter ones.
+        let ends: Vec<usize> = rest.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
+        let Some(longest) = ends.partition_point(|end| text.contains(&rest[..*end])).checked_sub(1)
+        else {
+            return places;
+        };
+        let (piece, after) = rest.split_at(ends[longest]);
+        places.extend(text.match_indices(piece).map(|(at, _)| (at, at + piece.len())));
+        rest = after;
+    }
+    places
 }
 
 /// Two conversations that differ only in hidden text look the same to a user.
