@@ -139,7 +139,7 @@ impl Lexer {
             Some(at) => self.text(text, at),
             None if last => self.text(text, bytes.len()),
             None => {
-                let tail = bytes.len().saturating_sub(end.len() - 1);
+                let tail = bytes.len().saturating_sub(end.len());
                 let open = memchr::memrchr(b'<', &bytes[tail..]).map(|at| tail + at);
                 let open = open.filter(|at| end.as_bytes().starts_with(&bytes[*at..]));
                 self.text(text, open.unwrap_or(bytes.len()))

@@ -86,3 +86,23 @@ fn places_of_findings_are_inside_of_input_that_is_no_text() {
         stream.finish(check);
     }
 }
+
+#[test]
+fn places_after_bytes_that_are_no_text_are_those_of_the_bytes() {
+    let format = "openchatml-2.2".parse().expect("a format");
+    let mut stream = Stream::new(format, &ReadOptions::default()).expect("a text format");
+    let bytes =
+        b"version: 2.2\n\n<|start|>user<|message|>\xFFa<|end|>\n<|start|>usr<|message|>b<|end|>\n";
+    let mut places = Vec::new();
+    let mut spans = Vec::new();
+    let mut note = |event: Event<'_>| match event {
+        Event::Diagnostic { diagnostic, .. } => places.push(&bytes[diagnostic.span.range()]),
+        Event::MessageDone { message, .. } => spans.push(message.span),
+        _ => {}
+    };
+    stream.feed(bytes, &mut note);
+    stream.finish(&mut note);
+    assert_eq!(places, [b"\xFF".as_slice(), b"usr"]);
+    assert_eq!(&bytes[spans[0].range()], b"<|start|>user<|message|>\xFFa<|end|>");
+    assert_eq!(&bytes[spans[1].range()], b"<|start|>usr<|message|>b<|end|>");
+}

@@ -1,6 +1,9 @@
 //! Copies that borrow nothing are the same documents, down to how they were written.
 
-use openchatml::{Code, Document, Format, ReadOptions, RenderOptions, parse, render};
+use openchatml::{
+    Channel, Code, Document, End, Format, Intent, Message, ReadOptions, RenderOptions, Role, parse,
+    render,
+};
 
 /// Documents of every kind with everything in an odd place that can be.
 const DOCUMENTS: &[(&str, &str)] = &[
@@ -87,4 +90,36 @@ fn debugging_output_does_not_say_what_messages_say() {
     ] {
         assert!(debug.contains(said), "{said} is not in {debug}");
     }
+}
+
+#[test]
+fn messages_that_differ_in_one_thing_are_not_equal() {
+    let changes: [fn(&mut Message<'_>); 12] = [
+        |message| message.role = Role::User,
+        |message| message.channel = Some(Channel::Final),
+        |message| message.intent = Some(Intent::Status),
+        |message| message.end = End::Call,
+        |message| message.constrained = true,
+        |message| message.recovered = true,
+        |message| message.foreign = true,
+        |message| message.name = Some("a".into()),
+        |message| message.recipient = Some("a".into()),
+        |message| message.call_id = Some("a".into()),
+        |message| message.content_type = Some("a".into()),
+        |message| message.body = "b".into(),
+    ];
+    let same = Message::new(Role::Assistant, "a");
+    assert_eq!(same, same.clone());
+    for (index, change) in changes.iter().enumerate() {
+        let mut other = same.clone();
+        change(&mut other);
+        assert_ne!(other, same, "change {index}");
+    }
+    // Where a message stands, and how its header is laid out, is no difference.
+    let read = |text: &str| {
+        let parsed = parse(text, "openchatml-2.2".parse().expect("a format"), &Default::default());
+        parsed.into_conversation().into_owned().messages.remove(0)
+    };
+    let text = "<|start|>user name=a<|message|>b<|end|>";
+    assert_eq!(read(text), read(&format!("\n{}", text.replace(" name", "   name"))));
 }

@@ -68,7 +68,11 @@ pub(super) fn read<'a>(
                     .map_or(region.at, |(_, span)| span.end)
             }
             Control::Constrain => reader.constrain(region),
-            _ => region.at,
+            // A token that has no place in a header: that was said already.
+            _ => {
+                reader.message.recovered = true;
+                region.at
+            }
         };
         reader.words_of(&region.text, region.at, words);
         before = Some(region.control);
