@@ -207,6 +207,9 @@ impl<'a> Out<'a, '_> {
     }
 }
 
+/// There is room for so many messages before a list of them grows.
+const FIRST: usize = 16;
+
 /// Collects a whole document.
 #[derive(Debug, Default)]
 pub(crate) struct Whole<'a> {
@@ -263,7 +266,11 @@ impl<'a> Receiver<'a> for Whole<'a> {
     fn text(&mut self, _: &Message<'a>, _: &str) {}
 
     fn end(&mut self, message: Message<'a>) {
-        self.conversation.messages.push(message);
+        let messages = &mut self.conversation.messages;
+        if messages.capacity() == 0 {
+            messages.reserve(FIRST);
+        }
+        messages.push(message);
     }
 
     fn layout(&mut self, place: Place, text: Cow<'a, str>, dialect: &'static str) {

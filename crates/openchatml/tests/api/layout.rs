@@ -1,6 +1,7 @@
-//! How a header was written is kept only as long as it says what the message says.
+//! What of a layout is kept, and for how long.
 
-use openchatml::{Channel, Format, Message, ReadOptions, RenderOptions, Role, parse, render};
+use openchatml::render::LayoutChoice;
+use openchatml::{Channel, End, Format, Message, ReadOptions, RenderOptions, Role, parse, render};
 
 #[test]
 fn a_header_is_written_anew_once_its_message_has_changed() {
@@ -28,4 +29,47 @@ fn a_header_is_written_anew_once_its_message_has_changed() {
         let read = parse(&text, format, &ReadOptions::default()).into_conversation();
         assert_eq!(read.messages, [changed], "change {number}: {text}");
     }
+}
+
+#[test]
+fn space_before_the_first_message_is_kept_in_its_own_format_if_it_is_to_be() {
+    let format = |name: &str| -> Format { name.parse().expect("a format") };
+    for (name, text, canonical) in [
+        (
+            "openchatml-2.2",
+            " \n\n<|start|>user<|message|>a<|end|>",
+            "<|start|>user<|message|>a<|end|>\n",
+        ),
+        ("im", " \n\n<|im_start|>user\na<|im_end|>", "<|im_start|>user\na<|im_end|>\n"),
+    ] {
+        let document = parse(text, format(name), &ReadOptions::default()).document;
+        let mut options = RenderOptions::default();
+        assert_eq!(render(&document, format(name), &options).as_deref(), Ok(text));
+        // The layout of one format says nothing of another.
+        for other in ["openchatml-2.0", "chatml", "im", "openchatml-2.2"] {
+            let written = render(&document, format(other), &options).expect("text");
+            assert_eq!(written.starts_with(' '), other == name, "{name} as {other}: {written}");
+        }
+        options.layout = LayoutChoice::Canonical;
+        assert_eq!(render(&document, format(name), &options).as_deref(), Ok(canonical));
+    }
+}
+
+#[test]
+fn what_was_cut_off_is_closed_where_a_prompt_follows() {
+    let mut cut_off = Message::answer("a");
+    cut_off.end = End::Open;
+    let document = openchatml::Conversation::from_messages([cut_off]).into();
+    let mut options = RenderOptions::default();
+    let mut written = |format: &str, prompt| {
+        options.generation_prompt = prompt;
+        render(&document, format.parse().expect("a format"), &options).expect("text")
+    };
+    let open = "<|start|>assistant<|channel|>final<|message|>a";
+    assert_eq!(written("openchatml-2.2", None), open);
+    let closed = format!("{open}<|end|>\n<|start|>assistant");
+    assert_eq!(written("openchatml-2.2", Some(Role::Assistant)), closed);
+    assert_eq!(written("im", None), "<|im_start|>assistant\na");
+    let closed = "<|im_start|>assistant\na<|im_end|>\n<|im_start|>assistant\n";
+    assert_eq!(written("im", Some(Role::Assistant)), closed);
 }

@@ -63,12 +63,13 @@ impl Reader<'_, '_> {
         };
         let mut rest = text;
         for _ in 0..self.limits.attributes {
-            let (word, next) = first_word(rest.strip_prefix(' ')?);
-            rest = next;
-            let at = word.bytes().position(|byte| byte == b'=')?;
-            let (attribute, value) = (Attribute::from_word(&word[..at])?, &word[at + 1..]);
-            let rank = order.iter().position(|one| *one == attribute)?;
+            let words = rest.strip_prefix(' ')?;
+            let named = |attribute: &Attribute| words.strip_prefix(attribute.assigned());
+            let (rank, words) = order.iter().map(named).enumerate().find(|it| it.1.is_some())?;
+            let attribute = order[rank];
             order = &order[rank + 1..];
+            let (value, next) = first_word(words?);
+            rest = next;
             let end = end - rest.len();
             self.attribute(attribute, value, Span::new(end - value.len(), end))?;
             if rest.is_empty() {
@@ -103,14 +104,15 @@ impl Reader<'_, '_> {
 
 /// The first word of `text`, and what follows it.
 fn first_word(text: &str) -> (&str, &str) {
-    text.split_at(text.bytes().position(|byte| byte == b' ').unwrap_or(text.len()))
+    text.split_at(memchr::memchr(b' ', text.as_bytes()).unwrap_or(text.len()))
 }
 
 /// Whether `text` is a value about which there is nothing to say.
 fn is_value(text: &str, limits: &Limits) -> bool {
     !text.is_empty()
         && text.len() <= limits.value_bytes
-        && text.bytes().all(|b| b.is_ascii_graphic())
+        // Without an early end it is many bytes at once.
+        && text.bytes().fold(true, |all, byte| all & byte.is_ascii_graphic())
 }
 
 #[cfg(test)]
