@@ -125,24 +125,32 @@ fn streaming() {
     println!("\n### Streaming one message, deltas only\n");
     println!("| message in bytes | chunk in bytes | ns a byte | ns a chunk | GB/s |");
     println!("| ---: | ---: | ---: | ---: | ---: |");
+    // Short messages are many different ones: a processor learns what it reads again and again.
+    const LEAST: usize = 1 << 22;
     for size in [1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26] {
-        let body = text(&mut Random::new(3), size);
-        let whole = format!("<|channel|>final<|message|>{body}<|return|>");
+        let mut random = Random::new(3);
+        let bodies = (0..(LEAST / size).max(1)).map(|_| text(&mut random, size));
+        let all: Vec<(String, usize)> = bodies
+            .map(|body| (format!("<|channel|>final<|message|>{body}<|return|>"), body.len()))
+            .collect();
+        let bytes: usize = all.iter().map(|(whole, _)| whole.len()).sum();
         for chunk in [1, 4, 64, 4096] {
             // Minutes for what the smaller sizes say already.
             if size / chunk > 1 << 23 {
                 continue;
             }
-            let repeat = u32::try_from(((1 << 20) / size).max(1)).expect("1024 at most");
+            let chunks: usize = all.iter().map(|(whole, _)| whole.len().div_ceil(chunk)).sum();
             let rounds = if size > 1 << 23 { 3 } else { 7 };
-            let job = Job::new("stream", || stream(&whole, chunk, body.len())).repeat(repeat);
+            let job = Job::new("stream", || {
+                all.iter().for_each(|(whole, bytes)| stream(whole, chunk, *bytes));
+            });
             let time = measure(&mut [job], rounds)[0].median;
             let nanos = time.as_secs_f64() * 1e9;
             println!(
                 "| {size} | {chunk} | {} | {} | {} |",
-                digits(nanos / whole.len() as f64),
-                digits(nanos / whole.len().div_ceil(chunk) as f64),
-                digits(gigabytes(whole.len(), time)),
+                digits(nanos / bytes as f64),
+                digits(nanos / chunks as f64),
+                digits(gigabytes(bytes, time)),
             );
         }
     }

@@ -47,9 +47,10 @@ fn document(adapted: &mut Conversation<'_>, carries: &Carries, losses: &mut Vec<
         return;
     }
     let Some(header) = &mut adapted.header else { return };
-    for key in carries.header_keys {
+    let keys: Vec<_> = carries.lost_keys(header).collect();
+    for key in keys {
         if header.remove(key).is_some() {
-            lose(if *key == "profiles" { Lost::Profiles } else { Lost::Capabilities });
+            lose(if key == "profiles" { Lost::Profiles } else { Lost::Capabilities });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a format can say.
 
-use crate::model::{Channel, Conversation, End, Message, Role};
+use crate::model::{Channel, Conversation, End, Header, Message, Role};
 
 /// What a format can say, as data: what it cannot is lost in a conversion, by name.
 ///
@@ -20,7 +20,7 @@ use crate::model::{Channel, Conversation, End, Message, Role};
 pub struct Carries {
     /// The header.
     pub header: bool,
-    /// Top-level keys of the header that only other versions know.
+    /// Top-level keys of the header that only version 2.2 knows.
     pub header_keys: &'static [&'static str],
     /// The version that its header names; any if `None`.
     pub version: Option<&'static str>,
@@ -145,12 +145,22 @@ impl Carries {
         }
     }
 
+    /// The keys of a header that would be lost. In headers of versions that do not know them they
+    /// say nothing, and are kept like any other.
+    pub(super) fn lost_keys(
+        &self,
+        header: &Header<'_>,
+    ) -> impl Iterator<Item = &'static str> + use<> {
+        let keys = if header.version() == Some("2.2") { self.header_keys } else { &[] };
+        keys.iter().copied()
+    }
+
     /// Whether the format can carry the conversation as it is.
     pub(crate) fn fits_all(&self, conversation: &Conversation<'_>) -> bool {
         let header = match &conversation.header {
             None => true,
             Some(header) => {
-                self.header && self.header_keys.iter().all(|key| header.get(key).is_none())
+                self.header && self.lost_keys(header).all(|key| header.get(key).is_none())
             }
         };
         header
