@@ -129,10 +129,13 @@ fn streaming() {
     const LEAST: usize = 1 << 22;
     for size in [1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26] {
         let mut random = Random::new(3);
-        let bodies = (0..(LEAST / size).max(1)).map(|_| text(&mut random, size));
-        let all: Vec<(String, usize)> = bodies
-            .map(|body| (format!("<|channel|>final<|message|>{body}<|return|>"), body.len()))
-            .collect();
+        let message = |_| {
+            let body = text(&mut random, size);
+            // At the end it would escape the token that follows.
+            let body = body.trim_end_matches('<');
+            (format!("<|channel|>final<|message|>{body}<|return|>"), body.len())
+        };
+        let all: Vec<(String, usize)> = (0..(LEAST / size).max(1)).map(message).collect();
         let bytes: usize = all.iter().map(|(whole, _)| whole.len()).sum();
         for chunk in [1, 4, 64, 4096] {
             // Minutes for what the smaller sizes say already.
