@@ -21,29 +21,10 @@ fn similar<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     if word.is_empty() || word.len() > LONGEST {
         return None;
     }
-    let word: Vec<char> = word.chars().flat_map(char::to_lowercase).collect();
-    let far = |known: &&str| distance(&word, &known.chars().collect::<Vec<_>>());
+    let word = word.to_lowercase();
+    let far = |known: &&str| strsim::osa_distance(&word, known);
     let near = known.iter().filter(|known| far(known) <= known.len().max(3) / 3);
     near.copied().min_by_key(far)
-}
-
-/// How many letters are to be changed, added, left out or swapped with the next one.
-fn distance(one: &[char], two: &[char]) -> usize {
-    // The rows for no letter of `one`, for one letter less, and for the letters so far.
-    let mut before = vec![0; two.len() + 1];
-    let mut last: Vec<usize> = (0..=two.len()).collect();
-    for (i, a) in one.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in two.iter().enumerate() {
-            let mut least = (last[j] + usize::from(a != b)).min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *a == two[j - 1] && one[i - 1] == *b {
-                least = least.min(before[j - 1] + 1);
-            }
-            row.push(least);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[two.len()]
 }
 
 #[cfg(test)]

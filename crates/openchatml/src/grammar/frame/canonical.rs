@@ -64,7 +64,8 @@ impl Reader<'_, '_> {
         let mut rest = text;
         for _ in 0..self.limits.attributes {
             let words = rest.strip_prefix(' ')?;
-            let named = |attribute: &Attribute| words.strip_prefix(attribute.assigned());
+            let named =
+                |attribute: &Attribute| words.strip_prefix(attribute.as_str())?.strip_prefix('=');
             let (rank, words) = order.iter().map(named).enumerate().find(|it| it.1.is_some())?;
             let attribute = order[rank];
             order = &order[rank + 1..];

@@ -67,17 +67,6 @@ impl Attribute {
         }
     }
 
-    /// What stands before its value.
-    fn assigned(self) -> &'static str {
-        match self {
-            Self::To => "to=",
-            Self::CallId => "call_id=",
-            Self::Name => "name=",
-            Self::Intent => "intent=",
-            Self::ContentType => "content_type=",
-        }
-    }
-
     fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "to" => Self::To,
