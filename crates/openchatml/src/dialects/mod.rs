@@ -286,6 +286,18 @@ impl UnknownName {
     pub(crate) fn new(what: &'static str, name: &str) -> Self {
         Self { what, name: name.to_owned() }
     }
+
+    /// The name, as it was given.
+    ///
+    /// ```
+    /// use openchatml::Format;
+    ///
+    /// let error = "openchatml-7".parse::<Format>().unwrap_err();
+    /// assert_eq!(error.name(), "openchatml-7");
+    /// ```
+    pub fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 impl fmt::Display for UnknownName {

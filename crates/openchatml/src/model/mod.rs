@@ -15,5 +15,6 @@ pub use self::header::Header;
 pub use self::infill::{Infill, InfillOrder};
 pub(crate) use self::layout::{DocumentLayout, Layout};
 pub use self::message::{Message, Visibility};
+pub(crate) use self::role::words;
 pub use self::role::{Channel, End, Intent, Marker, Role};
 pub use self::value::{Data, Value};

@@ -1,34 +1,34 @@
 //! The closed sets of words: roles, channels, intents, markers, ends.
 
-use std::fmt;
-
 /// Gives a field-less enum its words: `as_str`, `from_word`, `ALL` and `Display`.
 macro_rules! words {
-    ($name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
+    ($vis:vis $name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
         impl $name {
             /// Every value, in the order of the specification.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+            $vis const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             pub(crate) const WORDS: &'static [&'static str] = &[$($word),+];
 
             /// The word for it.
-            pub const fn as_str(self) -> &'static str {
+            $vis const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
 
             /// What the word means, compared exactly: no folding of case, no trimming.
-            pub fn from_word(word: &str) -> Option<Self> {
+            $vis fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.as_str())
             }
         }
     };
 }
+
+pub(crate) use words;
 
 /// Who speaks (OpenChatML 2.2 §4).
 ///
@@ -56,7 +56,7 @@ pub enum Role {
     System,
 }
 
-words!(Role {
+words!(pub Role {
     System = "system",
     Developer = "developer",
     User = "user",
@@ -84,7 +84,7 @@ pub enum Channel {
     Final,
 }
 
-words!(Channel { Analysis = "analysis", Commentary = "commentary", Final = "final" });
+words!(pub Channel { Analysis = "analysis", Commentary = "commentary", Final = "final" });
 
 /// What a message is for, beyond its channel (OpenChatML 2.2 §6).
 ///
@@ -108,7 +108,7 @@ pub enum Intent {
     Debug,
 }
 
-words!(Intent { Preamble = "preamble", Status = "status", Debug = "debug" });
+words!(pub Intent { Preamble = "preamble", Status = "status", Debug = "debug" });
 
 /// A chain-of-thought marker (OpenChatML 2.2 §7). It has no end: it runs to the next one, or to
 /// the end of the body.
@@ -135,7 +135,7 @@ pub enum Marker {
     Reason,
 }
 
-words!(Marker { Reflect = "reflect", Introspect = "introspect", Reason = "reason" });
+words!(pub Marker { Reflect = "reflect", Introspect = "introspect", Reason = "reason" });
 
 /// How a message ends.
 ///
@@ -167,7 +167,7 @@ pub enum End {
     Prompt,
 }
 
-words!(End {
+words!(pub End {
     End = "end",
     Call = "call",
     Return = "return",

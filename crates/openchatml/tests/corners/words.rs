@@ -30,6 +30,7 @@ fn values_are_called_what_they_are_and_are_nothing_else() {
 fn names_that_nothing_has_are_quoted() {
     let error = "no\tsuch".parse::<Format>().expect_err("no format");
     assert_eq!(error.to_string(), "no format is called `no\\tsuch`");
+    assert_eq!(error.name(), "no\tsuch");
     assert_eq!(Limits::default().get_mut("patience"), None);
 }
 

@@ -14,7 +14,7 @@ pub(crate) use self::reader::reader;
 pub(crate) use self::writer::{check_value, sanitized, write};
 
 use crate::lex::Controls;
-use crate::model::{Message, Role};
+use crate::model::{Message, Role, words};
 use crate::render::PlainOpening;
 
 /// What the dialects of the family differ in.
@@ -51,32 +51,17 @@ pub(crate) enum Attribute {
     ContentType,
 }
 
+words!(pub(crate) Attribute {
+    To = "to",
+    CallId = "call_id",
+    Name = "name",
+    Intent = "intent",
+    ContentType = "content_type",
+});
+
 impl Attribute {
     /// How many there are.
-    const COUNT: usize = 5;
-
-    const WORDS: &[&str] = &["to", "call_id", "name", "intent", "content_type"];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::To => "to",
-            Self::CallId => "call_id",
-            Self::Name => "name",
-            Self::Intent => "intent",
-            Self::ContentType => "content_type",
-        }
-    }
-
-    fn from_word(word: &str) -> Option<Self> {
-        Some(match word {
-            "to" => Self::To,
-            "call_id" => Self::CallId,
-            "name" => Self::Name,
-            "intent" => Self::Intent,
-            "content_type" => Self::ContentType,
-            _ => return None,
-        })
-    }
+    const COUNT: usize = Self::ALL.len();
 }
 
 /// What a role word says.
