@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use openchatml::convert::Channels;
+use openchatml::convert::{Channels, Intents};
 use openchatml::{
     Body, Channel, Content, Conversation, Data, Document, End, Format, Header, Infill, InfillOrder,
     Intent, Marker, Message, Part, Role, Segment, Tool, Value,
@@ -155,6 +155,9 @@ pub fn message(source: &mut Source<'_>, format: Format) -> Message<'static> {
             message.name = None;
         }
     }
+    if carries.needs_names && message.role == Role::Tool {
+        message.name = Some(format!("functions.{}", text::value(source)).into());
+    }
     message.body = body(source, format, &message);
     if message.end == End::Prompt {
         message.body = Body::default();
@@ -170,20 +173,24 @@ fn all_fields(source: &mut Source<'_>, format: Format, message: &mut Message<'st
     if one_in(source, 3) {
         message.recipient = Some(text::value(source).into());
     }
+    if carries.needs_channels && message.role == Role::Assistant {
+        message.channel.get_or_insert(Channel::Final);
+    }
     if carries.reply_recipients && message.role == Role::Tool {
         message.recipient = Some("assistant".into());
     }
     if carries.call_ids && one_in(source, 3) {
         message.call_id = Some(text::value(source).into());
     }
-    if carries.intents && one_in(source, 4) {
-        message.intent = Some(pick(source, Intent::ALL));
-    }
-    if carries.content_types && one_in(source, 3) {
+    if one_in(source, 3) {
         let content_type = if one_in(source, 2) { "json".to_owned() } else { text::value(source) };
         message.content_type = Some(content_type.into());
         message.constrained = one_in(source, 2);
+        if !(carries.content_types)(message) {
+            (message.content_type, message.constrained) = (None, false);
+        }
     }
+    intent(source, format, message);
     message.end = pick(source, carries.ends);
     if carries.recovered && one_in(source, 8) {
         message.recovered = true;
@@ -192,6 +199,19 @@ fn all_fields(source: &mut Source<'_>, format: Format, message: &mut Message<'st
     let is_json_2_2 = format.to_string() == "openchatml-2.2:json";
     if is_json_2_2 && message.end == End::Call && !message.is_call() {
         message.end = End::End;
+    }
+}
+
+fn intent(source: &mut Source<'_>, format: Format, message: &mut Message<'static>) {
+    match format.carries().intents {
+        Intents::All if one_in(source, 4) => message.intent = Some(pick(source, Intent::ALL)),
+        Intents::Implied => {
+            let is_preamble = message.role == Role::Assistant
+                && message.channel == Some(Channel::Commentary)
+                && message.recipient.is_none();
+            message.intent = is_preamble.then_some(Intent::Preamble);
+        }
+        _ => {}
     }
 }
 

@@ -262,21 +262,30 @@ fn places(document: &Document<'_>, text: &str) -> Vec<(usize, usize)> {
     }
 }
 
-/// Where the pieces of a file stand in the text. It has no span, and tokens out of their place may
-/// have stood between its pieces.
+/// Where the characters of a file may stand in the text. It has no span, and control tokens out of
+/// their place may have stood between its characters.
 fn pieces(file: &str, text: &str) -> Vec<(usize, usize)> {
+    let controls = openchatml::dialects::OPENCHATML_0_1.controls.entries();
     let mut places = Vec::new();
-    let mut rest = file;
-    while !rest.is_empty() {
-        // The longest piece from the front that stands somewhere: if one does, so do shorter ones.
-        let ends: Vec<usize> = rest.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
-        let Some(longest) = ends.partition_point(|end| text.contains(&rest[..*end])).checked_sub(1)
-        else {
-            return places;
-        };
-        let (piece, after) = rest.split_at(ends[longest]);
-        places.extend(text.match_indices(piece).map(|(at, _)| (at, at + piece.len())));
-        rest = after;
+    for (start, _) in text.char_indices() {
+        let mut found = Vec::new();
+        let (mut at, mut rest) = (start, file);
+        while let Some(wanted) = rest.chars().next() {
+            let here = &text[at..];
+            let token = controls.iter().find(|(_, spelling)| here.starts_with(spelling));
+            if let Some((_, spelling)) = token.filter(|(_, spelling)| !rest.starts_with(spelling)) {
+                at += spelling.len();
+            } else if here.starts_with(wanted) {
+                found.push((at, at + wanted.len_utf8()));
+                at += wanted.len_utf8();
+                rest = &rest[wanted.len_utf8()..];
+            } else {
+                break;
+            }
+        }
+        if rest.is_empty() {
+            places.append(&mut found);
+        }
     }
     places
 }

@@ -52,6 +52,11 @@ fn chatml() {
 }
 
 #[test]
+fn harmony() {
+    run("harmony");
+}
+
+#[test]
 fn im() {
     run("im");
 }

@@ -5,6 +5,17 @@ use super::Scene;
 use crate::model::{End, Message, Role};
 use crate::{Code, Diagnostic};
 
+/// In Harmony each message of the assistant is on a channel.
+pub(super) fn check_given(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
+    let concerns = message.role == Role::Assistant && message.end != End::Prompt;
+    if concerns && message.channel.is_none() {
+        let text = "this message has no channel; it is read as `final`";
+        let diagnostic = Code::ParseChannelMissing.at(message.header_span(), text);
+        let help = "declare one of `analysis`, `commentary`, `final`";
+        found.push(diagnostic.help(help).severity(scene.tolerated()));
+    }
+}
+
 pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
     let Some(profile) = &scene.settings.harmony else { return };
     let required = &profile.require_channels;

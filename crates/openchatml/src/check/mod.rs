@@ -41,6 +41,8 @@ pub(crate) struct Book {
     /// The versions that a header may name: `2.2`, or `1.` for all of 1.x.
     pub(crate) versions: &'static [&'static str],
     pub(crate) pairing: Pairing,
+    /// Whether each message of the assistant says on which channel it is.
+    pub(crate) requires_channels: bool,
     pub(crate) rules: &'static [Rule],
 }
 
@@ -76,6 +78,16 @@ pub(crate) const RULES_2_0: &[Rule] = &[
 ];
 
 /// Checks messages as they come.
+/// The rules of Harmony.
+pub(crate) const RULES_OF_HARMONY: &[Rule] = &[
+    channel::check_given,
+    body::check,
+    route::check,
+    ending::check,
+    reply::check_recipient,
+    reply::check_envelope,
+];
+
 #[derive(Debug)]
 pub(crate) struct Checker {
     book: &'static Book,
@@ -123,6 +135,9 @@ impl Checker {
             && message.recipient.is_none()
             && message.content_type.is_none()
             && !message.recovered
+            && (message.channel.is_some()
+                || !self.book.requires_channels
+                || message.role != Role::Assistant)
             && (message.end == End::End || message.end == End::Return && message.is_answer());
         let passes =
             is_plain && self.settings.capabilities.is_none() && self.settings.harmony.is_none();

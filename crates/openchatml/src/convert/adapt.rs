@@ -1,6 +1,6 @@
 //! Makes a conversation one that a format can carry.
 
-use super::carries::{Carries, Channels};
+use super::carries::{Carries, Channels, Intents};
 use super::loss::{Loss, Lost};
 use crate::model::{Body, Channel, Conversation, End, Message, Role, Segment, Visibility};
 
@@ -163,15 +163,25 @@ impl Adapter<'_, '_> {
             self.message.call_id = None;
             self.lose(Lost::CallId);
         }
-        if self.message.intent.is_some() && !carries.intents {
-            self.message.intent = None;
-            self.lose(Lost::Intent);
-        }
-        if self.message.content_type.is_some() && !carries.content_types {
+        self.intent();
+        if self.message.content_type.is_some() && !(carries.content_types)(&self.message) {
             self.message.content_type = None;
             let constrained = std::mem::take(&mut self.message.constrained);
             self.lose(if constrained { Lost::Constraint } else { Lost::ContentType });
         }
+    }
+
+    fn intent(&mut self) {
+        if self.carries.fits_intent(&self.message) {
+            return;
+        }
+        self.message.intent = None;
+        if self.carries.intents == Intents::Implied && self.message.is_commentary() {
+            // Without a word about it, it would be shown.
+            self.message.channel = Some(Channel::Analysis);
+            return self.lose(Lost::CommentaryMoved);
+        }
+        self.lose(Lost::Intent);
     }
 
     fn recipient(&mut self) {

@@ -1,6 +1,6 @@
 //! What a format can say.
 
-use crate::model::{Channel, Conversation, End, Header, Message, Role};
+use crate::model::{Channel, Conversation, End, Header, Intent, Message, Role};
 
 /// What a format can say, as data: what it cannot is lost in a conversion, by name.
 ///
@@ -26,6 +26,10 @@ pub struct Carries {
     pub version: Option<&'static str>,
     /// Whether calls and replies must have a `call_id`.
     pub needs_call_ids: bool,
+    /// Whether each message of the assistant must be on a channel.
+    pub needs_channels: bool,
+    /// Whether a tool's reply must have the name of the tool.
+    pub needs_names: bool,
     /// Declarations of tools.
     pub tools: bool,
     /// Its roles.
@@ -41,9 +45,9 @@ pub struct Carries {
     /// `call_id`.
     pub call_ids: bool,
     /// `intent`.
-    pub intents: bool,
-    /// `content_type` and constraints.
-    pub content_types: bool,
+    pub intents: Intents,
+    /// Whether it can carry the content type of a message.
+    pub content_types: fn(&Message<'_>) -> bool,
     /// Chain-of-thought markers.
     pub markers: bool,
     /// How its messages may end.
@@ -79,12 +83,35 @@ pub enum Channels {
     Turns,
 }
 
+/// The intents that a format can carry.
+///
+/// ```
+/// use openchatml::{Format, convert::Intents};
+///
+/// let intents = |name: &str| name.parse().map(|format: Format| format.carries().intents);
+/// assert_eq!(intents("openchatml-2.2")?, Intents::All);
+/// assert_eq!(intents("harmony")?, Intents::Implied);
+/// assert_eq!(intents("openchatml-2.0")?, Intents::None);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intents {
+    /// Every message may declare one.
+    All,
+    /// None can be declared, and all commentary that is no call is a preamble (HIP-1 §6).
+    Implied,
+    /// No message declares one.
+    None,
+}
+
 impl Carries {
     pub(crate) const NOTHING: Self = Self {
         header: false,
         header_keys: &[],
         version: None,
         needs_call_ids: false,
+        needs_channels: false,
+        needs_names: false,
         tools: false,
         roles: &[],
         names: |_| false,
@@ -92,8 +119,8 @@ impl Carries {
         recipients: false,
         reply_recipients: false,
         call_ids: false,
-        intents: false,
-        content_types: false,
+        intents: Intents::None,
+        content_types: |_| false,
         markers: false,
         ends: &[],
         open_inside: false,
@@ -110,8 +137,8 @@ impl Carries {
         channels: Channels::All,
         recipients: true,
         call_ids: true,
-        intents: true,
-        content_types: true,
+        intents: Intents::All,
+        content_types: |_| true,
         markers: true,
         ends: End::ALL,
         open_inside: true,
@@ -129,12 +156,21 @@ impl Carries {
             && (message.name.is_none() || (self.names)(message))
             && (message.recipient.is_none() || self.recipients)
             && (message.call_id.is_none() || self.call_ids)
-            && (message.intent.is_none() || self.intents)
-            && (message.content_type.is_none() || self.content_types)
+            && self.fits_intent(message)
+            && (message.content_type.is_none() || (self.content_types)(message))
             && (!(message.recovered || message.foreign) || self.recovered)
             && (message.end == End::End || self.ends.contains(&message.end))
             && (self.markers || !message.body.has_markers())
             && self.fits_channel(message)
+    }
+
+    pub(super) fn fits_intent(&self, message: &Message<'_>) -> bool {
+        match self.intents {
+            Intents::All => true,
+            Intents::None => message.intent.is_none(),
+            Intents::Implied if message.is_commentary() => message.intent == Some(Intent::Preamble),
+            Intents::Implied => message.intent.is_none(),
+        }
     }
 
     fn fits_channel(&self, message: &Message<'_>) -> bool {

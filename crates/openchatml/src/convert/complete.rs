@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use crate::Header;
 use crate::dialects::{Carrier, Format};
-use crate::model::{Conversation, Data, Document, Message, Role, Value};
+use crate::model::{Channel, Conversation, Data, Document, Message, Role, Value};
 use crate::pairing::{Paired, Pairs};
 
 /// The document with what `target` requires. `None` if nothing is missing, or if the document was
@@ -24,7 +24,13 @@ pub(super) fn complete<'a>(document: &Document<'a>, target: Format) -> Option<Do
         carries.reply_recipients && message.role == Role::Tool && message.recipient.is_none()
     };
     let lacks_recipients = conversation.messages.iter().any(lacks_recipient);
-    if (has_version || version.is_none()) && !lacks_ids && !lacks_recipients {
+    let lacks_channel = |message: &Message<'_>| {
+        let speaks = matches!(message.role, Role::Assistant | Role::Tool);
+        carries.needs_channels && speaks && message.channel.is_none()
+    };
+    let lacks_channels = conversation.messages.iter().any(lacks_channel);
+    let is_complete = !lacks_ids && !lacks_recipients && !lacks_channels;
+    if (has_version || version.is_none()) && is_complete {
         return None;
     }
     let mut completed = conversation.clone();
@@ -41,7 +47,35 @@ pub(super) fn complete<'a>(document: &Document<'a>, target: Format) -> Option<Do
     for message in completed.messages.iter_mut().filter(|message| lacks_recipient(message)) {
         message.recipient = Some("assistant".into());
     }
+    for message in completed.messages.iter_mut().filter(|message| lacks_channel(message)) {
+        let is_answer = message.role == Role::Assistant && !message.is_call();
+        message.channel = Some(if is_answer { Channel::Final } else { Channel::Commentary });
+    }
     Some(Document::Conversation(completed))
+}
+
+/// The document with the name of its tool for each reply that lacks one, where `target` requires it:
+/// the call that it answers knows it. `None` if none is missing.
+pub(super) fn name_replies<'a>(document: &Document<'a>, target: Format) -> Option<Document<'a>> {
+    let conversation = document.as_conversation()?;
+    let lacks_name = |message: &Message<'_>| message.role == Role::Tool && message.name.is_none();
+    if !target.carries().needs_names || !conversation.messages.iter().any(lacks_name) {
+        return None;
+    }
+    let mut named = conversation.clone();
+    let mut pairs = Pairs::default();
+    for message in &mut named.messages {
+        let id = message.call_id.as_deref();
+        if message.is_call() {
+            pairs.call(id, message.recipient.as_deref().unwrap_or_default());
+        } else if message.role == Role::Tool {
+            let paired = pairs.reply(id, message.name.as_deref());
+            if let (Paired::Answer(call) | Paired::Again(call), None) = (paired, &message.name) {
+                message.name = Some(pairs.tool(call).to_owned().into());
+            }
+        }
+    }
+    Some(Document::Conversation(named))
 }
 
 fn lacks_id(message: &Message<'_>) -> bool {

@@ -75,6 +75,8 @@ lost! {
     Analysis = "analysis dropped",
     /// A message of commentary.
     Commentary = "commentary dropped",
+    /// Commentary that is not for the user becomes reasoning, where a format would show it.
+    CommentaryMoved = "commentary moved to analysis",
     /// A tool call.
     Call = "call dropped",
     /// A tool's reply.

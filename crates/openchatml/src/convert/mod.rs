@@ -8,7 +8,7 @@ mod carries;
 mod complete;
 mod loss;
 
-pub use self::carries::{Carries, Channels};
+pub use self::carries::{Carries, Channels, Intents};
 pub use self::loss::{Loss, Lost};
 
 use crate::dialects::Format;
@@ -72,6 +72,8 @@ pub fn convert(
     target: Format,
     options: &RenderOptions,
 ) -> Result<Conversion, RenderError> {
+    let named = complete::name_replies(document, target);
+    let document = named.as_ref().unwrap_or(document);
     let (adapted, losses) = adapt(document, target);
     let completed = complete::complete(adapted.as_ref().unwrap_or(document), target);
     let whole = completed.as_ref().or(adapted.as_ref()).unwrap_or(document);

@@ -120,6 +120,7 @@ fn markup(text: &str) -> Vec<Candidate> {
         openchatml_2(&look, &dialects::OPENCHATML_2_2),
         openchatml_2(&look, &dialects::OPENCHATML_2_0),
         chatml(&look),
+        harmony(&look),
         openchatml_0_1(&look),
         im(&look),
     ];
@@ -174,6 +175,47 @@ fn chatml(look: &Look<'_>) -> Case {
             && (control == Control::End || case.score > 0)
         {
             case.speaks(weight, what, span);
+        }
+    }
+    case
+}
+
+fn harmony(look: &Look<'_>) -> Case {
+    let dialect = &dialects::HARMONY;
+    let mut case = Case::new(dialect, Carrier::Text);
+    let spelled = |control| dialect.controls.spelling(control).unwrap_or_default();
+    let start = spelled(Control::Start);
+    let joined = [Control::End, Control::Call, Control::Return]
+        .into_iter()
+        .find_map(|end| look.find(&format!("{}{start}", spelled(end))));
+    let signs = [
+        ("messages with nothing between them", joined),
+        ("a space before `<|constrain|>`", look.find(&format!(" {}", spelled(Control::Constrain)))),
+        ("a function that is its own role", look.find(&format!("{start}functions."))),
+        ("`# Valid channels`", look.find("# Valid channels")),
+    ];
+    let others = [(&dialects::CHATML, Control::End), (&dialects::OPENCHATML_2_2, Control::Literal)];
+    let is_other = version(look.text).is_some()
+        || others.iter().any(|(dialect, control)| look.token(dialect, *control).is_some());
+    let frame = [Control::Start, Control::Message].map(|control| look.token(dialect, control));
+    let [Some((what, at)), Some(_)] = frame else { return case };
+    if is_other || signs.iter().all(|(_, sign)| sign.is_none()) {
+        return case;
+    }
+    case.speaks(45, what, at);
+    for control in [Control::Channel, Control::Constrain] {
+        if let Some((what, span)) = look.token(dialect, control) {
+            case.speaks(10, what, span);
+        }
+    }
+    for (what, sign) in signs {
+        if let Some(span) = sign {
+            case.speaks(20, what, span);
+        }
+    }
+    for attribute in [" call_id=", " intent="] {
+        if look.find(attribute).is_some() {
+            case.score = case.score.saturating_sub(20);
         }
     }
     case

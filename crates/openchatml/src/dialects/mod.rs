@@ -4,6 +4,7 @@
 
 mod canonical;
 pub(crate) mod chatml;
+pub(crate) mod harmony;
 mod im;
 mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
@@ -11,6 +12,7 @@ pub(crate) mod openchatml_2_2;
 
 pub use self::canonical::DIALECT as JSON;
 pub use self::chatml::DIALECT as CHATML;
+pub use self::harmony::DIALECT as HARMONY;
 pub use self::im::DIALECT as IM;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
@@ -35,10 +37,10 @@ use crate::render::{RenderError, RenderOptions, Sink};
 ///
 /// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
-/// assert_eq!(names[3..], ["chatml", "im", "json"]);
+/// assert_eq!(names[3..], ["chatml", "harmony", "im", "json"]);
 /// ```
 pub static ALL: &[&Dialect] =
-    &[&OPENCHATML_2_2, &OPENCHATML_2_0, &OPENCHATML_0_1, &CHATML, &IM, &JSON];
+    &[&OPENCHATML_2_2, &OPENCHATML_2_0, &OPENCHATML_0_1, &CHATML, &HARMONY, &IM, &JSON];
 
 /// A chat-markup dialect.
 ///

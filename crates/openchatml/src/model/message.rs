@@ -186,6 +186,13 @@ impl<'a> Message<'a> {
             && self.effective_channel() == Channel::Analysis
     }
 
+    /// Whether it is one of the assistant on `commentary`, and no call.
+    pub(crate) fn is_commentary(&self) -> bool {
+        self.role == Role::Assistant
+            && self.recipient.is_none()
+            && self.channel == Some(Channel::Commentary)
+    }
+
     /// Whether it is an answer of the assistant to the user.
     ///
     /// ```

@@ -102,6 +102,8 @@ impl RenderError {
     pub(crate) fn sink(error: SinkError, message: Option<usize>, place: Place) -> Self {
         let (text, span) = (error.to_string(), error.span);
         let code = match place {
+            // No token is in the way: there is no such role.
+            Place::Role if error.spelling.is_empty() => Code::RenderUnsupported,
             Place::Body | Place::Document | Place::Header | Place::Role | Place::End => {
                 Code::RenderControl
             }

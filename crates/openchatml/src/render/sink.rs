@@ -145,6 +145,23 @@ pub trait Sink {
         opening_in_parts(self, opening)
     }
 
+    /// Parts what stands before from what follows, where a format's reference encodes them apart.
+    /// It says nothing in text.
+    ///
+    /// ```
+    /// use openchatml::dialects;
+    /// use openchatml::render::{Sink, TextSink};
+    ///
+    /// let mut out = String::new();
+    /// let mut sink = TextSink::new(dialects::HARMONY.controls, &mut out);
+    /// sink.text("user")?;
+    /// sink.seam();
+    /// sink.text(":alice")?;
+    /// assert_eq!(out, "user:alice");
+    /// # Ok::<(), openchatml::render::SinkError>(())
+    /// ```
+    fn seam(&mut self) {}
+
     /// Writes the YAML header of the document, which stands before all else.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 /// The folders of the suite.
 pub(crate) const DIALECTS: &[&str] =
-    &["openchatml-2.2", "openchatml-2.0", "openchatml-0.1", "chatml", "im", "json"];
+    &["openchatml-2.2", "openchatml-2.0", "openchatml-0.1", "chatml", "harmony", "im", "json"];
 
 /// One case.
 #[derive(Deserialize)]

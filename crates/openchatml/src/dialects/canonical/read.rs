@@ -30,8 +30,13 @@ fn book(conversation: &Conversation<'_>) -> Option<&'static Book> {
 }
 
 /// Without a version, what holds in all of them.
-static BOOK: Book =
-    Book { controls: &super::CONTROLS, versions: &[], pairing: Pairing::None, rules: RULES_OF_ALL };
+static BOOK: Book = Book {
+    controls: &super::CONTROLS,
+    versions: &[],
+    pairing: Pairing::None,
+    requires_channels: false,
+    rules: RULES_OF_ALL,
+};
 
 const KEYS: &[&str] = &["header", "tools", "messages", "infill", "files"];
 

@@ -7,7 +7,7 @@ use self::tokens::CONTROLS;
 use super::{Dialect, JsonForm, TextForm};
 use crate::check::Book;
 use crate::convert::Carries;
-use crate::grammar::frame::{self, RoleWord, Rules, Speaker};
+use crate::grammar::frame::{self, RoleWord, Rules, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
@@ -54,15 +54,23 @@ static TEXT: TextForm = TextForm {
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
 };
 
-static BOOK: Book = Book { controls: &CONTROLS, versions: &[], pairing: Pairing::None, rules: &[] };
+static BOOK: Book = Book {
+    controls: &CONTROLS,
+    versions: &[],
+    pairing: Pairing::None,
+    requires_channels: false,
+    rules: &[],
+};
 
 pub(crate) static RULES: Rules = Rules {
     dialect: "chatml",
     controls: &CONTROLS,
     attributes: &[],
     reply_attributes: &[],
+    type_style: TypeStyle::Attribute,
     speaker,
     role_word,
+    settle: |_| {},
     openings: tokens::OPENINGS,
     gap: "",
     completes_in_body: true,
@@ -92,7 +100,9 @@ fn has_word(role: &Role) -> bool {
 
 fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
     match (message.role, message.name.as_deref()) {
-        (role, _) if !has_word(&role) => RoleWord::None,
+        (role, _) if !has_word(&role) => {
+            RoleWord::Refused("this dialect has no word for this role")
+        }
         (Role::System, Some(name)) => RoleWord::Joined("system", name),
         (role, _) => RoleWord::Role(role.as_str()),
     }

@@ -50,7 +50,13 @@ static TEXT: TextForm = TextForm {
     write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
 };
 
-static BOOK: Book = Book { controls: &CONTROLS, versions: &[], pairing: Pairing::None, rules: &[] };
+static BOOK: Book = Book {
+    controls: &CONTROLS,
+    versions: &[],
+    pairing: Pairing::None,
+    requires_channels: false,
+    rules: &[],
+};
 
 static RULES: Rules = Rules {
     dialect: "im",

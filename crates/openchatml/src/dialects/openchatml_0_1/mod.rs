@@ -65,8 +65,13 @@ pub(super) static LEGACY: TextForm = TextForm {
     book: &BOOK,
 };
 
-static BOOK: Book =
-    Book { controls: &tokens::CONTROLS, versions: &[], pairing: Pairing::None, rules: &[] };
+static BOOK: Book = Book {
+    controls: &tokens::CONTROLS,
+    versions: &[],
+    pairing: Pairing::None,
+    requires_channels: false,
+    rules: &[],
+};
 
 static RULES: Rules = Rules {
     dialect: "openchatml-0.1",

@@ -8,7 +8,7 @@ pub(super) use self::tokens::OPENINGS;
 use super::{Dialect, JsonForm, TextForm, openchatml_0_1};
 use crate::check::{Book, RULES_2_0};
 use crate::convert::{Carries, Channels};
-use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker};
+use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
@@ -62,6 +62,7 @@ pub(super) static BOOK: Book = Book {
     controls: &tokens::CONTROLS,
     versions: &["2.0", "1.", "0."],
     pairing: Pairing::ByOrder,
+    requires_channels: false,
     rules: RULES_2_0,
 };
 
@@ -71,8 +72,10 @@ pub(crate) static RULES: Rules = Rules {
     // SPEC §6.
     attributes: &[Attribute::To, Attribute::Name],
     reply_attributes: &[Attribute::Name, Attribute::To],
+    type_style: TypeStyle::Attribute,
     speaker,
     role_word,
+    settle: |_| {},
     openings: OPENINGS,
     gap: "\n",
     completes_in_body: false,

@@ -5,8 +5,8 @@ mod tokens;
 
 use super::{Dialect, JsonForm, TextForm, openchatml_0_1, openchatml_2_0};
 use crate::check::{Book, RULES_2_2};
-use crate::convert::{Carries, Channels};
-use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker};
+use crate::convert::{Carries, Channels, Intents};
+use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
@@ -39,8 +39,8 @@ static CARRIES: Carries = Carries {
     channels: Channels::All,
     recipients: true,
     call_ids: true,
-    intents: true,
-    content_types: true,
+    intents: Intents::All,
+    content_types: |_| true,
     markers: true,
     ends: End::ALL,
     ..Carries::NOTHING
@@ -61,6 +61,7 @@ pub(super) static BOOK: Book = Book {
     controls: &tokens::CONTROLS,
     versions: &["2.2", "2.1", "2.0", "1.", "0."],
     pairing: Pairing::ById,
+    requires_channels: false,
     rules: RULES_2_2,
 };
 
@@ -83,8 +84,10 @@ pub(crate) static RULES: Rules = Rules {
         Attribute::Intent,
         Attribute::ContentType,
     ],
+    type_style: TypeStyle::Attribute,
     speaker,
     role_word: |message: &Message<'_>| RoleWord::Role(message.role.as_str()),
+    settle: |_| {},
     openings: openchatml_2_0::OPENINGS,
     gap: "\n",
     completes_in_body: false,

@@ -1,12 +1,77 @@
 //! The attributes of a header: `to=`, `call_id=`, `name=`, `intent=`, `content_type=`.
 
-use super::Attribute;
 use super::header::{HeadReader, tail};
+use super::{Attribute, TypeStyle};
 use crate::diagnostic::{did_you_mean, quote};
-use crate::model::Intent;
+use crate::header::is_harmony_builtin;
+use crate::lex::spells_token;
+use crate::model::{Channel, Intent, Message, Role};
 use crate::{Code, Fix, Span};
 
+/// Whether the content type of a message can stand in its header without a name (Harmony).
+pub(crate) fn is_type_word(message: &Message<'_>) -> bool {
+    let word = message.content_type.as_deref().unwrap_or_default();
+    speaks(message.role)
+        && !looks_like_tool(word)
+        && word.split_once('=').is_none_or(|(name, _)| Attribute::from_word(name).is_none())
+        && !spells_token(word)
+}
+
+/// Whether messages of a role may say what type they have, as calls and replies do.
+fn speaks(role: Role) -> bool {
+    matches!(role, Role::Assistant | Role::Tool)
+}
+
+fn looks_like_tool(word: &str) -> bool {
+    word.contains('.') || is_harmony_builtin(word)
+}
+
 impl<'a> HeadReader<'a, '_> {
+    /// Takes a word that is no attribute for what Harmony writes without a name: the type of the
+    /// body or, where a model forgot `to=`, the recipient. Whether it is one of them.
+    pub(super) fn type_word(&mut self, word: &str, span: Span) -> bool {
+        if !speaks(self.message.role)
+            || spells_token(word)
+            || !self.check_value("content type", word, span)
+        {
+            return false;
+        }
+        if looks_like_tool(word) && self.message.recipient.is_none() {
+            let fix = Fix::replace(Span::at(span.start), "to=");
+            let text = format!("{} is taken for the recipient", quote(word));
+            let found = Code::ParseHeader.at(span, text);
+            self.guess(found.help("the call is not made; write `to=` before it").fix(fix));
+            self.message.recipient = Some(self.keep.text(word, span));
+            return true;
+        }
+        match self.message.content_type.as_deref() {
+            None => self.message.content_type = Some(self.keep.text(word, span)),
+            Some(before) if before == word => {
+                self.tolerate(Code::ParseHeader.at(span, "the content type is given twice"));
+            }
+            Some(_) => return false,
+        }
+        true
+    }
+
+    /// Reads a channel with an attribute glued to it, as some models write it. Gives where the
+    /// channel ends.
+    pub(super) fn glued_channel(&mut self, word: &str, span: Span) -> Option<usize> {
+        if self.context.rules.type_style != TypeStyle::Word {
+            return None;
+        }
+        let glued = |channel: &&Channel| {
+            word.strip_prefix(channel.as_str()).is_some_and(|rest| rest.starts_with("to="))
+        };
+        let channel = Channel::ALL.iter().find(glued)?;
+        let end = span.start + channel.as_str().len();
+        let text = format!("{} has no space after the channel", quote(word));
+        let found = Code::ParseHeader.at(span, text);
+        self.guess(found.fix(Fix::replace(Span::at(end), " ")));
+        self.message.channel.get_or_insert(*channel);
+        Some(end)
+    }
+
     pub(super) fn attribute(&mut self, attribute: Attribute, value: &str, word: Span) {
         let span = tail(word, value);
         self.attributes += 1;

@@ -1,8 +1,9 @@
 //! Headers that are written in the canonical way, as nearly all are: read at once, with nothing to
 //! say about them. `header.rs` reads all the others, and would say the same of these.
 
-use super::{Attribute, RoleWord, Rules, Speaker};
+use super::{Attribute, RoleWord, Rules, Speaker, TypeStyle};
 use crate::Span;
+use crate::header::is_harmony_builtin;
 use crate::lex::Frame;
 use crate::model::{Channel, Intent, Message, Role};
 use crate::read::{Keep, Limits};
@@ -20,10 +21,15 @@ pub(super) fn message<'a>(
     let (role, name) = match (rules.speaker)(word)? {
         Speaker::Role(role) => (role, None),
         Speaker::Named(role, name) => (role, Some(name)),
-        Speaker::Legacy(..) | Speaker::Builtin(_) | Speaker::Slip(..) => return None,
+        Speaker::Addressed(name) if header.contains(" to=") => (Role::Tool, Some(name)),
+        Speaker::Legacy(..) | Speaker::Builtin(_) | Speaker::Addressed(_) | Speaker::Slip(..) => {
+            return None;
+        }
     };
     let mut reader = Reader { message: Message::new(role, ""), rules, limits, keep };
     if let Some(name) = name {
+        // All white space ends a word, not only the space that is looked for here.
+        is_value(name, limits).then_some(())?;
         let end = span.start + word.len();
         reader.message.name = Some(keep.text(name, Span::new(end - name.len(), end)));
     }
@@ -35,14 +41,25 @@ pub(super) fn message<'a>(
         let is_named = !matches!((rules.role_word)(message), RoleWord::Role(_));
         (is_named == name.is_some()).then_some(())?;
     }
-    if let Some((_, (word, _))) = frame.channel {
+    if let Some((_, (text, span))) = frame.channel {
+        let (word, rest) = match rules.type_style {
+            TypeStyle::Attribute => (text, ""),
+            TypeStyle::Word => first_word(text),
+        };
         message.channel = Some(Channel::from_word(word)?);
+        if rules.type_style == TypeStyle::Word {
+            reader.type_after(rest, span.end, frame.constrain.is_some())?;
+        }
+    } else if rules.type_style == TypeStyle::Word && frame.constrain.is_some() {
+        return None;
     }
+    let message = &mut reader.message;
     if let Some((_, (word, span))) = frame.constrain {
         (message.content_type.is_none() && is_value(word, limits)).then_some(())?;
         message.content_type = Some(keep.text(word, span));
         message.constrained = true;
     }
+    (rules.settle)(message);
     Some(reader.message)
 }
 
@@ -78,6 +95,24 @@ impl Reader<'_, '_> {
             }
         }
         None
+    }
+
+    /// What stands after a channel: a space before a constraint, or the type of the body.
+    fn type_after(&mut self, text: &str, end: usize, is_constraint: bool) -> Option<()> {
+        match text.strip_prefix(' ') {
+            None | Some("") => ((text == " ") == is_constraint).then_some(()),
+            Some(word) => {
+                let speaks = matches!(self.message.role, Role::Assistant | Role::Tool);
+                let is_type = word.bytes().all(|byte| byte.is_ascii_lowercase());
+                if is_constraint || !speaks || !is_type || is_harmony_builtin(word) {
+                    return None;
+                }
+                let span = Span::new(end - word.len(), end);
+                is_value(word, self.limits).then_some(())?;
+                self.message.content_type = Some(self.keep.text(word, span));
+                Some(())
+            }
+        }
     }
 
     fn attribute(&mut self, attribute: Attribute, value: &str, span: Span) -> Option<()> {
@@ -227,6 +262,7 @@ mod tests {
             (&openchatml_2_0::RULES, "assistant call_id=a"),
             (&openchatml_2_0::RULES, "tool name=functions.f to=a"),
             (&openchatml_2_0::RULES, "functions.f name=a"),
+            (&openchatml_2_0::RULES, "functions.f\ng to=a"),
             (&chatml::RULES, "Assistant"),
             (&chatml::RULES, "assistant:example_user"),
         ];

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::opening::{Opening, Region};
-use super::{Attribute, Rules, Speaker};
+use super::{Attribute, Rules, Speaker, TypeStyle};
 use crate::check::Checker;
 use crate::diagnostic::{did_you_mean, quote};
 use crate::grammar::words;
@@ -81,6 +81,7 @@ pub(super) fn read<'a>(
     if reader.is_hidden {
         reader.message.channel = Some(Channel::Analysis);
     }
+    (context.rules.settle)(&mut reader.message);
     Head { message: reader.message, found: reader.found }
 }
 
@@ -116,11 +117,12 @@ impl<'a> HeadReader<'a, '_> {
             self.message.channel = Some(Channel::Analysis);
             return;
         };
-        self.role(word, span);
+        let addressed = || words(text, start).skip(1).any(|(word, _)| word.starts_with("to="));
+        self.role(word, span, addressed);
         self.words_of(&opening.first, start, span.end);
     }
 
-    fn role(&mut self, word: &str, span: Span) {
+    fn role(&mut self, word: &str, span: Span, addressed: impl Fn() -> bool) {
         let message = &mut self.message;
         match (self.context.rules.speaker)(word) {
             Some(Speaker::Role(role)) => message.role = role,
@@ -145,6 +147,10 @@ impl<'a> HeadReader<'a, '_> {
                     self.guess(Code::ParseHeader.at(span, text).help(help));
                 }
             }
+            Some(Speaker::Addressed(name)) if addressed() => {
+                message.role = Role::Tool;
+                message.name = Some(self.keep.text(name, span));
+            }
             Some(Speaker::Slip(role, name)) => {
                 message.role = role;
                 message.name = name.map(Cow::Borrowed);
@@ -155,7 +161,7 @@ impl<'a> HeadReader<'a, '_> {
                 let text = format!("{} is no role; taken for `{meant}`", quote(word));
                 self.tolerate(Code::ParseSlip.at(span, text).fix(Fix::replace(span, meant)));
             }
-            None => {
+            Some(Speaker::Addressed(_)) | None => {
                 // Nobody knows who speaks: the least authority of all, and hidden.
                 message.role = Role::Tool;
                 message.name = Some(self.keep.text(word, span));
@@ -189,6 +195,7 @@ impl<'a> HeadReader<'a, '_> {
             Some(channel) => {
                 self.message.channel.get_or_insert(channel);
             }
+            None if let Some(end) = self.glued_channel(word, span) => return end,
             None if self.foreign(word) => {
                 let found = self.version(word, span);
                 self.guess(found);
@@ -244,6 +251,8 @@ impl<'a> HeadReader<'a, '_> {
                     self.rest.push(rest, span, self.keep);
                     return;
                 }
+                None if self.context.rules.type_style == TypeStyle::Word
+                    && self.type_word(word, span) => {}
                 None => {
                     let found = match self.foreign(word) {
                         true => self.version(word, span),

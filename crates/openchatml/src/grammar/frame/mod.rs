@@ -8,10 +8,13 @@ mod opening;
 mod reader;
 mod recover;
 mod whole;
+mod write_header;
 mod writer;
 
+pub(crate) use self::attribute::is_type_word;
 pub(crate) use self::reader::reader;
-pub(crate) use self::writer::{check_value, sanitized, write};
+pub(crate) use self::write_header::{check_value, sanitized};
+pub(crate) use self::writer::write;
 
 use crate::lex::Controls;
 use crate::model::{Message, Role, words};
@@ -27,10 +30,14 @@ pub(crate) struct Rules {
     pub(crate) attributes: &'static [Attribute],
     /// Their order in a tool's reply.
     pub(crate) reply_attributes: &'static [Attribute],
+    /// How a content type is written that is no constraint.
+    pub(crate) type_style: TypeStyle,
     /// What a role word says.
     pub(crate) speaker: fn(&str) -> Option<Speaker<'_>>,
     /// The role word for a message, and whether it says the name, too.
     pub(crate) role_word: for<'m> fn(&'m Message<'_>) -> RoleWord<'m>,
+    /// Adds what the format implies to a message whose header was read.
+    pub(crate) settle: fn(&mut Message<'_>),
     /// The openings of most messages, in full: a shortcut past their words.
     pub(crate) openings: &'static [PlainOpening],
     /// What stands after each message in the canonical layout.
@@ -64,6 +71,15 @@ impl Attribute {
     const COUNT: usize = Self::ALL.len();
 }
 
+/// How the content type of a body is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TypeStyle {
+    /// As an attribute; a constraint directly after what stands before it.
+    Attribute,
+    /// As a word after the channel; a constraint after a space.
+    Word,
+}
+
 /// What a role word says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speaker<'w> {
@@ -75,6 +91,8 @@ pub(crate) enum Speaker<'w> {
     Legacy(Role, &'w str),
     /// A tool that may speak for itself where it is built in: `python`, `browser.search`.
     Builtin(&'w str),
+    /// A tool, if it says to whom it speaks.
+    Addressed(&'w str),
     /// A slip for which this was meant.
     Slip(Role, Option<&'static str>),
 }
@@ -88,6 +106,6 @@ pub(crate) enum RoleWord<'m> {
     Name(&'m str),
     /// The role and the name, joined.
     Joined(&'static str, &'m str),
-    /// There is no word for it.
-    None,
+    /// There is no word for it, for this reason.
+    Refused(&'static str),
 }

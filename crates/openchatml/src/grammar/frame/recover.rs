@@ -107,11 +107,8 @@ impl<'a> Reader<'a> {
         let text = format!("the header exceeds the limit `header_bytes` of {most}");
         out.malformed(Code::Limit.at(span, text));
         self.lost_header = true;
-        self.is_rest = true;
-        self.stage = match self.begin_rest(span, out) {
-            true => Stage::Body,
-            false => Stage::Skip(end),
-        };
+        self.is_rest = self.begin_rest(span, out);
+        self.stage = if self.is_rest { Stage::Body } else { Stage::Skip(end) };
     }
 
     /// The input ends inside a header: what is no header is text that nobody may see.

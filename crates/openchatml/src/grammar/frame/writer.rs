@@ -1,13 +1,12 @@
 //! The writer of framed messages.
 
-use std::borrow::Cow;
-
+use super::Rules;
 use super::header::{self, Context, Shape};
 use super::marker::{MarkerPlace, marker_place};
 use super::opening::Opening;
-use super::{Attribute, RoleWord, Rules};
+use super::write_header::{header as write_header, sanitized};
 use crate::lex::{Controls, Lexeme, Lexer, Mode};
-use crate::model::{Conversation, Document, End, Layout, Message, Role, Segment};
+use crate::model::{Conversation, Document, End, Layout, Message, Segment};
 use crate::read::{Keep, Limits};
 use crate::render::{
     LayoutChoice, Place, PlainOpening, RenderError, RenderOptions, Sink, SinkError, Values,
@@ -115,9 +114,9 @@ impl Writer<'_> {
             Some(raw) => write_raw(raw, Mode::Header, controls, sink)
                 .map_err(|error| (Place::Role, error))?,
             None if self.options.values == Values::Sanitize => {
-                header(&sanitized(message, controls), self.rules, sink)?;
+                write_header(&sanitized(message, controls), self.rules, sink)?;
             }
-            None => header(message, self.rules, sink)?,
+            None => write_header(message, self.rules, sink)?,
         }
         if is_prompt {
             return Ok(());
@@ -167,75 +166,6 @@ fn plain_opening(message: &Message<'_>, rules: &Rules) -> Option<&'static PlainO
     rules.openings.iter().find(|it| it.role == message.role && it.channel == message.channel)
 }
 
-/// Writes a header in the canonical order.
-fn header(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(), Named> {
-    let word = |word: &'static str, sink: &mut dyn Sink| {
-        sink.word(word).map_err(|error| (Place::Role, error))
-    };
-    let name_of = |name: &str, sink: &mut dyn Sink| {
-        let written = check_value(name, rules.controls).and_then(|()| sink.text(name));
-        written.map_err(|error| (Place::Name, error))
-    };
-    let mut names = true;
-    match (rules.role_word)(message) {
-        RoleWord::Role(role) => word(role, sink)?,
-        RoleWord::Name(name) => {
-            name_of(name, sink)?;
-            names = false;
-        }
-        RoleWord::Joined(role, name) => {
-            word(role, sink)?;
-            word(":", sink)?;
-            name_of(name, sink)?;
-            names = false;
-        }
-        RoleWord::None => return Err(lacks(Place::Role, "this dialect has no word for this role")),
-    }
-    let order = match message.role {
-        Role::Tool => rules.reply_attributes,
-        _ => rules.attributes,
-    };
-    for attribute in order {
-        let value = match attribute {
-            Attribute::To => message.recipient.as_deref(),
-            Attribute::CallId => message.call_id.as_deref(),
-            Attribute::Name => message.name.as_deref().filter(|_| names),
-            Attribute::Intent => message.intent.map(crate::model::Intent::as_str),
-            Attribute::ContentType => {
-                message.content_type.as_deref().filter(|_| !message.constrained)
-            }
-        };
-        let Some(value) = value else { continue };
-        let place = place_of(*attribute);
-        check_value(value, rules.controls).map_err(|error| (place, error))?;
-        for text in [" ", attribute.as_str(), "="] {
-            word(text, sink)?;
-        }
-        sink.text(value).map_err(|error| (place, error))?;
-    }
-    if let Some(channel) = message.channel {
-        put(sink, Control::Channel)?;
-        word(channel.as_str(), sink)?;
-    }
-    if let Some(content_type) = message.content_type.as_deref().filter(|_| message.constrained) {
-        put(sink, Control::Constrain)?;
-        let written =
-            check_value(content_type, rules.controls).and_then(|()| sink.text(content_type));
-        written.map_err(|error| (Place::ContentType, error))?;
-    }
-    Ok(())
-}
-
-fn place_of(attribute: Attribute) -> Place {
-    match attribute {
-        Attribute::To => Place::Recipient,
-        Attribute::CallId => Place::CallId,
-        Attribute::Name => Place::Name,
-        Attribute::Intent => Place::Role,
-        Attribute::ContentType => Place::ContentType,
-    }
-}
-
 /// Writes a body.
 fn body(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(), SinkError> {
     if let Some(text) = message.body.as_plain() {
@@ -282,72 +212,12 @@ fn literal(
     }
 }
 
-fn put(sink: &mut dyn Sink, control: Control) -> Result<(), Named> {
+pub(super) fn put(sink: &mut dyn Sink, control: Control) -> Result<(), Named> {
     sink.control(control).map_err(|error| (Place::End, error))
 }
 
-fn lacks(place: Place, reason: &'static str) -> Named {
+pub(super) fn lacks(place: Place, reason: &'static str) -> Named {
     (place, SinkError { span: Span::default(), spelling: "", reason })
-}
-
-/// Whether a value can stand in a header: not empty, no white space, no control characters, no
-/// control tokens.
-pub(crate) fn check_value(value: &str, controls: &'static Controls) -> Result<(), SinkError> {
-    let refuse = |span, spelling, reason| Err(SinkError { span, spelling, reason });
-    if value.is_empty() {
-        return refuse(Span::default(), "", "a header value is empty");
-    }
-    // Nearly all values are words of ASCII.
-    if value.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'<') {
-        return Ok(());
-    }
-    if let Some((at, control, len)) = find_control(value, controls) {
-        let spelling = controls.spelling(control).unwrap_or_default();
-        return refuse(Span::new(at, at + len), spelling, "a header value cannot hold");
-    }
-    let bad = |c: char| c.is_whitespace() || c.is_control();
-    match value.char_indices().find(|(_, c)| bad(*c)) {
-        Some((at, c)) => {
-            let span = Span::new(at, at + c.len_utf8());
-            refuse(span, "", "a header value cannot hold white space or control characters")
-        }
-        None => Ok(()),
-    }
-}
-
-/// The first control token in a header value. A marker is none there: it is text.
-fn find_control(value: &str, controls: &Controls) -> Option<(usize, Control, usize)> {
-    let mut from = 0;
-    loop {
-        let (at, control, len) = controls.find(&value[from..])?;
-        if !matches!(control, Control::Marker(_)) {
-            return Some((from + at, control, len));
-        }
-        from += at + len;
-    }
-}
-
-/// The message with `_` for what its header values cannot hold (SPEC 2.2 §11).
-pub(crate) fn sanitized<'m>(message: &Message<'m>, controls: &'static Controls) -> Message<'m> {
-    let clean = |value: &Cow<'m, str>| -> Option<Cow<'m, str>> {
-        if check_value(value, controls).is_ok() {
-            return Some(value.clone());
-        }
-        let mut text: String = value
-            .chars()
-            .map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c })
-            .collect();
-        while let Some((at, ..)) = find_control(&text, controls) {
-            text.replace_range(at..=at, "_");
-        }
-        (!text.is_empty()).then_some(Cow::Owned(text))
-    };
-    let mut message = message.clone();
-    message.name = message.name.as_ref().and_then(clean);
-    message.recipient = message.recipient.as_ref().and_then(clean);
-    message.call_id = message.call_id.as_ref().and_then(clean);
-    message.content_type = message.content_type.as_ref().and_then(clean);
-    message
 }
 
 /// Whether a header that was read still says what the message says.

@@ -1,0 +1,128 @@
+//! Harmony, the format of the gpt-oss models, and HIP-1, its profile in OpenChatML 2.2 (SPEC 2.2
+//! §12).
+
+mod tokens;
+
+use super::{Dialect, TextForm, openchatml_2_0};
+use crate::check::{Book, RULES_OF_HARMONY};
+use crate::convert::{Carries, Channels, Intents};
+use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker, TypeStyle};
+use crate::lex::Mode;
+use crate::model::{Channel, End, Intent, Message, Role};
+use crate::pairing::Pairing;
+
+/// Harmony: seven control tokens, no escape, tools that are their own roles.
+///
+/// ```
+/// use openchatml::{Carrier, Format, dialects, parse};
+///
+/// let format = Format::new(&dialects::HARMONY, Carrier::Text).expect("it has it");
+/// let text = "<|start|>functions.f to=assistant<|channel|>commentary<|message|>20<|end|>";
+/// let conversation = parse(text, format, &Default::default()).into_conversation();
+/// assert_eq!(conversation.messages[0].name.as_deref(), Some("functions.f"));
+/// ```
+pub static DIALECT: Dialect = Dialect {
+    id: "harmony",
+    title: "Harmony (gpt-oss)",
+    controls: &tokens::CONTROLS,
+    carries: &CARRIES,
+    text: Some(&TEXT),
+    json: None,
+};
+
+static CARRIES: Carries = Carries {
+    needs_channels: true,
+    needs_names: true,
+    roles: Role::ALL,
+    names: |_| true,
+    channels: Channels::All,
+    recipients: true,
+    reply_recipients: true,
+    intents: Intents::Implied,
+    content_types: |message| message.constrained || frame::is_type_word(message),
+    ends: End::ALL,
+    ..Carries::NOTHING
+};
+
+static TEXT: TextForm = TextForm {
+    name: "harmony",
+    controls: &tokens::CONTROLS,
+    header: None,
+    legacy: None,
+    completion: Mode::Header,
+    book: &BOOK,
+    reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
+    write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
+};
+
+static BOOK: Book = Book {
+    controls: &tokens::CONTROLS,
+    versions: &[],
+    pairing: Pairing::ByOrder,
+    requires_channels: true,
+    rules: RULES_OF_HARMONY,
+};
+
+pub(crate) static RULES: Rules = Rules {
+    dialect: "harmony",
+    controls: &tokens::CONTROLS,
+    attributes: &[Attribute::To],
+    reply_attributes: &[Attribute::To],
+    type_style: TypeStyle::Word,
+    speaker,
+    role_word,
+    settle,
+    openings: openchatml_2_0::OPENINGS,
+    gap: "",
+    completes_in_body: false,
+    mends_slips: false,
+};
+
+/// What a role word says: a role, a role with a name, or the name of the tool that replies.
+fn speaker(word: &str) -> Option<Speaker<'_>> {
+    if let Some(role) = Role::from_word(word) {
+        return Some(Speaker::Role(role));
+    }
+    if let Some((role, name)) = word.split_once(':')
+        && let Some(role) = Role::from_word(role)
+        && !name.is_empty()
+    {
+        return Some(Speaker::Named(role, name));
+    }
+    Some(match openchatml_2_0::speaker(word) {
+        Some(Speaker::Named(..) | Speaker::Builtin(_)) => Speaker::Named(Role::Tool, word),
+        _ => Speaker::Addressed(word),
+    })
+}
+
+/// A tool that replies is its own role. One whose name is a role's cannot speak for itself, or it
+/// would be taken for that role.
+fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
+    let name = message.name.as_deref();
+    match (message.role, name, name.and_then(speaker)) {
+        (Role::Tool, None, _) => RoleWord::Refused("a reply needs the name of its tool"),
+        (Role::Tool, Some(name), Some(Speaker::Named(Role::Tool, whole))) if whole == name => {
+            RoleWord::Name(name)
+        }
+        (Role::Tool, Some(name), Some(Speaker::Addressed(_))) if message.recipient.is_some() => {
+            RoleWord::Name(name)
+        }
+        (Role::Tool, Some(_), Some(Speaker::Addressed(_))) => {
+            RoleWord::Refused("a tool of this name must say to whom it replies")
+        }
+        (Role::Tool, Some(_), _) => RoleWord::Refused("a tool cannot have the name of a role"),
+        (role, None, _) => RoleWord::Role(role.as_str()),
+        (role, Some(name), _) => RoleWord::Joined(role.as_str(), name),
+    }
+}
+
+/// Commentary without a recipient is a preamble, which the user sees (HIP-1 §6).
+fn settle(message: &mut Message<'_>) {
+    let is_preamble = message.role == Role::Assistant
+        && message.channel == Some(Channel::Commentary)
+        && message.recipient.is_none()
+        && !message.recovered;
+    if is_preamble {
+        message.intent = Some(Intent::Preamble);
+    }
+}

@@ -1,0 +1,17 @@
+//! The control tokens of Harmony: those of OpenChatML 2.2 but the literal block and the markers.
+
+use crate::Control;
+use crate::lex::{Controls, Escape};
+
+pub(super) static CONTROLS: Controls = Controls::new(
+    &[
+        (Control::Start, "<|start|>"),
+        (Control::End, "<|end|>"),
+        (Control::Message, "<|message|>"),
+        (Control::Channel, "<|channel|>"),
+        (Control::Constrain, "<|constrain|>"),
+        (Control::Return, "<|return|>"),
+        (Control::Call, "<|call|>"),
+    ],
+    Escape::None,
+);

@@ -1,0 +1,161 @@
+//! The headers of framed messages, as they are written, and what can stand in them.
+
+use std::borrow::Cow;
+
+use super::attribute::is_type_word;
+use super::writer::{Named, lacks, put};
+use super::{Attribute, RoleWord, Rules, TypeStyle};
+use crate::lex::Controls;
+use crate::model::{Intent, Message, Role};
+use crate::render::{Place, Sink, SinkError};
+use crate::{Control, Span};
+
+/// Writes a header in the canonical order.
+pub(super) fn header(
+    message: &Message<'_>,
+    rules: &Rules,
+    sink: &mut dyn Sink,
+) -> Result<(), Named> {
+    let word = |word: &'static str, sink: &mut dyn Sink| {
+        sink.word(word).map_err(|error| (Place::Role, error))
+    };
+    let name_of = |name: &str, sink: &mut dyn Sink| {
+        let written = check_value(name, rules.controls).and_then(|()| sink.text(name));
+        written.map_err(|error| (Place::Name, error))
+    };
+    let mut names = true;
+    match (rules.role_word)(message) {
+        RoleWord::Role(role) => word(role, sink)?,
+        RoleWord::Name(name) => {
+            name_of(name, sink)?;
+            names = false;
+        }
+        RoleWord::Joined(role, name) => {
+            word(role, sink)?;
+            word(":", sink)?;
+            name_of(name, sink)?;
+            names = false;
+        }
+        RoleWord::Refused(reason) => return Err(lacks(Place::Role, reason)),
+    }
+    let order = match message.role {
+        Role::Tool => rules.reply_attributes,
+        _ => rules.attributes,
+    };
+    for attribute in order {
+        let value = match attribute {
+            Attribute::To => message.recipient.as_deref(),
+            Attribute::CallId => message.call_id.as_deref(),
+            Attribute::Name => message.name.as_deref().filter(|_| names),
+            Attribute::Intent => message.intent.map(Intent::as_str),
+            Attribute::ContentType => {
+                message.content_type.as_deref().filter(|_| !message.constrained)
+            }
+        };
+        let Some(value) = value else { continue };
+        let place = place_of(*attribute);
+        check_value(value, rules.controls).map_err(|error| (place, error))?;
+        for text in [" ", attribute.as_str(), "="] {
+            word(text, sink)?;
+        }
+        sink.text(value).map_err(|error| (place, error))?;
+    }
+    if let Some(channel) = message.channel {
+        put(sink, Control::Channel)?;
+        word(channel.as_str(), sink)?;
+    }
+    content_type(message, rules, sink)
+}
+
+/// Writes the type of the body where it is no attribute.
+fn content_type(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(), Named> {
+    let by_word = rules.type_style == TypeStyle::Word;
+    let typed = message.content_type.as_deref().filter(|_| message.constrained || by_word);
+    if let Some(content_type) = typed {
+        if by_word && !message.constrained && !is_type_word(message) {
+            let reason = "without a name, this content type would be read as something else";
+            return Err(lacks(Place::ContentType, reason));
+        }
+        if by_word {
+            sink.seam();
+            sink.word(" ").map_err(|error| (Place::Role, error))?;
+        }
+        if message.constrained {
+            put(sink, Control::Constrain)?;
+        }
+        let written =
+            check_value(content_type, rules.controls).and_then(|()| sink.text(content_type));
+        written.map_err(|error| (Place::ContentType, error))?;
+    }
+    Ok(())
+}
+
+fn place_of(attribute: Attribute) -> Place {
+    match attribute {
+        Attribute::To => Place::Recipient,
+        Attribute::CallId => Place::CallId,
+        Attribute::Name => Place::Name,
+        Attribute::Intent => Place::Role,
+        Attribute::ContentType => Place::ContentType,
+    }
+}
+
+/// Whether a value can stand in a header: not empty, no white space, no control characters, no
+/// control tokens.
+pub(crate) fn check_value(value: &str, controls: &'static Controls) -> Result<(), SinkError> {
+    let refuse = |span, spelling, reason| Err(SinkError { span, spelling, reason });
+    if value.is_empty() {
+        return refuse(Span::default(), "", "a header value is empty");
+    }
+    // Nearly all values are words of ASCII.
+    if value.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'<') {
+        return Ok(());
+    }
+    if let Some((at, control, len)) = find_control(value, controls) {
+        let spelling = controls.spelling(control).unwrap_or_default();
+        return refuse(Span::new(at, at + len), spelling, "a header value cannot hold");
+    }
+    let bad = |c: char| c.is_whitespace() || c.is_control();
+    match value.char_indices().find(|(_, c)| bad(*c)) {
+        Some((at, c)) => {
+            let span = Span::new(at, at + c.len_utf8());
+            refuse(span, "", "a header value cannot hold white space or control characters")
+        }
+        None => Ok(()),
+    }
+}
+
+/// The first control token in a header value. A marker is none there: it is text.
+fn find_control(value: &str, controls: &Controls) -> Option<(usize, Control, usize)> {
+    let mut from = 0;
+    loop {
+        let (at, control, len) = controls.find(&value[from..])?;
+        if !matches!(control, Control::Marker(_)) {
+            return Some((from + at, control, len));
+        }
+        from += at + len;
+    }
+}
+
+/// The message with `_` for what its header values cannot hold (SPEC 2.2 §11).
+pub(crate) fn sanitized<'m>(message: &Message<'m>, controls: &'static Controls) -> Message<'m> {
+    let clean = |value: &Cow<'m, str>| -> Option<Cow<'m, str>> {
+        if check_value(value, controls).is_ok() {
+            return Some(value.clone());
+        }
+        let mut text: String = value
+            .chars()
+            .map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c })
+            .collect();
+        while let Some((at, ..)) = find_control(&text, controls) {
+            text.replace_range(at..=at, "_");
+        }
+        (!text.is_empty()).then_some(Cow::Owned(text))
+    };
+    let mut message = message.clone();
+    message.name = message.name.as_ref().and_then(clean);
+    message.recipient = message.recipient.as_ref().and_then(clean);
+    message.call_id = message.call_id.as_ref().and_then(clean);
+    message.content_type = message.content_type.as_ref().and_then(clean);
+    message
+}
