@@ -48,6 +48,13 @@ impl Told {
         }
     }
 
+    /// All of it, once the last event was taken.
+    #[must_use]
+    pub fn finish(mut self) -> Self {
+        self.flush();
+        self
+    }
+
     fn flush(&mut self) {
         if let Some((name, text)) = self.last_delta.take() {
             self.events.push(format!("{name}: {text:?}"));
@@ -68,8 +75,7 @@ pub fn stream<'c>(
         stream.feed(chunk, |event| told.event(event));
     }
     stream.finish(|event| told.event(event));
-    told.flush();
-    told
+    told.finish()
 }
 
 /// Rendering and reading gives the same document; rendering that gives the same bytes. What is

@@ -63,7 +63,7 @@ pub use self::model::{
     Body, Channel, Content, Conversation, Data, Document, End, Header, Infill, InfillOrder, Intent,
     Marker, Message, Part, Role, Segment, Segments, Tool, Value, Visibility,
 };
-pub use self::read::{Limits, Mode, Parsed, ReadOptions, Recover, parse};
+pub use self::read::{Limits, Mode, Parsed, ReadOptions, Recover, parse, parse_tape};
 pub use self::render::{RenderError, RenderOptions, render};
 pub use self::reply::Reply;
 pub use self::span::{Lines, Location, Span};

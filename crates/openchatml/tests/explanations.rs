@@ -181,6 +181,7 @@ fn read_as(block: &Block) -> String {
                 format!(", with a limit `{}` of {value}", &limit["limit:".len()..])
             }
             None if word == "bytes" => ", with `\\xNN` for a byte".to_owned(),
+            None if word == "tokens" => " token ids, with `\\id{N}` for the id N".to_owned(),
             _ => panic!("`{word}` says nothing here"),
         };
         text.push_str(&clause);

@@ -108,6 +108,8 @@ codes! {
         "text of another version of the format", "This conversation is in another format.";
     ParseUtf8 = "E-PARSE-UTF8", Error,
         "input is not UTF-8", "Part of this conversation could not be read.";
+    ParseToken = "E-PARSE-TOKEN", Error,
+        "token id that stands for nothing here", "Part of this conversation could not be read.";
     ParseSlip = "E-PARSE-SLIP", Error,
         "slip of the pen that the reader mended", "Part of this conversation could not be read.";
     DuplicateKey = "E-DUPLICATE-KEY", Error,

@@ -92,7 +92,16 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+    /// The same finding, with what can be done about it.
+    ///
+    /// ```
+    /// use openchatml::{Code, Span};
+    ///
+    /// let found = Code::ParseToken.at(Span::new(3, 6), "id 7 is not in the vocabulary");
+    /// assert_eq!(found.help("name the encoding").help.as_deref(), Some("name the encoding"));
+    /// ```
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(clip(help.into()));
         self
     }
@@ -118,8 +127,15 @@ impl fmt::Display for Diagnostic {
 impl std::error::Error for Diagnostic {}
 
 impl Code {
-    /// A finding of this kind at `span`.
-    pub(crate) fn at(self, span: Span, message: impl Into<String>) -> Diagnostic {
+    /// A finding of this kind at `span`, as bad as such findings are.
+    ///
+    /// ```
+    /// use openchatml::{Code, Severity, Span};
+    ///
+    /// let found = Code::ParseToken.at(Span::new(3, 6), "id 7 is not in the vocabulary");
+    /// assert_eq!((found.code, found.severity), (Code::ParseToken, Severity::Error));
+    /// ```
+    pub fn at(self, span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             code: self,
             severity: self.severity(),

@@ -1,5 +1,6 @@
 //! The control tokens of a dialect, and how to find one in text.
 
+use super::Mask;
 use super::candidates::{Candidates, PAIR};
 use crate::Control;
 
@@ -221,6 +222,15 @@ impl Controls {
             return self.at_long(entry, rest);
         }
         Found::None
+    }
+
+    /// The same for a carrier that spells only some control tokens.
+    #[inline]
+    pub(crate) fn at_masked(&self, text: &[u8], spelled: Mask) -> Found {
+        match self.at(text) {
+            Found::Control(control, _) if !spelled.has(control) => Found::None,
+            found => found,
+        }
     }
 
     /// The same where the front of `entry` stands, and then `rest`.

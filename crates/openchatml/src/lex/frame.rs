@@ -1,6 +1,6 @@
 //! A whole frame at once, where it is all there and nothing about it is unusual.
 
-use super::{Escape, Found, Lexer, Mode};
+use super::{Escape, Found, Lexer, Mask, Mode};
 use crate::{Control, Span};
 
 /// The pieces of a framed message that has no control token but those that frame it: no escape, no
@@ -27,7 +27,7 @@ pub(crate) type Piece<'t> = (&'t str, Span);
 impl Lexer {
     /// Whether a message may begin at the front of what is left.
     pub(crate) fn is_between(&self) -> bool {
-        self.mode == Mode::Outside && self.pending.is_none()
+        self.mode == Mode::Outside && self.pending.is_none() && self.spelled == Mask::ALL
     }
 
     /// Takes a whole frame from the front of `text`, the same that it would give lexeme by lexeme.

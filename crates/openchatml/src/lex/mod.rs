@@ -7,6 +7,8 @@
 mod candidates;
 mod controls;
 mod frame;
+mod mask;
+mod tape;
 mod text;
 mod utf8;
 
@@ -14,6 +16,8 @@ pub(crate) use self::candidates::Candidates;
 pub(crate) use self::controls::Found;
 pub use self::controls::{Controls, Escape};
 pub(crate) use self::frame::Frame;
+pub(crate) use self::mask::Mask;
+pub use self::tape::Tape;
 pub(crate) use self::text::{Lexer, Mode};
 pub(crate) use self::utf8::{Piece, Utf8};
 

@@ -1,6 +1,6 @@
 //! The lexer of text, whole or in chunks.
 
-use super::{Candidates, Controls, Escape, Found, Lexeme};
+use super::{Candidates, Controls, Escape, Found, Lexeme, Mask};
 use crate::{Control, Span};
 
 /// Which control tokens count, and whether escapes do.
@@ -41,6 +41,8 @@ impl Mode {
 pub(crate) struct Lexer {
     pub(super) controls: &'static Controls,
     pub(super) candidates: Candidates,
+    /// The control tokens that are spelled in the text.
+    pub(super) spelled: Mask,
     pub(super) mode: Mode,
     pub(super) at: usize,
     /// The control token that is known to stand at the front, and its length.
@@ -50,7 +52,24 @@ pub(crate) struct Lexer {
 impl Lexer {
     /// A lexer whose first byte is byte `at` of the input.
     pub(crate) fn new(controls: &'static Controls, mode: Mode, at: usize) -> Self {
-        Self { controls, candidates: controls.candidates(), mode, at, pending: None }
+        let candidates = controls.candidates();
+        Self { controls, candidates, spelled: Mask::ALL, mode, at, pending: None }
+    }
+
+    /// Looks for these control tokens only.
+    pub(crate) fn set_spelled(&mut self, spelled: Mask) {
+        self.spelled = spelled;
+    }
+
+    /// Whether there is nothing to look for in text.
+    pub(crate) fn is_blind(&self) -> bool {
+        self.spelled.is_empty()
+    }
+
+    /// Goes on after a control token that the carrier has other means for than its spelling.
+    pub(crate) fn pass(&mut self, control: Control, end: usize) {
+        self.mode = self.mode.after(control);
+        self.at = end;
     }
 
     /// No more than this many bytes are ever held back.
@@ -97,7 +116,7 @@ impl Lexer {
         let bytes = text.as_bytes();
         let mut from = 0;
         while let Some(at) = self.candidates.next(bytes, from) {
-            match self.controls.at(&bytes[at..]) {
+            match self.controls.at_masked(&bytes[at..], self.spelled) {
                 Found::None => from = at + 1,
                 Found::Prefix if last => from = at + 1,
                 Found::Prefix => {
@@ -134,10 +153,12 @@ impl Lexer {
     fn next_in_literal<'t>(&mut self, text: &mut &'t str, last: bool) -> Option<Lexeme<'t>> {
         let bytes = text.as_bytes();
         let end = self.controls.spelling(Control::EndLiteral).unwrap_or_default();
-        match memchr::memmem::find(bytes, end.as_bytes()) {
+        let is_spelled = self.spelled.has(Control::EndLiteral);
+        let found = memchr::memmem::find(bytes, end.as_bytes()).filter(|_| is_spelled);
+        match found {
             Some(0) => Some(self.control(text, Control::EndLiteral, end.len())),
             Some(at) => self.text(text, at),
-            None if last => self.text(text, bytes.len()),
+            None if last || !is_spelled => self.text(text, bytes.len()),
             None => {
                 let tail = bytes.len().saturating_sub(end.len());
                 let open = memchr::memrchr(b'<', &bytes[tail..]).map(|at| tail + at);

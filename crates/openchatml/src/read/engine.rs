@@ -5,8 +5,8 @@ use super::{Keep, Out, ReadOptions, Reader, Receiver};
 use crate::check::Checker;
 use crate::dialects::TextForm;
 use crate::header::{self, Preamble, Scan};
-use crate::lex::{Lexeme, Lexer, Mode};
-use crate::{Code, Fix, Span};
+use crate::lex::{Lexeme, Lexer, Mask, Mode};
+use crate::{Code, Control, Fix, Span};
 
 /// Reads one document, whole or chunk by chunk.
 pub(crate) struct Engine<'a> {
@@ -17,6 +17,8 @@ pub(crate) struct Engine<'a> {
     /// Text that arrived and is not decided yet: all of it before the messages begin, and no more
     /// than the longest control token afterwards.
     carry: String,
+    /// The control tokens that are spelled in the text.
+    spelled: Mask,
     state: State,
 }
 
@@ -44,7 +46,17 @@ impl<'a> Engine<'a> {
             messages: 0,
             stopped: None,
         };
-        Self { form, options: options.clone(), keep, phase, carry: String::new(), state }
+        let (options, carry) = (options.clone(), String::new());
+        Self { form, options, keep, phase, carry, spelled: Mask::ALL, state }
+    }
+
+    /// The same for a carrier that spells only these control tokens, and gives pieces.
+    pub(crate) fn spelled(mut self, spelled: Mask) -> Self {
+        self.spelled = spelled;
+        if let Phase::Messages(messages) = &mut self.phase {
+            messages.lexer.set_spelled(spelled);
+        }
+        self
     }
 
     /// Takes more text. The `last` of it may be empty.
@@ -67,6 +79,7 @@ impl<'a> Engine<'a> {
         match begin(preamble, self.form, all, last, &mut out) {
             Some((form, at)) => {
                 let mut messages = Messages::new(form, out.options, out.keep, at);
+                messages.lexer.set_spelled(self.spelled);
                 messages.feed(&all[at..], last, &mut self.carry, &mut out);
                 self.phase = Phase::Messages(messages);
             }
@@ -108,6 +121,87 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// Takes text of a carrier that has other means for control tokens than their spelling: token
+    /// ids. It stands at `span` in what the carrier says as text.
+    pub(crate) fn piece(&mut self, text: &str, span: Span, to: &mut dyn Receiver<'a>) {
+        let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
+        match &mut self.phase {
+            Phase::Preamble(_) if self.spelled.has(Control::Start) => self.feed(text, false, to),
+            Phase::Preamble(_) => {
+                self.carry.push_str(text);
+                if self.carry.len() > self.options.limits.header_bytes {
+                    self.begin_pieces(span.end, to);
+                }
+            }
+            Phase::Messages(messages) if messages.lexer.is_blind() => {
+                messages.lexeme(Lexeme::Text(text, span), &mut out);
+                messages.at = span.end;
+            }
+            Phase::Messages(messages) => {
+                messages.feed(text, false, &mut self.carry, &mut out);
+                messages.at = span.end;
+            }
+        }
+    }
+
+    /// Takes a control token that the carrier has by other means than its spelling.
+    pub(crate) fn control(&mut self, control: Control, span: Span, to: &mut dyn Receiver<'a>) {
+        match self.phase {
+            Phase::Preamble(_) if self.spelled.has(Control::Start) => self.feed("", true, to),
+            Phase::Preamble(_) => self.begin_pieces(span.start, to),
+            Phase::Messages(_) => {}
+        }
+        if !self.carry.is_empty() {
+            self.feed_carry(to);
+        }
+        self.lexeme(Lexeme::Control(control, span), to);
+        if let Phase::Messages(messages) = &mut self.phase {
+            messages.lexer.pass(control, span.end);
+        }
+    }
+
+    /// The text so far, which ends at byte `end`, is the header and what follows it.
+    fn begin_pieces(&mut self, end: usize, to: &mut dyn Receiver<'a>) {
+        let Phase::Preamble(preamble) = &mut self.phase else { return };
+        let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
+        let text = std::mem::take(&mut self.carry);
+        let all = out.keep.slice(Span::new(0, end)).unwrap_or(&text);
+        let at = match preamble.scan(all, true, &[]) {
+            Scan::Header(end) if end <= out.options.limits.header_bytes => {
+                read_header(all, Some(end), self.form, &mut out);
+                end
+            }
+            Scan::Header(_) | Scan::More(_) => {
+                long_header(all, &mut out);
+                0
+            }
+            Scan::None => {
+                read_header(all, None, self.form, &mut out);
+                0
+            }
+        };
+        let mut messages = Messages::new(self.form, out.options, out.keep, at);
+        messages.lexer.set_spelled(self.spelled);
+        self.phase = Phase::Messages(messages);
+        let rest = all[at..].to_owned();
+        if !rest.is_empty() {
+            self.piece(&rest, Span::new(at, end), to);
+        }
+    }
+
+    /// Takes the end of the input, after the last piece.
+    pub(crate) fn finish_pieces(&mut self, end: usize, to: &mut dyn Receiver<'a>) {
+        match self.phase {
+            Phase::Preamble(_) if self.spelled.has(Control::Start) => self.feed("", true, to),
+            Phase::Preamble(_) => self.begin_pieces(end, to),
+            Phase::Messages(_) => {}
+        }
+        if !self.carry.is_empty() {
+            self.feed_carry(to);
+        }
+        self.finish(to);
+    }
+
     /// Takes the end of the input, after the last text.
     pub(crate) fn finish(&mut self, to: &mut dyn Receiver<'a>) {
         let Phase::Messages(messages) = &mut self.phase else { return };
@@ -127,6 +221,11 @@ impl<'a> Engine<'a> {
             let span = Span::new(at, end);
             out.report(stopped.code.at(span, "the rest of the input was left out"));
         }
+    }
+
+    /// How the dialect spells a control token.
+    pub(crate) fn spelling(&self, control: Control) -> Option<&'static str> {
+        self.form.controls.spelling(control)
     }
 
     /// Whether the header declares this stream event, or none at all.
@@ -200,9 +299,7 @@ fn begin(
         Scan::None if !last && may_open(text, form) => return None,
         Scan::None => None,
         Scan::Header(_) | Scan::More(_) => {
-            let message = format!("the header exceeds the limit `header_bytes` of {most}");
-            let found = Code::Limit.at(Span::new(0, text.floor_char_boundary(most)), message);
-            out.report(found.help("what stands there is read as text"));
+            long_header(text, out);
             return Some((form, 0));
         }
     };
@@ -212,6 +309,13 @@ fn begin(
     let form = if is_legacy { legacy } else { form };
     out.to.form(form.name);
     Some((form, at))
+}
+
+fn long_header(text: &str, out: &mut Out<'_, '_>) {
+    let most = out.options.limits.header_bytes;
+    let message = format!("the header exceeds the limit `header_bytes` of {most}");
+    let found = Code::Limit.at(Span::new(0, text.floor_char_boundary(most)), message);
+    out.report(found.help("what stands there is read as text"));
 }
 
 /// Whether `text` begins, after white space, with a part of a token that opens a message.

@@ -17,8 +17,8 @@ pub use self::options::{Mode, ReadOptions, Recover};
 pub(crate) use self::out::{Findings, Out, Place, Receiver, Whole};
 
 use crate::dialects::{Carrier, Format};
-use crate::lex::{Lexeme, Lexer};
-use crate::{Conversation, Diagnostic, Document, Severity};
+use crate::lex::{Lexeme, Lexer, Tape};
+use crate::{Control, Conversation, Diagnostic, Document, Severity, Span};
 
 /// A document and what was found while it was read.
 ///
@@ -127,6 +127,50 @@ pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed
         // `Format` is only made for carriers that the dialect has.
         _ => Parsed::default(),
     }
+}
+
+/// Reads a [`Tape`] in the text form of `format`. The result borrows from the tape, and spans are
+/// places in its text. Nothing is read in a format that has no text form.
+///
+/// ```
+/// use openchatml::lex::Tape;
+/// use openchatml::{Control, Format, parse_tape};
+///
+/// let format: Format = "harmony".parse()?;
+/// let mut tape = Tape::new(format.dialect().controls);
+/// tape.text("Sure!");
+/// tape.control(Control::Start);
+/// tape.text("user");
+/// let parsed = parse_tape(&tape, format, &Default::default());
+/// // What is malformed is found as in text.
+/// let codes: Vec<_> = parsed.diagnostics.iter().map(|found| found.code.as_str()).collect();
+/// assert_eq!(codes, ["E-PARSE-FRAME", "E-STREAM-TRUNCATED"]);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+pub fn parse_tape<'t>(tape: &'t Tape, format: Format, options: &ReadOptions) -> Parsed<'t> {
+    let Some(form) = format.dialect.text else { return Parsed::default() };
+    let text = tape.as_str();
+    // Where the beginning of a message is spelled, text is read as it comes.
+    let keep = match tape.mask().has(Control::Start) {
+        true => Keep::Copy,
+        false => Keep::Whole(text),
+    };
+    let mut whole = Whole::new(form.name);
+    let mut engine = Engine::new(form, options, keep).spelled(tape.mask());
+    let mut at = 0;
+    for (control, span) in tape.controls() {
+        if at < span.start {
+            engine.piece(&text[at..span.start], Span::new(at, span.start), &mut whole);
+        }
+        engine.control(*control, *span, &mut whole);
+        at = span.end;
+    }
+    if at < text.len() {
+        engine.piece(&text[at..], Span::new(at, text.len()), &mut whole);
+    }
+    engine.finish_pieces(text.len(), &mut whole);
+    let diagnostics = std::mem::take(&mut whole.diagnostics);
+    Parsed { document: whole.into_document(), diagnostics }
 }
 
 /// A reader: a push machine from lexemes to messages, one for each family of dialects.

@@ -215,7 +215,8 @@ const FIRST: usize = 16;
 pub(crate) struct Whole<'a> {
     conversation: Conversation<'a>,
     parts: Option<Vec<Part<'a>>>,
-    infill: Option<Infill<'a>>,
+    /// More than one only where something malformed stands between them.
+    infills: Vec<Infill<'a>>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
@@ -228,17 +229,21 @@ impl<'a> Whole<'a> {
     }
 
     /// The document, once everything is read.
-    pub(crate) fn into_document(self) -> Document<'a> {
+    pub(crate) fn into_document(mut self) -> Document<'a> {
         let conversation = self.conversation;
+        let last = self.infills.pop();
         let has_messages = !conversation.messages.is_empty();
-        match (self.parts, self.infill) {
+        match (self.parts, last) {
             (None, None) => Document::Conversation(conversation),
-            (None, Some(infill)) if !has_messages => Document::Infill(infill),
+            (None, Some(infill)) if !has_messages && self.infills.is_empty() => {
+                Document::Infill(infill)
+            }
             // Messages that stand beside a task, or after the last file that is whole, are a file
             // of their own: nothing is left out.
             (parts, infill) => {
                 let mut parts = parts.unwrap_or_default();
-                parts.extend(infill.map(|infill| Part::from(Content::Infill(infill))));
+                let infills = self.infills.into_iter().chain(infill);
+                parts.extend(infills.map(|infill| Part::from(Content::Infill(infill))));
                 if has_messages {
                     parts.push(Content::Conversation(conversation).into());
                 }
@@ -301,7 +306,7 @@ impl<'a> Receiver<'a> for Whole<'a> {
     }
 
     fn infill(&mut self, infill: Infill<'a>) {
-        self.infill = Some(infill);
+        self.infills.push(infill);
     }
 
     fn finding(&mut self, diagnostic: Diagnostic) {

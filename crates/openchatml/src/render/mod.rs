@@ -4,13 +4,15 @@
 //! to emit a control token, so content can never become structure: a sink escapes it or refuses it.
 
 mod error;
+mod escape;
 mod raw;
 mod sink;
 mod text;
 
 pub use self::error::{Place, RenderError};
+pub use self::escape::Escaper;
 pub(crate) use self::raw::write_raw;
-pub use self::sink::{PlainOpening, Sink, SinkError};
+pub use self::sink::{Part, PlainOpening, Sink, SinkError};
 pub use self::text::TextSink;
 
 use std::borrow::Cow;

@@ -145,22 +145,45 @@ pub trait Sink {
         opening_in_parts(self, opening)
     }
 
-    /// Parts what stands before from what follows, where a format's reference encodes them apart.
-    /// It says nothing in text.
+    /// Says what of a message comes next. Carriers that encode text do so part by part.
     ///
     /// ```
-    /// use openchatml::dialects;
-    /// use openchatml::render::{Sink, TextSink};
+    /// use openchatml::render::{Part, Sink, SinkError, render_to};
+    /// use openchatml::{Control, Conversation, Message, Role};
     ///
-    /// let mut out = String::new();
-    /// let mut sink = TextSink::new(dialects::HARMONY.controls, &mut out);
-    /// sink.text("user")?;
-    /// sink.seam();
-    /// sink.text(":alice")?;
-    /// assert_eq!(out, "user:alice");
-    /// # Ok::<(), openchatml::render::SinkError>(())
+    /// /// How many bytes of text each body takes.
+    /// #[derive(Default)]
+    /// struct Sizes(Vec<usize>, bool);
+    ///
+    /// impl Sink for Sizes {
+    ///     fn control(&mut self, _: Control) -> Result<(), SinkError> {
+    ///         Ok(())
+    ///     }
+    ///     fn text(&mut self, text: &str) -> Result<(), SinkError> {
+    ///         if let (Some(size), true) = (self.0.last_mut(), self.1) {
+    ///             *size += text.len();
+    ///         }
+    ///         Ok(())
+    ///     }
+    ///     fn part(&mut self, part: Part) {
+    ///         self.1 = part == Part::Body;
+    ///         if let Part::Opening(_) = part {
+    ///             self.0.push(0);
+    ///         }
+    ///     }
+    ///     fn preamble(&mut self, _: &str) -> Result<(), SinkError> {
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let messages = [Message::new(Role::User, "Hi"), Message::answer("Hello")];
+    /// let document = Conversation::from_messages(messages).into();
+    /// let mut sizes = Sizes::default();
+    /// render_to(&document, "harmony".parse()?, &Default::default(), &mut sizes)?;
+    /// assert_eq!(sizes.0, [2, 5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    fn seam(&mut self) {}
+    fn part(&mut self, _: Part) {}
 
     /// Writes the YAML header of the document, which stands before all else.
     ///
@@ -179,6 +202,29 @@ pub trait Sink {
     /// # Ok::<(), openchatml::render::SinkError>(())
     /// ```
     fn preamble(&mut self, yaml: &str) -> Result<(), SinkError>;
+}
+
+/// A part of a message, in the order of writing.
+///
+/// ```
+/// use openchatml::render::Part;
+///
+/// assert_ne!(Part::Opening(0), Part::Opening(1));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// The token that opens a message, and who speaks. The number is the place of the message in
+    /// its conversation; a generation prompt stands after the last.
+    Opening(usize),
+    /// The rest of the header, up to and including the token that ends it.
+    Header,
+    /// The body.
+    Body,
+    /// The token that ends the message.
+    End,
+    /// What stands between it and the next one.
+    Gap,
 }
 
 /// All that stands before the body of a message that has a role and at most a channel: written and
@@ -219,6 +265,7 @@ pub(super) fn opening_in_parts<S: Sink + ?Sized>(
 ) -> Result<(), SinkError> {
     sink.control(Control::Start)?;
     sink.word(opening.role.as_str())?;
+    sink.part(Part::Header);
     if let Some(channel) = opening.channel {
         sink.control(Control::Channel)?;
         sink.word(channel.as_str())?;

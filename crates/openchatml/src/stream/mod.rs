@@ -7,9 +7,9 @@ pub use self::event::{Done, Event};
 
 use self::live::{Live, LiveState};
 use crate::dialects::{Carrier, Format};
-use crate::lex::{Piece, Utf8};
+use crate::lex::{Mask, Piece, Utf8};
 use crate::read::{self, Engine, ReadOptions};
-use crate::{Code, Span, UnknownName};
+use crate::{Code, Control, Diagnostic, Span, UnknownName};
 
 /// Whether the text of messages is kept until they are done.
 ///
@@ -71,6 +71,8 @@ pub struct Stream {
     engine: Engine<'static>,
     utf8: Utf8,
     state: LiveState,
+    /// How much text the pieces have made so far, if it takes pieces.
+    pieces: Option<usize>,
 }
 
 impl Stream {
@@ -95,7 +97,84 @@ impl Stream {
             engine: Engine::new(form, options, read::Keep::Copy),
             utf8: Utf8::default(),
             state: LiveState::default(),
+            pieces: None,
         })
+    }
+
+    /// A stream of pieces in the text form of a format: text, and control tokens that the carrier
+    /// has by other means than their spelling. The control tokens in `spelled` count when text
+    /// spells them.
+    ///
+    /// It takes [`feed_text`](Self::feed_text) and [`feed_control`](Self::feed_control). Spans are
+    /// places in the text that the pieces make together, control tokens as their spelling.
+    ///
+    /// # Errors
+    ///
+    /// The format has no text form.
+    ///
+    /// ```
+    /// use openchatml::{Control, Event, Format, Stream};
+    ///
+    /// let harmony: Format = "harmony".parse()?;
+    /// let mut stream = Stream::of_pieces(harmony, &[], &Default::default())?;
+    /// let mut said = String::new();
+    /// let mut hear = |event: Event<'_>| {
+    ///     if let Event::Delta { text, .. } = event {
+    ///         said.push_str(text);
+    ///     }
+    /// };
+    /// stream.feed_control(Control::Start, &mut hear);
+    /// stream.feed_text("assistant", &mut hear);
+    /// stream.feed_control(Control::Channel, &mut hear);
+    /// stream.feed_text("final", &mut hear);
+    /// stream.feed_control(Control::Message, &mut hear);
+    /// stream.feed_text("4 <|end|>", &mut hear); // It only looks like one.
+    /// stream.feed_control(Control::Return, &mut hear);
+    /// stream.finish(&mut hear);
+    /// assert_eq!(said, "4 <|end|>");
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
+    pub fn of_pieces(
+        format: Format,
+        spelled: &[Control],
+        options: &ReadOptions,
+    ) -> Result<Self, UnknownName> {
+        let form = format.dialect.text;
+        let form = form.ok_or_else(|| UnknownName::new("stream format", &format.to_string()))?;
+        Ok(Self {
+            engine: Engine::new(form, options, read::Keep::Copy).spelled(Mask::of(spelled)),
+            utf8: Utf8::default(),
+            state: LiveState::default(),
+            pieces: Some(0),
+        })
+    }
+
+    /// Takes text that has arrived in a stream [of pieces](Self::of_pieces).
+    pub fn feed_text(&mut self, text: &str, mut emit: impl FnMut(Event<'_>)) {
+        let Some(at) = &mut self.pieces else { return self.feed(text.as_bytes(), emit) };
+        let span = Span::new(*at, *at + text.len());
+        *at = span.end;
+        self.engine.piece(text, span, &mut Live { state: &mut self.state, emit: &mut emit });
+    }
+
+    /// Takes a control token that has arrived in a stream [of pieces](Self::of_pieces). One that
+    /// the dialect lacks is left out.
+    pub fn feed_control(&mut self, control: Control, mut emit: impl FnMut(Event<'_>)) {
+        let Some(spelling) = self.engine.spelling(control) else { return };
+        let Some(at) = &mut self.pieces else { return self.feed(spelling.as_bytes(), emit) };
+        let span = Span::new(*at, *at + spelling.len());
+        *at = span.end;
+        self.engine.control(control, span, &mut Live { state: &mut self.state, emit: &mut emit });
+    }
+
+    /// How much has arrived, in bytes of text.
+    pub fn offset(&self) -> usize {
+        self.pieces.unwrap_or_else(|| self.utf8.offset())
+    }
+
+    /// Tells a finding of the caller's own as an event, among those of the reader.
+    pub fn report(&mut self, diagnostic: Diagnostic, mut emit: impl FnMut(Event<'_>)) {
+        self.engine.report(diagnostic, &mut Live { state: &mut self.state, emit: &mut emit });
     }
 
     /// The same stream, keeping the text of messages or not.
@@ -133,7 +212,7 @@ impl Stream {
     /// # Ok::<(), openchatml::UnknownName>(())
     /// ```
     pub fn feed(&mut self, bytes: &[u8], mut emit: impl FnMut(Event<'_>)) {
-        let Self { engine, utf8, state } = self;
+        let Self { engine, utf8, state, .. } = self;
         let mut live = Live { state, emit: &mut emit };
         utf8.feed(bytes, |piece| take(engine, piece, &mut live));
     }
@@ -155,11 +234,16 @@ impl Stream {
     /// # Ok::<(), openchatml::UnknownName>(())
     /// ```
     pub fn finish(mut self, mut emit: impl FnMut(Event<'_>)) {
-        let Self { engine, utf8, state } = &mut self;
+        let Self { engine, utf8, state, pieces } = &mut self;
         let mut live = Live { state, emit: &mut emit };
         utf8.finish(|piece| take(engine, piece, &mut live));
-        engine.feed("", true, &mut live);
-        engine.finish(&mut live);
+        match pieces {
+            Some(end) => engine.finish_pieces(*end, &mut live),
+            None => {
+                engine.feed("", true, &mut live);
+                engine.finish(&mut live);
+            }
+        }
         live.finish();
     }
 

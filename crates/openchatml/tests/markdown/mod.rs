@@ -1,7 +1,7 @@
 //! Markdown whose code blocks are read as what their info strings say.
 //!
 //! The info string names a format and may say more: `strict`, `continues=ROLE` for a completion,
-//! `open` for a prompt, `recover=POLICY`, `limit:NAME=N` for a limit, `bytes` for input with `\xNN`
+//! `open` for a prompt, `recover=POLICY`, `limit:NAME=N` for a limit, `tokens` for token ids with `\id{N}` for the id `N`, `bytes` for input with `\xNN`
 //! escapes that arrives byte by byte, `trim` for input without its last line break.
 
 use std::path::Path;
@@ -10,6 +10,7 @@ use openchatml::{
     Conversation, Diagnostic, Event, Format, Limits, Mode, Parsed, ReadOptions, Recover, Role,
     Stream, parse,
 };
+use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
 
 /// A line of Markdown.
 pub(crate) struct Line<'t> {
@@ -95,8 +96,34 @@ impl Block {
             let (messages, diagnostics) = stream(&self.bytes(), 1, format, &options);
             return Parsed { document: messages.into(), diagnostics };
         }
+        if self.has("tokens") {
+            let tokenizer = Tokenizer::new(format, ByteEncoding::default()).unwrap();
+            return tokenizer.parse(&self.ids(&tokenizer), &options).into_parsed();
+        }
         let text = if self.has("trim") { self.text.trim_end_matches('\n') } else { &self.text };
         parse(text, format, &options)
+    }
+
+    /// The ids of the text, and those that it writes as `\id{N}`.
+    fn ids(&self, tokenizer: &Tokenizer<ByteEncoding>) -> Vec<u32> {
+        let controls = tokenizer.format().dialect().controls;
+        let mut ids = Vec::new();
+        let mut rest = self.text.as_str();
+        while let Some(first) = rest.chars().next() {
+            let len = if let Some(number) = rest.strip_prefix("\\id{") {
+                let (number, _) = number.split_once('}').unwrap();
+                ids.push(number.parse().unwrap());
+                "\\id{}".len() + number.len()
+            } else if let Some((0, control, len)) = controls.find(rest) {
+                ids.push(tokenizer.id(control).unwrap());
+                len
+            } else {
+                tokenizer.encoding().encode(&rest[..first.len_utf8()], &mut ids);
+                first.len_utf8()
+            };
+            rest = &rest[len..];
+        }
+        ids
     }
 
     /// How its info string says that it is read.

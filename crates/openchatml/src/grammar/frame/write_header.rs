@@ -7,7 +7,7 @@ use super::writer::{Named, lacks, put};
 use super::{Attribute, RoleWord, Rules, TypeStyle};
 use crate::lex::Controls;
 use crate::model::{Intent, Message, Role};
-use crate::render::{Place, Sink, SinkError};
+use crate::render::{Part, Place, Sink, SinkError};
 use crate::{Control, Span};
 
 /// Writes a header in the canonical order.
@@ -38,6 +38,7 @@ pub(super) fn header(
         }
         RoleWord::Refused(reason) => return Err(lacks(Place::Role, reason)),
     }
+    sink.part(Part::Header);
     let order = match message.role {
         Role::Tool => rules.reply_attributes,
         _ => rules.attributes,
@@ -77,7 +78,6 @@ fn content_type(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Re
             return Err(lacks(Place::ContentType, reason));
         }
         if by_word {
-            sink.seam();
             sink.word(" ").map_err(|error| (Place::Role, error))?;
         }
         if message.constrained {

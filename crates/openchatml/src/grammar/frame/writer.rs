@@ -9,7 +9,7 @@ use crate::lex::{Controls, Lexeme, Lexer, Mode};
 use crate::model::{Conversation, Document, End, Layout, Message, Segment};
 use crate::read::{Keep, Limits};
 use crate::render::{
-    LayoutChoice, Place, PlainOpening, RenderError, RenderOptions, Sink, SinkError, Values,
+    LayoutChoice, Part, Place, PlainOpening, RenderError, RenderOptions, Sink, SinkError, Values,
     write_raw,
 };
 use crate::{Code, Control, Span};
@@ -59,7 +59,7 @@ fn write_messages(
             false => Position::Inside,
         };
         writer
-            .message(message, place)
+            .message(index, message, place)
             .map_err(|(place, error)| RenderError::sink(error, Some(index), place))?;
     }
     if let Some(role) = options.generation_prompt {
@@ -67,7 +67,7 @@ fn write_messages(
         prompt.end = End::Prompt;
         let index = conversation.messages.len();
         writer
-            .message(&prompt, Position::Last)
+            .message(index, &prompt, Position::Last)
             .map_err(|(place, error)| RenderError::sink(error, Some(index), place))?;
     }
     Ok(())
@@ -96,7 +96,13 @@ impl Writer<'_> {
         })
     }
 
-    fn message(&mut self, message: &Message<'_>, position: Position) -> Result<(), Named> {
+    fn message(
+        &mut self,
+        index: usize,
+        message: &Message<'_>,
+        position: Position,
+    ) -> Result<(), Named> {
+        self.sink.part(Part::Opening(index));
         let kept = self.kept(message);
         let controls = self.rules.controls;
         let sink = &mut *self.sink;
@@ -111,8 +117,7 @@ impl Writer<'_> {
         }
         put(sink, Control::Start)?;
         match raw.filter(|raw| says_the_same(raw, message, self.rules)) {
-            Some(raw) => write_raw(raw, Mode::Header, controls, sink)
-                .map_err(|error| (Place::Role, error))?,
+            Some(raw) => raw_header(raw, controls, sink).map_err(|error| (Place::Role, error))?,
             None if self.options.values == Values::Sanitize => {
                 write_header(&sanitized(message, controls), self.rules, sink)?;
             }
@@ -129,6 +134,7 @@ impl Writer<'_> {
     fn rest(&mut self, message: &Message<'_>, position: Position) -> Result<(), Named> {
         let kept = self.kept(message);
         let sink = &mut *self.sink;
+        sink.part(Part::Body);
         body(message, self.rules, sink).map_err(|error| (Place::Body, error))?;
         let is_open = match position {
             Position::Inside => false,
@@ -143,7 +149,9 @@ impl Writer<'_> {
             End::Return => Control::Return,
             _ => Control::End,
         };
+        sink.part(Part::End);
         put(sink, end)?;
+        sink.part(Part::Gap);
         let after = kept.and_then(|layout| layout.after.as_deref());
         match after {
             Some(after) => write_raw(after, Mode::Outside, self.rules.controls, sink),
@@ -151,6 +159,21 @@ impl Writer<'_> {
         }
         .map_err(|error| (Place::End, error))
     }
+}
+
+/// Writes a header as it was read. It begins with the role.
+fn raw_header(
+    raw: &str,
+    controls: &'static Controls,
+    sink: &mut dyn Sink,
+) -> Result<(), SinkError> {
+    let text = &raw[..controls.find(raw).map_or(raw.len(), |(at, ..)| at)];
+    let start = text.len() - text.trim_ascii_start().len();
+    let len = text[start..].bytes().take_while(|byte| !byte.is_ascii_whitespace()).count();
+    let (role, rest) = raw.split_at(start + len);
+    write_raw(role, Mode::Header, controls, sink)?;
+    sink.part(Part::Header);
+    write_raw(rest, Mode::Header, controls, sink)
 }
 
 /// All that stands before the body of a message, if that is one of the openings known in full.

@@ -8,7 +8,8 @@ use crate::model::{
     Part,
 };
 use crate::render::{
-    Close, LayoutChoice, Place, RenderError, RenderOptions, Sink, SinkError, Values, write_raw,
+    Close, LayoutChoice, Part as MessagePart, Place, RenderError, RenderOptions, Sink, SinkError,
+    Values, write_raw,
 };
 use crate::{Code, Control, Span};
 
@@ -77,6 +78,7 @@ impl Writer<'_> {
             let is_last = index == last && self.options.generation_prompt.is_none();
             let open = is_last
                 && (self.options.continue_final || matches!(message.end, End::Open | End::Prompt));
+            self.sink.part(MessagePart::Opening(index));
             self.message(message, open)
                 .map_err(|(place, error)| RenderError::sink(error, Some(index), place))?;
             if open {
@@ -94,6 +96,7 @@ impl Writer<'_> {
             let mut prompt = Message::new(role, "");
             prompt.end = End::Open;
             let index = conversation.messages.len();
+            self.sink.part(MessagePart::Opening(index));
             self.message(&prompt, true)
                 .map_err(|(place, error)| RenderError::sink(error, Some(index), place))?;
         }
@@ -123,6 +126,7 @@ impl Writer<'_> {
             sink.text("\n").map_err(body)?;
         }
         let content = message.body.text();
+        sink.part(MessagePart::Body);
         sink.text(&content).map_err(body)?;
         if open {
             return Ok(());
@@ -130,7 +134,10 @@ impl Writer<'_> {
         let close = self.close(layout, &content, raw.is_some_and(|raw| raw.ends_with("\r\n")));
         let sink = &mut *self.sink;
         sink.text(close).map_err(body)?;
-        sink.control(Control::End).map_err(|error| (Place::End, error))
+        sink.part(MessagePart::End);
+        sink.control(Control::End).map_err(|error| (Place::End, error))?;
+        sink.part(MessagePart::Gap);
+        Ok(())
     }
 
     /// What stands between the content and `<|im_end|>`.

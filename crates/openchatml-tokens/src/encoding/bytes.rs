@@ -1,0 +1,82 @@
+//! An id for each byte.
+
+use super::{Encoding, Token};
+
+/// An encoding with an id for each byte, and ids for some control tokens: small, exact, and enough
+/// for tests and for models that read bytes.
+///
+/// The byte `b` has the id `b`. Control tokens have the ids from 256 on.
+///
+/// ```
+/// use openchatml_tokens::{ByteEncoding, Encoding};
+///
+/// let encoding = ByteEncoding::new(["<|im_start|>", "<|im_end|>"]);
+/// assert_eq!(encoding.control("<|im_end|>"), Some(257));
+/// assert_eq!(encoding.control("<|end|>"), None);
+/// let mut ids = Vec::new();
+/// encoding.encode("Hi", &mut ids);
+/// assert_eq!(ids, [72, 105]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct ByteEncoding {
+    controls: Vec<String>,
+}
+
+/// The ids before those of control tokens.
+const BYTES: [u8; 256] = {
+    let mut bytes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        #[expect(clippy::cast_possible_truncation, reason = "it is less than 256")]
+        {
+            bytes[byte] = byte as u8;
+        }
+        byte += 1;
+    }
+    bytes
+};
+
+impl ByteEncoding {
+    /// An encoding with these control tokens.
+    pub fn new<S: Into<String>>(controls: impl IntoIterator<Item = S>) -> Self {
+        Self { controls: controls.into_iter().map(Into::into).collect() }
+    }
+}
+
+impl Default for ByteEncoding {
+    /// With every control token of every dialect.
+    fn default() -> Self {
+        let mut controls: Vec<String> = Vec::new();
+        for dialect in openchatml::dialects::ALL {
+            for (_, spelling) in dialect.controls.entries() {
+                if !controls.iter().any(|known| known == spelling) {
+                    controls.push((*spelling).to_owned());
+                }
+            }
+        }
+        Self { controls }
+    }
+}
+
+impl Encoding for ByteEncoding {
+    fn encode(&self, text: &str, ids: &mut Vec<u32>) {
+        ids.extend(text.bytes().map(u32::from));
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.len()
+    }
+
+    fn control(&self, spelling: &str) -> Option<u32> {
+        let at = self.controls.iter().position(|known| known == spelling)?;
+        u32::try_from(BYTES.len() + at).ok()
+    }
+
+    fn token(&self, id: u32) -> Option<Token<'_>> {
+        let at = usize::try_from(id).ok()?;
+        if at < BYTES.len() {
+            return Some(Token::Bytes(&BYTES[at..=at]));
+        }
+        self.controls.get(at - BYTES.len()).map(|spelling| Token::Control(spelling))
+    }
+}

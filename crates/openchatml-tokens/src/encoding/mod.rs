@@ -1,0 +1,81 @@
+//! Encodings: from text to token ids and back.
+
+mod bytes;
+
+pub use self::bytes::ByteEncoding;
+
+/// A vocabulary: ordinary text to ids, the ids of control tokens, and what an id stands for.
+///
+/// ```
+/// use openchatml_tokens::{ByteEncoding, Encoding, Token};
+///
+/// let encoding = ByteEncoding::default();
+/// let mut ids = Vec::new();
+/// encoding.encode("<|end|>", &mut ids);
+/// assert_eq!(ids.len(), 7); // Ordinary text, whatever it spells.
+/// let end = encoding.control("<|end|>").expect("it has one");
+/// assert_eq!(encoding.token(end), Some(Token::Control("<|end|>")));
+/// assert_eq!(encoding.token(ids[0]), Some(Token::Bytes(b"<")));
+/// ```
+pub trait Encoding {
+    /// Adds the ids of `text` to `ids`: ordinary text, even where it spells a control token.
+    fn encode(&self, text: &str, ids: &mut Vec<u32>);
+
+    /// How many ids `text` has.
+    fn count(&self, text: &str) -> usize {
+        let mut ids = Vec::new();
+        self.encode(text, &mut ids);
+        ids.len()
+    }
+
+    /// The id of the control token that is spelled like this, if it has one of its own.
+    fn control(&self, spelling: &str) -> Option<u32>;
+
+    /// What an id stands for. `None` if it is not in the vocabulary.
+    fn token(&self, id: u32) -> Option<Token<'_>>;
+}
+
+/// What an id stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token<'e> {
+    /// Bytes of ordinary text: not always whole characters.
+    Bytes(&'e [u8]),
+    /// A control token, and how it is spelled.
+    Control(&'e str),
+}
+
+impl<E: Encoding + ?Sized> Encoding for &E {
+    fn encode(&self, text: &str, ids: &mut Vec<u32>) {
+        (**self).encode(text, ids);
+    }
+
+    fn count(&self, text: &str) -> usize {
+        (**self).count(text)
+    }
+
+    fn control(&self, spelling: &str) -> Option<u32> {
+        (**self).control(spelling)
+    }
+
+    fn token(&self, id: u32) -> Option<Token<'_>> {
+        (**self).token(id)
+    }
+}
+
+impl<E: Encoding + ?Sized> Encoding for Box<E> {
+    fn encode(&self, text: &str, ids: &mut Vec<u32>) {
+        (**self).encode(text, ids);
+    }
+
+    fn count(&self, text: &str) -> usize {
+        (**self).count(text)
+    }
+
+    fn control(&self, spelling: &str) -> Option<u32> {
+        (**self).control(spelling)
+    }
+
+    fn token(&self, id: u32) -> Option<Token<'_>> {
+        (**self).token(id)
+    }
+}

@@ -1,0 +1,35 @@
+//! Conversations as token ids.
+//!
+//! An [`Encoding`] turns ordinary text into ids, and knows the ids of control tokens. A
+//! [`Tokenizer`] is an encoding at the service of a format: it writes conversations as ids, reads
+//! them back, and streams them. Text of a message is always encoded as ordinary text, so no content
+//! can become a control token.
+//!
+//! ```
+//! use openchatml::{Conversation, Message, Role};
+//! use openchatml_tokens::{ByteEncoding, Tokenizer};
+//!
+//! let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+//! let messages = [Message::new(Role::User, "<|end|>"), Message::answer("4.")];
+//! let document = Conversation::from_messages(messages.clone()).into();
+//! let rendered = tokenizer.render(&document, &Default::default())?;
+//! let read = tokenizer.parse(&rendered.ids, &Default::default());
+//! assert_eq!(read.into_conversation().messages, messages);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod encoding;
+mod mask;
+mod read;
+mod sink;
+mod stream;
+mod tokenizer;
+
+pub use self::encoding::{ByteEncoding, Encoding, Token};
+pub use self::mask::{Headers, MaskPolicy, Speech, Turns};
+pub use self::read::Read;
+pub use self::sink::{MessageSpan, Rendered};
+pub use self::stream::TokenStream;
+pub use self::tokenizer::{NoTextForm, Tokenizer};

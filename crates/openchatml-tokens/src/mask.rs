@@ -1,0 +1,145 @@
+//! Which ids a model is trained on.
+
+use openchatml::{Channel, Conversation, Message, Role};
+
+use crate::sink::{MessageSpan, Rendered};
+
+/// Which ids of a conversation a model is trained on.
+///
+/// It is decided message by message and part by part, by what was written, and never by a search
+/// in text or ids.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Role};
+/// use openchatml_tokens::{ByteEncoding, MaskPolicy, Tokenizer};
+///
+/// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+/// let messages = [Message::new(Role::User, "2 + 2?"), Message::answer("4.")];
+/// let conversation = Conversation::from_messages(messages);
+/// let rendered = tokenizer.render(&conversation.clone().into(), &Default::default())?;
+/// let mask = MaskPolicy::default().mask(&conversation, &rendered);
+/// let trained: Vec<u32> = rendered.ids.iter().zip(&mask).filter(|it| *it.1).map(|it| *it.0).collect();
+/// let read = tokenizer.parse(&trained, &Default::default());
+/// assert_eq!(read.text(), "<|channel|>final<|message|>4.<|end|>");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MaskPolicy {
+    /// Which messages of the assistant are trained.
+    pub speech: Speech,
+    /// In which turns they are.
+    pub turns: Turns,
+    /// Which part of their headers is trained.
+    pub headers: Headers,
+    /// What is decided for single messages, by their place: it comes before all else.
+    pub overrides: Vec<(usize, bool)>,
+}
+
+/// Which messages of the assistant are trained.
+///
+/// ```
+/// use openchatml_tokens::Speech;
+///
+/// assert_eq!(Speech::default(), Speech::All);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Speech {
+    /// Reasoning, commentary, calls and answers.
+    #[default]
+    All,
+    /// All but reasoning.
+    NoReasoning,
+    /// Answers alone.
+    Answers,
+}
+
+/// In which turns messages are trained. A turn begins with a message of the user.
+///
+/// ```
+/// use openchatml_tokens::Turns;
+///
+/// assert_eq!(Turns::default(), Turns::All);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Turns {
+    /// In all of them.
+    #[default]
+    All,
+    /// In the last one.
+    Last,
+}
+
+/// Which part of a trained message's header is trained.
+///
+/// ```
+/// use openchatml_tokens::Headers;
+///
+/// assert_eq!(Headers::default(), Headers::Sampled);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Headers {
+    /// What the model samples: what follows the role, and the role as well where the message before
+    /// is the assistant's own and ends by neither `<|call|>` nor `<|return|>`.
+    #[default]
+    Sampled,
+    /// What follows the role.
+    AfterRole,
+    /// Nothing: the body alone, and the token that ends it.
+    Nothing,
+}
+
+impl MaskPolicy {
+    /// For each id whether it is trained.
+    ///
+    /// `conversation` is what was rendered: its messages are those that the spans name.
+    pub fn mask(&self, conversation: &Conversation<'_>, rendered: &Rendered) -> Vec<bool> {
+        let messages = &conversation.messages;
+        let first = match self.turns {
+            Turns::All => 0,
+            Turns::Last => messages.iter().rposition(|it| it.role == Role::User).unwrap_or(0),
+        };
+        let mut mask = vec![false; rendered.ids.len()];
+        for span in &rendered.spans {
+            let Some(message) = messages.get(span.message) else { continue };
+            let decided = self.overrides.iter().rfind(|it| it.0 == span.message).map(|it| it.1);
+            let is_trained = decided.unwrap_or(span.message >= first && self.trains(message));
+            if is_trained {
+                let before = span.message.checked_sub(1).and_then(|at| messages.get(at));
+                self.train(span, message, before, &mut mask);
+            }
+        }
+        mask
+    }
+
+    fn trains(&self, message: &Message<'_>) -> bool {
+        if message.role != Role::Assistant || message.foreign {
+            return false;
+        }
+        match self.speech {
+            Speech::All => true,
+            Speech::NoReasoning => {
+                message.is_call() || message.effective_channel() != Channel::Analysis
+            }
+            Speech::Answers => message.is_answer(),
+        }
+    }
+
+    fn train(
+        &self,
+        span: &MessageSpan,
+        message: &Message<'_>,
+        before: Option<&Message<'_>>,
+        mask: &mut [bool],
+    ) {
+        let goes_on = before.is_some_and(|before| {
+            before.role == Role::Assistant && before.end == openchatml::End::End
+        });
+        let start = match self.headers {
+            Headers::Sampled if goes_on && message.role == Role::Assistant => span.opening.start,
+            Headers::Sampled | Headers::AfterRole => span.header.start,
+            Headers::Nothing => span.body.start,
+        };
+        mask[start..span.end.end].fill(true);
+    }
+}

@@ -1,0 +1,207 @@
+//! Reading ids.
+
+use std::ops::Range;
+
+use openchatml::lex::Tape;
+use openchatml::{Code, Conversation, Diagnostic, Document, Parsed, ReadOptions, Span, parse_tape};
+
+use crate::encoding::Encoding;
+use crate::tokenizer::{Lexeme, Tokenizer};
+
+/// What stands for bytes that are no text, and for ids that are not in the vocabulary.
+pub(crate) const REPLACEMENT: &str = "\u{FFFD}";
+
+/// A document read from ids, and what was found on the way.
+///
+/// Spans are places in the text that the ids stand for, control tokens as their spelling.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Role};
+/// use openchatml_tokens::{ByteEncoding, Tokenizer};
+///
+/// let tokenizer = Tokenizer::new("im".parse()?, ByteEncoding::default())?;
+/// let document = Conversation::from_messages([Message::new(Role::User, "Hi")]).into();
+/// let ids = tokenizer.render(&document, &Default::default())?.ids;
+/// let read = tokenizer.parse(&ids, &Default::default());
+/// assert_eq!(read.text(), "<|im_start|>user\nHi<|im_end|>\n");
+/// // `<|im_start|>` is one id, and each of `user\n` another one.
+/// let span = read.document().as_conversation().unwrap().messages[0].span;
+/// assert_eq!(read.ids_at(span), 0..9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Read {
+    text: String,
+    /// Where in the text each id begins, and where the last one ends.
+    starts: Vec<usize>,
+    document: Document<'static>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Read {
+    /// The text that the ids stand for.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Everything that could be saved.
+    pub fn document(&self) -> &Document<'static> {
+        &self.document
+    }
+
+    /// What was found.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// The ids that stand for this place in the text.
+    pub fn ids_at(&self, span: Span) -> Range<usize> {
+        let last = self.starts.len().saturating_sub(1);
+        let start = self.starts.partition_point(|start| *start <= span.start);
+        let start = start.saturating_sub(1).min(last);
+        let end = self.starts[start..].partition_point(|start| *start < span.end) + start;
+        start..end.min(last).max(start)
+    }
+
+    /// The document and what was found.
+    pub fn into_parsed(self) -> Parsed<'static> {
+        Parsed { document: self.document, diagnostics: self.diagnostics }
+    }
+
+    /// The conversation; an empty one if the document is something else.
+    pub fn into_conversation(self) -> Conversation<'static> {
+        self.document.into_conversation()
+    }
+}
+
+/// Reads ids by a tokenizer.
+pub(crate) fn read<E: Encoding>(
+    tokenizer: &Tokenizer<E>,
+    ids: &[u32],
+    options: &ReadOptions,
+) -> Read {
+    let mut builder = Builder {
+        tape: Tape::new(tokenizer.format().dialect().controls).spelled(tokenizer.spelled()),
+        bytes: Vec::new(),
+        first: 0,
+        starts: Vec::with_capacity(ids.len() + 1),
+        found: Vec::new(),
+    };
+    for id in ids {
+        builder.push(tokenizer.lexeme(*id), *id);
+    }
+    builder.flush();
+    builder.starts.push(builder.tape.as_str().len());
+    let Builder { tape, starts, mut found, .. } = builder;
+    let parsed = parse_tape(&tape, tokenizer.format(), options);
+    let document = parsed.document.into_owned();
+    let mut diagnostics = parsed.diagnostics;
+    if !found.is_empty() {
+        found.truncate(options.limits.diagnostics);
+        diagnostics.append(&mut found);
+        diagnostics.sort_by_key(|found| found.span.start);
+    }
+    Read { text: tape.into_string(), starts, document, diagnostics }
+}
+
+/// Turns ids into a tape.
+struct Builder {
+    tape: Tape,
+    /// Bytes of text that are not in the tape yet: whether they are text shows at the end.
+    bytes: Vec<u8>,
+    /// The first of the starts that belong to these bytes: they are relative so far.
+    first: usize,
+    starts: Vec<usize>,
+    found: Vec<Diagnostic>,
+}
+
+impl Builder {
+    #[inline]
+    fn push(&mut self, lexeme: Lexeme<'_>, id: u32) {
+        match lexeme {
+            Lexeme::Bytes(bytes) => {
+                self.starts.push(self.bytes.len());
+                self.bytes.extend_from_slice(bytes);
+            }
+            Lexeme::Control(control) => {
+                self.flush();
+                self.starts.push(self.tape.as_str().len());
+                self.tape.control(control);
+                self.first = self.starts.len();
+            }
+            Lexeme::Foreign(spelling) => self.replace(spelling, |at| foreign(spelling, at)),
+            Lexeme::Unknown => self.replace(REPLACEMENT, |at| unknown(id, at)),
+        }
+    }
+
+    /// Adds text that stands for an id of no use.
+    #[cold]
+    fn replace(&mut self, text: &str, found: impl FnOnce(Span) -> Diagnostic) {
+        self.flush();
+        let start = self.tape.as_str().len();
+        self.starts.push(start);
+        self.tape.text(text);
+        self.found.push(found(Span::new(start, start + text.len())));
+        self.first = self.starts.len();
+    }
+
+    /// The bytes so far are a run of text.
+    fn flush(&mut self) {
+        let base = self.tape.as_str().len();
+        if let Ok(text) = std::str::from_utf8(&self.bytes) {
+            self.tape.text(text);
+            for start in &mut self.starts[self.first..] {
+                *start += base;
+            }
+        } else {
+            self.flush_lossy(base);
+        }
+        self.bytes.clear();
+        self.first = self.starts.len();
+    }
+
+    #[cold]
+    fn flush_lossy(&mut self, base: usize) {
+        let (mut read, mut written) = (0, base);
+        let mut next = self.first;
+        for chunk in self.bytes.utf8_chunks() {
+            let (valid, invalid) = (chunk.valid(), chunk.invalid().len());
+            let until = read + valid.len();
+            while let Some(start) = self.starts.get_mut(next).filter(|start| **start <= until) {
+                *start = written + (*start - read);
+                next += 1;
+            }
+            self.tape.text(valid);
+            written += valid.len();
+            read = until;
+            if invalid > 0 {
+                let span = Span::new(written, written + REPLACEMENT.len());
+                while let Some(start) =
+                    self.starts.get_mut(next).filter(|start| **start <= read + invalid)
+                {
+                    *start = if *start == read { written } else { span.end };
+                    next += 1;
+                }
+                self.found.push(not_text(span));
+                self.tape.text(REPLACEMENT);
+                written = span.end;
+                read += invalid;
+            }
+        }
+    }
+}
+
+pub(crate) fn not_text(span: Span) -> Diagnostic {
+    let text = "the bytes of these ids are not UTF-8";
+    Code::ParseUtf8.at(span, text).help("U+FFFD stands for them")
+}
+
+pub(crate) fn unknown(id: u32, span: Span) -> Diagnostic {
+    let text = format!("id {id} is not in the vocabulary");
+    Code::ParseToken.at(span, text).help("U+FFFD stands for it")
+}
+
+pub(crate) fn foreign(spelling: &str, span: Span) -> Diagnostic {
+    let text = format!("`{spelling}` is a control token that this format does not have");
+    Code::ParseToken.at(span, text).help("it is read as text")
+}

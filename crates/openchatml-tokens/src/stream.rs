@@ -1,0 +1,121 @@
+//! Ids as they arrive.
+
+use openchatml::{Event, Keep, ReadOptions, Span, Stream};
+
+use crate::encoding::Encoding;
+use crate::read::{REPLACEMENT, foreign, not_text, unknown};
+use crate::tokenizer::{Lexeme, Tokenizer};
+
+/// A conversation that arrives as ids.
+///
+/// Characters whose bytes are spread over several ids are told once they are whole. Spans are
+/// places in the text that the ids stand for, control tokens as their spelling.
+pub struct TokenStream<'t, E> {
+    tokenizer: &'t Tokenizer<E>,
+    stream: Stream,
+    /// The first bytes of a character.
+    partial: Vec<u8>,
+}
+
+impl<'t, E: Encoding> TokenStream<'t, E> {
+    pub(crate) fn new(tokenizer: &'t Tokenizer<E>, options: &ReadOptions) -> Self {
+        let stream = Stream::of_pieces(tokenizer.format(), tokenizer.spelled(), options)
+            .expect("a tokenizer's format has a text form");
+        Self { tokenizer, stream, partial: Vec::new() }
+    }
+
+    /// The same stream, keeping the text of messages or not.
+    #[must_use]
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.stream = self.stream.keep(keep);
+        self
+    }
+
+    /// Takes ids that have arrived, and gives the events that are certain.
+    pub fn feed(&mut self, ids: &[u32], mut emit: impl FnMut(Event<'_>)) {
+        for id in ids {
+            match self.tokenizer.lexeme(*id) {
+                Lexeme::Bytes(bytes) => self.bytes(bytes, &mut emit),
+                Lexeme::Control(control) => {
+                    self.end_text(&mut emit);
+                    self.stream.feed_control(control, &mut emit);
+                }
+                Lexeme::Foreign(spelling) => {
+                    self.end_text(&mut emit);
+                    let found = foreign(spelling, self.span_of(spelling));
+                    self.stream.report(found, &mut emit);
+                    self.stream.feed_text(spelling, &mut emit);
+                }
+                Lexeme::Unknown => {
+                    self.end_text(&mut emit);
+                    let found = unknown(*id, self.span_of(REPLACEMENT));
+                    self.stream.report(found, &mut emit);
+                    self.stream.feed_text(REPLACEMENT, &mut emit);
+                }
+            }
+        }
+    }
+
+    /// Takes the end of the ids.
+    pub fn finish(mut self, mut emit: impl FnMut(Event<'_>)) {
+        self.end_text(&mut emit);
+        self.stream.finish(emit);
+    }
+
+    /// Ends the stream because the model was stopped.
+    pub fn cancel(mut self, mut emit: impl FnMut(Event<'_>)) {
+        self.end_text(&mut emit);
+        self.stream.cancel(emit);
+    }
+
+    #[inline]
+    fn bytes(&mut self, bytes: &[u8], emit: &mut impl FnMut(Event<'_>)) {
+        if self.partial.is_empty()
+            && let Ok(text) = std::str::from_utf8(bytes)
+        {
+            return self.stream.feed_text(text, emit);
+        }
+        self.part_of_character(bytes, emit);
+    }
+
+    fn part_of_character(&mut self, bytes: &[u8], emit: &mut impl FnMut(Event<'_>)) {
+        let mut all = std::mem::take(&mut self.partial);
+        all.extend_from_slice(bytes);
+        let mut rest = all.as_slice();
+        while !rest.is_empty() {
+            let error = match std::str::from_utf8(rest) {
+                Ok(text) => return self.stream.feed_text(text, emit),
+                Err(error) => error,
+            };
+            let (valid, after) = rest.split_at(error.valid_up_to());
+            if let Ok(text) = std::str::from_utf8(valid) {
+                self.stream.feed_text(text, &mut *emit);
+            }
+            let Some(bad) = error.error_len() else {
+                self.partial.extend_from_slice(after);
+                return;
+            };
+            self.replace(emit);
+            rest = &after[bad..];
+        }
+    }
+
+    /// No more text follows: half a character is none.
+    fn end_text(&mut self, emit: &mut impl FnMut(Event<'_>)) {
+        if !self.partial.is_empty() {
+            self.partial.clear();
+            self.replace(emit);
+        }
+    }
+
+    fn replace(&mut self, emit: &mut impl FnMut(Event<'_>)) {
+        let found = not_text(self.span_of(REPLACEMENT));
+        self.stream.report(found, &mut *emit);
+        self.stream.feed_text(REPLACEMENT, emit);
+    }
+
+    fn span_of(&self, text: &str) -> Span {
+        let at = self.stream.offset();
+        Span::new(at, at + text.len())
+    }
+}

@@ -1,0 +1,27 @@
+//! Which control tokens a carrier spells.
+
+use crate::Control;
+
+/// A set of control tokens: those that a carrier writes as their spelling. In text that is all of
+/// them; among token ids, those that have no id of their own (OpenChatML 2.2 §3, portability).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mask(u32);
+
+impl Mask {
+    /// All of them.
+    pub(crate) const ALL: Self = Self(u32::MAX);
+
+    pub(crate) fn of(controls: &[Control]) -> Self {
+        Self(controls.iter().fold(0, |bits, control| bits | 1 << control.index()))
+    }
+
+    #[inline]
+    pub(crate) const fn has(self, control: Control) -> bool {
+        self.0 & 1 << control.index() != 0
+    }
+
+    #[inline]
+    pub(crate) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}

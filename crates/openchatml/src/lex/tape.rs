@@ -1,0 +1,105 @@
+//! Text whose control tokens are known by their place.
+
+use super::{Controls, Mask};
+use crate::{Control, Span};
+
+/// Text whose control tokens are known by their place, and not by how they are spelled: what token
+/// ids stand for.
+///
+/// What was added as text is text, even if it spells a control token.
+///
+/// ```
+/// use openchatml::lex::Tape;
+/// use openchatml::{Control, Format, parse_tape};
+///
+/// let harmony: Format = "harmony".parse()?;
+/// let mut tape = Tape::new(harmony.dialect().controls);
+/// tape.control(Control::Start);
+/// tape.text("user");
+/// tape.control(Control::Message);
+/// tape.text("What is <|end|>?");
+/// tape.control(Control::End);
+///
+/// let parsed = parse_tape(&tape, harmony, &Default::default());
+/// assert!(parsed.diagnostics.is_empty());
+/// assert_eq!(parsed.into_conversation().messages[0].body.text(), "What is <|end|>?");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tape {
+    dialect: &'static Controls,
+    text: String,
+    controls: Vec<(Control, Span)>,
+    spelled: Mask,
+}
+
+impl Tape {
+    /// An empty tape for a dialect with these control tokens.
+    pub fn new(controls: &'static Controls) -> Self {
+        Self {
+            dialect: controls,
+            text: String::new(),
+            controls: Vec::new(),
+            spelled: Mask::of(&[]),
+        }
+    }
+
+    /// The same, where these control tokens count when text spells them: the carrier has no other
+    /// means for them (OpenChatML 2.2 §3, portability).
+    ///
+    /// ```
+    /// use openchatml::lex::Tape;
+    /// use openchatml::{Control, Format, Segment, parse_tape};
+    ///
+    /// let format: Format = "openchatml-2.2".parse()?;
+    /// let spelled = [Control::Literal, Control::EndLiteral];
+    /// let mut tape = Tape::new(format.dialect().controls).spelled(&spelled);
+    /// tape.text("version: 2.2\n\n");
+    /// tape.control(Control::Start);
+    /// tape.text("user");
+    /// tape.control(Control::Message);
+    /// tape.text("<|literal|>x<|endliteral|>");
+    /// tape.control(Control::End);
+    /// let messages = parse_tape(&tape, format, &Default::default()).into_conversation().messages;
+    /// assert_eq!(messages[0].body.segments().next(), Some(Segment::Literal("x".into())));
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
+    #[must_use]
+    pub fn spelled(mut self, controls: &[Control]) -> Self {
+        self.spelled = Mask::of(controls);
+        self
+    }
+
+    /// Adds a control token. One that the dialect lacks adds nothing.
+    pub fn control(&mut self, control: Control) {
+        let start = self.text.len();
+        let Some(spelling) = self.dialect.spelling(control) else { return };
+        self.text.push_str(spelling);
+        self.controls.push((control, Span::new(start, self.text.len())));
+    }
+
+    /// Adds text.
+    #[inline]
+    pub fn text(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    /// All of it as text, control tokens as their spelling. Spans are places in it.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The text of it.
+    pub fn into_string(self) -> String {
+        self.text
+    }
+
+    /// The control tokens, and where they stand.
+    pub fn controls(&self) -> &[(Control, Span)] {
+        &self.controls
+    }
+
+    pub(crate) fn mask(&self) -> Mask {
+        self.spelled
+    }
+}
