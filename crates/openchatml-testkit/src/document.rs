@@ -196,6 +196,9 @@ fn all_fields(source: &mut Source<'_>, format: Format, message: &mut Message<'st
         message.recovered = true;
     }
     // The JSON of 2.2 says of a call that it ends as one, and of others that they do not.
+    if carries.makes_calls {
+        message.end = if message.is_call() { End::Call } else { End::End };
+    }
     let is_json_2_2 = format.to_string() == "openchatml-2.2:json";
     if is_json_2_2 && message.end == End::Call && !message.is_call() {
         message.end = End::End;

@@ -94,7 +94,7 @@ impl<E: Encoding> Tokenizer<E> {
     ///
     /// # Errors
     ///
-    /// What the format cannot say, as for [`openchatml::render`]; but what is only a matter of
+    /// What the format cannot say, as for [`openchatml::render()`]; but what is only a matter of
     /// spelling is no obstacle.
     ///
     /// ```

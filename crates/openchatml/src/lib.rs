@@ -37,10 +37,12 @@
 mod check;
 mod control;
 pub mod convert;
+pub mod declare;
 mod detect;
 mod diagnostic;
 pub mod dialects;
 mod grammar;
+pub mod harmony;
 mod header;
 pub mod history;
 mod json;

@@ -36,7 +36,7 @@ fn document(adapted: &mut Conversation<'_>, carries: &Carries, losses: &mut Vec<
     let mut lose = |lost| {
         losses.push(Loss { message: None, span: crate::Span::default(), lost });
     };
-    if !carries.tools && !adapted.tools.is_empty() {
+    if !carries.fits_tools(adapted) {
         lose(Lost::Tools);
         adapted.tools.clear();
     }
@@ -107,6 +107,9 @@ impl Adapter<'_, '_> {
         if !self.carries.roles.contains(role) && *role != Role::Developer {
             return Some(Lost::Reply);
         }
+        if self.carries.makes_calls && self.message.is_call() && !self.is_made() {
+            return Some(Lost::Call);
+        }
         let hidden = self.message.visibility() == Visibility::Hidden;
         let channel = self.message.effective_channel();
         match (self.carries.channels, role) {
@@ -129,6 +132,11 @@ impl Adapter<'_, '_> {
             }),
             (Channels::None, Role::Assistant) => None,
         }
+    }
+
+    /// Whether a call was made for certain.
+    fn is_made(&self) -> bool {
+        self.message.end == End::Call && !self.message.recovered
     }
 
     fn channel(&mut self) {
@@ -211,6 +219,7 @@ impl Adapter<'_, '_> {
         let fits = fits && (self.last || self.carries.open_inside || !is_open);
         // A guess must not be taken for a call that is to be made.
         let guessed = end == End::Call && self.message.recovered && !self.carries.recovered;
+        let fits = fits && (!self.carries.makes_calls || is_call || end != End::Call);
         if fits && !guessed {
             return;
         }

@@ -1,5 +1,6 @@
 //! What a format can say.
 
+use crate::dialects::declares_tools;
 use crate::model::{Channel, Conversation, End, Header, Intent, Message, Role};
 
 /// What a format can say, as data: what it cannot is lost in a conversion, by name.
@@ -32,6 +33,8 @@ pub struct Carries {
     pub needs_names: bool,
     /// Declarations of tools.
     pub tools: bool,
+    /// Whether tools are carried as what the developer says, where the developer says them.
+    pub declared_tools: bool,
     /// Its roles.
     pub roles: &'static [Role],
     /// Whether it can carry the name of a message.
@@ -52,6 +55,8 @@ pub struct Carries {
     pub markers: bool,
     /// How its messages may end.
     pub ends: &'static [End],
+    /// Whether each message with a recipient is a call that is made, and no other message.
+    pub makes_calls: bool,
     /// Whether a message that is not the last may be open.
     pub open_inside: bool,
     /// The mark of messages that a reader had to guess at.
@@ -113,6 +118,7 @@ impl Carries {
         needs_channels: false,
         needs_names: false,
         tools: false,
+        declared_tools: false,
         roles: &[],
         names: |_| false,
         channels: Channels::None,
@@ -123,6 +129,7 @@ impl Carries {
         content_types: |_| false,
         markers: false,
         ends: &[],
+        makes_calls: false,
         open_inside: false,
         recovered: false,
         infill: false,
@@ -156,6 +163,7 @@ impl Carries {
             && (message.name.is_none() || (self.names)(message))
             && (message.recipient.is_none() || self.recipients)
             && (message.call_id.is_none() || self.call_ids)
+            && (!self.makes_calls || message.is_call() == (message.end == End::Call))
             && self.fits_intent(message)
             && (message.content_type.is_none() || (self.content_types)(message))
             && (!(message.recovered || message.foreign) || self.recovered)
@@ -171,6 +179,12 @@ impl Carries {
             Intents::Implied if message.is_commentary() => message.intent == Some(Intent::Preamble),
             Intents::Implied => message.intent.is_none(),
         }
+    }
+
+    pub(super) fn fits_tools(&self, conversation: &Conversation<'_>) -> bool {
+        self.tools
+            || conversation.tools.is_empty()
+            || self.declared_tools && declares_tools(conversation)
     }
 
     fn fits_channel(&self, message: &Message<'_>) -> bool {
@@ -200,7 +214,7 @@ impl Carries {
             }
         };
         header
-            && (self.tools || conversation.tools.is_empty())
+            && self.fits_tools(conversation)
             && match conversation.messages.split_last() {
                 None => true,
                 Some((last, rest)) => {

@@ -58,8 +58,9 @@ pub(super) fn complete<'a>(document: &Document<'a>, target: Format) -> Option<Do
 /// the call that it answers knows it. `None` if none is missing.
 pub(super) fn name_replies<'a>(document: &Document<'a>, target: Format) -> Option<Document<'a>> {
     let conversation = document.as_conversation()?;
+    let is_own = target.dialect.text.is_some_and(|form| form.name == conversation.origin);
     let lacks_name = |message: &Message<'_>| message.role == Role::Tool && message.name.is_none();
-    if !target.carries().needs_names || !conversation.messages.iter().any(lacks_name) {
+    if is_own || !target.carries().needs_names || !conversation.messages.iter().any(lacks_name) {
         return None;
     }
     let mut named = conversation.clone();

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use super::Value;
+
 /// The layout of one message.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout<'a> {
@@ -17,6 +19,8 @@ pub(crate) struct Layout<'a> {
     pub(crate) close: Option<Cow<'a, str>>,
     /// What stood between that token and the next message.
     pub(crate) after: Option<Cow<'a, str>>,
+    /// The content in the JSON of the dialect, where that says more than the body.
+    pub(crate) content: Option<Value<'a>>,
 }
 
 impl Layout<'_> {
@@ -27,6 +31,7 @@ impl Layout<'_> {
             header: self.header.map(own),
             close: self.close.map(own),
             after: self.after.map(own),
+            content: self.content.map(Value::into_owned),
         }
     }
 }

@@ -7,6 +7,7 @@ macro_rules! words {
             /// Every value, in the order of the specification.
             $vis const ALL: &'static [Self] = &[$(Self::$variant),+];
 
+            #[allow(dead_code, reason = "not every set of words is told to people")]
             pub(crate) const WORDS: &'static [&'static str] = &[$($word),+];
 
             /// The word for it.

@@ -4,11 +4,19 @@
 use openchatml::{Format, ReadOptions, RenderOptions, parse, render};
 use serde_json::Value;
 
+/// The lines of a file of cases; none without the folder.
+pub(crate) fn lines(file: &str) -> Vec<String> {
+    let Some(folder) = std::env::var_os("OPENCHATML_THIRD_PARTY") else { return Vec::new() };
+    let path = std::path::PathBuf::from(folder).join(file);
+    let text = std::fs::read_to_string(path).expect("the file of cases");
+    text.lines().map(str::to_owned).collect()
+}
+
 /// The cases of a file. `None` without the folder.
-fn cases(file: &str) -> Option<Vec<Value>> {
-    let folder = std::path::PathBuf::from(std::env::var_os("OPENCHATML_THIRD_PARTY")?);
-    let text = std::fs::read_to_string(folder.join(file)).expect("the file of cases");
-    Some(text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect())
+pub(crate) fn cases(file: &str) -> Option<Vec<Value>> {
+    let lines = lines(file);
+    let case = |line: &String| serde_json::from_str(line).expect("a case");
+    (!lines.is_empty()).then(|| lines.iter().map(case).collect())
 }
 
 /// What templates of the `<|im_start|>` framing write is read as the messages that they were given,

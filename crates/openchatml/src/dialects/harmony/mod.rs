@@ -1,9 +1,17 @@
 //! Harmony, the format of the gpt-oss models, and HIP-1, its profile in OpenChatML 2.2 (SPEC 2.2
 //! §12).
 
+mod builtin;
+mod content;
+mod declared;
+mod json;
 mod tokens;
 
-use super::{Dialect, TextForm, openchatml_2_0};
+pub(crate) use self::declared::declares_tools;
+
+pub use self::content::{DeveloperContent, Effort, Namespace, SystemContent};
+
+use super::{Dialect, JsonForm, TextForm, openchatml_2_0};
 use crate::check::{Book, RULES_OF_HARMONY};
 use crate::convert::{Carries, Channels, Intents};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker, TypeStyle};
@@ -27,10 +35,11 @@ pub static DIALECT: Dialect = Dialect {
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
     text: Some(&TEXT),
-    json: None,
+    json: Some(JsonForm { read: json::read, write: json::write, carries: &json::CARRIES }),
 };
 
 static CARRIES: Carries = Carries {
+    declared_tools: true,
     needs_channels: true,
     needs_names: true,
     roles: Role::ALL,

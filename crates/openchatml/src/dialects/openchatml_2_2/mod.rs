@@ -31,6 +31,7 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 static CARRIES: Carries = Carries {
+    declared_tools: true,
     header: true,
     version: Some("2.2"),
     needs_call_ids: true,

@@ -261,7 +261,11 @@ impl<'a> Reader<'a> {
             head.message.foreign = true;
         }
         if self.opening.is_orphan {
-            hide(&mut head.message);
+            // In a completion nobody else can speak, and its header says the rest.
+            head.message.recovered = true;
+            if self.speaks_as.is_none() {
+                hide(&mut head.message);
+            }
         }
         head.message
     }

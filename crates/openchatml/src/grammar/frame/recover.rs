@@ -193,14 +193,20 @@ impl<'a> Reader<'a> {
         if !matches!(control, Control::Message | Control::Channel | Control::Constrain) {
             return out.malformed(found);
         }
-        let help = "the message that it seems to open is hidden; \
-                    a completion is read as what continues its prompt's role";
+        let is_certain = self.speaks_as.is_some() && control != Control::Message;
+        let help = match is_certain {
+            true => "it opens another message of the assistant",
+            false => {
+                "the message that it seems to open is hidden; \
+                 a completion is read as what continues its prompt's role"
+            }
+        };
         out.malformed(found.help(help));
         if out.state.stopped.is_some() {
             return;
         }
         self.began = true;
-        if out.options.recover != Recover::Keep {
+        if out.options.recover != Recover::Keep && !is_certain {
             self.stage = Stage::Skip(span.end);
             return;
         }

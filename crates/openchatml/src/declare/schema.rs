@@ -1,0 +1,69 @@
+//! What of a JSON Schema a declaration says.
+
+use crate::json::write_value;
+use crate::model::{Data, Value};
+
+/// Whether a schema lists the values it allows.
+pub(super) fn is_enum(schema: &Value<'_>) -> bool {
+    schema.get("enum").and_then(Value::as_list).is_some_and(|values| !values.is_empty())
+}
+
+/// The text behind a key.
+pub(super) fn text<'s>(schema: &'s Value<'_>, key: &str) -> Option<&'s str> {
+    schema.get(key)?.as_str()
+}
+
+/// Whether a property must be given.
+pub(super) fn is_required(object: &Value<'_>, property: &str) -> bool {
+    let required = object.get("required").and_then(Value::as_list).unwrap_or_default();
+    required.iter().any(|name| name.as_str() == Some(property))
+}
+
+/// Whether `null` is allowed besides what the type says.
+pub(super) fn is_nullable(schema: &Value<'_>) -> bool {
+    schema.get("nullable").and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// What a `$ref` inside of the same document points at (RFC 6901).
+pub(super) fn resolve<'s, 'a>(root: &'s Value<'a>, reference: &str) -> Option<&'s Value<'a>> {
+    let pointer = reference.strip_prefix('#')?;
+    let mut at = root;
+    for part in pointer.split('/').skip(1) {
+        let part = part.replace("~1", "/").replace("~0", "~");
+        at = match &at.data {
+            Data::Map(_) => at.get(&part)?,
+            Data::List(items) => items.get(part.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(at)
+}
+
+/// `default: …`. A word stands in quotes unless it is `bare`.
+pub(super) fn default_of(schema: &Value<'_>, bare: bool) -> Option<String> {
+    let default = schema.get("default")?;
+    Some(match default.as_str() {
+        Some(word) if bare => format!("default: {word}"),
+        Some(word) => format!("default: \"{word}\""),
+        None => format!("default: {}", literal(default)),
+    })
+}
+
+/// A value as JSON.
+pub(super) fn literal(value: &Value<'_>) -> String {
+    let mut out = String::new();
+    write_value(&mut out, value);
+    out
+}
+
+/// A type that can be part of another one.
+pub(super) fn grouped(text: String) -> String {
+    if text.contains(" | ") || text.contains(" & ") { format!("({text})") } else { text }
+}
+
+/// Whether a name needs no quotes.
+pub(super) fn is_word(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_' || c == '$')
+        && chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '-'))
+}

@@ -1,0 +1,232 @@
+//! What the system and the developer say in Harmony: text with headings of its own.
+
+use std::borrow::Cow;
+
+use crate::declare::{Style, typescript};
+use crate::model::{Channel, Tool};
+
+/// What the system message says: who the model is, when it speaks, how hard it thinks, and which
+/// channels and built-in tools it has.
+///
+/// ```
+/// use openchatml::declare::Style;
+/// use openchatml::harmony::{Effort, SystemContent};
+///
+/// let mut system = SystemContent::default();
+/// system.current_date = Some("2025-06-28".into());
+/// system.reasoning_effort = Some(Effort::High);
+/// assert_eq!(system.text(true, Style::Documented), "\
+/// You are ChatGPT, a large language model trained by OpenAI.
+/// Knowledge cutoff: 2024-06
+/// Current date: 2025-06-28
+///
+/// Reasoning: high
+///
+/// # Valid channels: analysis, commentary, final. Channel must be included for every message.
+/// Calls to these tools must go to the commentary channel: 'functions'.");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SystemContent<'a> {
+    /// Who the model is.
+    pub model_identity: Option<Cow<'a, str>>,
+    /// Up to when it was trained.
+    pub knowledge_cutoff: Option<Cow<'a, str>>,
+    /// The date of the conversation, `YYYY-MM-DD`.
+    pub current_date: Option<Cow<'a, str>>,
+    /// How hard it thinks.
+    pub reasoning_effort: Option<Effort>,
+    /// The channels it speaks on; empty leaves the section out.
+    pub valid_channels: Vec<Cow<'a, str>>,
+    /// Whether each message must be on a channel.
+    pub channel_required: bool,
+    /// Its built-in tools.
+    pub tools: Vec<Namespace<'a>>,
+}
+
+/// How hard a model thinks.
+///
+/// ```
+/// use openchatml::harmony::Effort;
+///
+/// assert_eq!(Effort::from_word("high").map(Effort::as_str), Some("high"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effort {
+    /// Little.
+    Low,
+    /// As usual.
+    Medium,
+    /// Much.
+    High,
+}
+
+crate::model::words!(pub Effort { Low = "low", Medium = "medium", High = "high" });
+
+/// What the developer message says: instructions, and the tools of the application.
+///
+/// ```
+/// use openchatml::Tool;
+/// use openchatml::declare::Style;
+/// use openchatml::harmony::{DeveloperContent, Namespace};
+///
+/// let mut developer = DeveloperContent::default();
+/// developer.instructions = Some("Use a friendly tone.".into());
+/// let tool = Tool {
+///     name: "get_location".into(),
+///     description: Some("Gets the location of the user.".into()),
+///     ..Tool::default()
+/// };
+/// developer.tools = vec![Namespace::functions(vec![tool])];
+/// assert_eq!(developer.text(Style::Documented), "\
+/// # Instructions
+///
+/// Use a friendly tone.
+///
+/// # Tools
+///
+/// ## functions
+///
+/// namespace functions {
+///
+/// // Gets the location of the user.
+/// type get_location = () => any;
+///
+/// } // namespace functions");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeveloperContent<'a> {
+    /// What is commonly called the system prompt.
+    pub instructions: Option<Cow<'a, str>>,
+    /// The tools, by namespace.
+    pub tools: Vec<Namespace<'a>>,
+}
+
+/// Tools under a name of their own.
+///
+/// ```
+/// use openchatml::harmony::Namespace;
+///
+/// assert_eq!(Namespace::browser().tools.len(), 3);
+/// assert!(Namespace::python().tools.is_empty()); // It takes code, not arguments.
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Namespace<'a> {
+    /// Its name: the recipient of a call is this, a dot, and the tool's name.
+    pub name: Cow<'a, str>,
+    /// What it is for.
+    pub description: Option<Cow<'a, str>>,
+    /// Its tools.
+    pub tools: Vec<Tool<'a>>,
+}
+
+impl Default for SystemContent<'_> {
+    fn default() -> Self {
+        Self {
+            model_identity: Some(IDENTITY.into()),
+            knowledge_cutoff: Some("2024-06".into()),
+            current_date: None,
+            reasoning_effort: Some(Effort::Medium),
+            valid_channels: Channel::WORDS.iter().map(|word| Cow::Borrowed(*word)).collect(),
+            channel_required: true,
+            tools: Vec::new(),
+        }
+    }
+}
+
+const IDENTITY: &str = "You are ChatGPT, a large language model trained by OpenAI.";
+
+impl<'a> SystemContent<'a> {
+    /// The text of the message. `has_functions` says whether the developer declares functions.
+    pub fn text(&self, has_functions: bool, style: Style) -> String {
+        let mut sections = Vec::new();
+        let about = [
+            self.model_identity.as_ref().map(|identity| identity.to_string()),
+            self.knowledge_cutoff.as_ref().map(|date| format!("Knowledge cutoff: {date}")),
+            self.current_date.as_ref().map(|date| format!("Current date: {date}")),
+        ];
+        let about: Vec<String> = about.into_iter().flatten().collect();
+        if !about.is_empty() {
+            sections.push(about.join("\n"));
+        }
+        sections.extend(self.reasoning_effort.map(|effort| format!("Reasoning: {effort}")));
+        sections.extend(tools_section(&self.tools, style));
+        if !self.valid_channels.is_empty() {
+            let mut section = format!("# Valid channels: {}.", self.valid_channels.join(", "));
+            if self.channel_required {
+                section.push_str(" Channel must be included for every message.");
+            }
+            if has_functions {
+                section.push_str(
+                    "\nCalls to these tools must go to the commentary channel: 'functions'.",
+                );
+            }
+            sections.push(section);
+        }
+        sections.join("\n\n")
+    }
+}
+
+impl<'a> DeveloperContent<'a> {
+    /// The text of the message.
+    pub fn text(&self, style: Style) -> String {
+        let mut sections = Vec::new();
+        if let Some(instructions) = &self.instructions {
+            sections.push("# Instructions".to_owned());
+            sections.push(instructions.to_string());
+        }
+        sections.extend(tools_section(&self.tools, style));
+        sections.join("\n\n")
+    }
+
+    /// Whether it declares functions.
+    pub fn has_functions(&self) -> bool {
+        self.tools.iter().any(|it| it.name == FUNCTIONS && !it.tools.is_empty())
+    }
+}
+
+/// The namespace of the application's own tools.
+pub(super) const FUNCTIONS: &str = "functions";
+
+/// The section that declares tools, in the order of their namespaces' names.
+fn tools_section(namespaces: &[Namespace<'_>], style: Style) -> Option<String> {
+    if namespaces.is_empty() {
+        return None;
+    }
+    let mut sorted: Vec<_> = namespaces.iter().collect();
+    sorted.sort_by(|one, two| one.name.cmp(&two.name));
+    let mut sections = vec!["# Tools".to_owned()];
+    sections.extend(sorted.into_iter().map(|namespace| namespace.text(style)));
+    Some(sections.join("\n\n"))
+}
+
+impl<'a> Namespace<'a> {
+    /// The namespace of the application's own tools.
+    pub fn functions(tools: Vec<Tool<'a>>) -> Self {
+        Self { name: FUNCTIONS.into(), description: None, tools }
+    }
+
+    /// Its declaration.
+    fn text(&self, style: Style) -> String {
+        let mut lines = vec![format!("## {}\n", self.name)];
+        let mark = if self.tools.is_empty() { "" } else { "// " };
+        let description = self.description.as_deref().unwrap_or_default();
+        lines.extend(description.lines().map(|line| format!("{mark}{line}")));
+        if !self.tools.is_empty() {
+            lines.push(format!("namespace {} {{\n", self.name));
+            for tool in &self.tools {
+                let description = tool.description.as_deref().unwrap_or_default();
+                lines.extend(description.lines().map(|line| format!("// {line}")));
+                let arguments = match &tool.parameters {
+                    Some(parameters) => format!("_: {}", typescript(parameters, style).0),
+                    None => String::new(),
+                };
+                lines.push(format!("type {} = ({arguments}) => any;\n", tool.name));
+            }
+            lines.push(format!("}} // namespace {}", self.name));
+        }
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,176 @@
+//! The JSON of the reference library: a `Conversation` of messages whose content is text, or text
+//! and declarations.
+
+use super::declared;
+use crate::convert::Carries;
+use crate::dialects::write_string_field;
+use crate::json::{Json, JsonError, Sheet, write_string, write_value};
+use crate::model::{Body, Conversation, Data, Document, End, Layout, Message, Role, Value};
+use crate::read::{Parsed, ReadOptions};
+use crate::render::{Place, RenderError, RenderOptions};
+use crate::{Code, Control, Format};
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+pub(super) static CARRIES: Carries =
+    Carries { makes_calls: true, ends: &[End::End, End::Call], ..super::CARRIES };
+
+pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
+    let mut sheet = Sheet::new(options);
+    let mut json = sheet.json(text);
+    let mut conversation = Conversation { origin: super::RULES.dialect, ..Conversation::default() };
+    let messages = &mut conversation.messages;
+    let read = match json.peek() {
+        Some(b'{') => sheet
+            .object(&mut json, &["messages"], |sheet, json, _| {
+                sheet.messages(json, messages, message)
+            })
+            .map(|_| ()),
+        _ => sheet.messages(&mut json, messages, message),
+    };
+    declared::declare(&mut conversation);
+    sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))
+}
+
+const KEYS: &[&str] = &["role", "name", "recipient", "content", "channel", "content_type"];
+
+fn message<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+) -> Result<()> {
+    let mut message = Message::new(Role::User, "");
+    let (mut speaker, mut written, mut content_type) = (None, None, None);
+    let mut declared = None;
+    let span = sheet.object(json, KEYS, |sheet, json, key| {
+        match key {
+            "role" => speaker = sheet.speaker(json, false)?,
+            "content_type" => content_type = sheet.value(json, key, &mut message)?,
+            "content" if json.peek() == Some(b'[') => declared = content(sheet, json)?,
+            "content" => written = sheet.written(json)?,
+            _ => sheet.field(json, key, &mut message)?,
+        }
+        Ok(())
+    })?;
+    let Some(span) = span else { return Ok(()) };
+    message.span = span;
+    message.in_json = true;
+    sheet.spoken(speaker, span).speak(&mut message);
+    written.unwrap_or_default().say(&mut message);
+    if message.is_call() {
+        message.end = End::Call;
+    }
+    if let Some(raw) = content_type {
+        typed(&mut message, &raw);
+    }
+    if declared.is_some() {
+        let layout = message.layout.get_or_insert_default();
+        layout.dialect = super::RULES.dialect;
+        layout.content = declared;
+    }
+    (super::RULES.settle)(&mut message);
+    messages.push(message);
+    Ok(())
+}
+
+/// Takes a content type, which may be a constraint: `<|constrain|>json`.
+fn typed(message: &mut Message<'_>, raw: &str) {
+    let mark = super::RULES.controls.spelling(Control::Constrain).unwrap_or_default();
+    let Some(constraint) = raw.strip_prefix(mark) else {
+        message.content_type = Some(raw.to_owned().into());
+        return;
+    };
+    message.constrained = true;
+    message.content_type = Some(constraint.trim_ascii().to_owned().into());
+    if constraint == constraint.trim_ascii() {
+        return;
+    }
+    // It is written with the space that it was read with.
+    let Some(header) = header(message) else { return };
+    let kept = header.len() - constraint.trim_ascii().len();
+    let layout = Layout { dialect: super::RULES.dialect, ..Layout::default() };
+    let header = Some(format!("{}{constraint}", &header[..kept]).into());
+    message.layout = Some(Box::new(Layout { header, ..layout }));
+}
+
+/// The header of a message as it is written.
+fn header(message: &Message<'_>) -> Option<String> {
+    let mut alone = message.clone();
+    alone.body = Body::default();
+    let document = Conversation::from_messages([alone]).into();
+    let format = Format::new(&super::DIALECT, crate::Carrier::Text)?;
+    let text = crate::render(&document, format, &RenderOptions::default()).ok()?;
+    let spelled = |control| super::RULES.controls.spelling(control).unwrap_or_default();
+    let text = text.strip_prefix(spelled(Control::Start))?;
+    text.split_once(spelled(Control::Message)).map(|(header, _)| header.to_owned())
+}
+
+/// Reads content that is a list: text and declarations.
+fn content<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Value<'a>>> {
+    let mut value = json.value()?;
+    let most = sheet.options.limits.message_bytes;
+    if value.span.len() > most {
+        let text = format!("the content exceeds the limit `message_bytes` of {most}");
+        sheet.report(Code::Limit.at(value.span, text).help("it is left out"));
+        return Ok(None);
+    }
+    let Data::List(items) = &mut value.data else { return Ok(None) };
+    items.retain(|item| {
+        let kind = item.get("type").and_then(Value::as_str);
+        let is_known = kind.is_some_and(|kind| declared::KINDS.contains(&kind));
+        if !is_known {
+            let text = "content that is neither text nor a declaration";
+            let help = "`text`, `system_content` and `developer_content` are types of content";
+            sheet.report(Code::ParseJson.at(item.span, text).help(help));
+        }
+        is_known
+    });
+    Ok(Some(value))
+}
+
+pub(super) fn write(
+    document: &Document<'_>,
+    options: &RenderOptions,
+) -> std::result::Result<String, RenderError> {
+    let Some(conversation) = document.as_conversation() else {
+        let text = "`harmony` carries conversations only";
+        return Err(RenderError::new(Code::RenderUnsupported, None, text));
+    };
+    let unsaid = |index, text: &str| RenderError::new(Code::RenderUnsupported, Some(index), text);
+    if options.generation_prompt.is_some() || options.continue_final {
+        let text = "the JSON of Harmony has no open messages";
+        return Err(unsaid(conversation.messages.len(), text));
+    }
+    let mut out = String::from(r#"{"messages":["#);
+    for (index, message) in conversation.messages.iter().enumerate() {
+        if message.is_call() != (message.end == End::Call) {
+            let text = "the JSON of Harmony cannot say that a call was not made";
+            return Err(unsaid(index, text).at(Place::End, crate::Span::default()));
+        }
+        out.push_str(if index == 0 { "" } else { "," });
+        write_message(&mut out, message, conversation);
+    }
+    out.push_str("]}");
+    Ok(out)
+}
+
+fn write_message(out: &mut String, message: &Message<'_>, conversation: &Conversation<'_>) {
+    out.push_str(r#"{"role":""#);
+    out.push_str(message.role.as_str());
+    out.push('"');
+    write_string_field(out, "name", message.name.as_deref());
+    write_string_field(out, "recipient", message.recipient.as_deref());
+    out.push_str(r#","content":"#);
+    match declared::unchanged(message, conversation) {
+        Some(content) => write_value(out, content),
+        None => write_string(out, &message.body.text()),
+    }
+    write_string_field(out, "channel", message.channel.map(|channel| channel.as_str()));
+    let mark = super::RULES.controls.spelling(Control::Constrain).unwrap_or_default();
+    let content_type = message.content_type.as_deref().map(|it| match message.constrained {
+        true => format!("{mark}{it}"),
+        false => it.to_owned(),
+    });
+    write_string_field(out, "content_type", content_type.as_deref());
+    out.push('}');
+}
