@@ -22,7 +22,7 @@ use crate::model::{Channel, Tool};
 ///
 /// Reasoning: high
 ///
-/// # Valid channels: analysis, commentary, final. Channel must be included for every message.
+/// ## Valid channels: analysis, commentary, final. Channel must be included for every message.
 /// Calls to these tools must go to the commentary channel: 'functions'.");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,13 +79,13 @@ crate::model::words!(pub Effort { Low = "low", Medium = "medium", High = "high" 
 /// };
 /// developer.tools = vec![Namespace::functions(vec![tool])];
 /// assert_eq!(developer.text(Style::Documented), "\
-/// # Instructions
+/// ## Instructions
 ///
 /// Use a friendly tone.
 ///
-/// # Tools
+/// ## Tools
 ///
-/// ## functions
+/// ### functions
 ///
 /// namespace functions {
 ///
