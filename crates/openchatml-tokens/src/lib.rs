@@ -27,6 +27,8 @@ mod sink;
 mod stream;
 mod tokenizer;
 
+#[cfg(feature = "o200k")]
+pub use self::encoding::O200kHarmony;
 pub use self::encoding::{ByteEncoding, Encoding, Token};
 pub use self::mask::{Headers, MaskPolicy, Speech, Turns};
 pub use self::read::Read;

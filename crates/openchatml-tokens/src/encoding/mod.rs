@@ -1,8 +1,12 @@
 //! Encodings: from text to token ids and back.
 
 mod bytes;
+#[cfg(feature = "o200k")]
+mod o200k;
 
 pub use self::bytes::ByteEncoding;
+#[cfg(feature = "o200k")]
+pub use self::o200k::O200kHarmony;
 
 /// A vocabulary: ordinary text to ids, the ids of control tokens, and what an id stands for.
 ///

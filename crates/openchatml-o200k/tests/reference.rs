@@ -1,0 +1,63 @@
+//! The ids are those of the reference encoder, as `record_ids.py` recorded them.
+//!
+//! `OPENCHATML_IDS` names a file of other recorded ids, for a larger run.
+
+use openchatml_o200k::Encoder;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Case {
+    text: String,
+    ids: Vec<u32>,
+}
+
+fn cases() -> Vec<Case> {
+    let text = match std::env::var_os("OPENCHATML_IDS") {
+        Some(file) => std::fs::read_to_string(file).expect("a file of recorded ids"),
+        None => include_str!("ids.jsonl").to_owned(),
+    };
+    text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect()
+}
+
+fn encode(encoder: &Encoder, text: &str) -> Vec<u32> {
+    let mut ids = Vec::new();
+    encoder.encode(text, &mut ids);
+    ids
+}
+
+/// With a cache that holds all, one that holds nearly nothing, and a second time from the cache.
+#[test]
+fn ids_are_those_of_the_reference() {
+    let cases = cases();
+    for encoder in [Encoder::default(), Encoder::default().another_with(256)] {
+        for _ in 0..2 {
+            for Case { text, ids } in &cases {
+                assert_eq!(encode(&encoder, text), *ids, "{text:?}");
+            }
+        }
+    }
+}
+
+/// Ids stand for the bytes that they were made of.
+#[test]
+fn ids_stand_for_their_text() {
+    let encoder = Encoder::default();
+    for Case { text, ids } in cases() {
+        let bytes: Vec<u8> =
+            ids.iter().flat_map(|id| encoder.token(*id).expect("a token")).copied().collect();
+        assert_eq!(bytes, text.as_bytes());
+    }
+}
+
+/// Texts that are hostile to other encoders: a megabyte of each is encoded, and decodes again.
+#[test]
+fn a_megabyte_of_anything_is_encoded() {
+    let encoder = Encoder::default();
+    let parts = ["a", " ", "\n", "0", "!", "中", "A", "\t", "ab", "aA", "\u{301}", "a\u{301}", " a", "\r\n", "😀", "e'"];
+    for part in parts {
+        let text = part.repeat(1_000_000 / part.len());
+        let ids = encode(&encoder, &text);
+        let bytes: usize = ids.iter().map(|id| encoder.token(*id).expect("a token").len()).sum();
+        assert_eq!(bytes, text.len(), "{part:?}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Ids that other projects expect in their own tests: the folder that `OPENCHATML_THIRD_PARTY` names.
+
+use openchatml::{Event, ReadOptions, Role};
+use openchatml_tokens::{O200kHarmony, Tokenizer};
+use serde_json::Value;
+
+fn cases(file: &str) -> Vec<Value> {
+    let Some(folder) = std::env::var_os("OPENCHATML_THIRD_PARTY") else { return Vec::new() };
+    let path = std::path::PathBuf::from(folder).join(file);
+    let text = std::fs::read_to_string(path).expect("the file of cases");
+    text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect()
+}
+
+fn tokenizer() -> Tokenizer<O200kHarmony> {
+    let format = "harmony".parse().expect("a format");
+    Tokenizer::new(format, O200kHarmony::default()).expect("it has a text form")
+}
+
+/// The inputs of a case that are given as text and as ids.
+fn pairs(case: &Value) -> Vec<(String, Vec<u32>)> {
+    let input = &case["input"];
+    let deltas = input["deltas"].as_array().into_iter().flatten();
+    std::iter::once(input)
+        .chain(deltas)
+        .filter_map(|one| {
+            let ids = one["tokens"].as_array()?;
+            let ids =
+                ids.iter().map(|id| u32::try_from(id.as_u64().expect("an id")).expect("32 bits"));
+            Some((one["text"].as_str()?.to_owned(), ids.collect()))
+        })
+        .collect()
+}
+
+/// Ids stand for the text that they are given with, and read like it.
+#[test]
+fn ids_read_like_their_text() {
+    let tokenizer = tokenizer();
+    let mut options = ReadOptions::default();
+    options.open_prompt = true;
+    let mut count = 0;
+    for file in ["vllm_gptoss.jsonl", "harmony_upstream.jsonl", "tinker_gptoss.jsonl"] {
+        for case in cases(file) {
+            for (text, ids) in pairs(&case) {
+                count += 1;
+                for role in [None, Some(Role::Assistant)] {
+                    options.continues = role;
+                    let read = tokenizer.parse(&ids, &options);
+                    assert_eq!(read.text(), text, "{}", case["id"]);
+                    let format = tokenizer.format();
+                    let from_text = openchatml::parse(&text, format, &options);
+                    assert_eq!(from_text.document, *read.document(), "{}", case["id"]);
+                    let mut streamed = Vec::new();
+                    let mut stream = tokenizer.stream(&options);
+                    stream.feed(&ids, |event| {
+                        if let Event::MessageDone { message, .. } = event {
+                            streamed.push(message.clone().into_owned());
+                        }
+                    });
+                    stream.finish(|event| {
+                        if let Event::MessageDone { message, .. } = event {
+                            streamed.push(message.clone().into_owned());
+                        }
+                    });
+                    let messages = &read.document().as_conversation().expect("one").messages;
+                    assert_eq!(streamed, *messages, "{}", case["id"]);
+                }
+            }
+        }
+    }
+    assert!(count == 0 || count >= 60, "{count}");
+}
+
+/// What is well-formed is written as the ids that it is given with.
+#[test]
+fn texts_are_written_as_the_ids_that_they_are_given_with() {
+    let tokenizer = tokenizer();
+    let mut options = ReadOptions::default();
+    options.open_prompt = true;
+    let mut count = 0;
+    for case in cases("vllm_gptoss.jsonl") {
+        for (text, ids) in pairs(&case) {
+            let prompt = format!("<|start|>assistant{text}");
+            let parsed = openchatml::parse(&prompt, tokenizer.format(), &options);
+            if !parsed.diagnostics.is_empty() {
+                continue;
+            }
+            let Ok(rendered) = tokenizer.render(&parsed.document, &Default::default()) else {
+                continue;
+            };
+            assert_eq!(rendered.ids[2..], ids, "{}: {text:?}", case["id"]);
+            count += 1;
+        }
+    }
+    assert!(count == 0 || count >= 20, "{count}");
+}
