@@ -53,7 +53,10 @@ fn ids_stand_for_their_text() {
 #[test]
 fn a_megabyte_of_anything_is_encoded() {
     let encoder = Encoder::default();
-    let parts = ["a", " ", "\n", "0", "!", "中", "A", "\t", "ab", "aA", "\u{301}", "a\u{301}", " a", "\r\n", "😀", "e'"];
+    let parts = [
+        "a", " ", "\n", "0", "!", "中", "A", "\t", "ab", "aA", "\u{301}", "a\u{301}", " a", "\r\n",
+        "😀", "e'",
+    ];
     for part in parts {
         let text = part.repeat(1_000_000 / part.len());
         let ids = encode(&encoder, &text);

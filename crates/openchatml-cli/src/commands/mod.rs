@@ -21,6 +21,8 @@ pub(crate) enum Command {
     Parse(convert::ParseArgs),
     /// Write messages as a prompt for a model
     Render(convert::RenderCommandArgs),
+    /// Write conversations as token ids
+    Tokens(convert::TokensArgs),
     /// Convert from any format to any other
     Convert(convert::ConvertArgs),
     /// Say what is wrong, and where
@@ -46,6 +48,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Status, Failure
     match command {
         Command::Parse(args) => convert::parse(&args, console),
         Command::Render(args) => convert::render(&args, console),
+        Command::Tokens(args) => convert::tokens(&args, console),
         Command::Convert(args) => convert::convert(&args, console),
         Command::Check(args) => check::run(&args, console),
         Command::Fmt(args) => fmt::run(&args, console),

@@ -1,9 +1,11 @@
 //! `stream`: a model's output as events, while it arrives.
 
+use std::error::Error;
 use std::io::{self, Read as _};
 
 use clap::{Args, ValueEnum};
 use openchatml::{Event, Format, Mode, Policy, Severity, Stream};
+use openchatml_tokens::{O200kHarmony, Tokenizer};
 
 use crate::args::{DenyArgs, PreambleArgs, ReaderArgs, text_format};
 use crate::console::Console;
@@ -23,12 +25,16 @@ const CHUNK_BYTES: usize = 64 << 10;
 #[command(after_help = "\
 Examples:
   my-model | ocml stream -f openchatml-2.2 --role assistant
-  my-model | ocml stream -f openchatml-2.2 --role assistant --user --sse")]
+  my-model | ocml stream -f openchatml-2.2 --role assistant --user --sse
+  my-model --ids | ocml stream -f harmony --ids --role assistant")]
 pub(crate) struct StreamArgs {
     /// The format of the output; a text format
     #[arg(short = 'f', long = "from", visible_alias = "format", value_name = "FORMAT")]
     #[arg(value_parser = text_format())]
     from: Format,
+    /// Read token ids of o200k_harmony: numbers, with anything between them
+    #[arg(long)]
+    ids: bool,
     /// Write server-sent events
     #[arg(long)]
     sse: bool,
@@ -46,8 +52,7 @@ pub(crate) struct StreamArgs {
 /// Runs `stream`.
 pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failure> {
     let options = args.reader.options(Mode::Lenient);
-    let stream = Stream::new(args.from, &options);
-    let mut stream = stream.map_err(|error| Failure::Usage(error.to_string()))?;
+    let usage = |error: &dyn Error| Failure::Usage(error.to_string());
     let mut events = Events {
         shape: if args.sse { Shape::Sse } else { Shape::Lines },
         policy: args.user.then(|| args.preambles.policy()),
@@ -56,6 +61,31 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
         tally: Tally::default(),
     };
     let mut target = Target::stdout();
+    if args.ids {
+        let tokenizer = Tokenizer::new(args.from, O200kHarmony::with_cache(0));
+        let tokenizer = tokenizer.map_err(|error| usage(&error))?;
+        let mut stream = tokenizer.stream(&options);
+        let mut numbers = Numbers::default();
+        each_chunk(|chunk| {
+            stream.feed(&numbers.of(chunk), |event| events.add(&event));
+            events.flush(&mut target)
+        })?;
+        stream.feed(&numbers.last(), |event| events.add(&event));
+        stream.finish(|event| events.add(&event));
+    } else {
+        let mut stream = Stream::new(args.from, &options).map_err(|error| usage(&error))?;
+        each_chunk(|chunk| {
+            stream.feed(chunk, |event| events.add(&event));
+            events.flush(&mut target)
+        })?;
+        stream.finish(|event| events.add(&event));
+    }
+    events.flush(&mut target)?;
+    Ok(events.tally.status(args.deny.deny_warnings))
+}
+
+/// Takes what arrives on standard input, as soon as it does.
+fn each_chunk(mut take: impl FnMut(&[u8]) -> Result<(), Failure>) -> Result<(), Failure> {
     let mut stdin = io::stdin().lock();
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
@@ -64,14 +94,39 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
             read => read.map_err(|error| Failure::read("standard input", &error))?,
         };
         if read == 0 {
-            break;
+            return Ok(());
         }
-        stream.feed(&chunk[..read], |event| events.add(&event));
-        events.flush(&mut target)?;
+        take(&chunk[..read])?;
     }
-    stream.finish(|event| events.add(&event));
-    events.flush(&mut target)?;
-    Ok(events.tally.status(args.deny.deny_warnings))
+}
+
+/// Numbers that arrive digit by digit.
+#[derive(Debug, Default)]
+struct Numbers {
+    /// What has arrived of a number.
+    digits: Option<u32>,
+}
+
+impl Numbers {
+    /// The numbers that are whole. One that no id can be is the largest that one can be.
+    fn of(&mut self, chunk: &[u8]) -> Vec<u32> {
+        let mut numbers = Vec::new();
+        for byte in chunk {
+            match byte {
+                b'0'..=b'9' => {
+                    let digits = self.digits.unwrap_or(0).saturating_mul(10);
+                    self.digits = Some(digits.saturating_add(u32::from(byte - b'0')));
+                }
+                _ => numbers.extend(self.digits.take()),
+            }
+        }
+        numbers
+    }
+
+    /// The number that nothing follows.
+    fn last(&mut self) -> Vec<u32> {
+        self.digits.take().into_iter().collect()
+    }
 }
 
 /// How events are written.

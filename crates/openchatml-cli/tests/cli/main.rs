@@ -18,3 +18,4 @@ mod show;
 mod snapshots;
 mod stream;
 mod support;
+mod tokens;

@@ -11,6 +11,8 @@ mod loss;
 pub use self::carries::{Carries, Channels, Intents};
 pub use self::loss::{Loss, Lost};
 
+use std::borrow::Cow;
+
 use crate::dialects::Format;
 use crate::model::Document;
 use crate::render::{RenderError, RenderOptions, render_adapted};
@@ -72,12 +74,33 @@ pub fn convert(
     target: Format,
     options: &RenderOptions,
 ) -> Result<Conversion, RenderError> {
+    let (whole, losses) = prepare(document, target);
+    Ok(Conversion { output: render_adapted(&whole, target, options)?, losses })
+}
+
+/// The document as `target` carries it, with what `target` requires filled in, and what is lost.
+///
+/// ```
+/// use openchatml::convert::prepare;
+/// use openchatml::{Conversation, Message, Role};
+///
+/// let conversation = Conversation::from_messages([Message::new(Role::Assistant, "4.")]);
+/// let document = conversation.into();
+/// let (prepared, losses) = prepare(&document, "harmony".parse()?);
+/// assert!(losses.is_empty());
+/// let message = &prepared.as_conversation().unwrap().messages[0];
+/// assert_eq!(message.channel, Some(openchatml::Channel::Final)); // It must be on one.
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+pub fn prepare<'d, 'a>(
+    document: &'d Document<'a>,
+    target: Format,
+) -> (Cow<'d, Document<'a>>, Vec<Loss>) {
     let named = complete::name_replies(document, target);
-    let document = named.as_ref().unwrap_or(document);
-    let (adapted, losses) = adapt(document, target);
-    let completed = complete::complete(adapted.as_ref().unwrap_or(document), target);
-    let whole = completed.as_ref().or(adapted.as_ref()).unwrap_or(document);
-    Ok(Conversion { output: render_adapted(whole, target, options)?, losses })
+    let (adapted, losses) = adapt(named.as_ref().unwrap_or(document), target);
+    let changed = adapted.or(named);
+    let completed = complete::complete(changed.as_ref().unwrap_or(document), target);
+    (completed.or(changed).map_or(Cow::Borrowed(document), Cow::Owned), losses)
 }
 
 /// What of `document` the target can carry, and what it cannot. `None` if it can carry all.

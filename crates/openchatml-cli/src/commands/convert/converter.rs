@@ -1,11 +1,12 @@
 //! From the text of one document to that of another.
 
-use openchatml::convert::{Loss, convert};
+use openchatml::convert::{Loss, convert, prepare};
 use openchatml::{
-    Conversation, Diagnostic, Document, End, Format, Mode, ReadOptions, RenderOptions, Tool,
-    history, parse,
+    Carrier, Conversation, Diagnostic, Document, End, Format, Mode, ReadOptions, RenderError,
+    RenderOptions, Tool, history, parse,
 };
 
+use super::tokens::Tokens;
 use super::tools;
 use crate::args::{ReadArgs, RenderArgs};
 use crate::console::Console;
@@ -51,6 +52,8 @@ pub(super) struct Converter {
     purpose: Purpose,
     render: RenderOptions,
     tools: Option<Vec<Tool<'static>>>,
+    /// Ids are written, and not text.
+    tokens: Option<Tokens>,
 }
 
 /// What came of a document.
@@ -68,7 +71,7 @@ impl Converter {
     pub(super) fn new(read: &ReadArgs, target: Format, purpose: Purpose) -> Self {
         let render = RenderOptions::default();
         let read = read.reader.options(Mode::Lenient);
-        Self { read, target, purpose, render, tools: None }
+        Self { read, target, purpose, render, tools: None, tokens: None }
     }
 
     /// Takes the options of rendering, and reads the tools that they name.
@@ -82,9 +85,29 @@ impl Converter {
         Ok(())
     }
 
-    /// The format of the output.
-    pub(super) fn target(&self) -> Format {
-        self.target
+    /// Writes ids of the target format.
+    pub(super) fn write_tokens(&mut self, tokens: Tokens) {
+        self.tokens = Some(tokens);
+    }
+
+    /// Whether ids are written.
+    pub(super) fn writes_tokens(&self) -> bool {
+        self.tokens.is_some()
+    }
+
+    /// The carrier of the output.
+    pub(super) fn carrier(&self) -> Carrier {
+        if self.tokens.is_some() { Carrier::Json } else { self.target.carrier() }
+    }
+
+    /// The document as it is written, and what is lost.
+    fn write(&self, document: &Document<'_>) -> Result<(String, Vec<Loss>), RenderError> {
+        let Some(tokens) = &self.tokens else {
+            let conversion = convert(document, self.target, &self.render)?;
+            return Ok((conversion.output, conversion.losses));
+        };
+        let (prepared, losses) = prepare(document, self.target);
+        Ok((tokens.write(&prepared, &self.render)?, losses))
     }
 
     /// Converts the document `text`.
@@ -97,10 +120,10 @@ impl Converter {
             return converted;
         }
         let document = self.prepare(parsed.document);
-        match convert(&document, self.target, &self.render) {
-            Ok(conversion) => {
-                converted.output = Some(conversion.output);
-                converted.losses = conversion.losses;
+        match self.write(&document) {
+            Ok((output, losses)) => {
+                converted.output = Some(output);
+                converted.losses = losses;
             }
             Err(error) => {
                 let nothing = Conversation::default();

@@ -60,7 +60,7 @@ impl Manner {
             loss.span = slot.span(loss.span);
         }
         let field = slot.other_field.as_deref();
-        let field = field.filter(|_| converter.target().carrier() == Carrier::Json);
+        let field = field.filter(|_| converter.carrier() == Carrier::Json);
         if self.no_loss {
             let errors = self.losses(&losses, field, Severity::Error);
             output = output.filter(|_| errors.is_empty());
@@ -135,10 +135,10 @@ impl Manner {
         text: &str,
         page: &Page<'_>,
         slot: &Slot<'_>,
-        format: Format,
+        carrier: Carrier,
         out: &mut String,
     ) {
-        match (format.carrier(), self.shape) {
+        match (carrier, self.shape) {
             (Carrier::Json, Shape::Pretty) => out.push_str(&pretty(text)),
             (Carrier::Json, _) => out.push_str(text),
             (_, Shape::Line) if slot.is_field() => slot.replace(page.text, text, out),

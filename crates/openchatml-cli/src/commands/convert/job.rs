@@ -1,6 +1,6 @@
 //! Files that are converted one by one, each as a whole or line by line.
 
-use openchatml::{Format, Mode};
+use openchatml::{Carrier, Format, Mode};
 
 use super::converter::Converter;
 use super::document::{Manner, Outcome, Shape};
@@ -75,6 +75,7 @@ impl<'a> Job<'a> {
                 continue;
             }
             let shape = match (several, target.is_terminal()) {
+                _ if converter.writes_tokens() => Shape::Line,
                 (true, _) => Shape::Line,
                 (_, true) => Shape::Pretty,
                 _ => Shape::Document,
@@ -117,12 +118,12 @@ impl<'a> Job<'a> {
         let slot = Slot::whole(page.text);
         let mut outcome = manner.convert(converter, &page, &slot, format, &decoded.found);
         outcome.output = outcome.output.map(|text| {
-            let target = converter.target();
-            if manner.shape == Shape::Document && !is_json(target) {
+            let carrier = converter.carrier();
+            if manner.shape == Shape::Document && carrier != Carrier::Json {
                 return text;
             }
             let mut written = String::with_capacity(text.len() + 1);
-            manner.write(&text, &page, &slot, target, &mut written);
+            manner.write(&text, &page, &slot, carrier, &mut written);
             written
         });
         Ok(outcome)
@@ -200,7 +201,7 @@ impl Lines {
         };
         match (outcome.output, slot) {
             (Some(text), Some(slot)) => {
-                manner.write(&text, page, slot, converter.target(), &mut self.output);
+                manner.write(&text, page, slot, converter.carrier(), &mut self.output);
             }
             _ => {
                 self.output.push_str("null\n");

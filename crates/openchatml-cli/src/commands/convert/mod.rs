@@ -3,6 +3,7 @@
 mod converter;
 mod document;
 mod job;
+mod tokens;
 mod tools;
 
 use std::path::PathBuf;
@@ -12,7 +13,8 @@ use openchatml::Format;
 
 use self::converter::{Converter, Purpose};
 use self::job::{Job, Wanted};
-use crate::args::{DenyArgs, JsonlArgs, OutArgs, ReadArgs, RenderArgs, format};
+use self::tokens::{Shape, Tokens};
+use crate::args::{DenyArgs, JsonlArgs, OutArgs, ReadArgs, RenderArgs, format, text_format};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::input::{JSON, Origin, origins};
@@ -44,6 +46,41 @@ pub(crate) struct RenderCommandArgs {
     to: Format,
     /// The file; standard input if it is `-` or not given
     file: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    jsonl: JsonlArgs,
+    #[command(flatten)]
+    render: RenderArgs,
+    #[command(flatten)]
+    out: OutArgs,
+    #[command(flatten)]
+    deny: DenyArgs,
+}
+
+/// Write conversations as token ids
+///
+/// Each conversation becomes one JSON array of ids. Reasoning that led to earlier answers is left
+/// out, as a prompt has it, unless --keep-reasoning or --training asks for it.
+#[derive(Args, Debug)]
+#[command(after_help = TOKENS_EXAMPLES, after_long_help = format!("{TOKENS_EXAMPLES}\n\n{JSONL_HELP}"))]
+pub(crate) struct TokensArgs {
+    /// The format that the ids are in; a text format
+    #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = text_format())]
+    to: Format,
+    /// The files; standard input if one is `-` or none is given
+    files: Vec<PathBuf>,
+    /// Write how many ids there are, and not the ids
+    #[arg(long, conflicts_with = "mask")]
+    count: bool,
+    /// Write which ids a model is trained on, and where each message is: an object with `ids`,
+    /// `mask` and `spans`
+    #[arg(long)]
+    mask: bool,
+    /// The encoding
+    #[arg(long, value_name = "NAME", default_value = "o200k_harmony")]
+    #[arg(value_parser = ["o200k_harmony"])]
+    encoding: String,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -93,6 +130,12 @@ Examples:
   ocml render -t im --continue-final draft.json
   ocml render -t openchatml-2.2 --training samples.jsonl -o samples.2.2.jsonl";
 
+const TOKENS_EXAMPLES: &str = "\
+Examples:
+  ocml tokens -t harmony --generation-prompt messages.json
+  ocml tokens -t harmony --count chat.json
+  ocml tokens -t harmony --training --mask samples.jsonl -o samples.ids.jsonl";
+
 const CONVERT_EXAMPLES: &str = "\
 Examples:
   ocml convert -t chatml chat.txt
@@ -126,6 +169,20 @@ pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Stat
     converter.set(&args.render, console)?;
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny).wanting(Wanted::Json);
     job.run(&converter, &one(args.file.as_ref()), console)
+}
+
+/// Runs `tokens`.
+pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Failure> {
+    let shape = match (args.count, args.mask) {
+        (true, _) => Shape::Count,
+        (_, true) => Shape::Mask,
+        _ => Shape::Ids,
+    };
+    let mut converter = Converter::new(&args.read, args.to, Purpose::of_render(&args.render));
+    converter.set(&args.render, console)?;
+    converter.write_tokens(Tokens::new(args.to, shape));
+    let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
+    job.run(&converter, &origins(&args.files), console)
 }
 
 /// Runs `convert`.
