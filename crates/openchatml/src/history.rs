@@ -25,8 +25,35 @@ use crate::pairing::{Paired, Pairs};
 /// assert_eq!(texts, ["What is 2 + 2?", "4.", "And times 3?", "4 times 3."]);
 /// ```
 pub fn next_prompt<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
+    stored(conversation, kept(&conversation.messages))
+}
+
+/// The next prompt as the reference renderer of Harmony makes it: reasoning is dropped only before
+/// the first answer, and only where the assistant spoke last on `final`.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Role, history};
+///
+/// let turn = |n: u8| {
+///     let question = Message::new(Role::User, format!("Question {n}"));
+///     [question, Message::reasoning(format!("Hm {n}")), Message::answer(format!("Answer {n}"))]
+/// };
+/// let conversation = Conversation::from_messages(turn(1).into_iter().chain(turn(2)));
+/// let next = history::reference_prompt(&conversation);
+/// let texts: Vec<_> = next.messages.iter().map(|message| message.body.text()).collect();
+/// assert_eq!(texts, ["Question 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"]);
+/// ```
+pub fn reference_prompt<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
+    let mut kept = crate::dialects::kept_by_reference(conversation);
+    for (keep, message) in kept.iter_mut().zip(&conversation.messages) {
+        *keep &= !message.foreign;
+    }
+    stored(conversation, kept)
+}
+
+/// The messages of a conversation that are kept, as history stores them.
+fn stored<'a>(conversation: &Conversation<'a>, keeps: Vec<bool>) -> Conversation<'a> {
     let messages = &conversation.messages;
-    let keeps = kept(messages);
     let kept = messages.iter().zip(keeps).filter(|(_, keep)| *keep);
     let stored = |message: &Message<'a>| {
         let mut message = message.clone();

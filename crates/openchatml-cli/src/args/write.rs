@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use openchatml::render::{Close, Values};
+use openchatml::render::{Close, Profile, Values};
 use openchatml::{InfillOrder, RenderOptions, Role};
 
 #[derive(Args, Clone, Debug)]
@@ -38,6 +38,10 @@ pub(crate) struct RenderArgs {
     #[arg(long)]
     pub(crate) training: bool,
 
+    /// In whose way Harmony is written
+    #[arg(long, value_name = "PROFILE", default_value = "default", hide_default_value = true)]
+    pub(crate) profile: ProfileArg,
+
     /// Declare the tools of this JSON file instead of those that the input declares
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
@@ -62,6 +66,15 @@ struct LayoutArgs {
     infill_order: Option<InfillOrderArg>,
 }
 
+/// In whose way Harmony is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileArg {
+    /// As its documentation says
+    Default,
+    /// As the renderer openai-harmony writes it, its habits included
+    Reference,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum InfillOrderArg {
     /// Prefix, middle, suffix: the specification's
@@ -78,6 +91,10 @@ impl RenderArgs {
         let mut options = RenderOptions::default();
         options.generation_prompt = self.generation_prompt.then_some(Role::Assistant);
         options.continue_final = self.continue_final;
+        options.harmony = match self.profile {
+            ProfileArg::Default => Profile::Documented,
+            ProfileArg::Reference => Profile::Reference,
+        };
         if self.layout.sanitize {
             options.values = Values::Sanitize;
         }

@@ -19,7 +19,7 @@ pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
 
 pub(crate) use self::canonical::{write_message, write_string_field};
-pub(crate) use self::harmony::declares_tools;
+pub(crate) use self::harmony::{declares_tools, kept_by_reference};
 
 use std::fmt;
 use std::str::FromStr;

@@ -83,6 +83,16 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// Text in parts that are kept apart: a writer of token ids encodes each by itself.
+    pub(crate) fn of_parts(parts: Vec<String>) -> Self {
+        match <[String; 1]>::try_from(parts) {
+            Ok([text]) => Self::from(text),
+            Err(parts) => {
+                Self(Repr::Segments(parts.into_iter().map(|it| Segment::Text(it.into())).collect()))
+            }
+        }
+    }
+
     /// The pieces, in their order.
     ///
     /// ```

@@ -44,10 +44,43 @@ pub struct RenderOptions {
     pub close: Close,
     /// The order of fill-in-the-middle tasks; each task's own if `None`.
     pub infill_order: Option<InfillOrder>,
+    /// In whose way Harmony is written.
+    pub harmony: Profile,
     /// Ends the text with a message that this role has yet to say.
     pub generation_prompt: Option<Role>,
     /// Leaves the last message open, for the model to continue.
     pub continue_final: bool,
+}
+
+/// In whose way Harmony is written.
+///
+/// ```
+/// use openchatml::render::Profile;
+/// use openchatml::{RenderOptions, parse, render};
+///
+/// let declared = r#"[{"role": "developer", "content": [{"type": "developer_content", "tools":
+///     {"functions": {"name": "functions", "tools": [{"name": "f", "description": "F.",
+///     "parameters": {"anyOf": [{"type": "string"}, {"type": "null"}]}}]}}}]}]"#;
+/// let document = parse(declared, "harmony:json".parse()?, &Default::default()).document;
+/// let mut options = RenderOptions::default();
+/// let documented = render(&document, "harmony".parse()?, &options)?;
+/// assert!(documented.contains("type f = (_: string | null) => any;"));
+/// options.harmony = Profile::Reference;
+/// let reference = render(&document, "harmony".parse()?, &options)?;
+/// assert!(reference.contains("type f = (_: any) => any;"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Profile {
+    /// As its documentation says.
+    #[default]
+    Documented,
+    /// As the reference renderer `openai-harmony` 0.0.8 writes it, its habits included: declarations
+    /// in the style of [`Style::Reference`](crate::declare::Style::Reference), `<|call|>` at the end
+    /// of whatever the assistant says to a recipient, and `<|end|>` at the end of everything else
+    /// but the answer that ends the conversation.
+    Reference,
 }
 
 /// Whether what was read is laid out as it was.

@@ -1,6 +1,7 @@
 //! From the text of one document to that of another.
 
 use openchatml::convert::{Loss, convert, prepare};
+use openchatml::render::Profile;
 use openchatml::{
     Carrier, Conversation, Diagnostic, Document, End, Format, Mode, ReadOptions, RenderError,
     RenderOptions, Tool, history, parse,
@@ -139,7 +140,12 @@ impl Converter {
         if let Document::Conversation(conversation) = &mut document {
             match self.purpose {
                 Purpose::Faithful => {}
-                Purpose::Prompt => *conversation = history::next_prompt(conversation),
+                Purpose::Prompt => {
+                    *conversation = match self.render.harmony {
+                        Profile::Reference => history::reference_prompt(conversation),
+                        _ => history::next_prompt(conversation),
+                    }
+                }
                 Purpose::PromptWithReasoning | Purpose::Training => self.ends(conversation),
             }
             if let Some(tools) = &self.tools {

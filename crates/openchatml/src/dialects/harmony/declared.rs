@@ -54,6 +54,16 @@ pub(super) fn unchanged<'m, 'a>(
     (message.body.text() == said).then_some(content)
 }
 
+/// The texts that the content of a message stands for in this style, if it still says that.
+pub(super) fn texts_of(
+    message: &Message<'_>,
+    conversation: &Conversation<'_>,
+    style: Style,
+) -> Option<Vec<String>> {
+    let content = unchanged(message, conversation)?;
+    Some(texts(content, has_functions(conversation), style).collect())
+}
+
 /// Whether a developer declares functions anywhere.
 fn has_functions(conversation: &Conversation<'_>) -> bool {
     let layouts = conversation.messages.iter().filter_map(|message| message.layout.as_deref());
@@ -65,36 +75,46 @@ fn has_functions(conversation: &Conversation<'_>) -> bool {
 }
 
 /// The text that content stands for.
-pub(super) fn text(content: &Value<'_>, has_functions: bool, style: Style) -> String {
+fn text(content: &Value<'_>, has_functions: bool, style: Style) -> String {
+    texts(content, has_functions, style).collect()
+}
+
+/// The text that each part of content stands for.
+fn texts(content: &Value<'_>, has_functions: bool, style: Style) -> impl Iterator<Item = String> {
     let parts = content.as_list().unwrap_or_default().iter();
-    let texts = parts.map(|part| match part.get("type").and_then(Value::as_str) {
+    parts.map(move |part| match part.get("type").and_then(Value::as_str) {
         Some("system_content") => system(part).text(has_functions, style),
         Some("developer_content") => developer(part).text(style),
         _ => part.get("text").and_then(Value::as_str).unwrap_or_default().to_owned(),
-    });
-    texts.collect()
+    })
 }
 
 fn word<'v>(value: &'v Value<'_>, key: &str) -> Option<Cow<'v, str>> {
     value.get(key).and_then(Value::as_spelling).map(Cow::Borrowed)
 }
 
+/// What is not said is as usual (as the reference library's Python package reads it, where its Rust
+/// package has nothing); what is `null` is left out.
 fn system<'v>(value: &'v Value<'_>) -> SystemContent<'v> {
-    let effort = word(value, "reasoning_effort");
-    let channels = value.get("channel_config");
-    let valid = channels.and_then(|it| it.get("valid_channels")).and_then(Value::as_list);
-    let required = channels.and_then(|it| it.get("channel_required")).and_then(Value::as_bool);
+    let usual = SystemContent::default();
+    let word_or = |key, usual| if value.get(key).is_some() { word(value, key) } else { usual };
+    let effort = word_or("reasoning_effort", usual.reasoning_effort.map(|it| it.as_str().into()));
+    let (valid_channels, channel_required) = match value.get("channel_config") {
+        None => (usual.valid_channels, usual.channel_required),
+        Some(config) => {
+            let valid = config.get("valid_channels").and_then(Value::as_list).unwrap_or_default();
+            let valid = valid.iter().filter_map(|channel| channel.as_str().map(Cow::Borrowed));
+            let required = config.get("channel_required").and_then(Value::as_bool);
+            (valid.collect(), required.unwrap_or(false))
+        }
+    };
     SystemContent {
-        model_identity: word(value, "model_identity"),
-        knowledge_cutoff: word(value, "knowledge_cutoff"),
+        model_identity: word_or("model_identity", usual.model_identity),
+        knowledge_cutoff: word_or("knowledge_cutoff", usual.knowledge_cutoff),
         current_date: word(value, "conversation_start_date"),
         reasoning_effort: effort.and_then(|word| Effort::from_word(&word.to_ascii_lowercase())),
-        valid_channels: valid
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|channel| channel.as_str().map(Cow::Borrowed))
-            .collect(),
-        channel_required: required.unwrap_or(false),
+        valid_channels,
+        channel_required,
         tools: namespaces(value),
     }
 }

@@ -5,9 +5,11 @@ mod builtin;
 mod content;
 mod declared;
 mod json;
+mod profile;
 mod tokens;
 
 pub(crate) use self::declared::declares_tools;
+pub(crate) use self::profile::kept as kept_by_reference;
 
 pub use self::content::{DeveloperContent, Effort, Namespace, SystemContent};
 
@@ -18,6 +20,7 @@ use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker, TypeStyle
 use crate::lex::Mode;
 use crate::model::{Channel, End, Intent, Message, Role};
 use crate::pairing::Pairing;
+use crate::render::Profile;
 
 /// Harmony: seven control tokens, no escape, tools that are their own roles.
 ///
@@ -61,7 +64,10 @@ static TEXT: TextForm = TextForm {
     completion: Mode::Header,
     book: &BOOK,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
-    write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
+    write: |_, document, options, sink| match options.harmony {
+        Profile::Documented => frame::write(&RULES, document, options, sink),
+        Profile::Reference => frame::write(&RULES, &profile::reference(document), options, sink),
+    },
 };
 
 static BOOK: Book = Book {

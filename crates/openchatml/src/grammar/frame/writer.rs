@@ -194,9 +194,17 @@ fn body(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(),
     if let Some(text) = message.body.as_plain() {
         return plain(text, message, sink);
     }
+    let mut after_text = false;
     for segment in message.body.segments() {
+        let was_text = std::mem::replace(&mut after_text, matches!(segment, Segment::Text(_)));
         match segment {
-            Segment::Text(text) => plain(&text, message, sink)?,
+            Segment::Text(text) => {
+                if was_text {
+                    // Parts of text are kept apart.
+                    sink.part(Part::Body);
+                }
+                plain(&text, message, sink)?;
+            }
             Segment::Literal(text) => literal(&text, message, rules.controls, sink)?,
             Segment::Marker(marker) => match marker_place(message) {
                 MarkerPlace::Marker => sink.control(Control::Marker(marker))?,

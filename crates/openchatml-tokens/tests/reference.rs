@@ -1,0 +1,58 @@
+//! Conversations are written as the ids that the reference renderer of Harmony gives, as
+//! `reference/record.py` recorded them.
+//!
+//! `OPENCHATML_REFERENCE` names a file of other recorded conversations, for a larger run.
+
+use openchatml::render::Profile;
+use openchatml::{Channel, End, Format, Message, RenderOptions, Role, history, parse};
+use openchatml_tokens::{O200kHarmony, Tokenizer};
+use serde_json::Value;
+
+fn cases() -> Vec<Value> {
+    let text = match std::env::var_os("OPENCHATML_REFERENCE") {
+        Some(file) => std::fs::read_to_string(file).expect("a file of recorded conversations"),
+        None => include_str!("reference/conversations.jsonl").to_owned(),
+    };
+    text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect()
+}
+
+#[test]
+fn ids_are_those_of_the_reference_renderer() {
+    let json: Format = "harmony:json".parse().expect("a format");
+    let harmony: Format = "harmony".parse().expect("a format");
+    let tokenizer = Tokenizer::new(harmony, O200kHarmony::default()).expect("a text form");
+    for (index, case) in cases().iter().enumerate() {
+        let text = case["conversation"].as_str().expect("a conversation");
+        let read = parse(text, json, &Default::default()).into_conversation();
+        let mut conversation = match case["drops"] == true {
+            true => history::reference_prompt(&read),
+            false => read,
+        };
+        let mut options = RenderOptions::default();
+        options.harmony = Profile::Reference;
+        match case["mode"].as_str() {
+            Some("completion") => options.generation_prompt = Some(Role::Assistant),
+            Some("training") => {
+                let is_final = |it: &&mut Message<'_>| {
+                    it.role == Role::Assistant && it.channel == Some(Channel::Final)
+                };
+                if let Some(last) = conversation.messages.last_mut().filter(is_final) {
+                    last.end = End::Return;
+                }
+            }
+            _ => {}
+        }
+        let rendered = tokenizer.render(&conversation.into(), &options).expect("it can be written");
+        let wanted: Vec<u32> = case["ids"]
+            .as_array()
+            .expect("ids")
+            .iter()
+            .map(|id| id.as_u64().expect("an id") as u32)
+            .collect();
+        if rendered.ids != wanted {
+            let shown = |ids: &[u32]| tokenizer.parse(ids, &Default::default()).text().to_owned();
+            assert_eq!(shown(&rendered.ids), shown(&wanted), "case {index}");
+            assert_eq!(rendered.ids, wanted, "case {index}");
+        }
+    }
+}
