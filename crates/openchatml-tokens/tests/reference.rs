@@ -1,27 +1,39 @@
-//! Conversations are written as the ids that the reference renderer of Harmony gives, as
+//! Conversations are written as the ids that the reference renderer of Harmony and its fork give, as
 //! `reference/record.py` recorded them.
 //!
-//! `OPENCHATML_REFERENCE` names a file of other recorded conversations, for a larger run.
+//! `OPENCHATML_REFERENCE` and `OPENCHATML_OSS_HARMONY` name files of other recorded conversations,
+//! for a larger run.
 
 use openchatml::render::Profile;
 use openchatml::{Channel, End, Format, Message, RenderOptions, Role, history, parse};
 use openchatml_tokens::{O200kHarmony, Tokenizer};
 use serde_json::Value;
 
-fn cases() -> Vec<Value> {
-    let text = match std::env::var_os("OPENCHATML_REFERENCE") {
+fn cases(variable: &str, recorded: &str) -> Vec<Value> {
+    let text = match std::env::var_os(variable) {
         Some(file) => std::fs::read_to_string(file).expect("a file of recorded conversations"),
-        None => include_str!("reference/conversations.jsonl").to_owned(),
+        None => recorded.to_owned(),
     };
     text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect()
 }
 
 #[test]
 fn ids_are_those_of_the_reference_renderer() {
+    let recorded = include_str!("reference/conversations.jsonl");
+    same_ids(&cases("OPENCHATML_REFERENCE", recorded), Profile::Reference);
+}
+
+#[test]
+fn ids_are_those_of_its_fork() {
+    let recorded = include_str!("reference/oss_harmony.jsonl");
+    same_ids(&cases("OPENCHATML_OSS_HARMONY", recorded), Profile::OssHarmony);
+}
+
+fn same_ids(cases: &[Value], profile: Profile) {
     let json: Format = "harmony:json".parse().expect("a format");
     let harmony: Format = "harmony".parse().expect("a format");
     let tokenizer = Tokenizer::new(harmony, O200kHarmony::default()).expect("a text form");
-    for (index, case) in cases().iter().enumerate() {
+    for (index, case) in cases.iter().enumerate() {
         let text = case["conversation"].as_str().expect("a conversation");
         let read = parse(text, json, &Default::default()).into_conversation();
         let mut conversation = match case["drops"] == true {
@@ -29,7 +41,7 @@ fn ids_are_those_of_the_reference_renderer() {
             false => read,
         };
         let mut options = RenderOptions::default();
-        options.harmony = Profile::Reference;
+        options.harmony = profile;
         match case["mode"].as_str() {
             Some("completion") => options.generation_prompt = Some(Role::Assistant),
             Some("training") => {

@@ -73,6 +73,8 @@ pub(crate) enum ProfileArg {
     Default,
     /// As the renderer openai-harmony writes it, its habits included
     Reference,
+    /// As its maintained fork oss-harmony writes it
+    OssHarmony,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -94,6 +96,7 @@ impl RenderArgs {
         options.harmony = match self.profile {
             ProfileArg::Default => Profile::Documented,
             ProfileArg::Reference => Profile::Reference,
+            ProfileArg::OssHarmony => Profile::OssHarmony,
         };
         if self.layout.sanitize {
             options.values = Values::Sanitize;

@@ -3,6 +3,9 @@
     pip install openai-harmony==0.0.8
     TIKTOKEN_ENCODINGS_BASE=folder python record.py > conversations.jsonl
 
+    pip install oss-harmony==0.0.11
+    python record.py 150 8 > oss_harmony.jsonl
+
 The folder holds `o200k_base.tiktoken`; without the variable it is downloaded.
 """
 

@@ -9,7 +9,7 @@ pub(super) fn conversation<'a>(
     conversation: &Conversation<'a>,
     carries: &Carries,
     losses: &mut Vec<Loss>,
-) -> Option<Conversation<'a>> {
+) -> Option<(Conversation<'a>, Vec<usize>)> {
     if carries.fits_all(conversation) {
         return None;
     }
@@ -22,14 +22,16 @@ pub(super) fn conversation<'a>(
     };
     document(&mut adapted, carries, losses);
     let count = conversation.messages.len();
+    let mut kept = Vec::with_capacity(count);
     for (index, message) in conversation.messages.iter().enumerate() {
         let last = index + 1 == count;
         let mut adapter = Adapter { carries, index, last, losses, message: message.clone() };
         if carries.fits(message, last) || adapter.adapt() {
             adapted.messages.push(adapter.message);
+            kept.push(index);
         }
     }
-    Some(adapted)
+    Some((adapted, kept))
 }
 
 fn document(adapted: &mut Conversation<'_>, carries: &Carries, losses: &mut Vec<Loss>) {

@@ -4,8 +4,10 @@
 use std::collections::HashSet;
 
 use crate::Header;
+use crate::declare::Style;
 use crate::dialects::{Carrier, Format};
-use crate::model::{Channel, Conversation, Data, Document, Message, Role, Value};
+use crate::harmony::Namespace;
+use crate::model::{Body, Channel, Conversation, Data, Document, Message, Role, Value};
 use crate::pairing::{Paired, Pairs};
 
 /// The document with what `target` requires. `None` if nothing is missing, or if the document was
@@ -77,6 +79,39 @@ pub(super) fn name_replies<'a>(document: &Document<'a>, target: Format) -> Optio
         }
     }
     Some(Document::Conversation(named))
+}
+
+/// The document with its tools in what the developer says, where `target` carries them so and the
+/// developer does not say them yet, and the place of a message that was put in for that. `None` if
+/// that is not so.
+pub(super) fn declare_tools<'a>(
+    document: &Document<'a>,
+    target: Format,
+) -> Option<(Document<'a>, Option<usize>)> {
+    let conversation = document.as_conversation()?;
+    let carries = target.carries();
+    if !carries.declared_tools || carries.fits_tools(conversation) {
+        return None;
+    }
+    let mut declared = conversation.clone();
+    let functions = Namespace::functions(std::mem::take(&mut declared.tools));
+    let section = functions.section(Style::Documented);
+    let mut inserted = None;
+    let says = |message: &&mut Message<'_>| message.role == Role::Developer;
+    match declared.messages.iter_mut().find(says) {
+        Some(developer) if developer.body.is_empty() => developer.body = Body::from(section),
+        Some(developer) => {
+            let text = format!("{}\n\n{section}", developer.body.text());
+            developer.body = Body::from(text);
+        }
+        None => {
+            let is_system = |message: &Message<'_>| message.role == Role::System;
+            let at = declared.messages.iter().take_while(|message| is_system(message)).count();
+            declared.messages.insert(at, Message::new(Role::Developer, section));
+            inserted = Some(at);
+        }
+    }
+    Some((Document::Conversation(declared), inserted))
 }
 
 fn lacks_id(message: &Message<'_>) -> bool {

@@ -81,6 +81,9 @@ pub enum Profile {
     /// of whatever the assistant says to a recipient, and `<|end|>` at the end of everything else
     /// but the answer that ends the conversation.
     Reference,
+    /// As its maintained fork `oss-harmony` 0.0.11 writes it: like the reference, with the recipient
+    /// of commentary after the channel, and each content type as a constraint.
+    OssHarmony,
 }
 
 /// Whether what was read is laid out as it was.

@@ -107,8 +107,11 @@ impl Converter {
             let conversion = convert(document, self.target, &self.render)?;
             return Ok((conversion.output, conversion.losses));
         };
-        let (prepared, losses) = prepare(document, self.target);
-        Ok((tokens.write(&prepared, &self.render)?, losses))
+        let prepared = prepare(document, self.target);
+        match tokens.write(&prepared.document, &self.render) {
+            Ok(output) => Ok((output, prepared.losses)),
+            Err(error) => Err(prepared.origins.place(error)),
+        }
     }
 
     /// Converts the document `text`.
@@ -142,7 +145,9 @@ impl Converter {
                 Purpose::Faithful => {}
                 Purpose::Prompt => {
                     *conversation = match self.render.harmony {
-                        Profile::Reference => history::reference_prompt(conversation),
+                        Profile::Reference | Profile::OssHarmony => {
+                            history::reference_prompt(conversation)
+                        }
                         _ => history::next_prompt(conversation),
                     }
                 }

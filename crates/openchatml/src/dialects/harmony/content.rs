@@ -190,6 +190,9 @@ impl<'a> DeveloperContent<'a> {
 /// The namespace of the application's own tools.
 pub(super) const FUNCTIONS: &str = "functions";
 
+/// The heading of the section that declares tools.
+const TOOLS: &str = "# Tools";
+
 /// The section that declares tools, in the order of their namespaces' names.
 fn tools_section(namespaces: &[Namespace<'_>], style: Style) -> Option<String> {
     if namespaces.is_empty() {
@@ -197,7 +200,7 @@ fn tools_section(namespaces: &[Namespace<'_>], style: Style) -> Option<String> {
     }
     let mut sorted: Vec<_> = namespaces.iter().collect();
     sorted.sort_by(|one, two| one.name.cmp(&two.name));
-    let mut sections = vec!["# Tools".to_owned()];
+    let mut sections = vec![TOOLS.to_owned()];
     sections.extend(sorted.into_iter().map(|namespace| namespace.text(style)));
     Some(sections.join("\n\n"))
 }
@@ -206,6 +209,11 @@ impl<'a> Namespace<'a> {
     /// The namespace of the application's own tools.
     pub fn functions(tools: Vec<Tool<'a>>) -> Self {
         Self { name: FUNCTIONS.into(), description: None, tools }
+    }
+
+    /// The section of a message that declares it alone.
+    pub(crate) fn section(&self, style: Style) -> String {
+        format!("{TOOLS}\n\n{}", self.text(style))
     }
 
     /// Its declaration.

@@ -94,9 +94,10 @@ fn typed(message: &mut Message<'_>, raw: &str) {
 }
 
 /// The header of a message as it is written.
-fn header(message: &Message<'_>) -> Option<String> {
+pub(super) fn header(message: &Message<'_>) -> Option<String> {
     let mut alone = message.clone();
     alone.body = Body::default();
+    alone.layout = None;
     let document = Conversation::from_messages([alone]).into();
     let format = Format::new(&super::DIALECT, crate::Carrier::Text)?;
     let text = crate::render(&document, format, &RenderOptions::default()).ok()?;

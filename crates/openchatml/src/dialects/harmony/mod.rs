@@ -66,7 +66,7 @@ static TEXT: TextForm = TextForm {
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| match options.harmony {
         Profile::Documented => frame::write(&RULES, document, options, sink),
-        Profile::Reference => frame::write(&RULES, &profile::reference(document), options, sink),
+        profile => profile::write(profile, document, options, sink),
     },
 };
 

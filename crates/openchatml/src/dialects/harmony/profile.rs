@@ -1,11 +1,62 @@
 //! The habits of the reference renderer.
 
 use super::declared;
+use crate::Control;
 use crate::declare::Style;
-use crate::model::{Body, Conversation, Document, End, Message, Role};
+use crate::grammar::frame;
+use crate::model::{Body, Channel, Conversation, Document, End, Message, Role};
+use crate::render::{LayoutChoice, Profile, RenderError, RenderOptions, Sink};
+
+/// Writes a document as a renderer of this profile would.
+pub(super) fn write(
+    profile: Profile,
+    document: &Document<'_>,
+    options: &RenderOptions,
+    sink: &mut dyn Sink,
+) -> Result<(), RenderError> {
+    // Where these renderers differ from the canonical layout is kept as layout.
+    let options = RenderOptions { layout: LayoutChoice::Keep, ..options.clone() };
+    let mut document = reference(document);
+    if let (Profile::OssHarmony, Document::Conversation(conversation)) = (profile, &mut document) {
+        conversation.messages.iter_mut().for_each(after_channel);
+    }
+    frame::write(&super::RULES, &document, &options, sink)
+}
+
+/// Makes the content type of a message a constraint, and lays its header out with what is said to
+/// whom after the channel.
+fn after_channel(message: &mut Message<'_>) {
+    if message.recipient.is_none() && message.content_type.is_none() {
+        return;
+    }
+    message.constrained = message.content_type.is_some();
+    let spelled = |control| super::RULES.controls.spelling(control).unwrap_or_default();
+    let constraint = spelled(Control::Constrain);
+    // The space that the type was read with.
+    let kept = message.layout.as_ref().and_then(|layout| layout.header.as_deref());
+    let kept = kept.and_then(|header| Some(header.split_once(constraint)?.1.to_owned()));
+    let moves = message.channel == Some(Channel::Commentary);
+    let mut front = message.clone();
+    (front.content_type, front.constrained) = (None, false);
+    front.recipient = message.recipient.clone().filter(|_| !moves);
+    (super::RULES.settle)(&mut front);
+    let Some(mut header) = super::json::header(&front) else { return };
+    if let Some(recipient) = message.recipient.as_deref().filter(|_| moves) {
+        header.push_str(" to=");
+        header.push_str(recipient);
+    }
+    if let Some(content_type) = &message.content_type {
+        header.push(' ');
+        header.push_str(constraint);
+        header.push_str(kept.as_deref().unwrap_or(content_type));
+    }
+    let layout = message.layout.get_or_insert_default();
+    layout.dialect = super::RULES.dialect;
+    layout.header = Some(header.into());
+}
 
 /// The document as the reference renderer would have it.
-pub(super) fn reference<'a>(document: &Document<'a>) -> Document<'a> {
+fn reference<'a>(document: &Document<'a>) -> Document<'a> {
     let Document::Conversation(conversation) = document else { return document.clone() };
     let mut changed = conversation.clone();
     let last = changed.messages.len().saturating_sub(1);
@@ -45,7 +96,6 @@ fn end(message: &mut Message<'_>, is_last: bool) {
 /// Which messages the reference renderer keeps in a prompt: where the assistant spoke last on
 /// `final`, reasoning before the first answer is left out.
 pub(crate) fn kept(conversation: &Conversation<'_>) -> Vec<bool> {
-    use crate::model::Channel;
     let messages = &conversation.messages;
     let is_final = |message: &Message<'_>| message.channel == Some(Channel::Final);
     let last = messages.iter().rfind(|message| message.role == Role::Assistant);
