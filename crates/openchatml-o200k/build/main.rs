@@ -3,6 +3,9 @@
 #![expect(clippy::print_stdout, reason = "so a build script speaks to cargo")]
 
 mod classes;
+#[path = "../src/joins.rs"]
+#[allow(dead_code, reason = "only the pairs of tokens are needed here")]
+mod joins;
 mod vocabulary;
 
 use std::path::PathBuf;
@@ -11,6 +14,14 @@ use std::{env, fs};
 fn main() {
     println!("cargo::rerun-if-changed=build");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    fs::write(out.join("o200k_base.merges"), vocabulary::merges()).expect("OUT_DIR is writable");
-    fs::write(out.join("classes.bin"), classes::table()).expect("OUT_DIR is writable");
+    let write = |name: &str, bytes: &[u8]| {
+        fs::write(out.join(name), bytes).expect("OUT_DIR is writable");
+    };
+    let tokens = vocabulary::tokens();
+    let lengths: Vec<u8> = tokens.iter().map(|token| token.len() as u8).collect();
+    write("lengths.bin", &lengths);
+    write("tokens.bin", &tokens.concat());
+    write("merges.bin", &vocabulary::merges(&tokens));
+    write("joins.bin", &vocabulary::joins(&tokens));
+    write("classes.bin", &classes::table());
 }

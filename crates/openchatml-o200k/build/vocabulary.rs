@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 
+use crate::joins;
+
 /// How many tokens `o200k_base` has.
 const TOKENS: u32 = 199_998;
 /// The fingerprint of the token bytes in order of rank, as they are in OpenAI's
@@ -14,13 +16,19 @@ const FINGERPRINT: u64 = 0xc7ba_5f03_2878_1837;
 /// What stands in the place of the right token for a token of one byte.
 const SINGLE: u32 = 0xFF_FFFF;
 
-/// For each token, two numbers of three bytes each, the low byte first.
-pub(crate) fn merges() -> Vec<u8> {
-    let tokens = tokens();
+/// The bytes of every token, in order of rank.
+pub(crate) fn tokens() -> Vec<Vec<u8>> {
+    let encoding = tiktoken::encoding::o200k_base();
+    assert_eq!(encoding.vocab_size(), TOKENS as usize);
+    let tokens: Vec<_> = (0..TOKENS).map(|rank| encoding.decode(&[rank])).collect();
     let fingerprint = fingerprint(&tokens);
     assert_eq!(fingerprint, FINGERPRINT, "another vocabulary: {fingerprint:#x}");
-    let ranks: HashMap<&[u8], u32> =
-        tokens.iter().map(Vec::as_slice).zip(0..).collect::<HashMap<_, _>>();
+    tokens
+}
+
+/// For each token, two numbers of three bytes each, the low byte first.
+pub(crate) fn merges(tokens: &[Vec<u8>]) -> Vec<u8> {
+    let ranks: HashMap<&[u8], u32> = tokens.iter().map(Vec::as_slice).zip(0..).collect();
     let mut written = Vec::with_capacity(tokens.len() * 6);
     for (token, rank) in tokens.iter().zip(0..) {
         let (left, right) = match token.as_slice() {
@@ -34,10 +42,13 @@ pub(crate) fn merges() -> Vec<u8> {
     written
 }
 
-fn tokens() -> Vec<Vec<u8>> {
-    let encoding = tiktoken::encoding::o200k_base();
-    assert_eq!(encoding.vocab_size(), TOKENS as usize);
-    (0..TOKENS).map(|rank| encoding.decode(&[rank])).collect()
+/// The pairs of characters that tokens join, as a set of bits.
+pub(crate) fn joins(tokens: &[Vec<u8>]) -> Vec<u8> {
+    let mut bits = vec![0; joins::BYTES];
+    for token in tokens {
+        joins::of_token(token, |bit| bits[bit / 8] |= 1 << (bit % 8));
+    }
+    bits
 }
 
 /// FNV-1a over the length and the bytes of each token.

@@ -1,63 +1,24 @@
 //! A cache of the ids of pieces, of fixed size.
 
-use crate::hash;
+use crate::few::Few;
+use crate::hash::Key;
 
-/// The most ids of a short piece that are kept.
-pub(crate) const PACKED: usize = 6;
-/// How many bits an id has in a [`Packed`].
-const ID: u32 = 18;
-/// Where the number of ids is in a [`Packed`].
-const COUNT: u32 = 3 * ID;
+/// How many pieces are in front: as many as fit into memory that is near.
+const FRONT: usize = 1 << 13;
+/// The most bytes of most longer pieces.
+const LONG: usize = 62;
+/// The most bytes of all.
+const LONGER: usize = 254;
 /// How many words of [`Cache::table`] a bucket has: two keys, then two values.
 const BUCKET: usize = 4;
 
-/// Up to [`PACKED`] ids in two words. Each word has three ids, and the lower one their number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Packed(u128);
-
-impl Packed {
-    /// Ids, if they are few.
-    pub(crate) fn new(ids: &[u32]) -> Option<Self> {
-        if ids.is_empty() || ids.len() > PACKED {
-            return None;
-        }
-        let mut words = [0_u64; 2];
-        for (word, ids) in words.iter_mut().zip(ids.chunks(3)) {
-            for (id, place) in ids.iter().zip(0_u32..) {
-                *word |= u64::from(*id) << (place * ID);
-            }
-        }
-        words[0] |= (ids.len() as u64) << COUNT;
-        Some(Self(u128::from(words[0]) | u128::from(words[1]) << 64))
-    }
-
-    /// How many ids there are.
-    #[inline(always)]
-    pub(crate) fn count(self) -> usize {
-        (self.0 as u64 >> COUNT) as usize
-    }
-
-    /// The first three ids, or zeros.
-    #[inline(always)]
-    pub(crate) fn first(self) -> [u32; 3] {
-        three(self.0 as u64)
-    }
-
-    /// The ids after the third, or zeros.
-    #[inline(always)]
-    pub(crate) fn rest(self) -> [u32; 3] {
-        three((self.0 >> 64) as u64)
-    }
-}
-
-#[inline(always)]
-fn three(word: u64) -> [u32; 3] {
-    [0, ID, 2 * ID].map(|place| (word >> place) as u32 & ((1 << ID) - 1))
-}
-
 /// The ids of pieces that were encoded before.
+///
+/// A piece is never given the ids of another one: what is kept with the ids is the piece.
 #[derive(Debug)]
 pub(crate) struct Cache {
+    /// Short pieces that were looked up last.
+    front: Box<[Front; FRONT]>,
     /// Buckets of the keys and the ids of two short pieces. Zeros are no piece.
     table: Vec<u128>,
     /// Where the first bucket begins: where a line of memory does.
@@ -65,94 +26,230 @@ pub(crate) struct Cache {
     /// How far a hash is shifted to make the number of a bucket.
     shift: u32,
     /// Longer pieces.
-    long: Vec<Long>,
+    long: Long<LONG, 16>,
+    /// Even longer pieces.
+    longer: Long<LONGER, 64>,
 }
 
-/// The ids of a piece of more than [`hash::SHORT`] bytes.
+/// A short piece, and its ids if they are at most three.
 #[derive(Clone, Copy, Debug)]
-struct Long {
-    bytes: [u8; Self::BYTES],
-    ids: [u32; Self::IDS],
+struct Front {
+    key: Key,
+    ids: Few,
+}
+
+/// The ids of pieces of more than [`crate::hash::SHORT`] bytes, which have at most so many bytes and ids.
+#[derive(Debug)]
+struct Long<const BYTES: usize, const IDS: usize> {
+    entries: Vec<Entry<BYTES, IDS>>,
+}
+
+/// A piece, and its ids.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Entry<const BYTES: usize, const IDS: usize> {
+    bytes: [u8; BYTES],
     length: u8,
     count: u8,
+    ids: [u32; IDS],
 }
 
-impl Long {
-    /// The longest piece.
-    const BYTES: usize = 46;
-    /// The most ids.
-    const IDS: usize = 12;
-    /// No piece.
-    const EMPTY: Self = Self { bytes: [0; _], ids: [0; _], length: 0, count: 0 };
+impl<const BYTES: usize, const IDS: usize> Long<BYTES, IDS> {
+    fn new(bits: u32) -> Self {
+        let none = Entry { bytes: [0; _], length: 0, count: 0, ids: [0; _] };
+        Self { entries: vec![none; 1 << bits] }
+    }
+
+    /// Where the piece with this hash is.
+    #[inline]
+    fn place(&self, hash: u64) -> usize {
+        hash as usize & (self.entries.len() - 1)
+    }
+
+    #[inline]
+    fn prefetch(&self, hash: u64) {
+        prefetch_index::prefetch_index(&self.entries, self.place(hash));
+    }
+
+    fn get(&self, piece: &[u8], hash: u64) -> Option<&[u32]> {
+        let entry = self.entries.get(self.place(hash))?;
+        let known = entry.bytes.get(..usize::from(entry.length))?;
+        (known == piece).then(|| &entry.ids[..usize::from(entry.count)])
+    }
+
+    fn insert(&mut self, piece: &[u8], hash: u64, ids: &[u32]) {
+        if piece.len() <= BYTES && ids.len() <= IDS {
+            let at = self.place(hash);
+            let entry = &mut self.entries[at];
+            entry.bytes[..piece.len()].copy_from_slice(piece);
+            entry.ids[..ids.len()].copy_from_slice(ids);
+            (entry.length, entry.count) = (piece.len() as u8, ids.len() as u8);
+        }
+    }
 }
 
 impl Cache {
-    /// A cache of at most so many bytes, but for a least size. Memory is taken as it is used.
+    /// A cache of about so many bytes, but for a least size. Most of them are taken from the system
+    /// when they are used.
     pub(crate) fn new(bytes: usize) -> Self {
-        let buckets = (bytes / (BUCKET * size_of::<u128>())).max(2);
-        let bits = buckets.ilog2().min(32);
-        let table = vec![0; (1 << bits) * BUCKET + BUCKET - 1];
         let line = size_of::<u128>() * BUCKET;
-        let first = table.as_ptr().addr().wrapping_neg() % line / size_of::<u128>();
-        let long = vec![Long::EMPTY; 1 << bits.saturating_sub(5)];
-        Self { table, first, shift: 64 - bits, long }
+        let bits = (bytes / line).max(2).ilog2().min(32);
+        // Two buckets side by side begin where two lines do.
+        let table = vec![0; ((1 << bits) + 2) * BUCKET];
+        let first = table.as_ptr().addr().wrapping_neg() % (2 * line) / size_of::<u128>();
+        Self {
+            front: Box::new([Front { key: Key::default(), ids: Few::NONE }; FRONT]),
+            table,
+            first,
+            shift: 64 - bits,
+            long: Long::new(bits.saturating_sub(5)),
+            longer: Long::new(bits.saturating_sub(9)),
+        }
+    }
+
+    /// Where a hash is in front.
+    #[inline(always)]
+    fn place_in_front(hash: u64) -> usize {
+        hash as usize % FRONT
+    }
+
+    /// Says that the front is looked at soon, where this hash is.
+    #[inline(always)]
+    pub(crate) fn prefetch_front(&self, hash: u64) {
+        prefetch_index::prefetch_index(*self.front, Self::place_in_front(hash));
+    }
+
+    /// The short piece that is in front where this hash is, and its ids.
+    #[inline(always)]
+    pub(crate) fn front(&self, hash: u64) -> (Key, Few) {
+        let Front { key, ids } = self.front[Self::place_in_front(hash)];
+        (key, ids)
+    }
+
+    /// Puts a short piece in front.
+    #[inline]
+    pub(crate) fn put_in_front(&mut self, key: Key, hash: u64, ids: Few) {
+        self.front[Self::place_in_front(hash)] = Front { key, ids };
     }
 
     /// Where the bucket of a hash begins.
-    #[inline(always)]
+    #[inline]
     fn bucket(&self, hash: u64) -> usize {
         self.first + (hash >> self.shift) as usize * BUCKET
     }
 
-    /// Says that the bucket of this hash is to be looked at soon.
-    #[inline(always)]
+    /// Where the bucket beside another begins.
+    #[inline]
+    fn beside(&self, bucket: usize) -> usize {
+        self.first + ((bucket - self.first) ^ BUCKET)
+    }
+
+    /// Says that the bucket of this hash is looked at soon.
+    #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         prefetch_index::prefetch_index(&self.table, self.bucket(hash));
     }
 
     /// The ids of the short piece with this key and hash.
-    #[inline(always)]
-    pub(crate) fn get(&self, key: u128, hash: u64) -> Option<Packed> {
-        let bucket: &[u128; BUCKET] = self.table.get(self.bucket(hash)..)?.first_chunk()?;
+    #[inline]
+    pub(crate) fn get(&self, key: Key, hash: u64) -> Option<Packed> {
+        let bucket = self.bucket(hash);
+        let key = key.number();
+        self.find(bucket, key).or_else(|| self.find(self.beside(bucket), key))
+    }
+
+    /// The ids of a key in a bucket.
+    #[inline]
+    fn find(&self, bucket: usize, key: u128) -> Option<Packed> {
+        let bucket: &[u128; BUCKET] = self.table.get(bucket..)?.first_chunk()?;
         // Without a branch, as it is not to be foreseen which of the two it is.
         let place = usize::from(bucket[1] == key);
         (bucket[place] == key).then(|| Packed(bucket[2 + place]))
     }
 
-    /// Keeps the ids of a short piece, in the place of the older piece of its bucket.
-    pub(crate) fn insert(&mut self, key: u128, hash: u64, ids: Packed) {
-        let at = self.bucket(hash);
+    /// Keeps the ids of a short piece: in its bucket or the one beside it if there is room, or else
+    /// in the place of the older piece of its bucket.
+    pub(crate) fn insert(&mut self, key: Key, hash: u64, ids: Packed) {
+        let mut bucket = self.bucket(hash);
+        let has_room = |at: usize| self.table.get(at + 1) == Some(&0);
+        if !has_room(bucket) && has_room(self.beside(bucket)) {
+            bucket = self.beside(bucket);
+        }
         if let Some([first_key, second_key, first, second]) =
-            self.table.get_mut(at..).and_then(<[u128]>::first_chunk_mut::<BUCKET>)
+            self.table.get_mut(bucket..).and_then(<[u128]>::first_chunk_mut::<BUCKET>)
         {
             (*second_key, *second) = (*first_key, *first);
-            (*first_key, *first) = (key, ids.0);
+            (*first_key, *first) = (key.number(), ids.0);
         }
     }
 
-    /// Where a longer piece with this hash is.
-    fn place(&self, hash: u64) -> usize {
-        hash as usize & (self.long.len() - 1)
+    /// Says that a longer piece with this hash is looked up soon.
+    #[inline]
+    pub(crate) fn prefetch_long(&self, length: usize, hash: u64) {
+        match length {
+            ..=LONG => self.long.prefetch(hash),
+            _ => self.longer.prefetch(hash),
+        }
     }
 
     /// The ids of a longer piece with this hash.
     pub(crate) fn get_long(&self, piece: &[u8], hash: u64) -> Option<&[u32]> {
-        let entry = self.long.get(self.place(hash))?;
-        let known = entry.bytes.get(..usize::from(entry.length))?;
-        (known == piece).then(|| &entry.ids[..usize::from(entry.count)])
+        match piece.len() {
+            ..=LONG => self.long.get(piece, hash),
+            _ => self.longer.get(piece, hash),
+        }
     }
 
-    /// Keeps the ids of a longer piece, if neither it nor they are long.
+    /// Keeps the ids of a longer piece, if neither it nor they are too long.
     pub(crate) fn insert_long(&mut self, piece: &[u8], hash: u64, ids: &[u32]) {
-        debug_assert!(piece.len() > hash::SHORT);
-        if piece.len() > Long::BYTES || ids.len() > Long::IDS {
-            return;
+        match piece.len() {
+            ..=LONG => self.long.insert(piece, hash, ids),
+            _ => self.longer.insert(piece, hash, ids),
         }
-        let at = self.place(hash);
-        let mut entry = Long::EMPTY;
-        entry.bytes[..piece.len()].copy_from_slice(piece);
-        entry.ids[..ids.len()].copy_from_slice(ids);
-        (entry.length, entry.count) = (piece.len() as u8, ids.len() as u8);
-        self.long[at] = entry;
+    }
+}
+
+/// Up to [`Self::MOST`] ids in the space of four.
+///
+/// Up to three are as in [`Few`]. More have eighteen bits each, and their number is in the highest
+/// bits but one, which is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Packed(u128);
+
+impl Packed {
+    /// How many ids there can be.
+    pub(crate) const MOST: usize = 6;
+    /// How many bits each of many ids has.
+    const ID: usize = 18;
+    /// Where the number of many ids is.
+    const COUNT: usize = 120;
+    /// Says that there are more than a few.
+    const MANY: u128 = 1 << 127;
+
+    /// These ids, if they are not too many.
+    pub(crate) fn new(ids: &[u32]) -> Option<Self> {
+        if let Some(few) = Few::new(ids) {
+            return Some(Self(few.number()));
+        }
+        if ids.len() > Self::MOST {
+            return None;
+        }
+        let mut packed = Self::MANY | (ids.len() as u128) << Self::COUNT;
+        for (place, id) in ids.iter().enumerate() {
+            packed |= u128::from(*id) << (place * Self::ID);
+        }
+        Some(Self(packed))
+    }
+
+    /// The ids, if they are few.
+    #[inline]
+    pub(crate) fn few(self) -> Option<Few> {
+        (self.0 & Self::MANY == 0).then(|| Few::of_number(self.0))
+    }
+
+    /// The ids, if they are more than a few.
+    pub(crate) fn many(self) -> impl Iterator<Item = u32> {
+        let count = (self.0 & !Self::MANY) >> Self::COUNT;
+        (0..count as usize).map(move |place| (self.0 >> (place * Self::ID)) as u32 & 0x3_ffff)
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::cache::{Cache, PACKED, Packed};
-use crate::hash::{self, SHORT};
-use crate::merge::merge;
-use crate::split::{Pieces, WINDOW, split};
-use crate::vocabulary::Vocabulary;
+use crate::batch::Batch;
+use crate::cache::Cache;
+use crate::hash::{Key, SHORT};
+use crate::split::{Pieces, Places, WINDOW, split};
+use crate::vocabulary::{Vocabulary, part};
 
 /// An encoder of ordinary text in the vocabulary of `o200k_base`.
 ///
@@ -53,7 +53,7 @@ impl Encoder {
     }
 
     fn encode_with(&self, work: &mut Work, text: &str, ids: &mut Vec<u32>) {
-        let mut to = Ids { vocabulary: &self.vocabulary, work, waiting: 0, ids };
+        let mut to = Ids { vocabulary: &self.vocabulary, work, text: text.as_bytes(), ids };
         split(text, &mut to);
         to.flush();
     }
@@ -71,133 +71,80 @@ impl Default for Encoder {
     }
 }
 
-/// How many short pieces are looked up together.
-const QUEUE: usize = 128;
-
 /// What encoding uses again and again.
 #[derive(Debug)]
 struct Work {
     cache: Cache,
-    /// Short pieces that were not looked up yet: their keys and hashes.
-    queue: [(u128, u64); QUEUE],
-    /// Ids that were not added yet.
-    ids: [u32; QUEUE * PACKED],
+    batch: Batch,
 }
 
 impl Work {
     fn new(cache_bytes: usize) -> Self {
-        Self { cache: Cache::new(cache_bytes), queue: [(0, 0); _], ids: [0; _] }
+        Self { cache: Cache::new(cache_bytes), batch: Batch::default() }
     }
 }
 
-/// Makes pieces into ids.
-///
-/// Short pieces wait in a queue. When they enter it, the memory that is needed to look them up is
-/// touched, so that it comes for many of them at the same time.
+/// Makes pieces of a text into ids.
 struct Ids<'e> {
     vocabulary: &'e Vocabulary,
     work: &'e mut Work,
-    /// How many pieces wait.
-    waiting: usize,
+    text: &'e [u8],
     ids: &'e mut Vec<u32>,
 }
 
 impl Ids<'_> {
-    /// Looks up the pieces that wait.
+    /// Adds the ids of the pieces so far.
     fn flush(&mut self) {
-        let Work { cache, queue, ids } = &mut *self.work;
-        let mut count = 0;
-        for &(key, hash) in &queue[..self.waiting] {
-            let Some(packed) = cache.get(key, hash) else {
-                self.ids.extend_from_slice(&ids[..count]);
-                count = 0;
-                encode_short(self.vocabulary, cache, self.ids, key, hash);
-                continue;
-            };
-            ids[count..count + 3].copy_from_slice(&packed.first());
-            if packed.count() > 3 {
-                ids[count + 3..count + PACKED].copy_from_slice(&packed.rest());
-            }
-            count += packed.count();
-        }
-        self.ids.extend_from_slice(&ids[..count]);
-        self.waiting = 0;
+        let Work { cache, batch } = &mut *self.work;
+        batch.flush(self.vocabulary, cache, self.text, self.ids);
     }
 
-    /// Puts a short piece into the queue, in which there is room.
-    #[inline(always)]
-    fn wait(&mut self, key: u128) {
-        let hash = hash::of_key(key);
-        self.work.queue[self.waiting] = (key, hash);
-        self.waiting += 1;
-        self.work.cache.prefetch(hash);
-    }
-
-    /// Encodes a piece of more than [`SHORT`] bytes.
+    /// Takes a piece that is not short.
     #[cold]
     #[inline(never)]
-    fn long(&mut self, piece: &[u8]) {
-        self.flush();
-        let hash = hash::of_long(piece);
-        if let Some(ids) = self.work.cache.get_long(piece, hash) {
-            self.ids.extend_from_slice(ids);
-            return;
+    fn long(&mut self, start: usize, end: usize) {
+        if self.work.batch.room() == 0 {
+            self.flush();
         }
-        let start = self.ids.len();
-        match self.vocabulary.long_word(piece, hash) {
-            Some(id) => self.ids.push(id),
-            None => merge(self.vocabulary, piece, self.ids),
-        }
-        self.work.cache.insert_long(piece, hash, &self.ids[start..]);
-    }
-}
-
-/// Encodes a short piece that is not in the cache.
-#[cold]
-#[inline(never)]
-fn encode_short(
-    vocabulary: &Vocabulary,
-    cache: &mut Cache,
-    ids: &mut Vec<u32>,
-    key: u128,
-    hash: u64,
-) {
-    let start = ids.len();
-    match vocabulary.short_word(key, hash) {
-        Some(id) => ids.push(id),
-        None => merge(vocabulary, &key.to_le_bytes()[..hash::length(key)], ids),
-    }
-    if let Some(packed) = Packed::new(&ids[start..]) {
-        cache.insert(key, hash, packed);
+        self.work.batch.add_long(&self.work.cache, self.text, start, end);
     }
 }
 
 impl Pieces for Ids<'_> {
-    #[inline]
-    fn window(&mut self, window: &[u8; WINDOW], mut starts: u64, end: u32) {
-        if self.waiting + 64 > QUEUE {
+    #[inline(always)]
+    fn window(&mut self, at: usize, window: &[u8; WINDOW], mut ends: Places) {
+        if self.work.batch.room() < 64 {
             self.flush();
         }
-        while starts != 0 {
-            let start = starts.trailing_zeros() as usize;
-            starts &= starts - 1;
-            let next = if starts == 0 { end } else { starts.trailing_zeros() } as usize;
-            let length = next - start;
-            if length > SHORT {
-                self.long(&window[start..next]);
-            } else if let Some(bytes) = window[start..].first_chunk() {
-                self.wait(hash::key_of(*bytes, length));
+        let Work { cache, batch } = &mut *self.work;
+        let mut start = 0;
+        while let Some(long) = batch.add_all(cache, window, start, &mut ends) {
+            let end = if ends.set == 0 { ends.last } else { ends.set.trailing_zeros() };
+            batch.add_long(cache, self.text, at + long as usize, at + end as usize);
+            if ends.set == 0 {
+                break;
             }
+            ends.set &= ends.set - 1;
+            start = end;
         }
     }
 
-    fn piece(&mut self, piece: &[u8]) {
-        if piece.len() > SHORT {
-            return self.long(piece);
+    fn piece(&mut self, mut start: usize, end: usize) {
+        while start < end {
+            let piece = &self.text[start..end];
+            let length = match piece.len() {
+                ..=SHORT => piece.len(),
+                _ => part(piece),
+            };
+            if length > SHORT {
+                self.long(start, start + length);
+            } else {
+                if self.work.batch.room() == 0 {
+                    self.flush();
+                }
+                self.work.batch.add(&self.work.cache, Key::new(&piece[..length]));
+            }
+            start += length;
         }
-        if self.waiting == QUEUE {
-            self.flush();
-        }
-        self.wait(hash::key(piece));
     }
 }

@@ -3,42 +3,83 @@
 /// The most bytes a piece can have that is a key of its own.
 pub(crate) const SHORT: usize = 15;
 
-/// Masks for the low bytes of a key, by how many are kept.
-const LOW: [u128; 16] = {
-    let mut masks = [0; 16];
+/// Masks for the low bytes of each half of a key, by how many bytes are kept.
+const LOW: [[u64; 2]; 16] = {
+    let mut masks = [[0; 2]; 16];
     let mut bytes = 1;
     while bytes < 16 {
-        masks[bytes] = (1 << (8 * bytes)) - 1;
+        let mask: u128 = (1 << (8 * bytes)) - 1;
+        masks[bytes] = [mask as u64, (mask >> 64) as u64];
         bytes += 1;
     }
     masks
 };
 
-/// The key of the first `length` of these bytes: the bytes, and their number above them. No two
-/// short pieces have the same key, and no key is zero. `length` is at most [`SHORT`].
-#[inline(always)]
-pub(crate) fn key_of(bytes: [u8; 16], length: usize) -> u128 {
-    u128::from_le_bytes(bytes) & LOW[length & 15] | (length as u128) << 120
+/// A short piece as a number: its bytes, and above them how many they are. No two pieces have the
+/// same key, and none is zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Key {
+    low: u64,
+    high: u64,
 }
 
-/// The key of a piece of at most [`SHORT`] bytes.
-#[inline]
-pub(crate) fn key(piece: &[u8]) -> u128 {
-    let mut bytes = [0; 16];
-    bytes[..piece.len()].copy_from_slice(piece);
-    key_of(bytes, piece.len())
-}
+impl Key {
+    /// The key of the first `length` of these bytes, which are at most [`SHORT`].
+    #[inline(always)]
+    pub(crate) fn of_first(bytes: &[u8; 16], length: usize) -> Self {
+        let [low, high] = LOW[length & 15];
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]));
+        Self { low: word(0) & low, high: word(8) & high | (length as u64) << 56 }
+    }
 
-/// How many bytes the piece with this key has.
-#[inline]
-pub(crate) fn length(key: u128) -> usize {
-    (key >> 120) as usize
-}
+    /// The key of a piece of at most [`SHORT`] bytes.
+    #[inline]
+    pub(crate) fn new(piece: &[u8]) -> Self {
+        let length = piece.len();
+        let high_length = (length as u64) << 56;
+        if let (Some(first), Some(last)) = (piece.first_chunk(), piece.last_chunk()) {
+            let (low, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+            let high = last.checked_shr(8 * (16 - length as u32)).unwrap_or(0);
+            return Self { low, high: high | high_length };
+        }
+        if let (Some(first), Some(last)) = (piece.first_chunk(), piece.last_chunk()) {
+            let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+            let low = u64::from(first) | u64::from(last) << (8 * (length - 4));
+            return Self { low, high: high_length };
+        }
+        let low = piece.iter().rev().fold(0, |low, byte| low << 8 | u64::from(*byte));
+        Self { low, high: high_length }
+    }
 
-/// The hash of a key.
-#[inline(always)]
-pub(crate) fn of_key(key: u128) -> u64 {
-    mix(key as u64, (key >> 64) as u64)
+    /// The key as a number.
+    #[inline(always)]
+    pub(crate) fn number(self) -> u128 {
+        u128::from(self.low) | u128::from(self.high) << 64
+    }
+
+    /// Whether this is another key. Without a branch.
+    #[inline(always)]
+    pub(crate) fn differs(self, other: Self) -> bool {
+        (self.low ^ other.low) | (self.high ^ other.high) != 0
+    }
+
+    /// The bytes of the piece, and others behind them.
+    #[inline]
+    pub(crate) fn bytes(self) -> [u8; 16] {
+        self.number().to_le_bytes()
+    }
+
+    /// How many bytes the piece has.
+    #[inline]
+    pub(crate) fn length(self) -> usize {
+        (self.high >> 56) as usize
+    }
+
+    /// The hash of the key.
+    #[inline(always)]
+    pub(crate) fn hash(self) -> u64 {
+        mix(self.low, self.high)
+    }
 }
 
 /// The hash of a piece of more than [`SHORT`] bytes.

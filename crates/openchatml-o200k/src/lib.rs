@@ -19,10 +19,14 @@
 
 #![forbid(unsafe_code)]
 
+mod batch;
 mod cache;
 mod classes;
 mod encoder;
+mod few;
 mod hash;
+mod index;
+mod joins;
 mod merge;
 mod split;
 mod vocabulary;

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::hash::SHORT;
 use crate::vocabulary::{NONE, Vocabulary};
 
 /// The most bytes for which every merge looks at all that is left.
@@ -11,17 +12,27 @@ const FEW: usize = 64;
 /// How many bytes of a longer piece are merged at once, at first.
 const WINDOW: usize = 512;
 
-/// Adds the ids of a piece.
-pub(crate) fn merge(vocabulary: &Vocabulary, piece: &[u8], ids: &mut Vec<u32>) {
-    if piece.len() <= FEW {
-        merge_few(vocabulary, piece, ids);
-        return;
-    }
-    let start = ids.len();
-    let mut window = WINDOW;
-    while !merge_by_windows(vocabulary, piece, window, ids) {
-        ids.truncate(start);
-        window *= 8;
+/// Encodes pieces. It has what this needs, to use it again.
+#[derive(Debug, Default)]
+pub(crate) struct Merger {
+    scratch: Scratch,
+    tokens: Vec<Placed>,
+    next: Vec<Placed>,
+}
+
+impl Merger {
+    /// Adds the ids of a piece.
+    pub(crate) fn merge(&mut self, vocabulary: &Vocabulary, piece: &[u8], ids: &mut Vec<u32>) {
+        if piece.len() <= FEW {
+            merge_few(vocabulary, piece, ids);
+            return;
+        }
+        let start = ids.len();
+        let mut window = WINDOW;
+        while !self.merge_by_windows(vocabulary, piece, window, ids) {
+            ids.truncate(start);
+            window *= 8;
+        }
     }
 }
 
@@ -51,54 +62,174 @@ fn merge_few(vocabulary: &Vocabulary, piece: &[u8], ids: &mut Vec<u32>) {
         tokens.copy_within(at + 2..count, at + 1);
         merged.copy_within(at + 2..count, at + 1);
         count -= 1;
-        let after = if at + 1 < count { vocabulary.merged(lowest, tokens[at + 1]) } else { NONE };
+        let after =
+            if at + 1 < count { vocabulary.pairs().get(lowest, tokens[at + 1]) } else { NONE };
         merged[at] = after;
         if at > 0 {
-            merged[at - 1] = vocabulary.merged(tokens[at - 1], lowest);
+            merged[at - 1] = vocabulary.pairs().get(tokens[at - 1], lowest);
         }
     }
     ids.extend_from_slice(&tokens[..count]);
 }
 
+/// Short pieces that are merged side by side, so that what they need to know comes at the same time.
+#[derive(Debug, Default)]
+pub(crate) struct Lanes {
+    lanes: Vec<Lane>,
+    /// Those that are not merged yet.
+    open: Vec<usize>,
+}
+
+/// A piece of at most [`SHORT`] bytes.
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    /// For each byte, the token that begins with it, if one does.
+    tokens: [u32; SHORT + 1],
+    /// For each of these, what it merges to with the one after it, and its place: see [`ranked`].
+    merged: [u64; SHORT + 1],
+    /// The bytes that begin a token.
+    starts: u32,
+    /// The token that was merged last.
+    last: Option<usize>,
+}
+
+impl Lanes {
+    /// Forgets all pieces.
+    pub(crate) fn clear(&mut self) {
+        self.lanes.clear();
+    }
+
+    /// Adds a piece.
+    pub(crate) fn add(&mut self, vocabulary: &Vocabulary, piece: &[u8]) {
+        let mut lane = Lane {
+            tokens: [0; _],
+            merged: [u64::MAX; _],
+            starts: (1 << piece.len()) - 1,
+            last: None,
+        };
+        for (token, byte) in lane.tokens.iter_mut().zip(piece) {
+            *token = vocabulary.single(*byte);
+        }
+        for ((merged, pair), at) in lane.merged.iter_mut().zip(piece.windows(2)).zip(0..) {
+            *merged = ranked(vocabulary.two(pair[0], pair[1]), at);
+        }
+        self.open.push(self.lanes.len());
+        self.lanes.push(lane);
+    }
+
+    /// Merges all pieces.
+    pub(crate) fn merge(&mut self, vocabulary: &Vocabulary) {
+        let Self { lanes, open } = self;
+        while !open.is_empty() {
+            open.retain(|lane| lanes[*lane].step(vocabulary));
+        }
+    }
+
+    /// Adds the ids of a piece: of the first one, the second one, and so on.
+    pub(crate) fn write(&self, piece: usize, ids: &mut Vec<u32>) {
+        let Lane { tokens, starts, .. } = &self.lanes[piece];
+        ids.extend((0..tokens.len()).filter(|at| starts >> at & 1 != 0).map(|at| tokens[at]));
+    }
+}
+
+impl Lane {
+    /// The token after the one at a place.
+    #[inline(always)]
+    fn after(&self, at: usize) -> Option<usize> {
+        let after = self.starts & (!1 << at);
+        (after != 0).then(|| after.trailing_zeros() as usize % (SHORT + 1))
+    }
+
+    /// The token before the one at a place.
+    #[inline(always)]
+    fn before(&self, at: usize) -> Option<usize> {
+        (self.starts & ((1 << at) - 1)).checked_ilog2().map(|before| before as usize % (SHORT + 1))
+    }
+
+    /// Merges once. Returns whether there was something to merge.
+    #[inline]
+    fn step(&mut self, vocabulary: &Vocabulary) -> bool {
+        let pairs = vocabulary.pairs();
+        if let Some(at) = self.last {
+            let token = self.tokens[at];
+            let merged = self.after(at).map_or(NONE, |after| pairs.get(token, self.tokens[after]));
+            self.merged[at] = ranked(merged, at);
+            if let Some(before) = self.before(at) {
+                self.merged[before] = ranked(pairs.get(self.tokens[before], token), before);
+            }
+        }
+        let lowest = match self.starts {
+            ..0x100 => self.merged[..8].iter().min(),
+            _ => self.merged.iter().min(),
+        };
+        let (rank, at) = of_ranked(*lowest.unwrap_or(&u64::MAX));
+        let Some(after) = self.after(at).filter(|_| rank != NONE) else { return false };
+        self.tokens[at] = rank;
+        self.merged[after] = u64::MAX;
+        self.starts &= !(1 << after);
+        self.last = Some(at);
+        if let Some(before) = self.before(at) {
+            pairs.prefetch(self.tokens[before], rank);
+        }
+        if let Some(after) = self.after(at) {
+            pairs.prefetch(rank, self.tokens[after]);
+        }
+        true
+    }
+}
+
+/// A rank and a place as one number, so that the lowest is the first of the lowest ranks.
+#[inline(always)]
+fn ranked(rank: u32, at: usize) -> u64 {
+    u64::from(rank) << 4 | at as u64
+}
+
+/// The rank and the place in a number.
+#[inline(always)]
+fn of_ranked(ranked: u64) -> (u32, usize) {
+    ((ranked >> 4) as u32, ranked as usize & SHORT)
+}
+
 /// A token, and where it begins.
 type Placed = (u32, usize);
 
-/// Adds the ids of a piece, of which at most `window` bytes are merged at once. Returns whether it
-/// could be done so.
-///
-/// Tokens are the encoding of their bytes if and only if each two of them that stand side by side
-/// are the encoding of theirs: a merge across the border of two tokens, the first there is, would
-/// be made by these two alone as well. So where two windows overlap and have one token in common,
-/// in the same place, what the first has up to it and the second has from it on is the encoding.
-fn merge_by_windows(
-    vocabulary: &Vocabulary,
-    piece: &[u8],
-    window: usize,
-    ids: &mut Vec<u32>,
-) -> bool {
-    let mut scratch = Scratch::default();
-    let (mut tokens, mut next) = (Vec::new(), Vec::new());
-    scratch.merge(vocabulary, piece, 0..window.min(piece.len()), &mut tokens);
-    // The first of the tokens that is not written yet.
-    let mut from = 0;
-    let mut end = window;
-    while end < piece.len() {
-        let overlap = tokens.partition_point(|(_, start)| *start < end - window / 4);
-        let begin = tokens.get(overlap.min(tokens.len() - 1)).map_or(0, |(_, start)| *start);
-        end = begin + window;
-        next.clear();
-        scratch.merge(vocabulary, piece, begin..end.min(piece.len()), &mut next);
-        let Some((last, first)) = common(&tokens[overlap.max(from).min(tokens.len())..], &next)
-        else {
-            return false;
-        };
-        let last = overlap.max(from) + last;
-        ids.extend(tokens[from..last].iter().map(|(id, _)| *id));
-        from = first;
-        std::mem::swap(&mut tokens, &mut next);
+impl Merger {
+    /// Adds the ids of a piece, of which at most `window` bytes are merged at once. Returns whether
+    /// it could be done so.
+    ///
+    /// Tokens are the encoding of their bytes if and only if each two of them that stand side by
+    /// side are the encoding of theirs: a merge across the border of two tokens, the first there
+    /// is, would be made by these two alone as well. So where two windows overlap and have one token
+    /// in common, in the same place, what the first has up to it and the second has from it on is
+    /// the encoding.
+    fn merge_by_windows(
+        &mut self,
+        vocabulary: &Vocabulary,
+        piece: &[u8],
+        window: usize,
+        ids: &mut Vec<u32>,
+    ) -> bool {
+        let Self { scratch, tokens, next } = self;
+        scratch.merge(vocabulary, piece, 0..window.min(piece.len()), tokens);
+        // The first of the tokens that is not written yet.
+        let mut from = 0;
+        let mut end = window;
+        while end < piece.len() {
+            let overlap = tokens.partition_point(|(_, start)| *start < end - window / 4);
+            let begin = tokens[overlap.min(tokens.len() - 1)].1;
+            end = begin + window;
+            scratch.merge(vocabulary, piece, begin..end.min(piece.len()), next);
+            let after = overlap.max(from);
+            let Some((last, first)) = common(&tokens[after.min(tokens.len())..], next) else {
+                return false;
+            };
+            ids.extend(tokens[from..after + last].iter().map(|(id, _)| *id));
+            from = first;
+            std::mem::swap(tokens, next);
+        }
+        ids.extend(tokens[from..].iter().map(|(id, _)| *id));
+        true
     }
-    ids.extend(tokens[from..].iter().map(|(id, _)| *id));
-    true
 }
 
 /// The places of the first token that both have, in the same place of the text.
@@ -110,7 +241,7 @@ fn common(one: &[Placed], other: &[Placed]) -> Option<(usize, usize)> {
 }
 
 /// What merging many bytes needs.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Scratch {
     /// For each byte that begins a token, the token, and how far it is to the one before and the
     /// one after.
@@ -119,7 +250,7 @@ struct Scratch {
     queue: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Part {
     token: u32,
     /// What it merges to with the token after it.
@@ -129,7 +260,7 @@ struct Part {
 }
 
 impl Scratch {
-    /// Adds the tokens of a range of bytes.
+    /// Finds the tokens of a range of bytes.
     fn merge(
         &mut self,
         vocabulary: &Vocabulary,
@@ -140,6 +271,7 @@ impl Scratch {
         let (begin, bytes) = (range.start, &piece[range]);
         self.parts.clear();
         self.queue.clear();
+        tokens.clear();
         for (at, byte) in (0_u32..).zip(bytes) {
             let merged = match bytes.get(at as usize + 1) {
                 Some(next) => vocabulary.two(*byte, *next),
@@ -172,7 +304,7 @@ impl Scratch {
         let merged = match self.parts.get_mut(gone.after as usize) {
             Some(next) => {
                 next.before = at;
-                vocabulary.merged(token, next.token)
+                vocabulary.pairs().get(token, next.token)
             }
             None => NONE,
         };
@@ -181,7 +313,7 @@ impl Scratch {
             self.queue.push(Reverse((merged, at)));
         }
         if let Some(before) = self.parts.get_mut(part.before as usize) {
-            before.merged = vocabulary.merged(before.token, token);
+            before.merged = vocabulary.pairs().get(before.token, token);
             if before.merged != NONE {
                 self.queue.push(Reverse((before.merged, part.before)));
             }

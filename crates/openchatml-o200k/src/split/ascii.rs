@@ -43,12 +43,12 @@ pub(super) fn cut(window: &[u8; super::WINDOW], known: u32, ends: bool) -> Cut {
 /// bytes are to be looked at instead.
 #[inline(always)]
 fn starts(sets: &Sets, window: &[u8; super::WINDOW], end: u32, whole: bool) -> Result<u64, u32> {
-    let Sets { upper, lower, digit, space, blank, newline, other, .. } = *sets;
-    let (letter, white) = (upper | lower, blank | newline);
+    let Sets { letter, lower, digit, space, white, newline, other, mark, .. } = *sets;
+    let blank = white & !newline;
 
     // Ends of lines that belong to what stands before them.
     let absorbed = newline & !newline.wrapping_add(newline & other << 1);
-    let slash = sets.slash & absorbed << 1;
+    let slash = mark & absorbed << 1;
     if slash != 0 {
         return Err(slash.trailing_zeros());
     }
@@ -63,12 +63,13 @@ fn starts(sets: &Sets, window: &[u8; super::WINDOW], end: u32, whole: bool) -> R
     // space, belongs to the letters behind it, as a blank does.
     let others = other & !(other << 1) & !(space << 1);
     let prefix = blank | others & !(other >> 1);
-    let letters = letter & !(letter << 1) & !(prefix << 1) | upper & lower << 1;
+    let small = letter & lower;
+    let letters = letter & (!(letter << 1 | prefix << 1) | small << 1 & !lower);
 
     let digits = threes(digit);
     let mut starts = whites | others | letters | digits | 1;
 
-    let mut apostrophes = sets.apostrophe & letter << 1;
+    let mut apostrophes = mark & letter << 1;
     let mut from = 0;
     while apostrophes != 0 {
         let at = apostrophes.trailing_zeros();

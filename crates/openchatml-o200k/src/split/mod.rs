@@ -23,11 +23,19 @@ pub(crate) const WINDOW: usize = sets::BYTES as usize + 16;
 
 /// What is done with pieces.
 pub(crate) trait Pieces {
-    /// Takes the pieces of a window: where each begins, and where the last one ends.
-    fn window(&mut self, window: &[u8; WINDOW], starts: u64, end: u32);
+    /// Takes the pieces of a window that is at this place of the text: the first begins with it, and
+    /// each ends where the next one begins, at the next of these places.
+    fn window(&mut self, at: usize, window: &[u8; WINDOW], ends: Places);
 
-    /// Takes a piece.
-    fn piece(&mut self, piece: &[u8]);
+    /// Takes a piece: where it begins in the text, and where it ends.
+    fn piece(&mut self, start: usize, end: usize);
+}
+
+/// Places in a window: a set, and one behind it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Places {
+    pub(crate) set: u64,
+    pub(crate) last: u32,
 }
 
 /// Cuts a text.
@@ -38,12 +46,12 @@ pub(crate) fn split(text: &str, to: &mut impl Pieces) {
     while at < bytes.len() {
         let rest = &bytes[at..];
         let (taken, more) = match rest.first_chunk() {
-            Some(window) => take(window, sets::BYTES, false, to),
+            Some(window) => take(at, window, sets::BYTES, false, to),
             None => {
                 let mut window = [0; WINDOW];
                 window[..rest.len()].copy_from_slice(rest);
                 let known = rest.len().min(sets::BYTES as usize);
-                take(&window, known as u32, known == rest.len(), to)
+                take(at, &window, known as u32, known == rest.len(), to)
             }
         };
         at += taken;
@@ -56,14 +64,22 @@ pub(crate) fn split(text: &str, to: &mut impl Pieces) {
 /// Hands over the pieces of a window but for one that is not known to end. Returns how many bytes
 /// they have, and whether there may be more like them at once.
 #[inline(always)]
-fn take(window: &[u8; WINDOW], known: u32, ends: bool, to: &mut impl Pieces) -> (usize, bool) {
+fn take(
+    at: usize,
+    window: &[u8; WINDOW],
+    known: u32,
+    ends: bool,
+    to: &mut impl Pieces,
+) -> (usize, bool) {
     let cut = ascii::cut(window, known, ends);
     if cut.whole {
-        to.window(window, cut.starts, cut.end);
+        to.window(at, window, Places { set: cut.starts & !1, last: cut.end });
         return (cut.end as usize, true);
     }
     let last = cut.starts.ilog2();
-    to.window(window, cut.starts & sets::below(last), last);
+    if last > 0 {
+        to.window(at, window, Places { set: cut.starts & sets::below(last) & !1, last });
+    }
     (last as usize, last > 0 && cut.end == sets::BYTES)
 }
 
@@ -72,7 +88,7 @@ fn take(window: &[u8; WINDOW], known: u32, ends: bool, to: &mut impl Pieces) -> 
 fn take_others(bytes: &[u8], mut at: usize, to: &mut impl Pieces) -> usize {
     while at < bytes.len() {
         let end = unicode::piece_end(bytes, at);
-        to.piece(&bytes[at..end]);
+        to.piece(at, end);
         at = end;
         if bytes[at..].iter().take(2).all(u8::is_ascii) {
             break;
@@ -102,16 +118,18 @@ pub fn pieces(text: &str) -> Vec<&str> {
 struct Lengths(Vec<usize>);
 
 impl Pieces for Lengths {
-    fn window(&mut self, _: &[u8; WINDOW], mut starts: u64, end: u32) {
-        while starts != 0 {
-            let start = starts.trailing_zeros();
-            starts &= starts - 1;
-            let next = if starts == 0 { end } else { starts.trailing_zeros() };
-            self.0.push((next - start) as usize);
+    fn window(&mut self, _: usize, _: &[u8; WINDOW], Places { mut set, last }: Places) {
+        let mut start = 0;
+        while set != 0 {
+            let end = set.trailing_zeros();
+            set &= set - 1;
+            self.0.push((end - start) as usize);
+            start = end;
         }
+        self.0.push((last - start) as usize);
     }
 
-    fn piece(&mut self, piece: &[u8]) {
-        self.0.push(piece.len());
+    fn piece(&mut self, start: usize, end: usize) {
+        self.0.push(end - start);
     }
 }

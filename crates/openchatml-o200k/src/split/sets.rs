@@ -1,6 +1,6 @@
 //! Sets of the places of bytes.
 
-use wide::u8x16;
+use wide::i8x16;
 
 /// How many bytes a set is about.
 pub(super) const BYTES: u32 = 64;
@@ -8,19 +8,20 @@ pub(super) const BYTES: u32 = 64;
 /// Where the bytes of a window are that have something in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sets {
-    pub(super) upper: u64,
+    pub(super) letter: u64,
+    /// Letters that are lower, and some other bytes.
     pub(super) lower: u64,
     pub(super) digit: u64,
     /// U+0020.
     pub(super) space: u64,
-    /// White space that does not end a line.
-    pub(super) blank: u64,
+    /// White space.
+    pub(super) white: u64,
     /// CR and LF.
     pub(super) newline: u64,
     /// Everything else that is ASCII.
     pub(super) other: u64,
-    pub(super) slash: u64,
-    pub(super) apostrophe: u64,
+    /// Slashes and apostrophes.
+    pub(super) mark: u64,
     /// What is not ASCII.
     pub(super) high: u64,
 }
@@ -36,30 +37,31 @@ impl Sets {
     #[inline(always)]
     pub(super) fn of(window: &[u8; super::WINDOW]) -> Self {
         let mut sets = Self::default();
-        for (chunk, shift) in window.as_chunks().0.iter().zip([0, 16, 32, 48]) {
-            sets.add(u8x16::new(*chunk), shift);
+        for (chunk, shift) in window.as_chunks::<16>().0.iter().zip([0, 16, 32, 48]) {
+            sets.add(i8x16::new(chunk.map(|byte| byte as i8)), shift);
         }
         sets
     }
 
     /// Adds the places of sixteen bytes, the first of which is at this place.
     #[inline(always)]
-    fn add(&mut self, bytes: u8x16, place: u32) {
-        let is = |byte| bytes.simd_eq(u8x16::splat(byte));
-        let between = |first: u8, last: u8| {
-            let above = bytes - u8x16::splat(first);
-            above.min(u8x16::splat(last - first)).simd_eq(above)
+    fn add(&mut self, bytes: i8x16, place: u32) {
+        let is = |byte: u8| bytes.simd_eq(i8x16::splat(byte as i8));
+        // Moved so that the last is the highest number there is, they are those above another.
+        let between = |bytes: i8x16, first: u8, last: u8| {
+            let moved = bytes + i8x16::splat((0x7f - last) as i8);
+            moved.simd_gt(i8x16::splat((0x7e - (last - first)) as i8))
         };
-        let set = |of: u8x16| u64::from(of.to_bitmask()) << place;
+        let set = |of: i8x16| u64::from(of.to_bitmask()) << place;
         let space = is(b' ');
-        self.upper |= set(between(b'A', b'Z'));
-        self.lower |= set(between(b'a', b'z'));
-        self.digit |= set(between(b'0', b'9'));
+        self.letter |= set(between(bytes | i8x16::splat(0x20), b'a', b'z'));
+        // The bit that lower letters have and upper ones do not, moved to the highest place.
+        self.lower |= set(bytes + bytes + (bytes + bytes));
+        self.digit |= set(between(bytes, b'0', b'9'));
         self.space |= set(space);
-        self.blank |= set(space | is(b'\t') | between(0x0b, 0x0c));
+        self.white |= set(space | between(bytes, b'\t', b'\r'));
         self.newline |= set(is(b'\n') | is(b'\r'));
-        self.slash |= set(is(b'/'));
-        self.apostrophe |= set(is(b'\''));
+        self.mark |= set(is(b'/') | is(b'\''));
         self.high |= set(bytes);
     }
 
@@ -67,14 +69,12 @@ impl Sets {
     #[inline(always)]
     pub(super) fn keep(&mut self, places: u32) {
         let kept = below(places);
-        self.upper &= kept;
-        self.lower &= kept;
+        self.letter &= kept;
         self.digit &= kept;
         self.space &= kept;
-        self.blank &= kept;
+        self.white &= kept;
         self.newline &= kept;
-        self.other = kept & !(self.upper | self.lower | self.digit | self.blank | self.newline);
-        self.slash &= kept;
-        self.apostrophe &= kept;
+        self.mark &= kept;
+        self.other = kept & !(self.letter | self.digit | self.white);
     }
 }
