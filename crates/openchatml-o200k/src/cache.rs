@@ -116,7 +116,7 @@ impl Cache {
     /// Says that the front is looked at soon, where this hash is.
     #[inline(always)]
     pub(crate) fn prefetch_front(&self, hash: u64) {
-        prefetch_index::prefetch_index(*self.front, Self::place_in_front(hash));
+        prefetch_index::prefetch_index(self.front.as_slice(), Self::place_in_front(hash));
     }
 
     /// The short piece that is in front where this hash is, and its ids.
