@@ -5,7 +5,8 @@
 //! ```
 //!
 //! `parse20`, `parse1024`, `render20` and `render1024` read or write OpenChatML 2.2 with bodies of
-//! about so many bytes; `TOTAL` is the size of the corpus in bytes. Counting instructions with
+//! about so many bytes; `TOTAL` is the size of the corpus in bytes. `ids`, `messages` and `stream`
+//! write Harmony as token ids, read them, and read them one by one. Counting instructions with
 //! callgrind needs few of them; time with perf needs many:
 //!
 //! ```sh
@@ -19,77 +20,144 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use openchatml::{Document, Format, ReadOptions, RenderOptions, parse, render};
+use openchatml::{Conversation, Document, Event, Format, Keep, ReadOptions, parse, render};
 use openchatml_bench::clock::{digits, gigabytes};
-use openchatml_bench::corpus::{corpus, load, texts};
+use openchatml_bench::corpus::{corpus, texts};
+use openchatml_bench::sources;
+use openchatml_tokens::{O200kHarmony, Tokenizer};
 
 const USAGE: &str = "usage: profile JOB [ROUNDS [TOTAL]]
 
-JOB     parse20, parse1024, render20 or render1024
+JOB     parse20, parse1024, render20, render1024, ids, messages or stream
 ROUNDS  how often it is done, 20 if not given
 TOTAL   how many bytes the corpus has, 10000000 if not given";
 
 struct Wanted {
-    parses: bool,
-    /// The size of a body, and how many turns a conversation has.
-    shape: (usize, usize),
+    job: String,
     rounds: u32,
     total: usize,
 }
 
 fn wanted(mut args: impl Iterator<Item = String>) -> Option<Wanted> {
-    let (parses, shape) = match args.next()?.as_str() {
-        "parse20" => (true, (20, 12)),
-        "parse1024" => (true, (1024, 4)),
-        "render20" => (false, (20, 12)),
-        "render1024" => (false, (1024, 4)),
-        _ => return None,
-    };
+    let job = args.next()?;
     let rounds = args.next().map_or(Some(20), |rounds| rounds.parse().ok())?;
     let total = args.next().map_or(Some(10_000_000), |total| total.parse().ok())?;
     let is_sensible = rounds > 0 && total > 0 && args.next().is_none();
-    is_sensible.then_some(Wanted { parses, shape, rounds, total })
+    is_sensible.then_some(Wanted { job, rounds, total })
+}
+
+/// A job, and how much it works on: bytes, and messages or ids.
+type Job = (Box<dyn Fn()>, usize, usize);
+
+fn job(Wanted { job, total, .. }: &Wanted) -> Option<Job> {
+    Some(match job.as_str() {
+        "parse20" => text_job(true, *total, 12, 20),
+        "parse1024" => text_job(true, *total, 4, 1024),
+        "render20" => text_job(false, *total, 12, 20),
+        "render1024" => text_job(false, *total, 4, 1024),
+        "ids" | "messages" | "stream" => token_job(job, *total),
+        _ => return None,
+    })
+}
+
+fn text_job(parses: bool, total: usize, turns: usize, bytes: usize) -> Job {
+    let format: Format = "openchatml-2.2".parse().expect("a format");
+    let conversations = corpus(1, total, turns, bytes);
+    let messages = conversations.iter().map(|it| it.messages.len()).sum();
+    let texts = texts(&conversations, format);
+    let bytes = texts.iter().map(String::len).sum();
+    if parses {
+        let job = move || {
+            for text in &texts {
+                black_box(parse(text, format, &ReadOptions::default()));
+            }
+        };
+        return (Box::new(job), bytes, messages);
+    }
+    let read = |text: &String| parse(text, format, &ReadOptions::default()).document.into_owned();
+    let documents: Vec<Document<'static>> = texts.iter().map(read).collect();
+    let job = move || {
+        for document in &documents {
+            let text = render(document, format, &Default::default());
+            black_box(text.expect("it was read from this format"));
+        }
+    };
+    (Box::new(job), bytes, messages)
+}
+
+fn token_job(job: &str, total: usize) -> Job {
+    let format = "harmony".parse().expect("a format");
+    let tokenizer = Tokenizer::new(format, O200kHarmony::default()).expect("a text format");
+    let bodies = sources::bodies(1, total);
+    let bytes = bodies.iter().map(String::len).sum();
+    let conversations = sources::conversations(&bodies, 4);
+    let documents = conversations.into_iter().map(Conversation::into);
+    let documents: Vec<Document<'static>> = documents.collect();
+    let render = |tokenizer: &Tokenizer<_>, document: &Document<'_>| {
+        tokenizer.render(document, &Default::default()).expect("Harmony can say it").ids
+    };
+    let ids: Vec<Vec<u32>> =
+        documents.iter().map(|document| render(&tokenizer, document)).collect();
+    let count = ids.iter().map(Vec::len).sum();
+    let job: Box<dyn Fn()> = match job {
+        "ids" => Box::new(move || {
+            for document in &documents {
+                black_box(render(&tokenizer, document));
+            }
+        }),
+        "messages" => Box::new(move || {
+            for ids in &ids {
+                black_box(tokenizer.parse(ids, &ReadOptions::default()));
+            }
+        }),
+        _ => Box::new(move || {
+            for ids in &ids {
+                black_box(stream(&tokenizer, ids));
+            }
+        }),
+    };
+    (job, bytes, count)
+}
+
+/// How many bytes of text the ids add, one by one.
+fn stream(tokenizer: &Tokenizer<O200kHarmony>, ids: &[u32]) -> usize {
+    let mut said = 0;
+    let mut hear = |event: Event<'_>| {
+        if let Event::Delta { text, .. } = event {
+            said += text.len();
+        }
+    };
+    let mut stream = tokenizer.stream(&ReadOptions::default()).keep(Keep::Nothing);
+    for id in ids {
+        stream.feed(std::slice::from_ref(id), &mut hear);
+    }
+    stream.finish(&mut hear);
+    said
 }
 
 fn main() -> ExitCode {
-    let Some(wanted) = wanted(std::env::args().skip(1)) else {
+    let wanted = wanted(std::env::args().skip(1));
+    let Some((wanted, (job, bytes, count))) =
+        wanted.and_then(|wanted| job(&wanted).map(|job| (wanted, job)))
+    else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    let (bytes, turns) = wanted.shape;
-    let conversations = corpus(1, wanted.total, turns, bytes);
-    let format: Format = "openchatml-2.2".parse().expect("a format");
-    let texts = texts(&conversations, format);
-    let options = ReadOptions::default();
-    let documents: Vec<_> =
-        texts.iter().map(|text| parse(text, format, &options).document).collect();
     let start = Instant::now();
     for _ in 0..wanted.rounds {
-        work(wanted.parses, format, &texts, &documents);
+        work(&*job);
     }
     let time = start.elapsed() / wanted.rounds;
-    let load = load(&texts, &conversations);
     println!(
-        "{} messages of {} bytes, {} ns a message, {} GB/s",
-        load.messages,
-        load.bytes / load.messages,
-        digits(time.as_secs_f64() * 1e9 / load.messages as f64),
-        digits(gigabytes(load.bytes, time)),
+        "{count} messages or ids, {} ns each, {} GB/s",
+        digits(time.as_secs_f64() * 1e9 / count as f64),
+        digits(gigabytes(bytes, time)),
     );
     ExitCode::SUCCESS
 }
 
 /// What is measured, in a function of its own so that a profiler can leave the rest out.
 #[inline(never)]
-fn work(parses: bool, format: Format, texts: &[String], documents: &[Document<'_>]) {
-    if parses {
-        for text in texts {
-            black_box(parse(text, format, &ReadOptions::default()));
-        }
-    } else {
-        for document in documents {
-            let text = render(document, format, &RenderOptions::default());
-            black_box(text.expect("it was read from this format"));
-        }
-    }
+fn work(job: &dyn Fn()) {
+    job();
 }

@@ -14,17 +14,24 @@ pub struct Job<'j> {
     name: &'j str,
     load: Option<Load>,
     repeat: u32,
+    prepare: Box<dyn FnMut() + 'j>,
     run: Box<dyn FnMut() + 'j>,
 }
 
 impl<'j> Job<'j> {
     pub fn new(name: &'j str, run: impl FnMut() + 'j) -> Self {
-        Self { name, load: None, repeat: 1, run: Box::new(run) }
+        Self { name, load: None, repeat: 1, prepare: Box::new(|| ()), run: Box::new(run) }
     }
 
     /// Does it so many times in a row: for what is over before a clock can tell.
     pub fn repeat(mut self, repeat: u32) -> Self {
         self.repeat = repeat;
+        self
+    }
+
+    /// Does something before each round that does not count.
+    pub fn prepare(mut self, prepare: impl FnMut() + 'j) -> Self {
+        self.prepare = Box::new(prepare);
         self
     }
 
@@ -56,6 +63,7 @@ pub fn measure(jobs: &mut [Job<'_>], rounds: usize) -> Vec<Measured> {
     let mut times = vec![Vec::with_capacity(rounds); jobs.len()];
     for round in 0..=rounds {
         for (job, times) in jobs.iter_mut().zip(&mut times) {
+            (job.prepare)();
             let (before, start) = (waited(), Instant::now());
             for _ in 0..job.repeat {
                 (job.run)();
@@ -94,6 +102,32 @@ pub fn digits(number: f64) -> String {
     let magnitude = number.abs().log10().floor();
     let decimals = (2.0 - magnitude).clamp(0.0, 9.0) as usize;
     format!("{number:.decimals$}")
+}
+
+/// Prints a table of jobs that work on `ids` token ids, or make so many: the first one is the one
+/// that the others are compared with, by their time for each id.
+pub fn report_ids(title: &str, bytes: usize, ids: usize, jobs: &mut [Job<'_>], rounds: usize) {
+    let times = measure(jobs, rounds);
+    println!("\n### {title}\n");
+    println!("{:.1} MB, {ids} ids; median of {rounds} rounds.\n", bytes as f64 / 1e6);
+    println!("| job | time in ms | MB/s | ns an id | time, first = 1 | MB/s at best |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: |");
+    let of = |time: Duration, load: Load| time.as_secs_f64() / load.bytes as f64;
+    let all = Load { bytes, messages: 0 };
+    let first = of(times[0].median, jobs[0].load.unwrap_or(all));
+    for (job, time) in jobs.iter().zip(&times) {
+        let load = job.load.unwrap_or(all);
+        let ids = ids as f64 * load.bytes as f64 / bytes as f64;
+        println!(
+            "| {} | {} | {} | {} | {} | {} |",
+            job.name,
+            digits(time.median.as_secs_f64() * 1e3),
+            digits(gigabytes(load.bytes, time.median) * 1e3),
+            digits(time.median.as_secs_f64() * 1e9 / ids),
+            digits(of(time.median, load) / first),
+            digits(gigabytes(load.bytes, time.best) * 1e3),
+        );
+    }
 }
 
 /// Prints a table row by row: the first job is the one that the others are compared with, by their

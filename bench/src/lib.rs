@@ -4,3 +4,4 @@ pub mod clock;
 pub mod corpus;
 pub mod machine;
 pub mod plain;
+pub mod sources;

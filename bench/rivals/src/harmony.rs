@@ -1,7 +1,10 @@
 //! `openai-harmony`: OpenAI's own library, which `dynamo-parsers` is built on.
 
 use openai_harmony::chat::{Content, Message, Role};
-use openai_harmony::{HarmonyEncoding, HarmonyEncodingName, load_harmony_encoding};
+use openai_harmony::{
+    HarmonyEncoding, HarmonyEncodingName, StreamableParser, load_harmony_encoding,
+};
+use openchatml::Conversation;
 
 use crate::answer::{Said, function};
 
@@ -24,6 +27,37 @@ impl Harmony {
         let tokens = tokens.iter().copied();
         let messages = self.0.parse_messages_from_completion_tokens(tokens, role);
         messages.expect("the texts are well-formed")
+    }
+
+    /// A conversation of messages that have a role and at most a channel.
+    pub fn conversation(conversation: &Conversation<'_>) -> Vec<Message> {
+        let messages = conversation.messages.iter().map(|message| {
+            let role = Role::try_from(message.role.as_str()).expect("a role of Harmony");
+            let said = Message::from_role_and_content(role, message.body.text());
+            match message.channel {
+                Some(channel) => said.with_channel(channel.as_str()),
+                None => said,
+            }
+        });
+        messages.collect()
+    }
+
+    /// A conversation as ids. Reasoning is left out of one that ends in an answer.
+    pub fn render(&self, messages: &[Message]) -> Vec<u32> {
+        self.0.render_conversation(messages, None).expect("it can say this")
+    }
+
+    /// Reads id by id, and asks each time what was added. How many bytes were.
+    pub fn stream(&self, ids: &[u32], role: Role) -> usize {
+        let stream = StreamableParser::new(self.0.clone(), Some(role));
+        let mut stream = stream.expect("it has its tokens");
+        let mut said = 0;
+        for id in ids {
+            stream.process(*id).expect("the ids are well-formed");
+            let delta = stream.last_content_delta().expect("the ids are text");
+            said += delta.map_or(0, |delta| delta.len());
+        }
+        said
     }
 
     /// What `text` says.

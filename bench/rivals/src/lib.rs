@@ -3,6 +3,7 @@
 
 pub mod answer;
 pub mod dynamo;
+pub mod encoders;
 pub mod harmony;
 pub mod ours;
 pub mod texts;

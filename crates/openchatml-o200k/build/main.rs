@@ -20,7 +20,14 @@ fn main() {
     let tokens = vocabulary::tokens();
     let lengths: Vec<u8> = tokens.iter().map(|token| token.len() as u8).collect();
     write("lengths.bin", &lengths);
-    write("tokens.bin", &tokens.concat());
+    // Most tokens are text; some are parts of characters.
+    let is_text = |token: &[u8]| std::str::from_utf8(token).is_ok();
+    let (texts, parts): (Vec<&[u8]>, Vec<&[u8]>) =
+        tokens.iter().map(Vec::as_slice).partition(|token| is_text(token));
+    write("texts.txt", &texts.concat());
+    write("parts.bin", &parts.concat());
+    let ranks = (0_u32..).zip(&tokens).filter(|(_, token)| !is_text(token));
+    write("ranks.bin", &ranks.flat_map(|(rank, _)| rank.to_le_bytes()).collect::<Vec<_>>());
     write("merges.bin", &vocabulary::merges(&tokens));
     write("joins.bin", &vocabulary::joins(&tokens));
     write("classes.bin", &classes::table());

@@ -59,8 +59,21 @@ impl Encoder {
     }
 
     /// The bytes of a token.
-    pub fn token(&self, id: u32) -> Option<&[u8]> {
-        self.vocabulary.token(id)
+    #[inline]
+    pub fn token(&self, id: u32) -> Option<&'static [u8]> {
+        self.vocabulary.tokens().bytes(id)
+    }
+
+    /// The text of a token, if it is text: most are, some are parts of characters.
+    ///
+    /// ```
+    /// let encoder = openchatml_o200k::Encoder::default();
+    /// assert_eq!(encoder.text(13225), Some("Hello"));
+    /// assert_eq!((encoder.text(94), encoder.token(94)), (None, Some([0xA1].as_slice())));
+    /// ```
+    #[inline]
+    pub fn text(&self, id: u32) -> Option<&'static str> {
+        self.vocabulary.tokens().text(id)
     }
 }
 

@@ -29,6 +29,7 @@ mod index;
 mod joins;
 mod merge;
 mod split;
+mod tokens;
 mod vocabulary;
 
 pub use self::encoder::Encoder;

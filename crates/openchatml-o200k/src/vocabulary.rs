@@ -9,11 +9,8 @@
 use crate::hash::{self, Key};
 use crate::index::{Pairs, Words};
 use crate::joins;
+use crate::tokens::Tokens;
 
-/// How many bytes each token has.
-const LENGTHS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lengths.bin"));
-/// The bytes of all tokens.
-const BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tokens.bin"));
 /// The pairs of all tokens. See `build/vocabulary.rs`.
 const MERGES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/merges.bin"));
 /// The pairs of characters that tokens join.
@@ -24,16 +21,16 @@ const ENTRY: usize = 6;
 const SINGLE: u32 = 0xFF_FFFF;
 /// What no pair of tokens merges to: more than any rank.
 pub(crate) const NONE: u32 = u32::MAX;
-/// The last byte of a cell that says where the bytes of a token are.
-const ELSEWHERE: u8 = u8::MAX;
+/// The cell of a token that is too long for one.
+const ELSEWHERE: [u8; 16] = [u8::MAX; 16];
 /// How many tokens are loaded together.
 const BLOCK: usize = 128;
 
 /// The tokens of `o200k_base`.
 #[derive(Debug)]
 pub(crate) struct Vocabulary {
-    /// The key of each token, as bytes: those of the token, and in the last place their number. A
-    /// longer token has where its bytes begin in [`BYTES`], and where they end.
+    tokens: Tokens,
+    /// The key of each token, as bytes: those of the token, and in the last place their number.
     cells: Vec<[u8; 16]>,
     /// Tokens by their bytes.
     words: Words,
@@ -50,31 +47,29 @@ impl Vocabulary {
     pub(crate) fn load() -> Self {
         let (merges, _) = MERGES.as_chunks::<ENTRY>();
         let mut this = Self {
-            cells: Vec::with_capacity(LENGTHS.len()),
+            tokens: Tokens::load(),
+            cells: Vec::with_capacity(merges.len()),
             words: Words::new(),
             pairs: Pairs::new(),
             twos: vec![NONE; 1 << 16],
             singles: [NONE; 256],
         };
-        let mut start = 0;
-        for (lengths, merges) in LENGTHS.chunks(BLOCK).zip(merges.chunks(BLOCK)) {
-            start = this.add(start, lengths, merges);
+        for merges in merges.chunks(BLOCK) {
+            this.add(merges);
         }
         this
     }
 
-    /// Adds the tokens that come next, whose bytes begin there. Returns where they end.
-    fn add(&mut self, mut start: usize, lengths: &[u8], merges: &[[u8; ENTRY]]) -> usize {
+    /// Adds the tokens that come next.
+    fn add(&mut self, merges: &[[u8; ENTRY]]) {
         let first = self.cells.len() as u32;
         // The memory of all these is asked for before it is used.
         let mut hashes = [0; BLOCK];
-        for ((length, hash), merge) in lengths.iter().zip(&mut hashes).zip(merges) {
-            let end = start + usize::from(*length);
-            *hash = self.push(start, end);
+        for (hash, merge) in hashes.iter_mut().zip(merges) {
+            *hash = self.push();
             self.words.prefetch(*hash);
             let (left, right) = pair(*merge);
             self.pairs.prefetch(left, right);
-            start = end;
         }
         for ((merge, hash), rank) in merges.iter().zip(hashes).zip(first..) {
             self.words.insert(hash, rank);
@@ -83,13 +78,12 @@ impl Vocabulary {
                 self.pairs.insert(left, right, rank);
             }
         }
-        start
     }
 
-    /// Adds a token, whose bytes are there. Returns its hash.
-    fn push(&mut self, start: usize, end: usize) -> u64 {
+    /// Adds the next token. Returns its hash.
+    fn push(&mut self) -> u64 {
         let rank = self.cells.len() as u32;
-        let token = BYTES.get(start..end).unwrap_or_default();
+        let token = self.tokens.bytes(rank).unwrap_or_default();
         match *token {
             [one] => self.singles[usize::from(one)] = rank,
             [first, second] => self.twos[two(first, second)] = rank,
@@ -100,20 +94,14 @@ impl Vocabulary {
             self.cells.push(key.bytes());
             return key.hash();
         }
-        let place = (start as u128) | (end as u128) << 32 | u128::from(ELSEWHERE) << 120;
-        self.cells.push(place.to_le_bytes());
+        self.cells.push(ELSEWHERE);
         hash::of_long(token)
     }
 
-    /// The bytes of a token.
-    pub(crate) fn token(&self, rank: u32) -> Option<&[u8]> {
-        match self.cells.get(rank as usize)? {
-            [bytes @ .., ELSEWHERE] => {
-                let ([start, end, ..], _) = bytes.as_chunks() else { return None };
-                BYTES.get(u32::from_le_bytes(*start) as usize..u32::from_le_bytes(*end) as usize)
-            }
-            [bytes @ .., length] => bytes.get(..usize::from(*length)),
-        }
+    /// The bytes of all tokens.
+    #[inline]
+    pub(crate) fn tokens(&self) -> &Tokens {
+        &self.tokens
     }
 
     /// Says that a word with this hash is looked for soon.
@@ -139,7 +127,7 @@ impl Vocabulary {
 
     /// The token with these bytes, whose hash this is. They are more than [`hash::SHORT`].
     pub(crate) fn long_word(&self, piece: &[u8], hash: u64) -> Option<u32> {
-        self.words.find(hash, |rank| self.token(rank) == Some(piece))
+        self.words.find(hash, |rank| self.tokens.bytes(rank) == Some(piece))
     }
 
     /// The token of one byte.

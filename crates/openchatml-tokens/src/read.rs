@@ -119,6 +119,15 @@ impl Builder {
     #[inline]
     fn push(&mut self, lexeme: Lexeme<'_>, id: u32) {
         match lexeme {
+            Lexeme::Text(text) if self.bytes.is_empty() => {
+                self.starts.push(self.tape.as_str().len());
+                self.tape.text(text);
+                self.first = self.starts.len();
+            }
+            Lexeme::Text(text) => {
+                self.flush();
+                self.push(Lexeme::Text(text), id);
+            }
             Lexeme::Bytes(bytes) => {
                 self.starts.push(self.bytes.len());
                 self.bytes.extend_from_slice(bytes);

@@ -35,6 +35,10 @@ impl<'t, E: Encoding> TokenStream<'t, E> {
     pub fn feed(&mut self, ids: &[u32], mut emit: impl FnMut(Event<'_>)) {
         for id in ids {
             match self.tokenizer.lexeme(*id) {
+                Lexeme::Text(text) if self.partial.is_empty() => {
+                    self.stream.feed_text(text, &mut emit);
+                }
+                Lexeme::Text(text) => self.bytes(text.as_bytes(), &mut emit),
                 Lexeme::Bytes(bytes) => self.bytes(bytes, &mut emit),
                 Lexeme::Control(control) => {
                     self.end_text(&mut emit);

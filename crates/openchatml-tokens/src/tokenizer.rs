@@ -177,6 +177,7 @@ impl<E: Encoding> Tokenizer<E> {
             return Lexeme::Control(control);
         }
         match self.encoding.token(id) {
+            Some(Token::Text(text)) => Lexeme::Text(text),
             Some(Token::Bytes(bytes)) => Lexeme::Bytes(bytes),
             Some(Token::Control(spelling)) => Lexeme::Foreign(spelling),
             None => Lexeme::Unknown,
@@ -189,6 +190,8 @@ impl<E: Encoding> Tokenizer<E> {
 pub(crate) enum Lexeme<'e> {
     /// A control token of the dialect.
     Control(Control),
+    /// Text.
+    Text(&'e str),
     /// Bytes of text.
     Bytes(&'e [u8]),
     /// A control token that the dialect does not have.

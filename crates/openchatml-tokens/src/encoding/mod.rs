@@ -42,6 +42,8 @@ pub trait Encoding {
 /// What an id stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token<'e> {
+    /// Ordinary text.
+    Text(&'e str),
     /// Bytes of ordinary text: not always whole characters.
     Bytes(&'e [u8]),
     /// A control token, and how it is spelled.

@@ -88,7 +88,11 @@ impl Encoding for O200kHarmony {
         })
     }
 
+    #[inline]
     fn token(&self, id: u32) -> Option<Token<'_>> {
+        if let Some(text) = self.encoder.text(id) {
+            return Some(Token::Text(text));
+        }
         match id.checked_sub(FIRST_CONTROL) {
             None => self.encoder.token(id).map(Token::Bytes),
             Some(at) => {

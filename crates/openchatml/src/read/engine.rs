@@ -134,7 +134,10 @@ impl<'a> Engine<'a> {
                 }
             }
             Phase::Messages(messages) if messages.lexer.is_blind() => {
-                messages.lexeme(Lexeme::Text(text, span), &mut out);
+                match messages.reader.body() {
+                    Some(draft) => draft.push(text, span, &mut out),
+                    None => messages.lexeme(Lexeme::Text(text, span), &mut out),
+                }
                 messages.at = span.end;
             }
             Phase::Messages(messages) => {

@@ -191,6 +191,11 @@ pub(crate) trait Reader<'a> {
         }
     }
 
+    /// The message whose body is being read, if any text is just more of it.
+    fn body(&mut self) -> Option<&mut Draft<'a>> {
+        None
+    }
+
     /// Takes the end of the input, which is at byte `at`.
     fn finish(&mut self, at: usize, out: &mut Out<'a, '_>);
 }

@@ -61,7 +61,19 @@ impl Live<'_> {
     }
 
     /// Tells visible text, paragraph by paragraph.
+    #[inline]
     fn visible(&mut self, text: &str, is_preamble: bool) {
+        let index = self.state.done;
+        let bytes = text.as_bytes();
+        // What arrives token by token is short, and seldom has a line break.
+        if bytes.len() <= 16 && !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+            self.state.line_breaks = 0;
+            return (self.emit)(Event::Delta { index, text, is_preamble });
+        }
+        self.paragraphs(text, is_preamble);
+    }
+
+    fn paragraphs(&mut self, text: &str, is_preamble: bool) {
         let index = self.state.done;
         let bytes = text.as_bytes();
         let mut from = 0;

@@ -117,6 +117,11 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
         }
     }
 
+    #[inline]
+    fn body(&mut self) -> Option<&mut Draft<'a>> {
+        matches!(self.stage, Stage::Body).then_some(&mut self.draft)
+    }
+
     fn finish(&mut self, at: usize, out: &mut Out<'a, '_>) {
         if out.state.stopped.is_some() {
             return self.stop(at, out);
