@@ -23,6 +23,7 @@
 mod encoding;
 mod mask;
 mod read;
+mod sampled;
 mod sink;
 mod stream;
 mod tokenizer;
@@ -32,6 +33,6 @@ pub use self::encoding::O200kHarmony;
 pub use self::encoding::{ByteEncoding, Encoding, Token};
 pub use self::mask::{Headers, MaskPolicy, Speech, Turns};
 pub use self::read::Read;
-pub use self::sink::{MessageSpan, Rendered};
+pub use self::sink::{Counted, MessageSpan, Rendered};
 pub use self::stream::TokenStream;
 pub use self::tokenizer::{NoTextForm, Tokenizer};

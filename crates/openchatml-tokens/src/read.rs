@@ -63,6 +63,38 @@ impl Read {
         start..end.min(last).max(start)
     }
 
+    /// The same, with messages that know their ids: `ids` are those that were read. Written again,
+    /// the messages have exactly these.
+    ///
+    /// ```
+    /// use openchatml::Role;
+    /// use openchatml_tokens::{O200kHarmony, Tokenizer};
+    ///
+    /// let tokenizer = Tokenizer::new("harmony".parse()?, O200kHarmony::default())?;
+    /// // A model may write a word as it likes: here, `Hello` as `He` and `llo`.
+    /// let completion = [200005, 17196, 200008, 2066, 72807, 200002];
+    /// let mut options = openchatml::ReadOptions::default();
+    /// options.continues = Some(Role::Assistant);
+    /// let read = tokenizer.parse(&completion, &options).with_ids(&completion);
+    /// assert_eq!(read.document().as_conversation().unwrap().messages[0].body.text(), "Hello");
+    /// let rendered = tokenizer.render(read.document(), &Default::default())?;
+    /// assert!(rendered.ids.ends_with(&completion));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_ids(mut self, ids: &[u32]) -> Self {
+        let mut document = std::mem::take(&mut self.document);
+        let messages = match &mut document {
+            Document::Conversation(conversation) => &mut conversation.messages[..],
+            _ => &mut [],
+        };
+        for message in messages {
+            message.set_ids(ids.get(self.ids_at(message.span)).unwrap_or_default());
+        }
+        self.document = document;
+        self
+    }
+
     /// The document and what was found.
     pub fn into_parsed(self) -> Parsed<'static> {
         Parsed { document: self.document, diagnostics: self.diagnostics }

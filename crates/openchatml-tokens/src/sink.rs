@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use openchatml::render::{Escaper, Part, Sink, SinkError};
-use openchatml::{Control, Span};
+use openchatml::{Control, Message, Span};
 
 use crate::encoding::Encoding;
+use crate::sampled::Sampled;
 use crate::tokenizer::Ids;
 
 /// A conversation as token ids, and where its messages are.
@@ -34,6 +35,31 @@ pub struct MessageSpan {
     pub gap: Range<usize>,
 }
 
+impl Rendered {
+    /// Whether all of this is what `other` begins with: a model that has read this one already
+    /// need not read it again. [`Tokenizer::parting`](crate::Tokenizer::parting) tells why not.
+    ///
+    /// ```
+    /// use openchatml_tokens::Rendered;
+    ///
+    /// let of = |ids: &[u32]| Rendered { ids: ids.to_vec(), spans: Vec::new() };
+    /// assert!(of(&[1, 2]).is_prefix_of(&of(&[1, 2, 3])));
+    /// assert!(!of(&[1, 2]).is_prefix_of(&of(&[1])));
+    /// ```
+    pub fn is_prefix_of(&self, other: &Self) -> bool {
+        other.ids.starts_with(&self.ids)
+    }
+}
+
+/// How many ids a conversation has, and where its messages would be among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// How many ids there are.
+    pub ids: usize,
+    /// Where each message would be: see [`Rendered::spans`].
+    pub spans: Vec<MessageSpan>,
+}
+
 impl MessageSpan {
     /// All of it.
     pub fn ids(&self) -> Range<usize> {
@@ -41,14 +67,60 @@ impl MessageSpan {
     }
 }
 
+/// Where ids go: into a list, or nowhere, if they are only counted.
+pub(crate) trait Target {
+    /// Adds the ids of text.
+    fn text<E: Encoding>(&mut self, encoding: &E, text: &str);
+
+    /// Adds ids.
+    fn ids(&mut self, ids: &[u32]);
+
+    /// How many ids there are so far.
+    fn len(&self) -> usize;
+}
+
+impl Target for Vec<u32> {
+    fn text<E: Encoding>(&mut self, encoding: &E, text: &str) {
+        encoding.encode(text, self);
+    }
+
+    fn ids(&mut self, ids: &[u32]) {
+        self.extend_from_slice(ids);
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+}
+
+/// Counts.
+impl Target for usize {
+    fn text<E: Encoding>(&mut self, encoding: &E, text: &str) {
+        *self += encoding.count(text);
+    }
+
+    fn ids(&mut self, ids: &[u32]) {
+        *self += ids.len();
+    }
+
+    fn len(&self) -> usize {
+        *self
+    }
+}
+
 /// Writes a dialect as token ids.
-pub(crate) struct TokenSink<'t, E> {
+pub(crate) struct TokenSink<'t, E, T> {
     encoding: &'t E,
     controls: &'t Ids,
     escaper: Escaper,
+    /// The messages that are written: some of them know their ids.
+    messages: &'t [Message<'t>],
+    /// The ids that the message which is being written is known to have, as far as that is true.
+    sampled: Sampled<'t>,
     /// Text that is encoded once a control token or another part follows.
     run: String,
-    out: Rendered,
+    target: T,
+    spans: Vec<MessageSpan>,
     /// Where the parts of the last message begin so far.
     starts: Vec<usize>,
     /// Whether the next control token ends the message.
@@ -58,37 +130,49 @@ pub(crate) struct TokenSink<'t, E> {
 /// How many parts a message has.
 const PARTS: usize = 5;
 
-impl<'t, E: Encoding> TokenSink<'t, E> {
-    pub(crate) fn new(encoding: &'t E, controls: &'t Ids) -> Self {
+impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
+    pub(crate) fn new(
+        encoding: &'t E,
+        controls: &'t Ids,
+        messages: &'t [Message<'t>],
+        target: T,
+    ) -> Self {
         Self {
             encoding,
             controls,
             escaper: Escaper::only(controls.table(), controls.spelled()),
+            messages,
+            sampled: Sampled::default(),
             run: String::new(),
-            out: Rendered::default(),
+            target,
+            spans: Vec::new(),
             starts: Vec::with_capacity(PARTS),
             ends: false,
         }
     }
 
-    pub(crate) fn finish(mut self) -> Rendered {
+    pub(crate) fn finish(mut self) -> (T, Vec<MessageSpan>) {
         self.escaper.finish(&mut self.run);
         self.flush();
         self.close();
-        self.out
+        (self.target, self.spans)
     }
 
     /// Encodes the text so far.
     fn flush(&mut self) {
-        if !self.run.is_empty() {
-            self.encoding.encode(&self.run, &mut self.out.ids);
-            self.run.clear();
+        if self.run.is_empty() {
+            return;
         }
+        match self.sampled.text(self.encoding, &self.run) {
+            Some(ids) => self.target.ids(ids),
+            None => self.target.text(self.encoding, &self.run),
+        }
+        self.run.clear();
     }
 
     /// The parts up to this one begin here, if they did not begin before.
     fn begin(&mut self, part: usize) {
-        let at = self.out.ids.len();
+        let at = self.target.len();
         if !self.starts.is_empty() {
             self.starts.resize(part + 1, at);
         }
@@ -96,10 +180,10 @@ impl<'t, E: Encoding> TokenSink<'t, E> {
 
     /// The message that is being written is complete.
     fn close(&mut self) {
-        let stop = self.out.ids.len();
+        let stop = self.target.len();
         self.begin(PARTS);
         let at = |part: usize| self.starts.get(part).copied().unwrap_or(stop);
-        if let Some(span) = self.out.spans.last_mut() {
+        if let Some(span) = self.spans.last_mut() {
             span.opening = at(0)..at(1);
             span.header = at(1)..at(2);
             span.body = at(2)..at(3);
@@ -110,7 +194,7 @@ impl<'t, E: Encoding> TokenSink<'t, E> {
     }
 }
 
-impl<E: Encoding> Sink for TokenSink<'_, E> {
+impl<E: Encoding, T: Target> Sink for TokenSink<'_, E, T> {
     fn control(&mut self, control: Control) -> Result<(), SinkError> {
         let is_spelled = self.escaper.control(control, &mut self.run)?;
         if is_spelled && self.ends {
@@ -126,7 +210,9 @@ impl<E: Encoding> Sink for TokenSink<'_, E> {
             self.begin(3);
         }
         if !is_spelled {
-            self.out.ids.extend(self.controls.id(control));
+            let id = self.controls.id(control);
+            id.inspect(|id| self.sampled.control(*id));
+            self.target.ids(id.as_slice());
         }
         Ok(())
     }
@@ -153,10 +239,14 @@ impl<E: Encoding> Sink for TokenSink<'_, E> {
         match part {
             Part::Opening(message) => {
                 self.close();
-                self.out.spans.push(MessageSpan { message, ..MessageSpan::default() });
-                self.starts.push(self.out.ids.len());
+                self.spans.push(MessageSpan { message, ..MessageSpan::default() });
+                self.starts.push(self.target.len());
+                self.sampled = Sampled::of(self.messages.get(message).and_then(Message::ids));
             }
-            Part::Header => self.begin(1),
+            Part::Header => {
+                self.begin(1);
+                self.sampled.after_opening();
+            }
             Part::Body => self.begin(2),
             _ => self.begin(4),
         }

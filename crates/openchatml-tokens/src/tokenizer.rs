@@ -8,7 +8,7 @@ use openchatml::{Control, Document, Format, ReadOptions, RenderError, RenderOpti
 
 use crate::encoding::{Encoding, Token};
 use crate::read::{self, Read};
-use crate::sink::{Rendered, TokenSink};
+use crate::sink::{Counted, MessageSpan, Rendered, Target, TokenSink};
 use crate::stream::TokenStream;
 
 /// Writes and reads conversations of a format as token ids of an encoding.
@@ -114,7 +114,44 @@ impl<E: Encoding> Tokenizer<E> {
         document: &Document<'_>,
         options: &RenderOptions,
     ) -> Result<Rendered, RenderError> {
-        let mut sink = TokenSink::new(&self.encoding, &self.ids);
+        let (ids, spans) = self.write(document, options, Vec::new())?;
+        Ok(Rendered { ids, spans })
+    }
+
+    /// Counts the ids of a document, which are not made.
+    ///
+    /// # Errors
+    ///
+    /// As for [`render`](Self::render).
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Message, Role};
+    /// use openchatml_tokens::{ByteEncoding, Tokenizer};
+    ///
+    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let document = Conversation::from_messages([Message::new(Role::User, "Hi")]).into();
+    /// let counted = tokenizer.count(&document, &Default::default())?;
+    /// assert_eq!(counted.ids, tokenizer.render(&document, &Default::default())?.ids.len());
+    /// assert_eq!(counted.spans[0].body.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn count(
+        &self,
+        document: &Document<'_>,
+        options: &RenderOptions,
+    ) -> Result<Counted, RenderError> {
+        let (ids, spans) = self.write(document, options, 0)?;
+        Ok(Counted { ids, spans })
+    }
+
+    pub(crate) fn write<T: Target>(
+        &self,
+        document: &Document<'_>,
+        options: &RenderOptions,
+        target: T,
+    ) -> Result<(T, Vec<MessageSpan>), RenderError> {
+        let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
+        let mut sink = TokenSink::new(&self.encoding, &self.ids, messages, target);
         render_to(document, self.format, options, &mut sink)?;
         Ok(sink.finish())
     }

@@ -101,8 +101,33 @@ pub fn kept(messages: &[Message<'_>]) -> Vec<bool> {
 
 /// For each message, whether it is a call without a reply.
 fn unanswered(messages: &[Message<'_>]) -> Vec<bool> {
+    let mut open: Vec<bool> = messages.iter().map(is_call_to_a_tool).collect();
+    for call in answers(messages).into_iter().flatten() {
+        open[call] = false;
+    }
+    open
+}
+
+fn is_call_to_a_tool(message: &Message<'_>) -> bool {
+    message.is_call() && message.recipient.is_some()
+}
+
+/// For each message, the place of the call that it answers, if it is a tool's reply to one: by
+/// `call_id` or, where there is none, by the tool's name and the order (OpenChatML 2.2 §8.2).
+///
+/// ```
+/// use openchatml::{Message, Role, history};
+///
+/// let mut call = Message::new(Role::Assistant, "{}");
+/// call.recipient = Some("functions.now".into());
+/// let mut reply = Message::new(Role::Tool, "12:00");
+/// reply.name = Some("functions.now".into());
+/// assert_eq!(history::answers(&[call, reply]), [None, Some(0)]);
+/// ```
+pub fn answers(messages: &[Message<'_>]) -> Vec<Option<usize>> {
     let mut pairs = Pairs::default();
     let mut calls = Vec::new();
+    let mut answers = vec![None; messages.len()];
     for (index, message) in messages.iter().enumerate() {
         let id = message.call_id.as_deref();
         if let (true, Some(tool)) = (message.is_call(), message.recipient.as_deref()) {
@@ -112,16 +137,16 @@ fn unanswered(messages: &[Message<'_>]) -> Vec<bool> {
             }
         } else if message.role == Role::Tool {
             let name = message.name.as_deref();
-            if pairs.reply(id, name) == Paired::Unknown && id.is_some() && name.is_some() {
-                pairs.reply(None, name);
+            let paired = match pairs.reply(id, name) {
+                Paired::Unknown if id.is_some() && name.is_some() => pairs.reply(None, name),
+                paired => paired,
+            };
+            if let Paired::Answer(call) | Paired::Again(call) = paired {
+                answers[index] = calls.get(call).copied();
             }
         }
     }
-    let mut open = vec![false; messages.len()];
-    for (call, index) in calls.into_iter().enumerate() {
-        open[index] = !pairs.is_answered(call);
-    }
-    open
+    answers
 }
 
 /// The conversation without what a completion said in the name of somebody else, and with

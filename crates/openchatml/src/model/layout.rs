@@ -5,6 +5,7 @@
 //! still says what the message says.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::Value;
 
@@ -21,6 +22,8 @@ pub(crate) struct Layout<'a> {
     pub(crate) after: Option<Cow<'a, str>>,
     /// The content in the JSON of the dialect, where that says more than the body.
     pub(crate) content: Option<Value<'a>>,
+    /// The token ids that it was.
+    pub(crate) ids: Option<Arc<[u32]>>,
 }
 
 impl Layout<'_> {
@@ -32,6 +35,7 @@ impl Layout<'_> {
             close: self.close.map(own),
             after: self.after.map(own),
             content: self.content.map(Value::into_owned),
+            ids: self.ids,
         }
     }
 }

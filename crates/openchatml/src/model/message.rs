@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use super::{Body, Channel, End, Intent, Layout, Role};
 use crate::Span;
@@ -112,6 +113,28 @@ impl<'a> Message<'a> {
             in_json: false,
             layout: None,
         }
+    }
+
+    /// The token ids that this message was sampled or read as, if they are known.
+    ///
+    /// They are layout: a writer of ids uses them as far as they still say what the message says,
+    /// and they do not count when messages are compared.
+    ///
+    /// ```
+    /// use openchatml::Message;
+    ///
+    /// let mut answer = Message::answer("4.");
+    /// answer.set_ids([200005, 17196, 200008, 19, 13, 200002].as_slice());
+    /// assert_eq!(answer.ids().map(<[u32]>::len), Some(6));
+    /// assert_eq!(answer, Message::answer("4."));
+    /// ```
+    pub fn ids(&self) -> Option<&[u32]> {
+        self.layout.as_ref()?.ids.as_deref()
+    }
+
+    /// Says as which token ids the message was sampled or read: see [`ids`](Self::ids).
+    pub fn set_ids(&mut self, ids: impl Into<Arc<[u32]>>) {
+        self.layout.get_or_insert_default().ids = Some(ids.into());
     }
 
     /// A final answer of the assistant.
