@@ -27,8 +27,14 @@ mod sink;
 mod stream;
 mod tokenizer;
 
+#[cfg(any(feature = "huggingface", feature = "tiktoken"))]
+pub use self::encoding::EncodingError;
+#[cfg(feature = "huggingface")]
+pub use self::encoding::HuggingFace;
 #[cfg(feature = "o200k")]
 pub use self::encoding::O200kHarmony;
+#[cfg(feature = "tiktoken")]
+pub use self::encoding::Tiktoken;
 pub use self::encoding::{ByteEncoding, Encoding, Token};
 pub use self::mask::{Headers, MaskPolicy, Speech, Turns};
 pub use self::read::Read;
