@@ -1,5 +1,6 @@
 //! Encodings that the command line names.
 
+use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,16 +14,21 @@ use crate::input::Origin;
 /// The encoding if none is named.
 pub(crate) const O200K_HARMONY: &str = "o200k_harmony";
 
+/// What threads encode with.
+pub(crate) trait Usable: Encoding + Debug + Send + Sync {}
+
+impl<E: Encoding + Debug + Send + Sync> Usable for E {}
+
 /// An encoding that one thread uses.
-pub(crate) type OneEncoding = Box<dyn Encoding + Send>;
+pub(crate) type OneEncoding = Box<dyn Usable>;
 
 /// Encodings of one kind, for as many threads as want one.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) enum Encodings {
     /// Each has a cache of its own.
     O200kHarmony,
     /// All share one.
-    File(Arc<dyn Encoding + Send + Sync>),
+    File(Arc<dyn Usable>),
 }
 
 impl Encodings {
@@ -42,7 +48,7 @@ impl Encodings {
         }
         let file = Origin::File(path.to_owned()).read(Bounds::default().input_bytes, console)?;
         let is_json = file.trim_ascii_start().starts_with(b"{");
-        let encoding: Result<Arc<dyn Encoding + Send + Sync>, _> = match is_json {
+        let encoding: Result<Arc<dyn Usable>, _> = match is_json {
             true => HuggingFace::from_json(&file).map(|encoding| {
                 if !encoding.changes().is_empty() {
                     let changes = encoding.changes().join(", ");
@@ -66,14 +72,5 @@ impl Encodings {
             Self::O200kHarmony => Box::new(O200kHarmony::default()),
             Self::File(encoding) => Box::new(Arc::clone(encoding)),
         }
-    }
-}
-
-impl std::fmt::Debug for Encodings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::O200kHarmony => "O200kHarmony",
-            Self::File(_) => "File",
-        })
     }
 }

@@ -5,6 +5,9 @@
 //! them back, and streams them. Text of a message is always encoded as ordinary text, so no content
 //! can become a control token.
 //!
+//! `o200k_harmony` is part of the crate (feature `o200k`, on by default). Others are read from files:
+//! a `tokenizer.json` (feature `huggingface`) or a rank file (feature `tiktoken`).
+//!
 //! ```
 //! use openchatml::{Conversation, Message, Role};
 //! use openchatml_tokens::{ByteEncoding, Tokenizer};

@@ -177,8 +177,11 @@ fn what_is_no_rank_file_is_refused() {
         // Not all of what is cut off is missed.
         let _ = Tiktoken::from_ranks(&RANKS[..at], PATTERN, [("<|end|>", 1000)]);
     }
-    let error = Tiktoken::from_ranks(RANKS, "(", [("<|end|>", 1000)]).unwrap_err();
-    assert!(matches!(error, EncodingError::Pattern { .. }), "{error}");
+    let nested = ["(".repeat(100_000), ")".repeat(100_000)].concat();
+    for pattern in ["(", nested.as_str(), r"(\p{L}{1000}){1000}"] {
+        let error = Tiktoken::from_ranks(RANKS, pattern, [("<|end|>", 1000)]).unwrap_err();
+        assert!(matches!(error, EncodingError::Pattern { .. }), "{error}");
+    }
     let error = Tiktoken::from_known(RANKS).unwrap_err();
     assert!(matches!(error, EncodingError::UnknownRanks { .. }), "{error}");
     assert!(matches!(Tiktoken::from_known(b"?").unwrap_err(), EncodingError::Line { line: 1, .. }));

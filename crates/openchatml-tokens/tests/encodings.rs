@@ -170,3 +170,21 @@ fn what_changes_text_is_said() {
     let both = json!({"normalizer": {"type": "Sequence", "normalizers": both}});
     assert_eq!(changes(both), ["Lowercase", "Strip"]);
 }
+
+/// Texts that take other encoders long, and give this one thousands of tokens at once: they are
+/// encoded whole, and stand for themselves again.
+#[test]
+fn long_texts_of_one_kind_are_encoded() {
+    let parts =
+        ["a", " ", "\n", "0", "!", "中", "\t", "\u{301}", "<|im_end|>", "</s>", "<0x41>", "ab "];
+    let encodings: [Box<dyn Encoding>; 4] = [
+        encoding("byte_level", &json!({})),
+        encoding("sentencepiece", &json!({})),
+        encoding("unigram", &json!({"pre_tokenizer": null})),
+        encoding("ranks", &json!({})),
+    ];
+    for (encoding, part) in encodings.iter().flat_map(|it| parts.map(|part| (it, part))) {
+        let text = part.repeat(100_000 / part.len());
+        assert!(decode(encoding, &encode(encoding, &text)) == text.as_bytes(), "{part:?}");
+    }
+}
