@@ -109,8 +109,8 @@ fn added_tokens_that_collide_are_refused() {
             file["added_tokens"].as_array_mut().unwrap().push(added);
         })
     };
-    assert_eq!(added(0, "<|new|>"), "id 0 is both `<|new|>` and `!`");
-    assert_eq!(added(500, "<|new|>"), "id 500 is both `<|start|>` and `<|new|>`");
+    assert_eq!(added(0, "<|new|>"), "id 0 is both `!` and `<|new|>`");
+    assert_eq!(added(500, "<|new|>"), "id 500 is both `<|new|>` and `<|start|>`");
     assert_eq!(
         added(7777, "<|end|>"),
         "/added_tokens/14: `<|end|>` has the id 7777 here, and 502 before"
@@ -166,7 +166,7 @@ fn what_is_no_rank_file_is_refused() {
     assert_eq!(with(" 600"), "line 501: a token is empty");
     assert_eq!(with("IQ== 600"), "line 501: the token of an earlier line");
     assert_eq!(with("Zm9vYmFy 7"), "id 7 is both `(` and `foobar`");
-    assert_eq!(with("Zm9vYmFy 1000"), "id 1000 is both `<|end|>` and `foobar`");
+    assert_eq!(with("Zm9vYmFy 1000"), "id 1000 is both `foobar` and `<|end|>`");
     let cut: Vec<u8> =
         RANKS.split_inclusive(|byte| *byte == b'\n').take(100).flatten().copied().collect();
     assert_eq!(

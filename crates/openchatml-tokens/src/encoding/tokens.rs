@@ -13,7 +13,7 @@ pub(super) struct Tokens {
 }
 
 /// What an id stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Text {
     Bytes(Box<[u8]>),
     Control(Box<str>),
@@ -29,7 +29,7 @@ impl Tokens {
         mut entries: Vec<(u32, Text)>,
         mut controls: Vec<(String, u32)>,
     ) -> Result<Self, EncodingError> {
-        entries.sort_by_key(|entry| entry.0);
+        entries.sort();
         if let Some(same) = entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             let tokens = [same[0].1.to_string(), same[1].1.to_string()];
             return Err(EncodingError::SameId { id: same[0].0, tokens });
