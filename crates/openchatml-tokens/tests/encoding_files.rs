@@ -13,7 +13,7 @@ const PATTERN: &str = r"\w+|\s+|[^\w\s]+";
 
 /// What is said of a file that is changed like this.
 fn refused(file: &str, change: impl Fn(&mut Value)) -> String {
-    let mut file: Value = serde_json::from_str(file).unwrap();
+    let mut file: Value = serde_json::from_str(file).expect("a file of ours");
     change(&mut file);
     match HuggingFace::from_json(file.to_string().as_bytes()) {
         Err(error) => error.to_string(),

@@ -38,7 +38,7 @@ fn merge(value: &mut Value, patch: &Value) {
     }
     for (key, patch) in patch {
         match patch {
-            Value::Null => drop(value.as_object_mut().unwrap().remove(key)),
+            Value::Null => drop(value.as_object_mut().map(|it| it.remove(key))),
             _ => merge(&mut value[key], patch),
         }
     }

@@ -20,9 +20,7 @@ pub(super) type Ranks = HashMap<Box<[u8]>, u32>;
 /// A line is no token and its rank, a token stands there twice, or there is none.
 pub(super) fn read(file: &[u8]) -> Result<Ranks, EncodingError> {
     let mut ranks = Ranks::new();
-    let mut at = 0;
-    for line in file.split(|byte| *byte == b'\n') {
-        at += 1;
+    for (at, line) in (1..).zip(file.split(|byte| *byte == b'\n')) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() {
             continue;
