@@ -72,37 +72,18 @@ impl std::fmt::Display for Text {
     }
 }
 
-/// The ids of the tokens of one byte.
-#[derive(Clone, Debug)]
-pub(super) struct Singles([Option<u32>; 256]);
-
-impl Singles {
-    /// The ids that this function gives.
-    ///
-    /// # Errors
-    ///
-    /// There is none for a byte that text can have.
-    pub(super) fn new(id: impl Fn(u8) -> Option<u32>) -> Result<Self, EncodingError> {
-        let mut ids = [None; 256];
-        for byte in 0..=u8::MAX {
-            ids[usize::from(byte)] = id(byte);
-        }
-        let missing: Vec<u8> = (0..=u8::MAX)
-            .filter(|byte| ids[usize::from(*byte)].is_none() && is_of_text(*byte))
-            .collect();
-        match missing.first() {
-            Some(first) => Err(EncodingError::Bytes { missing: missing.len(), first: *first }),
-            None => Ok(Self(ids)),
-        }
+/// Every byte that text can have has a token.
+///
+/// # Errors
+///
+/// One has none.
+pub(super) fn check_bytes(has_token: impl Fn(u8) -> bool) -> Result<(), EncodingError> {
+    // UTF-8 has no use for some bytes.
+    let is_of_text = |byte: &u8| !matches!(byte, 0xC0 | 0xC1 | 0xF5..);
+    let without = |byte: &u8| is_of_text(byte) && !has_token(*byte);
+    let missing: Vec<u8> = (0..=u8::MAX).filter(without).collect();
+    match missing.first() {
+        Some(first) => Err(EncodingError::Bytes { missing: missing.len(), first: *first }),
+        None => Ok(()),
     }
-
-    /// Adds the ids of these bytes of text, one for each.
-    pub(super) fn encode(&self, bytes: &[u8], ids: &mut Vec<u32>) {
-        ids.extend(bytes.iter().filter_map(|byte| self.0[usize::from(*byte)]));
-    }
-}
-
-/// Whether there is text with this byte: there are some that UTF-8 does not use.
-fn is_of_text(byte: u8) -> bool {
-    !matches!(byte, 0xC0 | 0xC1 | 0xF5..)
 }

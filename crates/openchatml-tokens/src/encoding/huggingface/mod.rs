@@ -16,7 +16,7 @@ use self::file::{Added, File};
 use self::model::{Ids, Made, Spelling};
 use self::steps::Steps;
 use super::error::{EncodingError, Quoted};
-use super::tokens::{Singles, Text, Tokens};
+use super::tokens::{Text, Tokens};
 use super::{Encoding, Token};
 
 /// An encoding that a `tokenizer.json` describes, the file of the library `tokenizers` by Hugging
@@ -52,7 +52,8 @@ pub struct HuggingFace {
     blanks: Option<Blanks>,
     /// Tokens of the model that do not come of text that spells them.
     barred: HashSet<u32>,
-    singles: Singles,
+    /// The tokens of one byte.
+    bytes: Vec<Option<u32>>,
     tokens: Tokens,
     changes: Vec<String>,
 }
@@ -92,21 +93,21 @@ impl HuggingFace {
         let steps = Steps::new(normalizer, pre_tokenizer)?;
         let spelling = Spelling::new(&model, &steps);
         let unknown = model.unk_id.and_then(|id| u32::try_from(id).ok());
-        let Made { model, ids, singles } = model::make(model, spelling)?;
+        let Made { model, ids, bytes } = model::make(model, spelling)?;
         let added = added_tokens.unwrap_or_default();
         check(&added, &ids)?;
         let (blanks, added): (Vec<_>, Vec<_>) = added
             .into_iter()
             .filter(|token| is_blank(token) || !is_letter(token, &ids))
             .partition(is_blank);
-        let bytes = ids.iter().filter(|(token, _)| spelling.byte(token).is_some());
-        let barred = bytes.map(|(_, id)| *id).chain(added.iter().map(|token| token.id));
+        let spelled = ids.iter().filter(|(token, _)| spelling.byte(token).is_some());
+        let barred = spelled.map(|(_, id)| *id).chain(added.iter().map(|token| token.id));
         Ok(Self {
             normalizer: steps.normalizer,
             pre_tokenizer: steps.pre_tokenizer,
             model,
             barred: barred.chain(unknown).collect(),
-            singles,
+            bytes,
             tokens: tokens(&ids, &blanks, &added, spelling)?,
             blanks: Blanks::new(blanks)?,
             changes: steps.changes,
@@ -134,7 +135,7 @@ impl HuggingFace {
         if !text.is_empty() && self.try_encode(text, ids).is_err() {
             // There is no text for which this happens, as far as anybody knows. Nothing is lost.
             ids.truncate(start);
-            self.singles.encode(text.as_bytes(), ids);
+            ids.extend(text.bytes().filter_map(|byte| self.bytes[usize::from(byte)]));
         }
     }
 

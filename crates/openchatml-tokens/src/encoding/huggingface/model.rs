@@ -9,7 +9,7 @@ use tokenizers::models::unigram::Unigram;
 use super::file::{Merge, Model, Vocab};
 use super::steps::Steps;
 use crate::encoding::error::{EncodingError, Quoted};
-use crate::encoding::tokens::Singles;
+use crate::encoding::tokens::check_bytes;
 
 /// No token is longer than this, in bytes.
 const LONGEST: usize = 4096;
@@ -101,7 +101,8 @@ pub(super) type Ids = HashMap<String, u32>;
 pub(super) struct Made {
     pub(super) model: ModelWrapper,
     pub(super) ids: Ids,
-    pub(super) singles: Singles,
+    /// The ids of the tokens of one byte, by the byte.
+    pub(super) bytes: Vec<Option<u32>>,
 }
 
 /// Makes a model of what the file says.
@@ -135,7 +136,9 @@ pub(super) fn make(file: Model, spelling: Spelling) -> Result<Made, EncodingErro
         }
     }
     let ids = ids(&file.vocab)?;
-    let singles = Singles::new(|byte| ids.get(&spelling.single(byte)?).copied())?;
+    let single = |byte| ids.get(&spelling.single(byte)?).copied();
+    let bytes: Vec<_> = (0..=u8::MAX).map(single).collect();
+    check_bytes(|byte| bytes[usize::from(byte)].is_some())?;
     let byte_fallback = spelling.has_bytes;
     let model = match file.vocab {
         Vocab::Ids(_) => {
@@ -150,7 +153,7 @@ pub(super) fn make(file: Model, spelling: Spelling) -> Result<Made, EncodingErro
             made.map_err(|error| part("/model/unk_id", &error.to_string()))?.into()
         }
     };
-    Ok(Made { model, ids, singles })
+    Ok(Made { model, ids, bytes })
 }
 
 /// The tokens by their spelling.

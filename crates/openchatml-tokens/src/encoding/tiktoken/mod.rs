@@ -11,7 +11,7 @@ use self::file::Ranks;
 use self::known::{ALL, Known};
 use self::merge::Merger;
 use super::error::EncodingError;
-use super::tokens::{Singles, Text, Tokens};
+use super::tokens::{Text, Tokens, check_bytes};
 use super::{Encoding, Token};
 
 /// An encoding that a rank file describes, the file of the library `tiktoken` by OpenAI: a line for
@@ -102,7 +102,7 @@ impl Tiktoken {
             .chain(bytes)
             .collect();
         let tokens = Tokens::new(entries, controls)?;
-        Singles::new(|byte| ranks.get([byte].as_slice()).copied())?;
+        check_bytes(|byte| ranks.contains_key([byte].as_slice()))?;
         Ok(Self { encoder: Encoder::new(ranks, pattern)?, tokens })
     }
 }
