@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod console;
+mod encodings;
 mod failure;
 mod input;
 mod jobs;

@@ -5,6 +5,9 @@
 //! them back, and streams them. Text of a message is always encoded as ordinary text, so no content
 //! can become a control token.
 //!
+//! `o200k_harmony` is part of the crate (feature `o200k`, on by default). Others are read from files:
+//! a `tokenizer.json` (feature `huggingface`) or a rank file (feature `tiktoken`).
+//!
 //! ```
 //! use openchatml::{Conversation, Message, Role};
 //! use openchatml_tokens::{ByteEncoding, Tokenizer};
@@ -28,8 +31,14 @@ mod sink;
 mod stream;
 mod tokenizer;
 
+#[cfg(any(feature = "huggingface", feature = "tiktoken"))]
+pub use self::encoding::EncodingError;
+#[cfg(feature = "huggingface")]
+pub use self::encoding::HuggingFace;
 #[cfg(feature = "o200k")]
 pub use self::encoding::O200kHarmony;
+#[cfg(feature = "tiktoken")]
+pub use self::encoding::Tiktoken;
 pub use self::encoding::{ByteEncoding, Encoding, Token};
 pub use self::mask::{Headers, MaskPolicy, Speech, Turns};
 pub use self::read::Read;

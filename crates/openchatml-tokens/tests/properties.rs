@@ -38,7 +38,35 @@ static PAIRS: std::sync::LazyLock<Vec<u8>> =
     std::sync::LazyLock::new(|| (0..=u16::MAX).flat_map(|pair| pair.to_be_bytes()).collect());
 
 /// An encoding that has ids for all, some or none of the control tokens.
-fn encoding(source: &mut Source<'_>, format: Format) -> Pairs {
+fn encoding(source: &mut Source<'_>, format: Format) -> Box<dyn Encoding> {
+    #[cfg(all(feature = "huggingface", feature = "tiktoken"))]
+    match source.int_in_range(0..=7).unwrap_or(0) {
+        0 => return Box::new(&*files::BYTE_LEVEL),
+        1 => return Box::new(&*files::RANKS),
+        _ => {}
+    }
+    Box::new(pairs(source, format))
+}
+
+/// Encodings from files, which have ids for some of the control tokens.
+#[cfg(all(feature = "huggingface", feature = "tiktoken"))]
+mod files {
+    use std::sync::LazyLock;
+
+    use openchatml_tokens::{HuggingFace, Tiktoken};
+
+    pub(crate) static BYTE_LEVEL: LazyLock<HuggingFace> = LazyLock::new(|| {
+        HuggingFace::from_json(include_bytes!("encodings/byte_level.json")).expect("a file of ours")
+    });
+    pub(crate) static RANKS: LazyLock<Tiktoken> = LazyLock::new(|| {
+        let ranks = include_bytes!("encodings/ranks.tiktoken");
+        let controls = ["<|start|>", "<|end|>", "<|im_start|>", "<|im_end|>", "<|literal|>"];
+        Tiktoken::from_ranks(ranks, r"\w+|\s+", controls.into_iter().zip(1000..))
+            .expect("ours, too")
+    });
+}
+
+fn pairs(source: &mut Source<'_>, format: Format) -> Pairs {
     let spellings = format.dialect().controls.entries().iter().map(|entry| entry.1);
     let has = match source.int_in_range(0..=3).unwrap_or(0) {
         0 => 0,
@@ -50,7 +78,7 @@ fn encoding(source: &mut Source<'_>, format: Format) -> Pairs {
     ))
 }
 
-fn tokenizer(source: &mut Source<'_>) -> Tokenizer<Pairs> {
+fn tokenizer(source: &mut Source<'_>) -> Tokenizer<Box<dyn Encoding>> {
     let format = pick(source, &run::text_formats());
     let encoding = encoding(source, format);
     Tokenizer::new(format, encoding).expect("a text format")
@@ -133,7 +161,11 @@ fn any_ids_are_read_and_streams_tell_the_same() {
     });
 }
 
-fn told(tokenizer: &Tokenizer<Pairs>, chunks: &[&[u32]], options: &ReadOptions) -> property::Told {
+fn told(
+    tokenizer: &Tokenizer<Box<dyn Encoding>>,
+    chunks: &[&[u32]],
+    options: &ReadOptions,
+) -> property::Told {
     let mut told = property::Told::default();
     let mut stream = tokenizer.stream(options).keep(Keep::Bodies);
     for chunk in chunks {
@@ -144,7 +176,7 @@ fn told(tokenizer: &Tokenizer<Pairs>, chunks: &[&[u32]], options: &ReadOptions) 
 }
 
 /// Ids of a document, damaged, or of anything.
-fn any_ids(source: &mut Source<'_>, tokenizer: &Tokenizer<Pairs>) -> Vec<u32> {
+fn any_ids(source: &mut Source<'_>, tokenizer: &Tokenizer<Box<dyn Encoding>>) -> Vec<u32> {
     let document = document::document(source, tokenizer.format());
     let mut ids = match tokenizer.render(&document, &RenderOptions::default()) {
         Ok(rendered) => rendered.ids,

@@ -5,10 +5,11 @@ use std::io::{self, Read as _};
 
 use clap::{Args, ValueEnum};
 use openchatml::{Event, Format, Mode, Policy, Severity, Stream};
-use openchatml_tokens::{O200kHarmony, Tokenizer};
+use openchatml_tokens::Tokenizer;
 
 use crate::args::{DenyArgs, PreambleArgs, ReaderArgs, text_format};
 use crate::console::Console;
+use crate::encodings::{Encodings, O200K_HARMONY};
 use crate::failure::{Failure, Status};
 use crate::output::Target;
 use crate::report::Tally;
@@ -32,9 +33,13 @@ pub(crate) struct StreamArgs {
     #[arg(short = 'f', long = "from", visible_alias = "format", value_name = "FORMAT")]
     #[arg(value_parser = text_format())]
     from: Format,
-    /// Read token ids of o200k_harmony: numbers, with anything between them
+    /// Read token ids: numbers, with anything between them
     #[arg(long)]
     ids: bool,
+    /// The encoding of the ids: o200k_harmony, or a file: a `tokenizer.json`, or a rank file of
+    /// tiktoken
+    #[arg(long, value_name = "NAME|FILE", default_value = O200K_HARMONY, requires = "ids")]
+    encoding: String,
     /// Write server-sent events
     #[arg(long)]
     sse: bool,
@@ -62,7 +67,8 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
     };
     let mut target = Target::stdout();
     if args.ids {
-        let tokenizer = Tokenizer::new(args.from, O200kHarmony::with_cache(0));
+        let encoding = Encodings::open(&args.encoding, console)?.one();
+        let tokenizer = Tokenizer::new(args.from, encoding);
         let tokenizer = tokenizer.map_err(|error| usage(&error))?;
         let mut stream = tokenizer.stream(&options);
         let mut numbers = Numbers::default();

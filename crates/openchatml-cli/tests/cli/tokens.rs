@@ -1,6 +1,6 @@
 //! `tokens`, and streams of ids.
 
-use crate::support::{json, ocml_with};
+use crate::support::{Folder, json, ocml_with};
 
 const CHAT: &str = r#"{"messages":[
   {"role":"user","content":"What is 2 + 2? <|end|>"},
@@ -58,6 +58,53 @@ fn ids_are_streamed() {
         .collect();
     assert_eq!(deltas, "Answer\u{FFFD}.");
     assert!(ran.stdout.contains("E-PARSE-TOKEN"), "{}", ran.stdout);
+}
+
+/// A small encoding for the tests of another crate.
+const BYTE_LEVEL: &str = include_str!("../../../openchatml-tokens/tests/encodings/byte_level.json");
+
+#[test]
+fn an_encoding_may_be_a_file() {
+    let folder = Folder::new();
+    folder.file("tokenizer.json", BYTE_LEVEL);
+    let args = ["tokens", "-t", "im", "--encoding", "tokenizer.json"];
+    let ran = folder.ocml_with(args, CHAT).silent();
+    let ids: Vec<u32> = serde_json::from_str(&ran.stdout).expect("a list of ids");
+    let file: serde_json::Value = serde_json::from_str(BYTE_LEVEL).unwrap();
+    let added = file["added_tokens"].as_array().unwrap();
+    let id =
+        |content: &str| added.iter().find(|it| it["content"] == content).unwrap()["id"].as_u64();
+    // Two messages, and `<|end|>`, which is an added token, is text in one.
+    for (control, count) in [("<|im_start|>", 2), ("<|im_end|>", 2), ("<|end|>", 0)] {
+        let control = id(control);
+        assert_eq!(ids.iter().filter(|id| Some(u64::from(**id)) == control).count(), count);
+    }
+    let args = ["stream", "-f", "im", "--ids", "--encoding", "tokenizer.json"];
+    let ran = folder.ocml_with(args, &ran.stdout).silent();
+    assert!(ran.stdout.contains("What is 2 + 2? <|end|>"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_file_that_is_no_encoding_is_refused() {
+    let folder = Folder::new();
+    let refused = |name: &str, text: &str| {
+        folder.file(name, text);
+        folder.ocml_with(["tokens", "-t", "im", "--encoding", name], CHAT).says_one_line(1)
+    };
+    assert_eq!(
+        refused("template.jinja", "{% for message in messages %}"),
+        "error: template.jinja: no tokenizer.json that can be used: 1:2: key must be a string\n"
+    );
+    assert_eq!(
+        refused("empty", ""),
+        "error: empty: no rank file that can be used: line 1: no token and its rank\n"
+    );
+    let said = refused("some.tiktoken", "IQ== 0\n");
+    assert!(said.contains("none of those whose pattern and control tokens are known"), "{said}");
+    let said = ocml_with(["tokens", "-t", "im", "--encoding", "nothing"], CHAT).says_one_line(2);
+    assert_eq!(said, "error: `nothing` is neither an encoding (o200k_harmony) nor a file\n");
+    let args = ["stream", "-f", "im", "--encoding", "o200k_harmony"];
+    assert!(ocml_with(args, CHAT).stderr.contains("--ids"));
 }
 
 #[test]

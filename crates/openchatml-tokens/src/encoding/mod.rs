@@ -1,12 +1,28 @@
 //! Encodings: from text to token ids and back.
 
 mod bytes;
+#[cfg(any(feature = "huggingface", feature = "tiktoken"))]
+mod error;
+#[cfg(feature = "huggingface")]
+mod huggingface;
 #[cfg(feature = "o200k")]
 mod o200k;
+#[cfg(feature = "tiktoken")]
+mod tiktoken;
+#[cfg(any(feature = "huggingface", feature = "tiktoken"))]
+mod tokens;
 
 pub use self::bytes::ByteEncoding;
+#[cfg(any(feature = "huggingface", feature = "tiktoken"))]
+pub use self::error::EncodingError;
+#[cfg(feature = "huggingface")]
+pub use self::huggingface::HuggingFace;
 #[cfg(feature = "o200k")]
 pub use self::o200k::O200kHarmony;
+#[cfg(feature = "tiktoken")]
+pub use self::tiktoken::Tiktoken;
+
+use std::sync::Arc;
 
 /// A vocabulary: ordinary text to ids, the ids of control tokens, and what an id stands for.
 ///
@@ -69,6 +85,24 @@ impl<E: Encoding + ?Sized> Encoding for &E {
 }
 
 impl<E: Encoding + ?Sized> Encoding for Box<E> {
+    fn encode(&self, text: &str, ids: &mut Vec<u32>) {
+        (**self).encode(text, ids);
+    }
+
+    fn count(&self, text: &str) -> usize {
+        (**self).count(text)
+    }
+
+    fn control(&self, spelling: &str) -> Option<u32> {
+        (**self).control(spelling)
+    }
+
+    fn token(&self, id: u32) -> Option<Token<'_>> {
+        (**self).token(id)
+    }
+}
+
+impl<E: Encoding + ?Sized> Encoding for Arc<E> {
     fn encode(&self, text: &str, ids: &mut Vec<u32>) {
         (**self).encode(text, ids);
     }

@@ -16,6 +16,7 @@ use self::job::{Job, Wanted};
 use self::tokens::{Shape, Tokens};
 use crate::args::{DenyArgs, JsonlArgs, OutArgs, ReadArgs, RenderArgs, format, text_format};
 use crate::console::Console;
+use crate::encodings::{Encodings, O200K_HARMONY};
 use crate::failure::{Failure, Status};
 use crate::input::{JSON, Origin, origins};
 
@@ -77,9 +78,8 @@ pub(crate) struct TokensArgs {
     /// `mask` and `spans`
     #[arg(long)]
     mask: bool,
-    /// The encoding
-    #[arg(long, value_name = "NAME", default_value = "o200k_harmony")]
-    #[arg(value_parser = ["o200k_harmony"])]
+    /// The encoding: o200k_harmony, or a file: a `tokenizer.json`, or a rank file of tiktoken
+    #[arg(long, value_name = "NAME|FILE", default_value = O200K_HARMONY)]
     encoding: String,
     #[command(flatten)]
     read: ReadArgs,
@@ -134,6 +134,7 @@ const TOKENS_EXAMPLES: &str = "\
 Examples:
   ocml tokens -t harmony --generation-prompt messages.json
   ocml tokens -t harmony --count chat.json
+  ocml tokens -t im --encoding Qwen3-8B/tokenizer.json chat.json
   ocml tokens -t harmony --training --mask samples.jsonl -o samples.ids.jsonl";
 
 const CONVERT_EXAMPLES: &str = "\
@@ -178,9 +179,10 @@ pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Fai
         (_, true) => Shape::Mask,
         _ => Shape::Ids,
     };
+    let encodings = Encodings::open(&args.encoding, console)?;
     let mut converter = Converter::new(&args.read, args.to, Purpose::of_render(&args.render));
     converter.set(&args.render, console)?;
-    converter.write_tokens(Tokens::new(args.to, shape));
+    converter.write_tokens(Tokens::new(args.to, shape, encodings));
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
     job.run(&converter, &origins(&args.files), console)
 }

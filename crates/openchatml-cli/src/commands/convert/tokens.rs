@@ -4,15 +4,18 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use openchatml::{Document, Format, RenderError, RenderOptions};
-use openchatml_tokens::{MaskPolicy, MessageSpan, O200kHarmony, Rendered, Tokenizer};
+use openchatml_tokens::{MaskPolicy, MessageSpan, Rendered, Tokenizer};
+
+use crate::encodings::{Encodings, OneEncoding};
 
 /// Writes documents as token ids, on several threads at once.
 #[derive(Clone, Debug)]
 pub(super) struct Tokens {
     format: Format,
     shape: Shape,
-    /// Tokenizers that nobody uses at the moment: each has a cache of its own.
-    idle: Arc<Mutex<Vec<Tokenizer<O200kHarmony>>>>,
+    encodings: Encodings,
+    /// Tokenizers that nobody uses at the moment: each may have a cache of its own.
+    idle: Arc<Mutex<Vec<Tokenizer<OneEncoding>>>>,
 }
 
 /// What is written of the ids.
@@ -24,8 +27,8 @@ pub(super) enum Shape {
 }
 
 impl Tokens {
-    pub(super) fn new(format: Format, shape: Shape) -> Self {
-        Self { format, shape, idle: Arc::default() }
+    pub(super) fn new(format: Format, shape: Shape, encodings: Encodings) -> Self {
+        Self { format, shape, encodings, idle: Arc::default() }
     }
 
     /// The document as JSON on one line.
@@ -41,7 +44,7 @@ impl Tokens {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let known = idle().pop();
         let tokenizer = known.unwrap_or_else(|| {
-            Tokenizer::new(self.format, O200kHarmony::default()).expect("a text format")
+            Tokenizer::new(self.format, self.encodings.one()).expect("a text format")
         });
         let rendered = tokenizer.render(document, options);
         idle().push(tokenizer);

@@ -1,0 +1,280 @@
+//! Encodings from a `tokenizer.json`.
+
+mod file;
+mod model;
+mod steps;
+
+use std::collections::HashSet;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use tokenizers::{
+    Model as _, ModelWrapper, NormalizedString, Normalizer as _, NormalizerWrapper,
+    OffsetReferential, OffsetType, PreTokenizedString, PreTokenizer as _, PreTokenizerWrapper,
+};
+
+use self::file::{Added, File};
+use self::model::{Ids, Made, Spelling};
+use self::steps::Steps;
+use super::error::{EncodingError, Quoted};
+use super::tokens::{Text, Tokens};
+use super::{Encoding, Token};
+
+/// An encoding that a `tokenizer.json` describes, the file of the library `tokenizers` by Hugging
+/// Face.
+///
+/// Its ids are those that the library gives for text that spells none of the added tokens and does
+/// not begin the input: no token is put before text, around it or after it. Ids stand for the bytes
+/// that text had when it was encoded; see [`Self::changes`] for what is changed before.
+///
+/// **No added token comes of text that spells it**, whether it is marked as special or not: formats
+/// have control tokens of both kinds. There is one exception. An added token that is not special
+/// and consists of white space alone is part of how a model sees text, and no control token, and so
+/// it is looked for in text.
+///
+/// ```
+/// use openchatml_tokens::{Encoding, HuggingFace, Token};
+///
+/// let json = include_bytes!("../../../tests/encodings/byte_level.json");
+/// let encoding = HuggingFace::from_json(json)?;
+/// let end = encoding.control("<|im_end|>").expect("an added token");
+/// assert_eq!(encoding.token(end), Some(Token::Control("<|im_end|>")));
+/// let mut ids = Vec::new();
+/// encoding.encode("<|im_end|>", &mut ids);
+/// assert!(ids.len() > 1 && !ids.contains(&end)); // Ordinary text, whatever it spells.
+/// # Ok::<(), openchatml_tokens::EncodingError>(())
+/// ```
+#[derive(Debug)]
+pub struct HuggingFace {
+    normalizer: Option<NormalizerWrapper>,
+    pre_tokenizer: Option<PreTokenizerWrapper>,
+    model: ModelWrapper,
+    /// Added tokens that are looked for in text.
+    blanks: Option<Blanks>,
+    /// Tokens of the model that do not come of text that spells them.
+    barred: HashSet<u32>,
+    /// The tokens of one byte.
+    bytes: Vec<Option<u32>>,
+    tokens: Tokens,
+    changes: Vec<String>,
+}
+
+/// What stands for a space in most vocabularies that have something else for it.
+const SPACE: char = '\u{2581}';
+
+/// Tokens of white space.
+#[derive(Debug)]
+struct Blanks {
+    finder: AhoCorasick,
+    ids: Vec<u32>,
+}
+
+impl HuggingFace {
+    /// The encoding that this file describes.
+    ///
+    /// # Errors
+    ///
+    /// - [`EncodingError::Json`] and [`EncodingError::Part`]: it is no such file, or one that
+    ///   contradicts itself, or something in it is not known here.
+    /// - [`EncodingError::Part`]: its tokens do not say which bytes they stand for, as in `WordPiece`
+    ///   and `WordLevel`, or its pre-tokenizer leaves characters out.
+    /// - [`EncodingError::Bytes`]: there is text that it has no tokens for.
+    /// - [`EncodingError::SameId`]: an id stands for two tokens.
+    ///
+    /// ```
+    /// use openchatml_tokens::{EncodingError, HuggingFace};
+    ///
+    /// let error = HuggingFace::from_json(b"{{ messages }}").unwrap_err();
+    /// assert!(matches!(error, EncodingError::Json { line: 1, column: 2, .. }));
+    /// let error = HuggingFace::from_json(br#"{"model": {"vocab": {}, "merges": []}}"#).unwrap_err();
+    /// assert!(matches!(error, EncodingError::Bytes { .. }));
+    /// ```
+    pub fn from_json(json: &[u8]) -> Result<Self, EncodingError> {
+        let File { added_tokens, normalizer, pre_tokenizer, model } = File::read(json)?;
+        let steps = Steps::new(normalizer, pre_tokenizer)?;
+        let spelling = Spelling::new(&model, &steps);
+        let unknown = model.unk_id.and_then(|id| u32::try_from(id).ok());
+        let Made { model, ids, bytes } = model::make(model, spelling)?;
+        let added = added_tokens.unwrap_or_default();
+        check(&added, &ids)?;
+        let (blanks, added): (Vec<_>, Vec<_>) = added
+            .into_iter()
+            .filter(|token| is_blank(token) || !is_letter(token, &ids))
+            .partition(is_blank);
+        let spelled = ids.iter().filter(|(token, _)| spelling.byte(token).is_some());
+        let barred = spelled.map(|(_, id)| *id).chain(added.iter().map(|token| token.id));
+        Ok(Self {
+            normalizer: steps.normalizer,
+            pre_tokenizer: steps.pre_tokenizer,
+            model,
+            barred: barred.chain(unknown).collect(),
+            bytes,
+            tokens: tokens(&ids, &blanks, &added, spelling)?,
+            blanks: Blanks::new(blanks)?,
+            changes: steps.changes,
+        })
+    }
+
+    /// The normalizers that change text before it is encoded, so that its ids may stand for another
+    /// text, like `NFC` and `Lowercase`. With none, ids stand for the text that they were made of,
+    /// but for a character that stands for a space in this encoding: it becomes one.
+    ///
+    /// ```
+    /// use openchatml_tokens::HuggingFace;
+    ///
+    /// let json = include_bytes!("../../../tests/encodings/byte_level.json");
+    /// assert!(HuggingFace::from_json(json)?.changes().is_empty());
+    /// # Ok::<(), openchatml_tokens::EncodingError>(())
+    /// ```
+    pub fn changes(&self) -> &[String] {
+        &self.changes
+    }
+
+    /// Adds the ids of text without tokens of white space.
+    fn encode_plain(&self, text: &str, ids: &mut Vec<u32>) {
+        let start = ids.len();
+        if !text.is_empty() && self.try_encode(text, ids).is_err() {
+            // There is no text for which this happens, as far as anybody knows. Nothing is lost.
+            ids.truncate(start);
+            ids.extend(text.bytes().filter_map(|byte| self.bytes[usize::from(byte)]));
+        }
+    }
+
+    fn try_encode(&self, text: &str, ids: &mut Vec<u32>) -> tokenizers::Result<()> {
+        let mut text = NormalizedString::from(text);
+        if let Some(normalizer) = &self.normalizer {
+            normalizer.normalize(&mut text)?;
+        }
+        let mut pieces = PreTokenizedString::from(text);
+        if let Some(pre_tokenizer) = &self.pre_tokenizer {
+            pre_tokenizer.pre_tokenize(&mut pieces)?;
+        }
+        let splits = pieces.get_splits(OffsetReferential::Normalized, OffsetType::None);
+        splits.into_iter().try_for_each(|(piece, ..)| self.encode_piece(piece, ids))
+    }
+
+    fn encode_piece(&self, piece: &str, ids: &mut Vec<u32>) -> tokenizers::Result<()> {
+        for token in self.model.tokenize(piece)? {
+            if self.is_spelled(&token, piece) {
+                self.encode_apart(&token.value, ids)?;
+            } else {
+                ids.push(token.id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether text spells a token that does not come of text.
+    fn is_spelled(&self, token: &tokenizers::Token, piece: &str) -> bool {
+        self.barred.contains(&token.id)
+            && piece.get(token.offsets.0..token.offsets.1) == Some(&token.value)
+    }
+
+    /// Adds the ids of text that spells a token, without this token: of its first character, and of
+    /// the rest; of each character, if the rest spells another one.
+    #[cold]
+    fn encode_apart(&self, text: &str, ids: &mut Vec<u32>) -> tokenizers::Result<()> {
+        let first = text.chars().next().map_or(0, char::len_utf8);
+        let (first, rest) = text.split_at(first);
+        let of_rest = self.model.tokenize(rest)?;
+        ids.extend(self.model.tokenize(first)?.iter().map(|token| token.id));
+        if of_rest.iter().any(|token| self.is_spelled(token, rest)) {
+            let mut char = [0; 4];
+            for letter in rest.chars() {
+                let tokens = self.model.tokenize(letter.encode_utf8(&mut char))?;
+                ids.extend(tokens.iter().map(|token| token.id));
+            }
+        } else {
+            ids.extend(of_rest.iter().map(|token| token.id));
+        }
+        Ok(())
+    }
+}
+
+impl Encoding for HuggingFace {
+    fn encode(&self, text: &str, ids: &mut Vec<u32>) {
+        let mut at = 0;
+        if let Some(Blanks { finder, ids: blanks }) = &self.blanks {
+            for found in finder.find_iter(text) {
+                self.encode_plain(&text[at..found.start()], ids);
+                ids.push(blanks[found.pattern().as_usize()]);
+                at = found.end();
+            }
+        }
+        self.encode_plain(&text[at..], ids);
+    }
+
+    fn control(&self, spelling: &str) -> Option<u32> {
+        self.tokens.control(spelling)
+    }
+
+    fn token(&self, id: u32) -> Option<Token<'_>> {
+        self.tokens.get(id)
+    }
+}
+
+impl Blanks {
+    fn new(tokens: Vec<Added>) -> Result<Option<Self>, EncodingError> {
+        if tokens.is_empty() {
+            return Ok(None);
+        }
+        let mut finder = AhoCorasick::builder();
+        let finder = finder.match_kind(MatchKind::LeftmostLongest);
+        let finder = finder.build(tokens.iter().map(|token| &token.content)).map_err(|error| {
+            EncodingError::Part { at: "/added_tokens".to_owned(), reason: error.to_string() }
+        })?;
+        Ok(Some(Self { finder, ids: tokens.into_iter().map(|token| token.id).collect() }))
+    }
+}
+
+/// Whether an added token is looked for in text.
+fn is_blank(token: &Added) -> bool {
+    let is_blank = |c: char| c.is_whitespace() || c == SPACE;
+    !token.special && token.content.chars().all(is_blank)
+}
+
+/// Whether an added token is a character that the model knows: files list some that fill up batches.
+/// They are characters all the same.
+fn is_letter(token: &Added, ids: &Ids) -> bool {
+    token.content.chars().count() == 1 && ids.contains_key(&token.content)
+}
+
+/// Added tokens are not empty, and have one id each, the same as in the model.
+fn check(added: &[Added], ids: &Ids) -> Result<(), EncodingError> {
+    let mut known = std::collections::HashMap::new();
+    for (index, Added { id, content, .. }) in added.iter().enumerate() {
+        let other = known.insert(content, *id).or_else(|| ids.get(content).copied());
+        let reason = match other {
+            _ if content.is_empty() => "an added token is empty".to_owned(),
+            Some(other) if other != *id => {
+                format!("{} has the id {id} here, and {other} before", Quoted(content))
+            }
+            _ => continue,
+        };
+        return Err(EncodingError::Part { at: format!("/added_tokens/{index}"), reason });
+    }
+    Ok(())
+}
+
+/// What all ids stand for.
+fn tokens(
+    ids: &Ids,
+    blanks: &[Added],
+    added: &[Added],
+    spelling: Spelling,
+) -> Result<Tokens, EncodingError> {
+    let mut entries = Vec::with_capacity(ids.len() + added.len());
+    let mut seen = HashSet::new();
+    for token in added.iter().chain(blanks).filter(|token| seen.insert(&token.content)) {
+        // To a format that does not know it, a token that is not special is text.
+        let text = match token.special {
+            true => Text::Control(token.content.as_str().into()),
+            false => Text::Bytes(spelling.bytes_of_added(&token.content).into()),
+        };
+        entries.push((token.id, text));
+    }
+    for (token, id) in ids.iter().filter(|(token, _)| !seen.contains(token)) {
+        entries.push((*id, Text::Bytes(spelling.bytes(token).into())));
+    }
+    let controls = added.iter().map(|token| (token.content.clone(), token.id)).collect();
+    Tokens::new(entries, controls)
+}

@@ -1,0 +1,54 @@
+//! Rank files: a line for each token, with its bytes in base64 and its rank.
+
+use std::collections::HashMap;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use crate::encoding::error::{EncodingError, Quoted};
+
+/// No token is longer than this, in bytes.
+const LONGEST: usize = 4096;
+
+/// Tokens and their ranks, which are their ids.
+pub(super) type Ranks = HashMap<Box<[u8]>, u32>;
+
+/// Reads a rank file. Ranks may have gaps: `p50k_base` has one.
+///
+/// # Errors
+///
+/// A line is no token and its rank, a token stands there twice, or there is none.
+pub(super) fn read(file: &[u8]) -> Result<Ranks, EncodingError> {
+    let mut ranks = Ranks::new();
+    for (at, line) in (1..).zip(file.split(|byte| *byte == b'\n')) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            continue;
+        }
+        let wrong = |reason| EncodingError::Line { line: at, reason };
+        let (token, rank) = entry(line).map_err(wrong)?;
+        if ranks.insert(token, rank).is_some() {
+            return Err(wrong("the token of an earlier line".to_owned()));
+        }
+    }
+    match ranks.is_empty() {
+        true => Err(EncodingError::Line { line: 1, reason: "no token and its rank".to_owned() }),
+        false => Ok(ranks),
+    }
+}
+
+/// The token and the rank of a line.
+fn entry(line: &[u8]) -> Result<(Box<[u8]>, u32), String> {
+    let text = String::from_utf8_lossy(line);
+    let (token, rank) = text
+        .split_once(' ')
+        .ok_or_else(|| format!("{} is no token and its rank", Quoted(&text)))?;
+    let bytes = BASE64_STANDARD.decode(token);
+    let bytes = bytes.map_err(|error| format!("{} is no base64: {error}", Quoted(token)))?;
+    let rank = rank.parse().map_err(|_| format!("{} is no rank", Quoted(rank)))?;
+    match bytes.len() {
+        0 => Err("a token is empty".to_owned()),
+        1..=LONGEST => Ok((bytes.into(), rank)),
+        count => Err(format!("a token has {count} bytes, more than {LONGEST}")),
+    }
+}

@@ -1,0 +1,168 @@
+//! Encodings from rank files.
+
+mod file;
+mod known;
+mod merge;
+
+use fancy_regex::Regex;
+use sha2::{Digest as _, Sha256};
+
+use self::file::Ranks;
+use self::known::{ALL, Known};
+use self::merge::Merger;
+use super::error::EncodingError;
+use super::tokens::{Text, Tokens, check_bytes};
+use super::{Encoding, Token};
+
+/// An encoding that a rank file describes, the file of the library `tiktoken` by OpenAI: a line for
+/// each token, with its bytes in base64 and its rank.
+///
+/// Its ids are those that the library gives for ordinary text, whatever the text spells.
+///
+/// ```
+/// use openchatml_tokens::{Encoding, Tiktoken};
+///
+/// let ranks = include_bytes!("../../../tests/encodings/ranks.tiktoken");
+/// let encoding = Tiktoken::from_ranks(ranks, r"\w+|\s+|[^\w\s]+", [("<|end|>", 1000)])?;
+/// assert_eq!(encoding.control("<|end|>"), Some(1000));
+/// let mut ids = Vec::new();
+/// encoding.encode("<|end|>", &mut ids);
+/// assert!(!ids.contains(&1000));
+/// # Ok::<(), openchatml_tokens::EncodingError>(())
+/// ```
+#[derive(Debug)]
+pub struct Tiktoken {
+    encoder: Encoder,
+    tokens: Tokens,
+}
+
+/// What makes text into ids.
+#[derive(Debug)]
+enum Encoder {
+    /// The one for these ranks and this pattern.
+    #[cfg(feature = "o200k")]
+    O200k(openchatml_o200k::Encoder),
+    /// One for any.
+    Any { pattern: Box<Regex>, ranks: Ranks, longest: usize },
+}
+
+impl Tiktoken {
+    /// The encoding of a rank file whose pattern and control tokens are known: those of
+    /// `o200k_base`, `cl100k_base`, `p50k_base`, `r50k_base`, and of Llama 3. It is known by its
+    /// SHA-256, not by its name.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodingError::UnknownRanks`]: it is none of them. Where it is no rank file at all, that is
+    /// said instead.
+    ///
+    /// ```
+    /// use openchatml_tokens::{EncodingError, Tiktoken};
+    ///
+    /// let ranks = include_bytes!("../../../tests/encodings/ranks.tiktoken");
+    /// let error = Tiktoken::from_known(ranks).unwrap_err();
+    /// assert!(matches!(error, EncodingError::UnknownRanks { .. }));
+    /// ```
+    pub fn from_known(file: &[u8]) -> Result<Self, EncodingError> {
+        let sha256: String =
+            Sha256::digest(file).iter().map(|byte| format!("{byte:02x}")).collect();
+        match ALL.iter().find(|known| known.sha256 == sha256) {
+            Some(Known { pattern, controls, .. }) => {
+                Self::from_ranks(file, pattern, controls.iter().copied())
+            }
+            None => {
+                file::read(file)?;
+                Err(EncodingError::UnknownRanks { sha256 })
+            }
+        }
+    }
+
+    /// The encoding of a rank file. `pattern` finds the pieces that text is split into before it is
+    /// encoded; what stands between them is a piece, too. `controls` are the control tokens and their
+    /// ids.
+    ///
+    /// # Errors
+    ///
+    /// - [`EncodingError::Line`]: a line is no token with its rank, or its token stands there twice.
+    /// - [`EncodingError::SameId`]: two tokens have the same rank or id.
+    /// - [`EncodingError::Bytes`]: there is text that it has no tokens for.
+    /// - [`EncodingError::Pattern`]: the pattern is no regular expression.
+    pub fn from_ranks<S: Into<String>>(
+        file: &[u8],
+        pattern: &str,
+        controls: impl IntoIterator<Item = (S, u32)>,
+    ) -> Result<Self, EncodingError> {
+        let ranks = file::read(file)?;
+        let controls: Vec<(String, u32)> =
+            controls.into_iter().map(|(spelling, id)| (spelling.into(), id)).collect();
+        let bytes = ranks.iter().map(|(token, rank)| (*rank, Text::Bytes(token.clone())));
+        let entries = controls
+            .iter()
+            .map(|(spelling, id)| (*id, Text::Control(spelling.as_str().into())))
+            .chain(bytes)
+            .collect();
+        let tokens = Tokens::new(entries, controls)?;
+        check_bytes(|byte| ranks.contains_key([byte].as_slice()))?;
+        Ok(Self { encoder: Encoder::new(ranks, pattern)?, tokens })
+    }
+}
+
+impl Encoder {
+    fn new(ranks: Ranks, pattern: &str) -> Result<Self, EncodingError> {
+        #[cfg(feature = "o200k")]
+        if pattern == known::O200K
+            && let Some(encoder) = o200k(&ranks)
+        {
+            return Ok(Self::O200k(encoder));
+        }
+        let regex = Regex::new(pattern);
+        let regex = regex.map_err(|error| EncodingError::Pattern { reason: error.to_string() })?;
+        let longest = ranks.keys().map(|token| token.len()).max().unwrap_or(0);
+        Ok(Self::Any { pattern: Box::new(regex), ranks, longest })
+    }
+}
+
+/// The encoder of `o200k_base`, if these are its ranks.
+#[cfg(feature = "o200k")]
+fn o200k(ranks: &Ranks) -> Option<openchatml_o200k::Encoder> {
+    /// How many tokens it has.
+    const TOKENS: usize = 199_998;
+    if ranks.len() != TOKENS {
+        return None;
+    }
+    let encoder = openchatml_o200k::Encoder::default();
+    let is_same = ranks.iter().all(|(token, rank)| encoder.token(*rank) == Some(token));
+    is_same.then_some(encoder)
+}
+
+impl Encoding for Tiktoken {
+    fn encode(&self, text: &str, ids: &mut Vec<u32>) {
+        let (pattern, ranks, longest) = match &self.encoder {
+            #[cfg(feature = "o200k")]
+            Encoder::O200k(encoder) => return encoder.encode(text, ids),
+            Encoder::Any { pattern, ranks, longest } => (pattern, ranks, *longest),
+        };
+        let mut merger = Merger::default();
+        let mut encode = |piece: &str| {
+            if !piece.is_empty() {
+                merger.encode(ranks, longest, piece.as_bytes(), ids);
+            }
+        };
+        let mut at = 0;
+        // Where the pattern gives up, the rest is one piece.
+        for found in pattern.find_iter(text).map_while(Result::ok) {
+            encode(&text[at..found.start()]);
+            encode(found.as_str());
+            at = found.end();
+        }
+        encode(&text[at..]);
+    }
+
+    fn control(&self, spelling: &str) -> Option<u32> {
+        self.tokens.control(spelling)
+    }
+
+    fn token(&self, id: u32) -> Option<Token<'_>> {
+        self.tokens.get(id)
+    }
+}
