@@ -23,14 +23,18 @@
 
 #![forbid(unsafe_code)]
 
+mod cache;
 mod encoding;
 mod mask;
+mod parting;
 mod read;
 mod sampled;
 mod sink;
 mod stream;
 mod tokenizer;
+mod truncate;
 
+pub use self::cache::{CacheStatistics, PromptCache};
 #[cfg(any(feature = "huggingface", feature = "tiktoken"))]
 pub use self::encoding::EncodingError;
 #[cfg(feature = "huggingface")]
@@ -41,7 +45,9 @@ pub use self::encoding::O200kHarmony;
 pub use self::encoding::Tiktoken;
 pub use self::encoding::{ByteEncoding, Encoding, Token};
 pub use self::mask::{Headers, MaskPolicy, Speech, Turns};
+pub use self::parting::{Difference, Parting};
 pub use self::read::Read;
 pub use self::sink::{Counted, MessageSpan, Rendered};
 pub use self::stream::TokenStream;
 pub use self::tokenizer::{NoTextForm, Tokenizer};
+pub use self::truncate::{Cut, OldestFirst, Scheme, TruncateError, Truncated, Truncation, Unit};

@@ -66,56 +66,28 @@ pub enum Token<'e> {
     Control(&'e str),
 }
 
-impl<E: Encoding + ?Sized> Encoding for &E {
-    fn encode(&self, text: &str, ids: &mut Vec<u32>) {
-        (**self).encode(text, ids);
-    }
+/// What points to an encoding is one.
+macro_rules! forward {
+    ($($pointer:ty),+) => {$(
+        impl<E: Encoding + ?Sized> Encoding for $pointer {
+            fn encode(&self, text: &str, ids: &mut Vec<u32>) {
+                (**self).encode(text, ids);
+            }
 
-    fn count(&self, text: &str) -> usize {
-        (**self).count(text)
-    }
+            fn count(&self, text: &str) -> usize {
+                (**self).count(text)
+            }
 
-    fn control(&self, spelling: &str) -> Option<u32> {
-        (**self).control(spelling)
-    }
+            fn control(&self, spelling: &str) -> Option<u32> {
+                (**self).control(spelling)
+            }
 
-    fn token(&self, id: u32) -> Option<Token<'_>> {
-        (**self).token(id)
-    }
+            #[inline]
+            fn token(&self, id: u32) -> Option<Token<'_>> {
+                (**self).token(id)
+            }
+        }
+    )+};
 }
 
-impl<E: Encoding + ?Sized> Encoding for Box<E> {
-    fn encode(&self, text: &str, ids: &mut Vec<u32>) {
-        (**self).encode(text, ids);
-    }
-
-    fn count(&self, text: &str) -> usize {
-        (**self).count(text)
-    }
-
-    fn control(&self, spelling: &str) -> Option<u32> {
-        (**self).control(spelling)
-    }
-
-    fn token(&self, id: u32) -> Option<Token<'_>> {
-        (**self).token(id)
-    }
-}
-
-impl<E: Encoding + ?Sized> Encoding for Arc<E> {
-    fn encode(&self, text: &str, ids: &mut Vec<u32>) {
-        (**self).encode(text, ids);
-    }
-
-    fn count(&self, text: &str) -> usize {
-        (**self).count(text)
-    }
-
-    fn control(&self, spelling: &str) -> Option<u32> {
-        (**self).control(spelling)
-    }
-
-    fn token(&self, id: u32) -> Option<Token<'_>> {
-        (**self).token(id)
-    }
-}
+forward!(&E, Box<E>, Arc<E>);

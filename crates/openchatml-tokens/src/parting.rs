@@ -1,0 +1,160 @@
+//! Where two renderings part.
+
+use std::ops::Range;
+
+use crate::encoding::{Encoding, Token};
+use crate::sink::{MessageSpan, Rendered};
+use crate::tokenizer::Tokenizer;
+
+/// Where a rendering stops being what another one begins with, and why: from here on, a model must
+/// read anew, and what it sampled does not count.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Role, history};
+/// use openchatml_tokens::{ByteEncoding, Difference, Tokenizer};
+///
+/// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+/// let render = |messages: &[Message<'static>]| {
+///     let next = history::next_prompt(&Conversation::from_messages(messages.iter().cloned()));
+///     tokenizer.render(&next.into(), &Default::default())
+/// };
+/// let turn = [Message::new(Role::User, "2 + 2?"), Message::reasoning("Easy."), Message::answer("4.")];
+/// let (before, after) = (render(&turn[..2])?, render(&turn)?);
+/// // Reasoning that led to an answer is dropped.
+/// let parting = tokenizer.parting(&before, &after).expect("they part");
+/// assert_eq!((parting.message, parting.difference), (1, Difference::Message));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Parting {
+    /// The place of the first id that differs.
+    pub at: usize,
+    /// The place of the message to which that id belongs, in the first conversation.
+    pub message: usize,
+    /// What is different.
+    pub difference: Difference,
+}
+
+/// What is different where two renderings part.
+///
+/// ```
+/// use openchatml_tokens::Difference;
+///
+/// assert_eq!(Difference::Ids.as_str(), "the same text has other ids");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Difference {
+    /// The second one ends there.
+    Shorter,
+    /// Another message stands there, or its header says something else.
+    Message,
+    /// The body says something else.
+    Body,
+    /// The text is the same, in other ids: a model that sampled them did not write them as the
+    /// encoder does. Messages that [know their ids](openchatml::Message::set_ids) keep them.
+    Ids,
+    /// The message ends by another token: `<|return|>` of a completion is `<|end|>` in history.
+    End,
+}
+
+impl Difference {
+    /// In words.
+    ///
+    /// ```
+    /// use openchatml_tokens::Difference;
+    ///
+    /// assert_eq!(Difference::Body.as_str(), "the body says something else");
+    /// ```
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Shorter => "it ends there",
+            Self::Message => "another message stands there",
+            Self::Body => "the body says something else",
+            Self::Ids => "the same text has other ids",
+            Self::End => "the message ends by another token",
+        }
+    }
+}
+
+impl<E: Encoding> Tokenizer<E> {
+    /// Where two renderings part; `None` if the first is [what the second begins
+    /// with](Rendered::is_prefix_of).
+    ///
+    /// ```
+    /// use openchatml::{Conversation, End, Message};
+    /// use openchatml_tokens::{ByteEncoding, Difference, Tokenizer};
+    ///
+    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let render = |end| {
+    ///     let mut answer = Message::answer("4.");
+    ///     answer.end = end;
+    ///     tokenizer.render(&Conversation::from_messages([answer]).into(), &Default::default())
+    /// };
+    /// let (sampled, stored) = (render(End::Return)?, render(End::End)?);
+    /// let parting = tokenizer.parting(&sampled, &stored).expect("they part");
+    /// assert_eq!((parting.at, parting.difference), (sampled.ids.len() - 1, Difference::End));
+    /// assert_eq!(tokenizer.parting(&sampled, &sampled), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parting(&self, before: &Rendered, after: &Rendered) -> Option<Parting> {
+        if before.is_prefix_of(after) {
+            return None;
+        }
+        let both = before.ids.iter().zip(&after.ids);
+        let at = both.take_while(|(one, other)| one == other).count();
+        let [old, new] = [before, after].map(|rendered| {
+            let next = rendered.spans.partition_point(|span| span.ids().end <= at);
+            rendered.spans.get(next)
+        });
+        let difference = match (old, new) {
+            _ if at == after.ids.len() => Difference::Shorter,
+            (Some(old), Some(new)) => self.difference(before, old, after, new, at),
+            _ => Difference::Message,
+        };
+        Some(Parting { at, message: old.map_or(0, |span| span.message), difference })
+    }
+
+    fn difference(
+        &self,
+        before: &Rendered,
+        old: &MessageSpan,
+        after: &Rendered,
+        new: &MessageSpan,
+        at: usize,
+    ) -> Difference {
+        let says_the_same = |old: Range<usize>, new: Range<usize>| {
+            self.bytes(&before.ids[old]) == self.bytes(&after.ids[new])
+        };
+        let header = |span: &MessageSpan| span.opening.start..span.header.end;
+        let in_header = |span: &MessageSpan| at < span.header.end;
+        let in_body = |span: &MessageSpan| at < span.body.end;
+        if in_header(old) || in_header(new) {
+            return match says_the_same(header(old), header(new)) {
+                true => Difference::Ids,
+                false => Difference::Message,
+            };
+        }
+        if in_body(old) || in_body(new) {
+            return match says_the_same(old.body.clone(), new.body.clone()) {
+                true => Difference::Ids,
+                false => Difference::Body,
+            };
+        }
+        Difference::End
+    }
+
+    /// The bytes that ids stand for.
+    fn bytes(&self, ids: &[u32]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for id in ids {
+            match self.encoding().token(*id) {
+                Some(Token::Text(text) | Token::Control(text)) => bytes.extend(text.as_bytes()),
+                Some(Token::Bytes(part)) => bytes.extend(part),
+                None => bytes.extend("\u{FFFD}".as_bytes()),
+            }
+        }
+        bytes
+    }
+}

@@ -1,0 +1,228 @@
+//! Conversations that must fit into a number of ids.
+
+mod cut;
+mod scheme;
+mod units;
+
+use std::fmt;
+
+use openchatml::{Conversation, RenderError, RenderOptions};
+
+pub use self::scheme::{OldestFirst, Scheme, Unit};
+
+use crate::encoding::Encoding;
+use crate::tokenizer::Tokenizer;
+
+/// How a conversation is made to fit (ChatML, §Truncations).
+///
+/// First, the text of every message is cut that has more ids than one message may have; what must
+/// be JSON, or declares tools, is not cut. Then a [`Scheme`] decides what stays. A call and its
+/// replies stay or go together, always.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Role};
+/// use openchatml_tokens::{ByteEncoding, Tokenizer, Truncation};
+///
+/// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+/// let messages = [
+///     Message::new(Role::System, "Be brief."),
+///     Message::new(Role::User, "2 + 2?"),
+///     Message::answer("4."),
+///     Message::new(Role::User, "And 3 + 3?"),
+/// ];
+/// let conversation = Conversation::from_messages(messages);
+/// let truncated = Truncation::new(50).truncate(&tokenizer, &conversation, &Default::default())?;
+/// assert_eq!(truncated.dropped, [1, 2]);
+/// assert_eq!(truncated.conversation.messages.len(), 2);
+/// assert!(truncated.ids <= 50);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Truncation<S = OldestFirst> {
+    /// How many ids there may be in all.
+    pub budget: usize,
+    /// How many ids the body of one message may have; 2,048 if nothing else is said.
+    pub message: Option<usize>,
+    /// What stays.
+    pub scheme: S,
+}
+
+/// A conversation that fits, and what was done to it.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Role};
+/// use openchatml_tokens::{ByteEncoding, Tokenizer, Truncation};
+///
+/// let tokenizer = Tokenizer::new("im".parse()?, ByteEncoding::default())?;
+/// let conversation = Conversation::from_messages([Message::new(Role::User, "Hello, world!")]);
+/// let mut truncation = Truncation::new(1000);
+/// truncation.message = Some(5);
+/// let truncated = truncation.truncate(&tokenizer, &conversation, &Default::default())?;
+/// assert_eq!(truncated.conversation.messages[0].body.text(), "Hello");
+/// assert_eq!(truncated.cut[0].message, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Truncated<'a> {
+    /// What is left.
+    pub conversation: Conversation<'a>,
+    /// The messages that were dropped, by their places before.
+    pub dropped: Vec<usize>,
+    /// The messages whose text was cut. They may have been dropped after that.
+    pub cut: Vec<Cut>,
+    /// How many ids there are now.
+    pub ids: usize,
+}
+
+/// A message whose text was cut.
+///
+/// ```
+/// use openchatml_tokens::Cut;
+///
+/// let cut = Cut { message: 0, ids: 5000, left: 2048 };
+/// assert!(cut.left < cut.ids);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Its place in the conversation before.
+    pub message: usize,
+    /// How many ids its body had.
+    pub ids: usize,
+    /// How many it has now.
+    pub left: usize,
+}
+
+/// Why a conversation cannot be made to fit.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Role};
+/// use openchatml_tokens::{ByteEncoding, Tokenizer, Truncation};
+///
+/// let tokenizer = Tokenizer::new("im".parse()?, ByteEncoding::default())?;
+/// let conversation = Conversation::from_messages([Message::new(Role::System, "Be brief.")]);
+/// let error = Truncation::new(3)
+///     .truncate(&tokenizer, &conversation, &Default::default())
+///     .unwrap_err();
+/// assert_eq!(error.to_string(), "what must stay has 19 ids, and the budget is 3");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum TruncateError {
+    /// What must stay alone has more ids than the budget.
+    TooLong {
+        /// How many ids that is.
+        least: usize,
+        /// How many there may be.
+        budget: usize,
+    },
+    /// The format cannot say the conversation.
+    Render(RenderError),
+}
+
+impl fmt::Display for TruncateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { least, budget } => {
+                write!(f, "what must stay has {least} ids, and the budget is {budget}")
+            }
+            Self::Render(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TruncateError {}
+
+impl From<RenderError> for TruncateError {
+    fn from(error: RenderError) -> Self {
+        Self::Render(error)
+    }
+}
+
+impl Truncation {
+    /// How many ids a message may have if nothing else is said.
+    pub const MESSAGE: usize = 2048;
+
+    /// The oldest exchanges go first, until at most `budget` ids are left.
+    ///
+    /// ```
+    /// use openchatml_tokens::Truncation;
+    ///
+    /// assert_eq!(Truncation::new(8192).message, Some(2048));
+    /// ```
+    pub fn new(budget: usize) -> Self {
+        Self::by(OldestFirst, budget)
+    }
+}
+
+impl<S: Scheme> Truncation<S> {
+    /// By another scheme.
+    ///
+    /// ```
+    /// use openchatml_tokens::{Scheme, Truncation, Unit};
+    ///
+    /// /// Nothing but what must stay.
+    /// struct Least;
+    ///
+    /// impl Scheme for Least {
+    ///     fn keeps(&self, units: &[Unit], _: usize) -> Vec<bool> {
+    ///         units.iter().map(|unit| unit.must_stay).collect()
+    ///     }
+    /// }
+    ///
+    /// assert_eq!(Truncation::by(Least, 8192).budget, 8192);
+    /// ```
+    pub fn by(scheme: S, budget: usize) -> Self {
+        Self { budget, message: Some(Truncation::MESSAGE), scheme }
+    }
+
+    /// Makes a conversation fit that is written by this tokenizer, with these options.
+    ///
+    /// # Errors
+    ///
+    /// The budget is too small for what must stay, or the format cannot say the conversation.
+    pub fn truncate<'a, E: Encoding>(
+        &self,
+        tokenizer: &Tokenizer<E>,
+        conversation: &Conversation<'a>,
+        options: &RenderOptions,
+    ) -> Result<Truncated<'a>, TruncateError> {
+        let mut conversation = conversation.clone();
+        let mut cut = cut::cut(tokenizer, &mut conversation, options, self.message)?;
+        let count = |conversation: &Conversation<'a>| {
+            tokenizer.count(&conversation.clone().into(), options)
+        };
+        let counted = count(&conversation)?;
+        for cut in &mut cut {
+            let its = counted.spans.iter().find(|span| span.message == cut.message);
+            cut.left = its.map_or(0, |span| span.body.len());
+        }
+        let whole = counted.ids;
+        let mut truncated = Truncated { conversation, dropped: Vec::new(), cut, ids: whole };
+        if whole <= self.budget {
+            return Ok(truncated);
+        }
+        let units = units::units(&truncated.conversation.messages, &counted.spans);
+        let of_messages: usize = units.iter().map(|unit| unit.ids).sum();
+        // A header, a generation prompt.
+        let besides = whole.saturating_sub(of_messages);
+        let keeps = self.scheme.keeps(&units, self.budget.saturating_sub(besides));
+        let gone = units.iter().zip(keeps.into_iter().chain(std::iter::repeat(false)));
+        let gone = gone.filter(|(unit, keep)| !keep && !unit.must_stay);
+        truncated.dropped = gone.flat_map(|(unit, _)| unit.messages.iter().copied()).collect();
+        truncated.dropped.sort_unstable();
+        let mut at = 0;
+        let dropped = &truncated.dropped;
+        truncated.conversation.messages.retain(|_| {
+            at += 1;
+            dropped.binary_search(&(at - 1)).is_err()
+        });
+        truncated.ids = count(&truncated.conversation)?.ids;
+        match truncated.ids > self.budget {
+            true => Err(TruncateError::TooLong { least: truncated.ids, budget: self.budget }),
+            false => Ok(truncated),
+        }
+    }
+}
