@@ -7,6 +7,7 @@ The template is the one of openai/gpt-oss-20b, revision of 2025-08-08. A count a
 It is run as `transformers` runs templates: sandboxed, blocks trimmed, JSON as Python writes it.
 """
 
+import functools
 import hashlib
 import json
 import random
@@ -28,7 +29,8 @@ class Raised(Exception):
     pass
 
 
-def environment(date: str):
+@functools.cache
+def template_of(source: str, date: str):
     env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
     env.filters["tojson"] = lambda value, ensure_ascii=False, indent=None, separators=None, sort_keys=False: json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
@@ -37,7 +39,7 @@ def environment(date: str):
 
     env.globals["raise_exception"] = raise_exception
     env.globals["strftime_now"] = lambda form: date
-    return env
+    return env.from_string(source)
 
 
 def schema(rand: random.Random, depth: int = 0):
@@ -170,7 +172,7 @@ def turns(rand: random.Random, strings: bool):
 
 def case(rand: random.Random, source: str):
     date = rand.choice(["2025-06-28", "2026-01-01"])
-    template = environment(date).from_string(source)
+    template = template_of(source, date)
     strings = rand.random() < 0.3
     given, flat, ends = [], [], []
 

@@ -3,6 +3,7 @@
 mod converter;
 mod document;
 mod job;
+mod response_formats;
 mod tokens;
 mod tools;
 

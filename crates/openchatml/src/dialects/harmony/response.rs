@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::content::{DeveloperContent, INSTRUCTIONS, TOOLS};
-use crate::Limits;
-use crate::json::{Json, write_value};
-use crate::model::Value;
+use crate::json::{Json, JsonError, write_value};
+use crate::model::{Data, Value};
+use crate::{Code, Diagnostic, Limits};
 
 /// A form that the answer must have: a JSON Schema with a name.
 ///
@@ -62,6 +62,79 @@ impl<'a> ResponseFormat<'a> {
     /// ```
     pub fn new(name: impl Into<Cow<'a, str>>, schema: Value<'a>) -> Self {
         Self { name: name.into(), description: None, schema }
+    }
+
+    /// Reads JSON that names response formats as OpenAI's APIs take them: `name`, `description` and
+    /// `schema`, alone or as the `json_schema` of a `response_format`; or a list of such.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and where: it is no JSON, a name or a schema is missing.
+    ///
+    /// ```
+    /// use openchatml::Limits;
+    /// use openchatml::harmony::ResponseFormat;
+    ///
+    /// let json = r#"{"type": "json_schema",
+    ///     "json_schema": {"name": "list", "schema": {"type": "array"}}}"#;
+    /// let formats = ResponseFormat::from_json(json, &Limits::default()).unwrap();
+    /// assert_eq!(formats[0].name, "list");
+    /// let found = ResponseFormat::from_json(r#"{"type": "array"}"#, &Limits::default());
+    /// assert_eq!(found.unwrap_err().message, "a response format without a `name`");
+    /// ```
+    pub fn from_json(text: &'a str, limits: &Limits) -> Result<Vec<Self>, Box<Diagnostic>> {
+        let mut json = Json::new(text, limits);
+        let read = json.value().and_then(|value| json.end().map(|()| value));
+        let value = read.map_err(|JsonError { span, message, limit }| {
+            let code = if limit.is_some() { Code::Limit } else { Code::ParseJson };
+            Box::new(code.at(span, message.into_owned()))
+        })?;
+        match value.data {
+            Data::List(items) => items.into_iter().map(Self::from_value).collect(),
+            _ => Ok(vec![Self::from_value(value)?]),
+        }
+    }
+
+    fn from_value(value: Value<'a>) -> Result<Self, Box<Diagnostic>> {
+        let span = value.span;
+        let missing = |what: &str| {
+            let text = format!("a response format without a `{what}`");
+            let help = "it has a `name`, a `schema`, and perhaps a `description`";
+            Box::new(Code::ParseJson.at(span, text).help(help))
+        };
+        let (mut name, mut description, mut schema) = (None, None, None);
+        let Data::Map(entries) = value.data else { return Err(missing("name")) };
+        for (key, value) in entries {
+            match (key.as_ref(), value.data) {
+                ("json_schema", data @ Data::Map(_)) => {
+                    return Self::from_value(Value { data, span: value.span });
+                }
+                ("name", Data::String(text)) if !text.contains('\n') => name = Some(text),
+                ("description", Data::String(text)) => description = Some(text),
+                ("schema", data) => schema = Some(Value { data, span: value.span }),
+                _ => {}
+            }
+        }
+        let name = name.filter(|name| !name.is_empty()).ok_or_else(|| missing("name"))?;
+        Ok(Self { name, description, schema: schema.ok_or_else(|| missing("schema"))? })
+    }
+
+    /// The same response format, owning its text.
+    ///
+    /// ```
+    /// use openchatml::harmony::ResponseFormat;
+    ///
+    /// let line = String::from("list\n");
+    /// let format = ResponseFormat::new(line.trim_end(), Default::default()).into_owned();
+    /// drop(line);
+    /// assert_eq!(format.name, "list");
+    /// ```
+    pub fn into_owned(self) -> ResponseFormat<'static> {
+        ResponseFormat {
+            name: self.name.into_owned().into(),
+            description: self.description.map(|text| text.into_owned().into()),
+            schema: self.schema.into_owned(),
+        }
     }
 
     /// The section that lists these. `None` if there are none.

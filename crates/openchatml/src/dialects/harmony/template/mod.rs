@@ -136,7 +136,8 @@ fn instructions(
             "the template declares tools from their schemas, which a declaration does not say";
         return Err(unsaid(Some(at), why));
     }
-    let instructions = read.instructions.map(str::to_owned);
+    // The template leaves an empty line behind instructions.
+    let instructions = read.instructions.map(|it| it.strip_suffix("\n\n").unwrap_or(it).to_owned());
     let parts = [instructions, ResponseFormat::section(&read.response_formats)];
     Ok(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
 }
