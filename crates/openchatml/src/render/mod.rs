@@ -79,6 +79,26 @@ pub struct RenderOptions {
 /// assert!(reference.contains("type f = (_: any) => any;"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// The chat template says the date, and takes a system prompt for instructions:
+///
+/// ```
+/// use openchatml::harmony::SystemContent;
+/// use openchatml::render::Profile;
+/// use openchatml::{Conversation, Message, RenderOptions, Role, render};
+///
+/// let prompt = Conversation::from_messages([Message::new(Role::System, "Be brief.")]).into();
+/// let mut options = RenderOptions::default();
+/// options.harmony = Profile::HfTemplate;
+/// assert!(render(&prompt, "harmony".parse()?, &options).is_err());
+/// let mut system = SystemContent::default();
+/// system.current_date = Some("2025-06-28".into());
+/// options.system = Some(system);
+/// let text = render(&prompt, "harmony".parse()?, &options)?;
+/// assert!(text.contains("Current date: 2025-06-28"));
+/// assert!(text.ends_with("# Instructions\n\nBe brief.\n\n<|end|>"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {

@@ -1,5 +1,6 @@
 //! Tools as the template declares them.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::python::{is_true, to_json, to_text};
@@ -7,6 +8,9 @@ use crate::model::{Data, Tool, Value};
 
 /// Why a tool cannot be declared.
 type Result<T> = std::result::Result<T, String>;
+
+/// The entries of a mapping.
+type Entries<'s, 'a> = &'s [(Cow<'a, str>, Value<'a>)];
 
 /// So deep may schemas stand in each other.
 const DEPTH: usize = 64;
@@ -142,9 +146,7 @@ fn object(schema: &Value<'_>, depth: usize) -> Result<String> {
 }
 
 /// The properties of an object, if it has any.
-fn properties<'s, 'a>(
-    schema: Option<&'s Value<'a>>,
-) -> Result<Option<&'s [(std::borrow::Cow<'a, str>, Value<'a>)]>> {
+fn properties<'s, 'a>(schema: Option<&'s Value<'a>>) -> Result<Option<Entries<'s, 'a>>> {
     let properties = schema.and_then(|schema| schema.get("properties"));
     match properties.filter(|it| is_true(Some(it))) {
         None => Ok(None),
