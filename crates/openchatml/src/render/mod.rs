@@ -106,7 +106,7 @@ pub enum Profile {
     #[default]
     Documented,
     /// As the reference renderer `openai-harmony` 0.0.8 writes it, its habits included: declarations
-    /// in the style of [`Style::Reference`](crate::declare::Style::Reference), `<|call|>` at the end
+    /// in the style of [`Style::Reference`], `<|call|>` at the end
     /// of whatever the assistant says to a recipient, and `<|end|>` at the end of everything else
     /// but the answer that ends the conversation.
     Reference,
