@@ -1,3 +1,5 @@
 //! What the system and the developer say in Harmony: text with headings of its own.
 
-pub use crate::dialects::harmony::{DeveloperContent, Effort, Namespace, SystemContent};
+pub use crate::dialects::harmony::{
+    DeveloperContent, Effort, Namespace, ResponseFormat, SystemContent,
+};

@@ -17,7 +17,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use markdown::{Block, Place, anchor, is_update, lines};
-use openchatml::render::LayoutChoice;
+use openchatml::harmony::SystemContent;
+use openchatml::render::{LayoutChoice, Profile};
 use openchatml::{
     Conversation, Document, Event, Format, Lines, Parsed, Policy, RenderOptions, Role, Stream,
     Visibility, convert, history, render,
@@ -232,6 +233,18 @@ fn options(block: &Block) -> RenderOptions {
         options.generation_prompt = Some(Role::Assistant);
     }
     options.continue_final = block.has("continue");
+    options.harmony = match block.value("profile") {
+        None => Profile::Documented,
+        Some("reference") => Profile::Reference,
+        Some("hf-template") => Profile::HfTemplate,
+        Some("hf-template-strings") => Profile::HfTemplateStrings,
+        Some(other) => panic!("no profile {other}"),
+    };
+    if let Some(date) = block.value("date") {
+        let mut system = SystemContent::default();
+        system.current_date = Some(date.to_owned().into());
+        options.system = Some(system);
+    }
     options
 }
 

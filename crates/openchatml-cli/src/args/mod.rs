@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 mod console;
+mod harmony;
 mod limits;
 mod names;
 mod read;

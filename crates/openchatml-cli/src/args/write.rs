@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::harmony::HarmonyArgs;
 use clap::{Args, ValueEnum};
 use openchatml::render::{Close, Profile, Values};
 use openchatml::{InfillOrder, RenderOptions, Role};
@@ -47,6 +48,9 @@ pub(crate) struct RenderArgs {
     pub(crate) tools: Option<PathBuf>,
 
     #[command(flatten)]
+    pub(crate) harmony: HarmonyArgs,
+
+    #[command(flatten)]
     layout: LayoutArgs,
 }
 
@@ -75,6 +79,10 @@ pub(crate) enum ProfileArg {
     Reference,
     /// As its maintained fork oss-harmony writes it
     OssHarmony,
+    /// As the chat template of the gpt-oss checkpoints writes it; it needs --date
+    HfTemplate,
+    /// The same, the arguments of calls given to it as strings: they are encoded twice
+    HfTemplateStrings,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -87,6 +95,13 @@ enum InfillOrderArg {
     Spm,
 }
 
+impl ProfileArg {
+    /// Whether a chat template decides what is written.
+    pub(crate) fn is_template(self) -> bool {
+        matches!(self, Self::HfTemplate | Self::HfTemplateStrings)
+    }
+}
+
 impl RenderArgs {
     /// The options that say so.
     pub(crate) fn options(&self) -> RenderOptions {
@@ -97,7 +112,10 @@ impl RenderArgs {
             ProfileArg::Default => Profile::Documented,
             ProfileArg::Reference => Profile::Reference,
             ProfileArg::OssHarmony => Profile::OssHarmony,
+            ProfileArg::HfTemplate => Profile::HfTemplate,
+            ProfileArg::HfTemplateStrings => Profile::HfTemplateStrings,
         };
+        options.system = self.harmony.system();
         if self.layout.sanitize {
             options.values = Values::Sanitize;
         }

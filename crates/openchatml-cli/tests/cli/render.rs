@@ -94,3 +94,74 @@ fn bad_tools_are_located_in_their_file() {
     ran.says("the function has no name").says("--> tools.json:2:31");
     folder.ocml_with(["render", "-t", "json", "--tools", "none"], MESSAGES).says_one_line(2);
 }
+
+const PROMPT: &str = r#"{"messages":[{"role":"system","content":"Be brief."},
+    {"role":"user","content":"2 + 2?"}]}"#;
+
+fn harmony(flags: &[&str], input: &str) -> String {
+    let args = ["render", "-t", "harmony"].iter().chain(flags);
+    ocml_with(args, input).silent().stdout
+}
+
+#[test]
+fn a_system_message_is_put_in_where_something_is_said_about_it() {
+    let plain = "<|start|>system<|message|>Be brief.<|end|><|start|>user<|message|>2 + 2?<|end|>";
+    assert_eq!(harmony(&[], PROMPT), plain);
+    let dated = harmony(&["--date", "2025-06-28"], PROMPT);
+    assert!(dated.contains("\nCurrent date: 2025-06-28\n\nReasoning: medium\n"), "{dated}");
+    assert!(dated.contains("<|message|># Instructions\n\nBe brief.<|end|>"), "{dated}");
+    for (flags, said) in [
+        (["--reasoning-effort", "low"], "Reasoning: low\n"),
+        (["--identity", "You are a robot."], "<|start|>system<|message|>You are a robot.\n"),
+        (["--builtin-tools", "python,browser"], "## browser\n"),
+        (["--builtin-tools", "python"], "## python\n"),
+    ] {
+        let text = harmony(&flags, PROMPT);
+        assert!(text.contains(said) && !text.contains("Current date"), "{text}");
+    }
+    // Twice is once, and in ids as in text.
+    let read = ["render", "-f", "harmony", "-t", "harmony", "--date", "2030-01-01"];
+    assert_eq!(ocml_with(read, &dated).silent().stdout, dated);
+    let tokens = ["tokens", "-t", "harmony", "--count", "--date", "2025-06-28"];
+    let plain = ["tokens", "-f", "harmony", "-t", "harmony", "--count"];
+    assert_eq!(ocml_with(tokens, PROMPT).silent().stdout, ocml_with(plain, &dated).silent().stdout);
+}
+
+#[test]
+fn a_date_is_one() {
+    let today = harmony(&["--date", "today"], PROMPT);
+    let date = today.split("Current date: ").nth(1).unwrap_or_default();
+    let date = date.lines().next().unwrap_or_default();
+    assert!(date.len() == 10 && date.starts_with("20"), "{today}");
+    for wrong in ["2025-02-30", "28.6.2025", "2025-06-28T12:00", ""] {
+        ocml_with(["render", "-t", "harmony", "--date", wrong], PROMPT).exits(2);
+    }
+}
+
+#[test]
+fn response_formats_come_from_a_file() {
+    let folder = Folder::new();
+    folder.file("form.json", r#"{"name":"sum","schema":{"type":"number"}}"#);
+    folder.file("broken.json", r#"[{"name":"sum"}]"#);
+    let args = ["render", "-t", "harmony", "--response-format"];
+    let ran = folder.ocml_with(args.iter().chain(&["form.json"]), MESSAGES).exits(0);
+    assert!(ran.stdout.contains("# Response Formats\n\n## sum\n\n{\"type\":\"number\"}<|end|>"));
+    folder.ocml_with(args.iter().chain(&["broken.json"]), MESSAGES).exits(1).says("`schema`");
+    folder.ocml_with(args.iter().chain(&["none.json"]), MESSAGES).says_one_line(2);
+}
+
+#[test]
+fn a_template_decides_what_is_kept() {
+    let template = |flags: &[&str]| {
+        let fixed = ["--profile", "hf-template", "--date", "2025-06-28"];
+        harmony(&fixed.iter().chain(flags).copied().collect::<Vec<_>>(), TURNS)
+    };
+    let (sample, prompt) = (template(&[]), template(&["--generation-prompt"]));
+    assert!(!sample.contains("Easy.") && sample.contains("4 * 3."), "{sample}");
+    assert!(sample.ends_with("<|message|>12.<|return|>"), "{sample}");
+    assert_eq!(template(&["--training"]), sample);
+    assert!(!prompt.contains("4 * 3.") && prompt.ends_with("12.<|end|><|start|>assistant"));
+    ocml_with(["render", "-t", "harmony", "--profile", "hf-template"], TURNS).exits(1).says("date");
+    let kept = ["render", "-t", "harmony", "--profile", "hf-template", "--keep-reasoning"];
+    ocml_with(kept, TURNS).says_one_line(2);
+}

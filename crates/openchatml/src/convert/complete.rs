@@ -4,11 +4,16 @@
 use std::collections::HashSet;
 
 use crate::Header;
-use crate::declare::Style;
-use crate::dialects::{Carrier, Format};
+use crate::dialects::{self, Carrier, Format};
 use crate::harmony::Namespace;
 use crate::model::{Body, Channel, Conversation, Data, Document, Message, Role, Value};
 use crate::pairing::{Paired, Pairs};
+use crate::render::RenderOptions;
+
+/// Fills in something that a target requires or that options ask for: the document with it, and the
+/// place of a message that was put in. `None` if nothing is missing.
+pub(super) type Step =
+    for<'a> fn(&Document<'a>, Format, &RenderOptions) -> Option<(Document<'a>, Option<usize>)>;
 
 /// The document with what `target` requires. `None` if nothing is missing, or if the document was
 /// read in this very form: then it stays as it is.
@@ -58,7 +63,11 @@ pub(super) fn complete<'a>(document: &Document<'a>, target: Format) -> Option<Do
 
 /// The document with the name of its tool for each reply that lacks one, where `target` requires it:
 /// the call that it answers knows it. `None` if none is missing.
-pub(super) fn name_replies<'a>(document: &Document<'a>, target: Format) -> Option<Document<'a>> {
+pub(super) fn name_replies<'a>(
+    document: &Document<'a>,
+    target: Format,
+    _: &RenderOptions,
+) -> Option<(Document<'a>, Option<usize>)> {
     let conversation = document.as_conversation()?;
     let is_own = target.dialect.text.is_some_and(|form| form.name == conversation.origin);
     let lacks_name = |message: &Message<'_>| message.role == Role::Tool && message.name.is_none();
@@ -78,7 +87,32 @@ pub(super) fn name_replies<'a>(document: &Document<'a>, target: Format) -> Optio
             }
         }
     }
-    Some(Document::Conversation(named))
+    Some((Document::Conversation(named), None))
+}
+
+/// The document with the system message that the options ask for, where the target is Harmony and
+/// the document has none. `None` if that is not so.
+pub(super) fn open<'a>(
+    document: &Document<'a>,
+    target: Format,
+    options: &RenderOptions,
+) -> Option<(Document<'a>, Option<usize>)> {
+    let system = options.system.as_ref().filter(|_| target.carries().declared_tools)?;
+    let opened = dialects::open(document.as_conversation()?, system, options.harmony.style())?;
+    Some((Document::Conversation(opened), Some(0)))
+}
+
+/// The document with the response formats that the options ask for, where the target is Harmony and
+/// the developer names none. `None` if that is not so.
+pub(super) fn ask<'a>(
+    document: &Document<'a>,
+    target: Format,
+    options: &RenderOptions,
+) -> Option<(Document<'a>, Option<usize>)> {
+    let conversation = document.as_conversation().filter(|_| target.carries().declared_tools)?;
+    let formats = &options.response_formats;
+    let (asked, inserted) = dialects::ask(conversation, formats, options.harmony.style())?;
+    Some((Document::Conversation(asked), inserted))
 }
 
 /// The document with its tools in what the developer says, where `target` carries them so and the
@@ -87,6 +121,7 @@ pub(super) fn name_replies<'a>(document: &Document<'a>, target: Format) -> Optio
 pub(super) fn declare_tools<'a>(
     document: &Document<'a>,
     target: Format,
+    options: &RenderOptions,
 ) -> Option<(Document<'a>, Option<usize>)> {
     let conversation = document.as_conversation()?;
     let carries = target.carries();
@@ -95,7 +130,7 @@ pub(super) fn declare_tools<'a>(
     }
     let mut declared = conversation.clone();
     let functions = Namespace::functions(std::mem::take(&mut declared.tools));
-    let section = functions.section(Style::Documented);
+    let section = functions.section(options.harmony.style());
     let mut inserted = None;
     let says = |message: &&mut Message<'_>| message.role == Role::Developer;
     match declared.messages.iter_mut().find(says) {

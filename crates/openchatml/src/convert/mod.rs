@@ -13,7 +13,8 @@ pub use self::loss::{Loss, Lost};
 
 use std::borrow::Cow;
 
-use crate::dialects::Format;
+use self::complete::Step;
+use crate::dialects::{self, Format};
 use crate::model::Document;
 use crate::render::{RenderError, RenderOptions, render_adapted};
 
@@ -74,7 +75,7 @@ pub fn convert(
     target: Format,
     options: &RenderOptions,
 ) -> Result<Conversion, RenderError> {
-    let Prepared { document, losses, origins } = prepare(document, target);
+    let Prepared { document, losses, origins } = prepare(document, target, options)?;
     match render_adapted(&document, target, options) {
         Ok(output) => Ok(Conversion { output, losses }),
         Err(error) => Err(origins.place(error)),
@@ -90,10 +91,10 @@ pub fn convert(
 /// let mut question = Message::new(Role::User, "2 + 2?");
 /// question.name = Some("Eric".into());
 /// let document = Conversation::from_messages([question]).into();
-/// let prepared = prepare(&document, "chatml".parse()?);
+/// let prepared = prepare(&document, "chatml".parse()?, &Default::default())?;
 /// assert_eq!(prepared.document.as_conversation().unwrap().messages[0].name, None);
 /// assert_eq!(prepared.losses[0].to_string(), "message 0: name dropped");
-/// # Ok::<(), openchatml::UnknownName>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -114,9 +115,10 @@ pub struct Prepared<'d, 'a> {
 ///
 /// let messages = [Message::reasoning("Hm."), Message::answer("4.")];
 /// let document = Conversation::from_messages(messages).into();
-/// let origins = prepare(&document, "im".parse()?).origins; // It has no reasoning.
+/// let options = Default::default();
+/// let origins = prepare(&document, "im".parse()?, &options)?.origins; // It has no reasoning.
 /// assert_eq!((origins.of(0), origins.of(1)), (Some(1), None));
-/// # Ok::<(), openchatml::UnknownName>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
@@ -139,9 +141,34 @@ impl Origins {
         error.message = error.message.and_then(|message| self.of(message));
         error
     }
+
+    /// Gives losses the places where their messages stood.
+    fn place_all(&self, losses: &mut [Loss]) {
+        for loss in losses {
+            loss.message = loss.message.and_then(|message| self.of(message));
+        }
+    }
+
+    /// Notes that one of now `count` messages was put in.
+    fn insert(&mut self, at: usize, count: usize) {
+        let places = self.places.take();
+        let mut places = places.unwrap_or_else(|| (0..count.saturating_sub(1)).map(Some).collect());
+        places.insert(at, None);
+        self.places = Some(places);
+    }
+
+    /// Where the messages stood of which these are left.
+    fn behind(&self, kept: &[usize]) -> Self {
+        Self { places: Some(kept.iter().map(|at| self.of(*at)).collect()) }
+    }
 }
 
-/// The document as `target` carries it, with what `target` requires filled in, and what is lost.
+/// The document as `target` carries it, with what `target` requires and `options` ask for filled in,
+/// and what is lost.
+///
+/// # Errors
+///
+/// Something that the template of [`Profile::HfTemplate`](crate::render::Profile) has no words for.
 ///
 /// ```
 /// use openchatml::convert::prepare;
@@ -149,41 +176,110 @@ impl Origins {
 ///
 /// let conversation = Conversation::from_messages([Message::new(Role::Assistant, "4.")]);
 /// let document = conversation.into();
-/// let prepared = prepare(&document, "harmony".parse()?);
+/// let prepared = prepare(&document, "harmony".parse()?, &Default::default())?;
 /// assert!(prepared.losses.is_empty());
 /// let message = &prepared.document.as_conversation().unwrap().messages[0];
 /// assert_eq!(message.channel, Some(openchatml::Channel::Final)); // It must be on one.
-/// # Ok::<(), openchatml::UnknownName>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn prepare<'d, 'a>(document: &'d Document<'a>, target: Format) -> Prepared<'d, 'a> {
-    let named = complete::name_replies(document, target);
-    let declared = complete::declare_tools(named.as_ref().unwrap_or(document), target);
-    let (declared, inserted) = declared.map_or((None, None), |(it, at)| (Some(it), at));
-    let filled = declared.or(named);
+pub fn prepare<'d, 'a>(
+    document: &'d Document<'a>,
+    target: Format,
+    options: &RenderOptions,
+) -> Result<Prepared<'d, 'a>, RenderError> {
+    if let Some(prepared) = by_template(document, target, options) {
+        return prepared;
+    }
+    let steps: &[Step] =
+        &[complete::name_replies, complete::open, complete::declare_tools, complete::ask];
+    let (filled, mut origins) = fill(document, target, options, steps);
     let from = filled.as_ref().unwrap_or(document);
-    // A message that was put in has no place, and those behind it stood one before.
-    let origin = |at: usize| match inserted {
-        Some(new) if at == new => None,
-        Some(new) if at > new => Some(at - 1),
-        _ => Some(at),
-    };
     let mut losses = Vec::new();
     let adapted = match from {
         Document::Conversation(it) => adapt::conversation(it, target.carries(), &mut losses),
         _ => None,
     };
-    for loss in &mut losses {
-        loss.message = loss.message.and_then(origin);
-    }
-    let count = from.as_conversation().map_or(0, |it| it.messages.len());
-    let places = match &adapted {
-        Some((_, kept)) => Some(kept.iter().map(|at| origin(*at)).collect()),
-        None => inserted.map(|_| (0..count).map(origin).collect()),
+    origins.place_all(&mut losses);
+    let changed = match adapted {
+        Some((adapted, kept)) => {
+            origins = origins.behind(&kept);
+            Some(Document::Conversation(adapted))
+        }
+        None => filled,
     };
-    let changed = adapted.map(|(it, _)| Document::Conversation(it)).or(filled);
     let completed = complete::complete(changed.as_ref().unwrap_or(document), target);
     let document = completed.or(changed).map_or(Cow::Borrowed(document), Cow::Owned);
-    Prepared { document, losses, origins: Origins { places } }
+    Ok(Prepared { document, losses, origins })
+}
+
+/// The document with what `options` ask for, and nothing else.
+pub(crate) fn open<'d, 'a>(
+    document: &'d Document<'a>,
+    target: Format,
+    options: &RenderOptions,
+) -> Result<Prepared<'d, 'a>, RenderError> {
+    if let Some(prepared) = by_template(document, target, options) {
+        return prepared;
+    }
+    let (opened, origins) = fill(document, target, options, &[complete::open, complete::ask]);
+    let document = opened.map_or(Cow::Borrowed(document), Cow::Owned);
+    Ok(Prepared { document, losses: Vec::new(), origins })
+}
+
+/// Takes steps, one after the other. `None` if none of them has anything to fill in.
+fn fill<'a>(
+    document: &Document<'a>,
+    target: Format,
+    options: &RenderOptions,
+    steps: &[Step],
+) -> (Option<Document<'a>>, Origins) {
+    let mut filled = None;
+    let mut origins = Origins::default();
+    for step in steps {
+        let from = filled.as_ref().unwrap_or(document);
+        let Some((document, inserted)) = step(from, target, options) else { continue };
+        if let Some(at) = inserted {
+            origins.insert(at, document.as_conversation().map_or(0, |it| it.messages.len()));
+        }
+        filled = Some(document);
+    }
+    (filled, origins)
+}
+
+/// What a chat template makes of the document, where `options` leave it to one and it has not been
+/// there yet.
+fn by_template<'d, 'a>(
+    document: &'d Document<'a>,
+    target: Format,
+    options: &RenderOptions,
+) -> Option<Result<Prepared<'d, 'a>, RenderError>> {
+    let conversation = document.as_conversation()?;
+    let is_due = options.harmony.is_template()
+        && target == dialects::HARMONY_TEXT
+        && conversation.origin != dialects::TEMPLATE_ORIGIN;
+    if !is_due {
+        return None;
+    }
+    let (named, _) = fill(document, target, options, &[complete::name_replies]);
+    let conversation = named.as_ref().and_then(Document::as_conversation).unwrap_or(conversation);
+    let mut losses = Vec::new();
+    let mut origins = Origins::default();
+    let adapted = adapt::conversation(conversation, &dialects::TEMPLATE_CARRIES, &mut losses);
+    let conversation = match &adapted {
+        Some((adapted, kept)) => {
+            origins = origins.behind(kept);
+            adapted
+        }
+        None => conversation,
+    };
+    Some(match dialects::by_template(conversation, options) {
+        Err(error) => Err(origins.place(error)),
+        Ok((conversation, places)) => {
+            let places = places.into_iter().map(|place| origins.of(place?)).collect();
+            let document = Cow::Owned(Document::Conversation(conversation));
+            Ok(Prepared { document, losses, origins: Origins { places: Some(places) } })
+        }
+    })
 }
 
 /// What of `document` the target can carry, and what it cannot. `None` if it can carry all.

@@ -19,7 +19,9 @@ pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
 
 pub(crate) use self::canonical::{write_message, write_string_field};
-pub(crate) use self::harmony::{declares_tools, kept_by_reference};
+pub(crate) use self::harmony::{
+    TEMPLATE_CARRIES, TEMPLATE_ORIGIN, ask, by_template, declares_tools, kept_by_reference, open,
+};
 
 use std::fmt;
 use std::str::FromStr;
@@ -152,6 +154,9 @@ pub struct Format {
     pub(crate) dialect: &'static Dialect,
     pub(crate) carrier: Carrier,
 }
+
+/// Harmony as text.
+pub(crate) const HARMONY_TEXT: Format = Format { dialect: &HARMONY, carrier: Carrier::Text };
 
 impl Format {
     /// Canonical JSON: it can say whatever a conversation holds.

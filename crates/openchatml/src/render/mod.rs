@@ -17,7 +17,10 @@ pub use self::text::TextSink;
 
 use std::borrow::Cow;
 
+use crate::convert::{self, Loss, Origins, Prepared};
+use crate::declare::Style;
 use crate::dialects::{Carrier, Format};
+use crate::harmony::{ResponseFormat, SystemContent};
 use crate::model::InfillOrder;
 use crate::{Code, Document, Role};
 
@@ -46,6 +49,12 @@ pub struct RenderOptions {
     pub infill_order: Option<InfillOrder>,
     /// In whose way Harmony is written.
     pub harmony: Profile,
+    /// Harmony: the system message of a conversation that has none. It is put in where it is given,
+    /// and then what a `system` message says in words of its own becomes the developer's
+    /// instructions.
+    pub system: Option<SystemContent<'static>>,
+    /// Harmony: the forms that the answer may have, where the developer names none.
+    pub response_formats: Vec<ResponseFormat<'static>>,
     /// Ends the text with a message that this role has yet to say.
     pub generation_prompt: Option<Role>,
     /// Leaves the last message open, for the model to continue.
@@ -70,6 +79,26 @@ pub struct RenderOptions {
 /// assert!(reference.contains("type f = (_: any) => any;"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// The chat template says the date, and takes a system prompt for instructions:
+///
+/// ```
+/// use openchatml::harmony::SystemContent;
+/// use openchatml::render::Profile;
+/// use openchatml::{Conversation, Message, RenderOptions, Role, render};
+///
+/// let prompt = Conversation::from_messages([Message::new(Role::System, "Be brief.")]).into();
+/// let mut options = RenderOptions::default();
+/// options.harmony = Profile::HfTemplate;
+/// assert!(render(&prompt, "harmony".parse()?, &options).is_err());
+/// let mut system = SystemContent::default();
+/// system.current_date = Some("2025-06-28".into());
+/// options.system = Some(system);
+/// let text = render(&prompt, "harmony".parse()?, &options)?;
+/// assert!(text.contains("Current date: 2025-06-28"));
+/// assert!(text.ends_with("# Instructions\n\nBe brief.\n\n<|end|>"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {
@@ -77,13 +106,34 @@ pub enum Profile {
     #[default]
     Documented,
     /// As the reference renderer `openai-harmony` 0.0.8 writes it, its habits included: declarations
-    /// in the style of [`Style::Reference`](crate::declare::Style::Reference), `<|call|>` at the end
+    /// in the style of [`Style::Reference`], `<|call|>` at the end
     /// of whatever the assistant says to a recipient, and `<|end|>` at the end of everything else
     /// but the answer that ends the conversation.
     Reference,
     /// As its maintained fork `oss-harmony` 0.0.11 writes it: like the reference, with the recipient
     /// of commentary after the channel, and each content type as a constraint.
     OssHarmony,
+    /// As the chat template of the published gpt-oss checkpoints writes it, with the arguments of
+    /// calls given to it as mappings. It makes the system message itself, and needs its date.
+    HfTemplate,
+    /// The same with arguments given as strings, as the API of OpenAI has them: the template encodes
+    /// them twice.
+    HfTemplateStrings,
+}
+
+impl Profile {
+    /// Whether a chat template decides what is written.
+    pub(crate) fn is_template(self) -> bool {
+        matches!(self, Self::HfTemplate | Self::HfTemplateStrings)
+    }
+
+    /// The style of its declarations.
+    pub(crate) fn style(self) -> Style {
+        match self {
+            Self::Reference | Self::OssHarmony => Style::Reference,
+            _ => Style::Documented,
+        }
+    }
 }
 
 /// Whether what was read is laid out as it was.
@@ -186,8 +236,8 @@ pub fn render(
     format: Format,
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
-    let document = fitted(document, format)?;
-    render_adapted(&document, format, options)
+    let (document, origins) = fitted(document, format, options)?;
+    render_adapted(&document, format, options).map_err(|error| origins.place(error))
 }
 
 /// Writes `document` in the text form of `format`, to a sink of the caller's own.
@@ -232,26 +282,33 @@ pub fn render_to(
 ) -> Result<(), RenderError> {
     let form = format.dialect.text.filter(|_| format.carrier == Carrier::Text);
     let Some(form) = form else { return Err(no_such_carrier(format)) };
-    let document = fitted(document, format)?;
-    (form.write)(form, &document, options, sink)
+    let (document, origins) = fitted(document, format, options)?;
+    (form.write)(form, &document, options, sink).map_err(|error| origins.place(error))
 }
 
-/// The document as `format` can carry it without a loss.
+/// The document as `format` can carry it without a loss, and where its messages stood.
 fn fitted<'d, 'a>(
     document: &'d Document<'a>,
     format: Format,
-) -> Result<Cow<'d, Document<'a>>, RenderError> {
+    options: &RenderOptions,
+) -> Result<(Cow<'d, Document<'a>>, Origins), RenderError> {
+    let Prepared { document, losses, origins } = convert::open(document, format, options)?;
+    if let Some(loss) = losses.first() {
+        return Err(refused(loss, format));
+    }
     if document.as_conversation().is_none_or(|it| format.carries().fits_all(it)) {
-        return Ok(Cow::Borrowed(document));
+        return Ok((document, origins));
     }
-    let (adapted, losses) = crate::convert::adapt(document, format);
+    let (adapted, losses) = convert::adapt(&document, format);
     match losses.first() {
-        None => Ok(adapted.map_or(Cow::Borrowed(document), Cow::Owned)),
-        Some(loss) => {
-            let text = format!("`{format}` cannot carry all of it: {}", loss.lost);
-            Err(RenderError::new(Code::RenderUnsupported, loss.message, text))
-        }
+        None => Ok((adapted.map_or(document, Cow::Owned), origins)),
+        Some(loss) => Err(origins.place(refused(loss, format))),
     }
+}
+
+fn refused(loss: &Loss, format: Format) -> RenderError {
+    let text = format!("`{format}` cannot carry all of it: {}", loss.lost);
+    RenderError::new(Code::RenderUnsupported, loss.message, text)
 }
 
 fn no_such_carrier(format: Format) -> RenderError {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use openchatml::render::{Close, LayoutChoice, Values};
+use openchatml::harmony::{Effort, ResponseFormat, SystemContent};
+use openchatml::render::{Close, LayoutChoice, Profile, Values};
 use openchatml::{Format, InfillOrder, Limits, Mode, ReadOptions, Recover, RenderOptions, Role};
 use serde::Deserialize;
 
@@ -93,6 +94,10 @@ pub(crate) struct Convert {
     generation_prompt: Option<String>,
     #[serde(default)]
     continue_final: bool,
+    profile: Option<String>,
+    date: Option<String>,
+    effort: Option<String>,
+    response_formats: Option<String>,
 }
 
 /// A conversion that is refused.
@@ -218,7 +223,36 @@ impl Convert {
         });
         options.generation_prompt = self.generation_prompt.as_deref().map(|word| role(word, case));
         options.continue_final = self.continue_final;
+        self.harmony(case, &mut options);
         options
+    }
+}
+
+impl Convert {
+    /// How Harmony is written, and what is put in.
+    fn harmony(&self, case: &Case, options: &mut RenderOptions) {
+        options.harmony = match self.profile.as_deref() {
+            None => Profile::Documented,
+            Some("reference") => Profile::Reference,
+            Some("oss-harmony") => Profile::OssHarmony,
+            Some("hf-template") => Profile::HfTemplate,
+            Some("hf-template-strings") => Profile::HfTemplateStrings,
+            Some(other) => panic!("{}: no profile {other}", case.name),
+        };
+        if self.date.is_some() || self.effort.is_some() {
+            let mut system = SystemContent::default();
+            system.current_date = self.date.clone().map(Into::into);
+            if let Some(effort) = &self.effort {
+                system.reasoning_effort = Effort::from_word(effort);
+            }
+            options.system = Some(system);
+        }
+        if let Some(json) = &self.response_formats {
+            let formats = ResponseFormat::from_json(json, &Limits::default());
+            let formats = formats.expect("response formats");
+            options.response_formats =
+                formats.into_iter().map(ResponseFormat::into_owned).collect();
+        }
     }
 }
 

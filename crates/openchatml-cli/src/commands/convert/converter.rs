@@ -8,7 +8,7 @@ use openchatml::{
 };
 
 use super::tokens::Tokens;
-use super::tools;
+use super::{response_formats, tools};
 use crate::args::{ReadArgs, RenderArgs};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -79,9 +79,16 @@ impl Converter {
     ///
     /// # Errors
     ///
-    /// The tools cannot be read.
+    /// The tools or the response formats cannot be read, or the template cannot do what is wanted.
     pub(super) fn set(&mut self, args: &RenderArgs, console: &Console) -> Result<(), Failure> {
+        if args.keep_reasoning && args.profile.is_template() {
+            let text = "the template decides which reasoning it keeps; leave out --keep-reasoning";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         self.render = args.options();
+        if let Some(path) = &args.harmony.response_format {
+            self.render.response_formats = response_formats::read(path, console)?;
+        }
         self.tools = args.tools.as_deref().map(|path| tools::read(path, console)).transpose()?;
         Ok(())
     }
@@ -107,7 +114,7 @@ impl Converter {
             let conversion = convert(document, self.target, &self.render)?;
             return Ok((conversion.output, conversion.losses));
         };
-        let prepared = prepare(document, self.target);
+        let prepared = prepare(document, self.target, &self.render)?;
         match tokens.write(&prepared.document, &self.render) {
             Ok(output) => Ok((output, prepared.losses)),
             Err(error) => Err(prepared.origins.place(error)),
@@ -147,6 +154,10 @@ impl Converter {
                     *conversation = match self.render.harmony {
                         Profile::Reference | Profile::OssHarmony => {
                             history::reference_prompt(conversation)
+                        }
+                        // The template drops what it drops.
+                        Profile::HfTemplate | Profile::HfTemplateStrings => {
+                            history::drop_foreign(conversation)
                         }
                         _ => history::next_prompt(conversation),
                     }

@@ -3,6 +3,7 @@
 mod converter;
 mod document;
 mod job;
+mod response_formats;
 mod tokens;
 mod tools;
 
@@ -128,6 +129,7 @@ const RENDER_EXAMPLES: &str = "\
 Examples:
   ocml render -t openchatml-2.2 --generation-prompt messages.json
   ocml render -t im --continue-final draft.json
+  ocml render -t harmony --date today --reasoning-effort high --generation-prompt messages.json
   ocml render -t openchatml-2.2 --training samples.jsonl -o samples.2.2.jsonl";
 
 const TOKENS_EXAMPLES: &str = "\

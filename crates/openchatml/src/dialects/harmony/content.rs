@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::response::ResponseFormat;
 use crate::declare::{Style, typescript};
 use crate::model::{Channel, Tool};
 
@@ -63,7 +64,8 @@ pub enum Effort {
 
 crate::model::words!(pub Effort { Low = "low", Medium = "medium", High = "high" });
 
-/// What the developer message says: instructions, and the tools of the application.
+/// What the developer message says: instructions, the tools of the application, and the forms that
+/// the answer may have.
 ///
 /// ```
 /// use openchatml::Tool;
@@ -101,6 +103,8 @@ pub struct DeveloperContent<'a> {
     pub instructions: Option<Cow<'a, str>>,
     /// The tools, by namespace.
     pub tools: Vec<Namespace<'a>>,
+    /// The forms that the answer may have.
+    pub response_formats: Vec<ResponseFormat<'a>>,
 }
 
 /// Tools under a name of their own.
@@ -174,10 +178,11 @@ impl<'a> DeveloperContent<'a> {
     pub fn text(&self, style: Style) -> String {
         let mut sections = Vec::new();
         if let Some(instructions) = &self.instructions {
-            sections.push("# Instructions".to_owned());
+            sections.push(INSTRUCTIONS.to_owned());
             sections.push(instructions.to_string());
         }
         sections.extend(tools_section(&self.tools, style));
+        sections.extend(ResponseFormat::section(&self.response_formats));
         sections.join("\n\n")
     }
 
@@ -190,8 +195,11 @@ impl<'a> DeveloperContent<'a> {
 /// The namespace of the application's own tools.
 pub(super) const FUNCTIONS: &str = "functions";
 
+/// The heading of the developer's instructions.
+pub(super) const INSTRUCTIONS: &str = "# Instructions";
+
 /// The heading of the section that declares tools.
-const TOOLS: &str = "# Tools";
+pub(super) const TOOLS: &str = "# Tools";
 
 /// The section that declares tools, in the order of their namespaces' names.
 fn tools_section(namespaces: &[Namespace<'_>], style: Style) -> Option<String> {

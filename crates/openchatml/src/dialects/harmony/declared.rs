@@ -54,6 +54,16 @@ pub(super) fn unchanged<'m, 'a>(
     (message.body.text() == said).then_some(content)
 }
 
+/// What the developer declares in a message, if that is all of it and the message still says that.
+pub(super) fn developer_of<'m>(
+    message: &'m Message<'_>,
+    conversation: &Conversation<'_>,
+) -> Option<DeveloperContent<'m>> {
+    let [part] = unchanged(message, conversation)?.as_list()? else { return None };
+    let kind = part.get("type").and_then(Value::as_str);
+    (kind == Some("developer_content")).then(|| developer(part))
+}
+
 /// The texts that the content of a message stands for in this style, if it still says that.
 pub(super) fn texts_of(
     message: &Message<'_>,
@@ -120,7 +130,8 @@ fn system<'v>(value: &'v Value<'_>) -> SystemContent<'v> {
 }
 
 fn developer<'v>(value: &'v Value<'_>) -> DeveloperContent<'v> {
-    DeveloperContent { instructions: word(value, "instructions"), tools: namespaces(value) }
+    let instructions = word(value, "instructions");
+    DeveloperContent { instructions, tools: namespaces(value), response_formats: Vec::new() }
 }
 
 /// The namespaces of tools, by name.

@@ -5,13 +5,21 @@ mod builtin;
 mod content;
 mod declared;
 mod json;
+mod opening;
 mod profile;
+mod response;
+mod template;
 mod tokens;
 
 pub(crate) use self::declared::declares_tools;
+pub(crate) use self::opening::{ask, open};
 pub(crate) use self::profile::kept as kept_by_reference;
+pub(crate) use self::template::{
+    CARRIES as TEMPLATE_CARRIES, ORIGIN as TEMPLATE_ORIGIN, rewrite as by_template,
+};
 
 pub use self::content::{DeveloperContent, Effort, Namespace, SystemContent};
+pub use self::response::ResponseFormat;
 
 use super::{Dialect, JsonForm, TextForm, openchatml_2_0};
 use crate::check::{Book, RULES_OF_HARMONY};
@@ -65,7 +73,10 @@ static TEXT: TextForm = TextForm {
     book: &BOOK,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| match options.harmony {
-        Profile::Documented => frame::write(&RULES, document, options, sink),
+        // What the template says is in the document by now.
+        Profile::Documented | Profile::HfTemplate | Profile::HfTemplateStrings => {
+            frame::write(&RULES, document, options, sink)
+        }
         profile => profile::write(profile, document, options, sink),
     },
 };

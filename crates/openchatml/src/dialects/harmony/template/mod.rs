@@ -1,0 +1,158 @@
+//! What the chat template of the published gpt-oss checkpoints makes of a conversation.
+//!
+//! The template (openai/gpt-oss-20b, revision of 2025-08-08) is given messages with `thinking`,
+//! `content` and `tool_calls`, and tools. Here a conversation is turned into the one whose faithful
+//! text is the text that the template makes, so that ids and spans come of it as of any other.
+
+mod declare;
+mod python;
+mod turns;
+
+use super::content::{INSTRUCTIONS, Namespace, SystemContent};
+use super::declared;
+use super::opening::is_system;
+use super::response::{ResponseFormat, Sections};
+use crate::convert::Carries;
+use crate::declare::Style;
+use crate::model::{Body, Conversation, Message, Role};
+use crate::render::{Place, RenderError, RenderOptions};
+use crate::{Code, Limits, Span};
+
+use self::turns::Turns;
+
+/// Where conversations come from that the template has made.
+pub(crate) const ORIGIN: &str = "hf-template";
+
+/// What the template can be given.
+pub(crate) static CARRIES: Carries =
+    Carries { tools: true, declared_tools: false, ..super::CARRIES };
+
+type Result<T> = std::result::Result<T, RenderError>;
+
+/// The conversation that says what the template says of this one, and where its messages stood.
+///
+/// # Errors
+///
+/// What the template raises an error at, and what it would leave out without a word.
+pub(crate) fn rewrite<'a>(
+    conversation: &Conversation<'a>,
+    options: &RenderOptions,
+) -> Result<(Conversation<'a>, Vec<Option<usize>>)> {
+    if options.generation_prompt.is_some_and(|role| role != Role::Assistant) {
+        return Err(unsaid(None, "the template prompts the assistant only"));
+    }
+    let mut turns = Turns::default();
+    let rest = opening(conversation, options, &mut turns)?;
+    turns.read(conversation, rest, options)?;
+    let Turns { messages, origins, .. } = turns;
+    Ok((Conversation { messages, origin: ORIGIN, ..Conversation::default() }, origins))
+}
+
+/// Says what the system and the developer say. Gives the place of the first message behind that.
+fn opening<'a>(
+    conversation: &Conversation<'a>,
+    options: &RenderOptions,
+    turns: &mut Turns<'a>,
+) -> Result<usize> {
+    let messages = &conversation.messages;
+    let system = messages.first().filter(|first| is_system(first, conversation));
+    let mut at = usize::from(system.is_some());
+    let text = self::system(system, conversation, options)?;
+    turns.push(Message::new(Role::System, text), system.map(|_| 0));
+    let speaks = |message: &&Message<'_>| matches!(message.role, Role::System | Role::Developer);
+    let developer = messages.get(at).filter(speaks).map(|message| (at, message));
+    at += usize::from(developer.is_some());
+    let mut instructions = match developer {
+        None => String::new(),
+        Some((at, message)) => self::instructions(at, message, conversation)?,
+    };
+    if let Some(section) = ResponseFormat::section(&options.response_formats) {
+        let between = if instructions.is_empty() { "" } else { "\n\n" };
+        instructions = [&instructions, between, &section].concat();
+    }
+    let mut text = String::new();
+    if !instructions.is_empty() {
+        text = format!("{INSTRUCTIONS}\n\n{instructions}\n\n");
+    }
+    if !conversation.tools.is_empty() {
+        text += &declare::functions(&conversation.tools).map_err(|why| unsaid(None, why))?;
+    }
+    if !text.is_empty() {
+        turns.push(Message::new(Role::Developer, text), developer.map(|(at, _)| at));
+    }
+    Ok(at)
+}
+
+/// What the system says: as its message has it, or as the options have it.
+fn system(
+    message: Option<&Message<'_>>,
+    conversation: &Conversation<'_>,
+    options: &RenderOptions,
+) -> Result<String> {
+    let at = message.map(|_| 0);
+    let usual = SystemContent::default();
+    let text = message.map(|message| message.body.text());
+    let said = match &text {
+        Some(text) => SystemContent::read(text)
+            .ok_or_else(|| unsaid(at, "the template has no words for all that the system says"))?,
+        None => options.system.clone().unwrap_or_default(),
+    };
+    if said.current_date.is_none() {
+        return Err(unsaid(at, "the template says the date, and none is given"));
+    }
+    let is_builtin = |it: &Namespace<'_>| [Namespace::browser(), Namespace::python()].contains(it);
+    let is_sayable = said.model_identity.is_some()
+        && said.knowledge_cutoff == usual.knowledge_cutoff
+        && said.reasoning_effort.is_some()
+        && said.valid_channels == usual.valid_channels
+        && said.channel_required
+        && said.tools.iter().all(is_builtin);
+    if !is_sayable {
+        return Err(unsaid(at, "the template has no words for all that the system says"));
+    }
+    Ok(said.text(!conversation.tools.is_empty(), Style::Documented))
+}
+
+/// What the first message says that the template takes for the developer's instructions. What was
+/// read as Harmony has headings, which are the template's business.
+fn instructions(
+    at: usize,
+    message: &Message<'_>,
+    conversation: &Conversation<'_>,
+) -> Result<String> {
+    let text = message.body.text();
+    if conversation.origin != super::RULES.dialect {
+        return Ok(text.into_owned());
+    }
+    if let Some(developer) = declared::developer_of(message, conversation) {
+        if developer.tools.iter().any(|namespace| namespace.name != super::content::FUNCTIONS) {
+            return Err(unsaid(Some(at), "the template declares functions, and no other tools"));
+        }
+        return Ok(developer.instructions.unwrap_or_default().into_owned());
+    }
+    let read = Sections::read(&text, &Limits::default());
+    if read.tools.is_some() && conversation.tools.is_empty() {
+        let why =
+            "the template declares tools from their schemas, which a declaration does not say";
+        return Err(unsaid(Some(at), why));
+    }
+    // The template leaves an empty line behind instructions.
+    let instructions = read.instructions.map(|it| it.strip_suffix("\n\n").unwrap_or(it).to_owned());
+    let parts = [instructions, ResponseFormat::section(&read.response_formats)];
+    Ok(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
+}
+
+fn unsaid(message: Option<usize>, why: impl Into<String>) -> RenderError {
+    RenderError::new(Code::RenderUnsupported, message, why)
+}
+
+fn unsaid_at(message: usize, place: Place, why: &str) -> RenderError {
+    unsaid(Some(message), why).at(place, Span::default())
+}
+
+/// The JSON string that says `text`.
+fn quoted(text: &str) -> Body<'static> {
+    let mut out = String::new();
+    crate::json::write_string(&mut out, text);
+    Body::from(out)
+}
