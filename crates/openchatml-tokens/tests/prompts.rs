@@ -1,0 +1,282 @@
+//! What must hold between a conversation and the prompts that are made of it, over random hostile
+//! conversations.
+
+use openchatml::{Conversation, Document, Message, ReadOptions, RenderOptions, Role, history};
+use openchatml_testkit::{Source, cases, document, pick, run};
+use openchatml_tokens::{
+    ByteEncoding, Encoding, OldestFirst, PromptCache, Scheme, Token, Tokenizer, TruncateError,
+    Truncation, Unit,
+};
+
+/// How many cases a property runs over.
+const CASES: usize = 10_000;
+
+/// An encoding in which each pair of ASCII letters is a token as well: ids of a text can differ.
+struct Pairs(ByteEncoding);
+
+const FIRST_PAIR: u32 = 1 << 16;
+
+impl Pairs {
+    fn of(format: openchatml::Format) -> Self {
+        let spellings = format.dialect().controls.entries().iter().map(|entry| entry.1);
+        Self(ByteEncoding::new(spellings))
+    }
+}
+
+impl Encoding for Pairs {
+    fn encode(&self, text: &str, ids: &mut Vec<u32>) {
+        for pair in text.as_bytes().chunks(2) {
+            match *pair {
+                [one, two] if one.is_ascii_alphabetic() && two.is_ascii_alphabetic() => {
+                    ids.push(FIRST_PAIR + u32::from(one) * 256 + u32::from(two));
+                }
+                _ => ids.extend(pair.iter().copied().map(u32::from)),
+            }
+        }
+    }
+
+    fn control(&self, spelling: &str) -> Option<u32> {
+        self.0.control(spelling)
+    }
+
+    fn token(&self, id: u32) -> Option<Token<'_>> {
+        let Some(pair) = id.checked_sub(FIRST_PAIR) else { return self.0.token(id) };
+        let pair = usize::try_from(pair).ok()?;
+        PAIRS.get(pair * 2..pair * 2 + 2).map(Token::Bytes)
+    }
+}
+
+static PAIRS: std::sync::LazyLock<Vec<u8>> =
+    std::sync::LazyLock::new(|| (0..=u16::MAX).flat_map(|pair| pair.to_be_bytes()).collect());
+
+fn tokenizer(source: &mut Source<'_>) -> Tokenizer<Pairs> {
+    let format = pick(source, &run::text_formats());
+    Tokenizer::new(format, Pairs::of(format)).expect("a text format")
+}
+
+fn options() -> RenderOptions {
+    RenderOptions::default()
+}
+
+/// A conversation that this tokenizer can write.
+fn conversation(
+    source: &mut Source<'_>,
+    tokenizer: &Tokenizer<Pairs>,
+) -> Option<Conversation<'static>> {
+    let document = document::document(source, tokenizer.format());
+    tokenizer.render(&document, &options()).ok()?;
+    document.as_conversation().cloned()
+}
+
+/// Some of the pairs taken apart: the same text, as a model might have sampled it.
+fn resampled(source: &mut Source<'_>, ids: &[u32]) -> Vec<u32> {
+    let mut sampled = Vec::new();
+    for id in ids {
+        match id.checked_sub(FIRST_PAIR) {
+            Some(pair) if source.arbitrary().unwrap_or(false) => {
+                sampled.extend([pair / 256, pair % 256]);
+            }
+            _ => sampled.push(*id),
+        }
+    }
+    sampled
+}
+
+#[test]
+fn counting_is_writing_without_ids() {
+    cases(CASES, |source| {
+        let tokenizer = tokenizer(source);
+        let document = document::document(source, tokenizer.format());
+        match (tokenizer.render(&document, &options()), tokenizer.count(&document, &options())) {
+            (Ok(rendered), Ok(counted)) => {
+                assert_eq!(counted.ids, rendered.ids.len());
+                assert_eq!(counted.spans, rendered.spans);
+            }
+            (rendered, counted) => assert_eq!(rendered.is_err(), counted.is_err()),
+        }
+    });
+}
+
+/// Messages that know their ids are written as exactly these, and a history is then what its
+/// continuation begins with.
+#[test]
+fn ids_that_are_known_are_written_again() {
+    cases(CASES, |source| {
+        let tokenizer = tokenizer(source);
+        let Some(conversation) = conversation(source, &tokenizer) else { return };
+        let rendered = tokenizer.render(&conversation.into(), &options()).expect("it could");
+        let sampled = resampled(source, &rendered.ids);
+        let mut read = ReadOptions::default();
+        read.open_prompt = true;
+        let read = tokenizer.parse(&sampled, &read).with_ids(&sampled);
+        let again = tokenizer.render(read.document(), &options()).expect("it could");
+        // Before the first message stands a header, and between messages layout, which nobody
+        // samples.
+        let Document::Conversation(conversation) = read.document() else { return };
+        for (span, message) in again.spans.iter().zip(&conversation.messages) {
+            let known = message.ids().expect("they were kept");
+            let written = &again.ids[span.opening.start..span.end.end];
+            assert!(known.starts_with(written), "{known:?} is written as {written:?}");
+        }
+    });
+}
+
+/// Ids that are not those of the message do no harm.
+#[test]
+fn ids_of_something_else_are_not_used() {
+    cases(CASES, |source| {
+        let tokenizer = tokenizer(source);
+        let Some(mut conversation) = conversation(source, &tokenizer) else { return };
+        let document = conversation.clone().into();
+        let rendered = tokenizer.render(&document, &options()).expect("it could");
+        let others: Vec<Vec<u32>> =
+            rendered.spans.iter().map(|span| rendered.ids[span.ids()].to_vec()).rev().collect();
+        for (message, ids) in conversation.messages.iter_mut().zip(&others) {
+            let cut = source.int_in_range(0..=ids.len()).unwrap_or(0);
+            message.set_ids(resampled(source, &ids[cut..]));
+        }
+        let again = tokenizer.render(&conversation.into(), &options()).expect("it could");
+        let texts = [rendered, again].map(|rendered| {
+            tokenizer.parse(&rendered.ids, &ReadOptions::default()).text().to_owned()
+        });
+        assert_eq!(texts[0], texts[1]);
+    });
+}
+
+/// With a cache of any size, the ids are the same.
+#[test]
+fn a_cache_changes_nothing() {
+    cases(CASES, |source| {
+        let tokenizer = tokenizer(source);
+        let size = pick(source, &[0, 100, 1000, 1 << 20]);
+        let format = tokenizer.format();
+        let mut prompts =
+            PromptCache::new(Tokenizer::new(format, Pairs::of(format)).expect("as above"), size);
+        for _ in 0..3 {
+            let document = document::document(source, format);
+            let expected = tokenizer.render(&document, &options()).ok();
+            for _ in 0..2 {
+                assert_eq!(prompts.render(&document, &options()).ok(), expected);
+            }
+            assert!(prompts.statistics().bytes <= size as u64, "{:?}", prompts.statistics());
+        }
+    });
+}
+
+/// Nothing parts from itself; and where two renderings part is where their ids first differ.
+#[test]
+fn renderings_part_where_they_first_differ() {
+    cases(CASES, |source| {
+        let tokenizer = tokenizer(source);
+        let Some(conversation) = conversation(source, &tokenizer) else { return };
+        let before = tokenizer.render(&conversation.clone().into(), &options()).expect("it could");
+        assert_eq!(tokenizer.parting(&before, &before), None);
+        let next = history::next_prompt(&conversation);
+        let Ok(after) = tokenizer.render(&next.into(), &options()) else { return };
+        match tokenizer.parting(&before, &after) {
+            None => assert!(after.ids.starts_with(&before.ids)),
+            Some(parting) => {
+                assert_eq!(before.ids[..parting.at], after.ids[..parting.at]);
+                assert_ne!(before.ids.get(parting.at), after.ids.get(parting.at));
+                assert!(parting.message < conversation.messages.len().max(1));
+            }
+        }
+    });
+}
+
+/// What is truncated fits; what must stay stays; calls and replies never part; what is said to be
+/// dropped is what is missing.
+#[test]
+fn what_is_truncated_fits_and_is_told() {
+    cases(CASES, |source| {
+        let tokenizer = tokenizer(source);
+        let Some(conversation) = conversation(source, &tokenizer) else { return };
+        let mut truncation = Truncation::new(source.int_in_range(0..=600).unwrap_or(0));
+        truncation.message = pick(source, &[None, Some(5), Some(40), Some(2048)]);
+        let truncated = match truncation.truncate(&tokenizer, &conversation, &options()) {
+            Ok(truncated) => truncated,
+            Err(TruncateError::TooLong { least, budget }) => return assert!(least > budget),
+            // A call that lost its place in the order may need another `call_id`.
+            Err(_) => return,
+        };
+        let left = &truncated.conversation.messages;
+        let written = tokenizer.count(&truncated.conversation.clone().into(), &options());
+        assert_eq!(written.expect("it fits").ids, truncated.ids);
+        assert!(truncated.ids <= truncation.budget);
+        let kept = conversation.messages.iter().enumerate();
+        let kept: Vec<_> = kept.filter(|(at, _)| !truncated.dropped.contains(at)).collect();
+        assert_eq!(left.len(), kept.len());
+        let calls = history::answers(&conversation.messages);
+        for (at, message) in &kept {
+            if let Some(call) = calls[*at] {
+                assert!(!truncated.dropped.contains(&call), "a reply without its call");
+            }
+            let is_cut = truncated.cut.iter().any(|cut| cut.message == *at);
+            let stays = left.iter().any(|left| left == *message);
+            assert!(stays || is_cut, "{message:?} was changed, and nobody said so");
+        }
+        for at in &truncated.dropped {
+            let role = conversation.messages[*at].role;
+            assert!(!matches!(role, Role::System | Role::Developer), "{role:?} was dropped");
+            assert!(!calls.iter().enumerate().any(|(reply, call)| {
+                *call == Some(*at) && !truncated.dropped.contains(&reply)
+            }));
+        }
+    });
+}
+
+/// A scheme of somebody else's, which wants to drop even what must stay.
+#[test]
+fn other_schemes_plug_in() {
+    struct Nothing;
+    impl Scheme for Nothing {
+        fn keeps(&self, _: &[Unit], _: usize) -> Vec<bool> {
+            Vec::new()
+        }
+    }
+    let format = "harmony".parse().expect("a format");
+    let tokenizer = Tokenizer::new(format, ByteEncoding::default()).expect("a text format");
+    let messages = [
+        Message::new(Role::System, "Be brief."),
+        Message::new(Role::User, "One?"),
+        Message::answer("1."),
+        Message::new(Role::User, "Two?"),
+    ];
+    let conversation = Conversation::from_messages(messages);
+    let truncated = Truncation::by(Nothing, 45).truncate(&tokenizer, &conversation, &options());
+    assert_eq!(truncated.expect("it fits").dropped, [1, 2]);
+}
+
+/// Exchanges go as a whole, the oldest first; of the last one, the oldest units.
+#[test]
+fn the_oldest_exchanges_go_first() {
+    let unit = |exchange, ids, must_stay| Unit { messages: vec![0], ids, exchange, must_stay };
+    let units = [
+        unit(0, 5, true),
+        unit(1, 10, false),
+        unit(1, 10, false),
+        unit(2, 10, false),
+        unit(2, 10, false),
+        unit(3, 5, true),
+        unit(3, 10, false),
+        unit(3, 10, false),
+    ];
+    let kept = |budget| {
+        let keeps = OldestFirst.keeps(&units, budget);
+        keeps.iter().map(|keep| if *keep { 'x' } else { '-' }).collect::<String>()
+    };
+    let expected = [
+        (70, "xxxxxxxx"),
+        (69, "x--xxxxx"),
+        (50, "x--xxxxx"),
+        (49, "x----xxx"),
+        (30, "x----xxx"),
+        (29, "x----x-x"),
+        (20, "x----x-x"),
+        (19, "x----x--"),
+        (0, "x----x--"),
+    ];
+    for (budget, units) in expected {
+        assert_eq!(kept(budget), units, "with a budget of {budget}");
+    }
+}
