@@ -6,7 +6,7 @@ use openchatml::{Channel, Control, Data, Format, Tool, Value};
 use crate::error::GrammarError;
 use crate::options::{Calls, Choice, Options, Presence};
 use crate::schema;
-use crate::shape::{Part, Shape};
+use crate::shape::{ANSWER, Part, Shape};
 use crate::style::{Framed, Style};
 use crate::tokens::{Region, Tokens};
 use crate::unsaid::{Unsaid, What};
@@ -37,6 +37,9 @@ pub(crate) fn completion(
     };
     Ok(Completion { shape, parts: builder.parts, unsaid: builder.unsaid })
 }
+
+/// A greater bound on the messages before the last one is none: no model comes near it.
+const MOST_BEFORE: usize = 32;
 
 struct Builder<'b> {
     options: &'b Options,
@@ -71,7 +74,7 @@ impl Builder<'_> {
         }
         let end = self.end(Control::End);
         let body = match self.answer()? {
-            None => Shape::Free(Region::Speech, end),
+            None => Shape::Free(Region::Visible, end),
             Some(json) => {
                 let mut shape = Shape::Json(json);
                 if let Some(close) = close {
@@ -122,14 +125,14 @@ impl Builder<'_> {
         let message = |opening: Shape, region| {
             opening.then(Shape::Free(region, Some(Control::End))).then(joint.clone())
         };
-        let analysis = message(channel(Channel::Analysis), Region::Reasoning);
+        let analysis = message(channel(Channel::Analysis), Region::Hidden);
         let opening = Shape::text(framed.preamble).then(channel(Channel::Commentary));
-        let preamble = message(opening, Region::Speech);
+        let preamble = message(opening, Region::Visible);
         let mut any = Vec::new();
         any.extend((reasoning != Presence::Forbidden).then(|| analysis.clone()));
         any.extend((preambles != Presence::Forbidden).then(|| preamble.clone()));
         let mut first = Vec::new();
-        let mut left = self.options.before;
+        let mut left = self.options.before.filter(|before| *before <= MOST_BEFORE);
         if reasoning == Presence::Required {
             first.push(analysis.clone());
             left = left.map(|left| left.saturating_sub(1));
@@ -167,7 +170,7 @@ impl Builder<'_> {
         let opening = Shape::Control(Control::Channel).then(Shape::text(Channel::Final.as_str()));
         let message = Shape::Control(Control::Message);
         let Some(json) = self.answer()? else {
-            return Ok(opening.then(message).then(Shape::Free(Region::Speech, end)));
+            return Ok(opening.then(message).then(Shape::Free(Region::Visible, end)));
         };
         let mut shape = opening;
         if let Some(space) = framed.constrain {
@@ -192,7 +195,7 @@ impl Builder<'_> {
             }
             let header = Shape::either(headers).then(Shape::Control(Control::Message));
             ways.push(match (callee.arguments, end) {
-                (None, end) => header.then(Shape::Free(Region::Speech, end)),
+                (None, end) => header.then(Shape::Free(Region::Hidden, end)),
                 (Some(json), None) => header.then(Shape::Json(json)),
                 (Some(json), Some(end)) => header.then(Shape::Json(json)).then(Shape::Control(end)),
             });
@@ -220,7 +223,7 @@ impl Builder<'_> {
     /// The place of the answer's schema, if it has one.
     fn answer(&mut self) -> Result<Option<usize>, GrammarError> {
         let Some(schema) = &self.options.answer else { return Ok(None) };
-        let part = self.part("final", schema);
+        let part = self.part(ANSWER, schema);
         part.map(Some).ok_or(GrammarError::Nothing)
     }
 

@@ -94,16 +94,14 @@ impl Writer<'_> {
     /// told from more text.
     fn free(&mut self, region: Region, end: Option<Control>) -> String {
         let spelled = end.filter(|end| !self.tokens.is_token(*end));
-        let name = match region {
-            Region::Reasoning => "REASONING",
-            Region::Speech => "TEXT",
-        };
+        let region = self.tokens.region(region);
+        let name = named("TEXT", region);
         let Some(spelled) = spelled else {
             let body = self.terminal(region, false);
-            self.rules.insert(name.to_owned(), body);
+            self.rules.insert(name.clone(), body);
             return match end {
                 Some(end) => format!("{name} {}", self.tokens.spelling(end)),
-                None => name.to_owned(),
+                None => name,
             };
         };
         let spelling = self.tokens.spelling(spelled);
@@ -133,13 +131,10 @@ impl Writer<'_> {
         let block = format!("{ANY} & ~/(?s:.*){}(?s:.*)/", escaped(closing));
         self.rules.insert("LITERAL_TEXT".to_owned(), block);
         // What escaped its first token would be no block.
-        self.rules.insert(format!("BEFORE_{}", letter(region)), closed.clone());
-        format!(
-            "(BEFORE_{} {} LITERAL_TEXT {})* ({last})",
-            letter(region),
-            quoted(opening),
-            quoted(closing),
-        )
+        let before = named("TEXT_BEFORE", region);
+        self.rules.insert(before.clone(), closed.clone());
+        let block = format!("{} LITERAL_TEXT {}", quoted(opening), quoted(closing));
+        format!("({before} {block})* ({last})")
     }
 
     fn json(&mut self, index: usize) -> String {
@@ -150,7 +145,7 @@ impl Writer<'_> {
         let part = &self.parts[index];
         let (mut schema, unsaid) = write_schema(&part.schema, Dialect::Llguidance);
         self.unsaid.extend(unsaid.into_iter().map(|it| part.name(it)));
-        if self.tokens.spelled(Region::Speech).next().is_some() {
+        if self.tokens.spelled(part.region()).next().is_some() {
             self.unsaid.push(Unsaid::new(&part.name, What::Controls));
         }
         if let Data::Map(entries) = &mut schema.data {
@@ -168,10 +163,11 @@ fn strings() -> Value<'static> {
     Data::Map(vec![("json_allow_general_unicode_escapes".into(), true.into())]).into()
 }
 
-fn letter(region: Region) -> &'static str {
+/// The name of a terminal that differs between regions.
+fn named(name: &str, region: Region) -> String {
     match region {
-        Region::Reasoning => "REASONING",
-        Region::Speech => "TEXT",
+        Region::Hidden => format!("HIDDEN_{name}"),
+        Region::Visible => name.to_owned(),
     }
 }
 

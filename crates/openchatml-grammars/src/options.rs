@@ -31,8 +31,8 @@ pub struct Options {
     pub preambles: Presence,
     /// The JSON Schema of an answer that is JSON. `None` lets it be any text.
     pub answer: Option<Value<'static>>,
-    /// How many messages may stand before the answer, or before the first call. `None` sets no
-    /// bound.
+    /// How many messages may stand before the answer, or before the first call. `None`, or more
+    /// than 32, sets no bound.
     pub before: Option<usize>,
     /// The control tokens that are no tokens of the model's tokenizer, so that it spells them. By
     /// default those that `o200k_harmony` has no ids for.

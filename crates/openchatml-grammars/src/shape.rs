@@ -24,6 +24,9 @@ pub(crate) enum Shape {
     Json(usize),
 }
 
+/// The name of the part that is an answer. No recipient is called so.
+pub(crate) const ANSWER: &str = "final";
+
 /// Something that has a schema.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
@@ -33,6 +36,11 @@ pub(crate) struct Part {
 }
 
 impl Part {
+    /// Where it stands.
+    pub(crate) fn region(&self) -> Region {
+        if self.name == ANSWER { Region::Visible } else { Region::Hidden }
+    }
+
     /// The same, said of this part.
     pub(crate) fn name(&self, unsaid: Unsaid) -> Unsaid {
         Unsaid { part: self.name.clone(), ..unsaid }

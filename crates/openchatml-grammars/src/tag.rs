@@ -42,10 +42,6 @@ fn list(kind: &'static str, elements: Vec<Value<'static>>) -> Value<'static> {
     object([("type", kind.into()), ("elements", Data::List(elements).into())])
 }
 
-fn number(value: usize) -> Value<'static> {
-    Data::Number(value.to_string().into()).into()
-}
-
 impl Writer<'_> {
     fn shape(&mut self, shape: &Shape) -> Value<'static> {
         match shape {
@@ -60,12 +56,20 @@ impl Writer<'_> {
                 match (least, most) {
                     (0, None) => object([("type", "star".into()), ("content", content)]),
                     (0, Some(1)) => object([("type", "optional".into()), ("content", content)]),
-                    (least, most) => object([
-                        ("type", "repeat".into()),
-                        ("min", number(*least)),
-                        ("max", most.map_or(Data::Number("-1".into()).into(), number)),
-                        ("content", content),
-                    ]),
+                    // `repeat` does not find the ids of tokens in it (xgrammar 0.2.8).
+                    (least, most) => {
+                        let optional =
+                            object([("type", "optional".into()), ("content", content.clone())]);
+                        let mut elements = vec![content.clone(); *least];
+                        match most {
+                            Some(most) => {
+                                elements.resize((*most).max(*least), optional);
+                            }
+                            None => elements
+                                .push(object([("type", "star".into()), ("content", content)])),
+                        }
+                        list("sequence", elements)
+                    }
                 }
             }
             Shape::Free(region, end) => {

@@ -10,13 +10,13 @@ pub(crate) struct Tokens<'o> {
     spelled: &'o [Control],
 }
 
-/// What a free text stands in.
+/// What a text stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Region {
-    /// Reasoning, where chain-of-thought markers may stand.
-    Reasoning,
-    /// Everything else.
-    Speech,
+    /// Reasoning and calls, where chain-of-thought markers may stand as they are.
+    Hidden,
+    /// What a user may see.
+    Visible,
 }
 
 impl<'o> Tokens<'o> {
@@ -30,6 +30,14 @@ impl<'o> Tokens<'o> {
 
     pub(crate) fn spelling(self, control: Control) -> &'static str {
         self.table.spelling(control).unwrap_or_default()
+    }
+
+    /// The region, or the other one where they do not differ.
+    pub(crate) fn region(self, region: Region) -> Region {
+        let marker = |entry: &(Control, &str)| {
+            matches!(entry.0, Control::Marker(_)) && !self.is_token(entry.0)
+        };
+        if self.table.entries().iter().any(marker) { region } else { Region::Visible }
     }
 
     /// Whether it is a token of the tokenizer.
@@ -51,7 +59,7 @@ impl<'o> Tokens<'o> {
     /// The spellings that free text cannot have as they are.
     pub(crate) fn spelled(self, region: Region) -> impl Iterator<Item = &'static str> {
         let is_text = move |control: Control| {
-            matches!(control, Control::Marker(_)) && region == Region::Reasoning
+            matches!(control, Control::Marker(_)) && region == Region::Hidden
         };
         let entries = self.table.entries().iter();
         let spelled = entries.filter(move |entry| !self.is_token(entry.0) && !is_text(entry.0));

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::keys;
 use super::rules::{FORMATS, Rules, quoted};
-use super::text::{Kind, text};
+use super::text::{Kind, named, text};
 use crate::schema::{Array, Count, Id, Node, Number, Object, Schema, Text};
-use crate::tokens::Tokens;
+use crate::tokens::{Region, Tokens};
 use crate::unsaid::Unsaid;
 
 /// Nothing is repeated more often: engines refuse it.
@@ -18,9 +18,12 @@ pub(super) fn json(
     rules: &mut Rules,
     schema: &Schema,
     prefix: &str,
+    region: Region,
     tokens: Tokens<'_>,
 ) -> (String, Vec<Unsaid>) {
-    let mut writer = Writer { rules, schema, prefix, tokens, open: Vec::new(), unsaid: Vec::new() };
+    let region = tokens.region(region);
+    let mut writer =
+        Writer { rules, schema, prefix, region, tokens, open: Vec::new(), unsaid: Vec::new() };
     let root = writer.name(Schema::ROOT);
     while let Some(id) = writer.open.pop() {
         let body = writer.body(id);
@@ -34,6 +37,7 @@ struct Writer<'w> {
     rules: &'w mut Rules,
     schema: &'w Schema,
     prefix: &'w str,
+    region: Region,
     tokens: Tokens<'w>,
     /// What has a name and no rule yet.
     open: Vec<Id>,
@@ -97,28 +101,29 @@ impl Writer<'_> {
 
     /// The name of the rule for any string.
     fn string(&mut self) -> String {
-        let rest = text(self.rules, Kind::JsonString, self.tokens);
-        self.rules.add("any-string", &format!("\"\\\"\" {rest}"));
-        "any-string".to_owned()
+        let rest = text(self.rules, Kind::JsonString(self.region), self.tokens);
+        let name = named("any-string", self.region);
+        self.rules.add(&name, &format!("\"\\\"\" {rest}"));
+        name
     }
 
     /// The name of the rule for any value.
     fn value(&mut self) -> String {
-        if !self.rules.has("value") {
+        let [value, member, object, array] =
+            ["value", "any-member", "any-object", "any-array"].map(|it| named(it, self.region));
+        if !self.rules.has(&value) {
             let string = self.string();
             for name in ["number", "boolean", "ws"] {
                 self.rules.shared(name);
             }
-            self.rules.add(
-                "value",
-                &format!("{string} | number | boolean | \"null\" | any-object | any-array"),
-            );
-            self.rules.add("any-member", &format!("{string} ws \":\" ws value"));
-            self.rules
-                .add("any-object", "\"{\" ws (any-member ws (\",\" ws any-member ws)*)? \"}\"");
-            self.rules.add("any-array", "\"[\" ws (value ws (\",\" ws value ws)*)? \"]\"");
+            let any = format!("{string} | number | boolean | \"null\" | {object} | {array}");
+            self.rules.add(&value, &any);
+            self.rules.add(&member, &format!("{string} ws \":\" ws {value}"));
+            let list = |item: &str| format!("ws ({item} ws (\",\" ws {item} ws)*)?");
+            self.rules.add(&object, &format!("\"{{\" {} \"}}\"", list(&member)));
+            self.rules.add(&array, &format!("\"[\" {} \"]\"", list(&value)));
         }
-        "value".to_owned()
+        value
     }
 
     /// Properties stand in the order of the schema, and those that it does not list behind them.
@@ -127,8 +132,7 @@ impl Writer<'_> {
         self.counts(id, object.count);
         let names: Vec<&str> = object.properties.iter().map(|it| it.name.as_str()).collect();
         let additional = object.additional.map(|additional| {
-            let key =
-                keys::other(self.rules, &format!("{}-key", self.numbered(id)), &names, self.tokens);
+            let key = self.other_key(id, &names);
             format!("{key} ws \":\" ws {} ws", self.name(additional))
         });
         let mut members = Vec::new();
@@ -163,6 +167,14 @@ impl Writer<'_> {
             self.rules.add(&name, &body);
         }
         format!("\"{{\" ws ({}) \"}}\"", first.join(" | "))
+    }
+
+    /// The name of the rule for a key that is none of these.
+    fn other_key(&mut self, id: Id, names: &[&str]) -> String {
+        let rest = text(self.rules, Kind::JsonString(self.region), self.tokens);
+        let name = format!("{}-key", self.numbered(id));
+        keys::other(self.rules, &name, names, &rest);
+        name
     }
 
     fn counts(&mut self, id: Id, count: Count) {
@@ -227,14 +239,14 @@ impl Writer<'_> {
         }
         // Counted characters cannot be watched for control tokens, so `<` is an escape there.
         let escape = self.rules.escape();
-        self.rules.add("character", &format!("[^\\x22\\x5C\\x3C\\x00-\\x1F] | {escape}"));
+        self.rules.add("character", &format!("[^\\u0022\\u005C\\u003C\\u0000-\\u001F] | {escape}"));
         match count.most {
             Some(most) => {
                 let times = repeats(count.least, Some(most));
                 format!("\"\\\"\" character{times} \"\\\"\"")
             }
             None => {
-                let rest = text(self.rules, Kind::JsonString, self.tokens);
+                let rest = text(self.rules, Kind::JsonString(self.region), self.tokens);
                 format!("\"\\\"\" character{{{}}} {rest}", count.least)
             }
         }

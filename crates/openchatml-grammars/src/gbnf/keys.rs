@@ -5,18 +5,16 @@ use std::collections::BTreeMap;
 use openchatml::Value;
 
 use super::rules::{Rules, class, quoted};
-use super::text::{Kind, text};
-use crate::tokens::Tokens;
 
 /// The escapes of characters that a JSON string cannot have as they are, and that have a letter.
 const ESCAPES: &[&str] = &["\\\"", "\\\\", "\\b", "\\f", "\\n", "\\r", "\\t"];
 
-/// Adds the rules of a JSON string that is none of `names`. Gives the name of the first rule.
+/// Adds the rules of a JSON string that is none of `names`; `rest` is the rule of what follows the
+/// opening quote of any string.
 ///
 /// As long as it is like a listed name, it is spelled plainly, with no escape that it does not
 /// need: or another spelling of a listed name would pass for one that is not listed.
-pub(super) fn other(rules: &mut Rules, prefix: &str, names: &[&str], tokens: Tokens<'_>) -> String {
-    let rest = text(rules, Kind::JsonString, tokens);
+pub(super) fn other(rules: &mut Rules, prefix: &str, names: &[&str], rest: &str) {
     let mut trie = Trie { nodes: vec![Node::default()] };
     for name in names {
         trie.insert(name);
@@ -26,7 +24,7 @@ pub(super) fn other(rules: &mut Rules, prefix: &str, names: &[&str], tokens: Tok
         // Behind a `<` of a listed name nobody watches for control tokens.
         if !node.after_angle {
             let taken: String = node.next.keys().filter_map(|unit| single(unit)).collect();
-            ways.push(format!("[^\\x22\\x5C\\x3C\\x00-\\x1F{}] {rest}", class(&taken)));
+            ways.push(format!("[^\\u0022\\u005C\\u003C\\u0000-\\u001F{}] {rest}", class(&taken)));
             if !taken.contains('<') {
                 // The second rule is for what follows a `<`.
                 ways.push(format!("\"<\" {rest}-1"));
@@ -46,7 +44,6 @@ pub(super) fn other(rules: &mut Rules, prefix: &str, names: &[&str], tokens: Tok
         rules.add(&format!("{prefix}-{at}"), &ways.join(" | "));
     }
     rules.add(prefix, &format!("\"\\\"\" {prefix}-0"));
-    prefix.to_owned()
 }
 
 /// Names by what they begin with.

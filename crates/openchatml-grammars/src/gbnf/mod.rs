@@ -85,7 +85,8 @@ impl Writer<'_> {
         if !self.rules.has(&name) {
             let part = &self.parts[index];
             let prefix = format!("json-{index}");
-            let (root, unsaid) = json::json(&mut self.rules, &part.schema, &prefix, self.tokens);
+            let (root, unsaid) =
+                json::json(&mut self.rules, &part.schema, &prefix, part.region(), self.tokens);
             self.unsaid.extend(unsaid.into_iter().map(|it| part.name(it)));
             self.rules.add(&name, &root);
         }

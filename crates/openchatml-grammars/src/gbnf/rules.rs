@@ -97,7 +97,7 @@ pub(super) fn class(characters: &str) -> String {
     let mut out = String::new();
     for c in characters.chars() {
         if c.is_ascii() && !c.is_ascii_alphanumeric() {
-            let _ = write!(out, "\\x{:02X}", u32::from(c));
+            let _ = write!(out, "\\u{:04X}", u32::from(c));
         } else {
             character(&mut out, c);
         }
@@ -105,15 +105,14 @@ pub(super) fn class(characters: &str) -> String {
     out
 }
 
+/// `\x` is no way to write one: some engines read all digits that follow it.
 fn character(out: &mut String, c: char) {
-    match u32::from(c) {
-        code if c.is_control() && code < 0x80 => {
-            let _ = write!(out, "\\x{code:02X}");
-        }
-        // Line separators, direction marks and their like, which editors do strange things to.
-        code if c.is_control() || (0x2000..0x2070).contains(&code) || code == 0xFEFF => {
-            let _ = write!(out, "\\u{code:04X}");
-        }
-        _ => out.push(c),
+    let code = u32::from(c);
+    // Line separators, direction marks and their like, which editors do strange things to.
+    let is_odd = c.is_control() || (0x2000..0x2070).contains(&code) || code == 0xFEFF;
+    if is_odd {
+        let _ = write!(out, "\\u{code:04X}");
+    } else {
+        out.push(c);
     }
 }

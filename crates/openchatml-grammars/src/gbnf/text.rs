@@ -16,7 +16,7 @@ pub(super) enum Kind {
     /// A body. `ends` says that a spelled control token follows it.
     Body { region: Region, ends: bool },
     /// The rest of a JSON string, with its closing quote.
-    JsonString,
+    JsonString(Region),
 }
 
 /// What was just taken.
@@ -49,14 +49,12 @@ struct Automaton {
 /// Adds the rules of a text. Gives the name of the first one.
 pub(super) fn text(rules: &mut Rules, kind: Kind, tokens: Tokens<'_>) -> String {
     let (name, region) = match kind {
-        Kind::Body { region: Region::Reasoning, .. } => ("reasoning", Region::Reasoning),
-        Kind::Body { region: Region::Speech, .. } => ("text", Region::Speech),
-        Kind::JsonString => ("string", Region::Speech),
+        Kind::Body { region, ends: false } => ("text", region),
+        Kind::Body { region, ends: true } => ("text-to-end", region),
+        Kind::JsonString(region) => ("string", region),
     };
-    let name = match kind {
-        Kind::Body { ends: true, .. } => format!("{name}-to-end"),
-        _ => name.to_owned(),
-    };
+    let region = tokens.region(region);
+    let name = named(name, region);
     if rules.has(&name) {
         return name;
     }
@@ -65,10 +63,18 @@ pub(super) fn text(rules: &mut Rules, kind: Kind, tokens: Tokens<'_>) -> String 
         tokens: tokens.tokens().collect(),
         spelled: tokens.spelled(region).collect(),
         escapes: tokens.escapes(),
-        literal: tokens.literal().filter(|_| kind != Kind::JsonString),
+        literal: tokens.literal().filter(|_| matches!(kind, Kind::Body { .. })),
     };
     automaton.write(rules, &name);
     name
+}
+
+/// The name of a rule that differs between regions.
+pub(super) fn named(name: &str, region: Region) -> String {
+    match region {
+        Region::Hidden => format!("hidden-{name}"),
+        Region::Visible => name.to_owned(),
+    }
 }
 
 impl Automaton {
@@ -94,7 +100,7 @@ impl Automaton {
             let mut out = String::new();
             let other = self.other(&state);
             let excluded: String = specials.iter().collect();
-            let json = self.kind == Kind::JsonString;
+            let json = matches!(self.kind, Kind::JsonString(_));
             let _ = write!(out, "[^{}{}]", class(&excluded), if json { JSON } else { "" });
             let _ = write!(out, " {}", place(other.clone()));
             for special in specials {
@@ -174,4 +180,4 @@ impl Automaton {
 }
 
 /// What no JSON string has as it is, as a part of a class.
-const JSON: &str = r#"\x22\x5C\x00-\x1F"#;
+const JSON: &str = r"\u0022\u005C\u0000-\u001F";

@@ -104,6 +104,14 @@ impl Writer<'_> {
         let mut out = vec![kind("object")];
         let mut properties = Vec::new();
         for property in &object.properties {
+            let is_never = matches!(self.schema.node(property.value), Node::Never);
+            if is_never && self.dialect == Dialect::Xgrammar {
+                // It refuses a schema that allows nothing.
+                if object.additional.is_some() {
+                    self.unsaid.push(self.schema.keyword(property.value, "false"));
+                }
+                continue;
+            }
             properties.push((Cow::Owned(property.name.clone()), self.part(property.value)));
         }
         let required = object.properties.iter().filter(|it| it.is_required);

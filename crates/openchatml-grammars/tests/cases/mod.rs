@@ -55,7 +55,7 @@ pub(crate) fn random(source: &mut Source<'_>, language: Language) -> Case {
 }
 
 /// The cases of `schemas.json`, in Harmony.
-pub(crate) fn listed() -> Vec<(Case, Sample)> {
+pub(crate) fn listed(language: Language) -> Vec<(Case, Sample)> {
     let format: Format = "harmony".parse().expect("a format");
     let case = |sample: Sample| {
         let schema = value(&sample.schema);
@@ -71,7 +71,7 @@ pub(crate) fn listed() -> Vec<(Case, Sample)> {
         let bad = sample.bad.iter().map(|bad| ("not what the schema allows", write(bad))).collect();
         (Case { format, tools, options, good, bad }, sample)
     };
-    schema::listed().into_iter().map(case).collect()
+    schema::listed(language).into_iter().map(case).collect()
 }
 
 /// A value of this project.
@@ -310,8 +310,12 @@ pub(crate) fn stops(case: &Case, language: Language) -> Vec<Control> {
         _ => Vec::new(),
     };
     stops.retain(|stop| {
-        let is_call = *stop == Control::Call && case.options.calls == Calls::Many;
-        !is_call && !case.options.spelled.contains(stop)
+        let is_said = match stop {
+            Control::Call => case.options.calls == Calls::Many,
+            Control::End => case.format.carries().recipients,
+            _ => false,
+        };
+        !is_said && !case.options.spelled.contains(stop)
     });
     stops
 }
