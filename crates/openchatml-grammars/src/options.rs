@@ -110,7 +110,7 @@ pub enum Calls {
     #[default]
     One,
     /// One after the other. The engine must not stop at the end of a call, so the grammar never
-    /// leaves `<|call|>` out.
+    /// leaves `<|call|>` out. llama.cpp does stop there.
     Many,
 }
 

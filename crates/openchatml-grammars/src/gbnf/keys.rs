@@ -29,8 +29,13 @@ pub(super) fn other(rules: &mut Rules, prefix: &str, names: &[&str], rest: &str)
                 // The second rule is for what follows a `<`.
                 ways.push(format!("\"<\" {rest}-1"));
             }
-            let free = ESCAPES.iter().filter(|escape| !node.next.contains_key(**escape));
-            ways.extend(free.map(|escape| format!("{} {rest}", quoted(escape))));
+            let is_free = |escape: &&&str| !node.next.contains_key(**escape);
+            let free: Vec<_> = ESCAPES.iter().filter(is_free).map(|it| quoted(it)).collect();
+            if free.len() == ESCAPES.len() {
+                ways.push(format!("{} {rest}", rules.shared("short-escape")));
+            } else {
+                ways.extend(free.iter().map(|escape| format!("{escape} {rest}")));
+            }
         }
         ways.extend(
             node.next.iter().map(|(unit, next)| format!("{} {prefix}-{next}", quoted(unit))),

@@ -51,6 +51,7 @@ const SHARED: &[(&str, &str, &[&str])] = &[
     // Bounded, or a model could go on with it for ever.
     ("ws", r"[ \t\n\r]{0,32}", &[]),
     ("escape", r#""\\" (["\\/bfnrt] | "u" hex hex hex hex)"#, &["hex"]),
+    ("short-escape", r#""\\" ["\\bfnrt]"#, &[]),
     ("hex", "[0-9a-fA-F]", &[]),
     ("integer", r#""-"? ("0" | [1-9] [0-9]{0,38})"#, &[]),
     ("number", r#"integer ("." [0-9]{1,38})? ([eE] [-+]? [0-9]{1,4})?"#, &["integer"]),

@@ -43,7 +43,9 @@ pub(crate) fn random(source: &mut Source<'_>, language: Language) -> Case {
     if one_in(source, 6) {
         options.spelled = format.dialect().controls.entries().iter().map(|it| it.0).collect();
     }
-    options.calls = if one_in(source, 4) { Calls::Many } else { Calls::One };
+    // llama.cpp takes `<|call|>` for a stop token wherever it is one.
+    let stops = language == Language::Gbnf && options.spelled.len() < 6;
+    options.calls = if !stops && one_in(source, 4) { Calls::Many } else { Calls::One };
     options.before = one_in(source, 4).then_some(3);
     options.reasoning = pick(source, &[Presence::Allowed, Presence::Allowed, Presence::Required]);
     options.preambles = pick(source, &[Presence::Allowed, Presence::Allowed, Presence::Forbidden]);
@@ -129,7 +131,7 @@ impl Builder<'_, '_> {
         let mut good = Vec::new();
         let mut bad = Vec::new();
         for _ in 0..3 {
-            let messages = self.messages(false);
+            let messages = self.messages();
             let ids = self.write(&messages);
             bad.extend(self.mutants(&ids));
             good.push(ids);
@@ -176,7 +178,7 @@ impl Builder<'_, '_> {
     }
 
     /// What a model may say.
-    fn messages(&mut self, _wrong: bool) -> Vec<Message<'static>> {
+    fn messages(&mut self) -> Vec<Message<'static>> {
         if self.is_turn() {
             let mut message = Message::new(Role::Assistant, "");
             message.body = Body::from(self.answer_body());

@@ -81,10 +81,12 @@ class LlamaCpp:
         key = tuple(case["tokens"] + case["stops"])
         if key not in self.vocabularies:
             self.vocabularies[key] = self.llama.vocabulary(case["tokens"], case["stops"])
-        return self.llama.grammar(self.vocabularies[key], case["grammar"])
+        grammar = self.llama.grammar(self.vocabularies[key], case["grammar"])
+        return grammar, 256 + len(case["tokens"])
 
     def accepts(self, grammar, ids, stops):
-        return self.llama.accepts(grammar, ids, stops)
+        grammar, end = grammar
+        return self.llama.accepts(grammar, ids, stops, end)
 
 
 def text(ids, tokens):

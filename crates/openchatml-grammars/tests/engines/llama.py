@@ -74,11 +74,12 @@ class Llama:
     def grammar(self, vocabulary, text):
         with quiet() as said:
             grammar = self.lib.llama_sampler_init_grammar(vocabulary, text.encode(), b"root")
-        assert grammar, said() + text
+        if not grammar:
+            raise ValueError(said()[-300:] + text)
         return grammar
 
-    def accepts(self, grammar, ids, stops):
-        """How many ids are accepted; a text that may not end where it does lacks a half."""
+    def accepts(self, grammar, ids, stops, end):
+        """How many ids are accepted; a text that may not end where it does lacks a half. `end` ends any text."""
         sampler = self.lib.llama_sampler_clone(grammar)
         try:
             for place, token in enumerate(ids):
@@ -87,7 +88,7 @@ class Llama:
                 if token in stops:
                     return place + 1
                 self.lib.llama_sampler_accept(sampler, token)
-            return len(ids) if self.allows(sampler, self.eos) else len(ids) - 0.5
+            return len(ids) if self.allows(sampler, end) else len(ids) - 0.5
         finally:
             self.lib.llama_sampler_free(sampler)
 
@@ -97,14 +98,80 @@ class Llama:
         self.lib.llama_sampler_apply(sampler, ctypes.byref(candidates))
         return one[0].logit > 0.0
 
-    eos = 256
-
 
 def gguf(tokens, stops):
-    """A vocabulary of bytes, a token that ends a text, and `tokens`."""
-    raise NotImplementedError
+    """A vocabulary: an id for each byte, then `tokens`, and one that ends a text."""
+    words = [letter(byte) for byte in range(256)] + tokens + ["<|eos|>"]
+    normal, control = 1, 3
+    kinds = [normal] * 256 + [control] * (len(tokens) + 1)
+    eot = 256 + tokens.index(stops[0]) if stops else len(words) - 1
+    keys = [
+        string("general.architecture", "llama"),
+        *(number(f"llama.{key}", 8) for key in [
+            "context_length", "embedding_length", "block_count", "feed_forward_length",
+            "attention.head_count", "rope.dimension_count",
+        ]),
+        real("llama.attention.layer_norm_rms_epsilon", 1e-5),
+        string("tokenizer.ggml.model", "gpt2"),
+        string("tokenizer.ggml.pre", "gpt-2"),
+        array("tokenizer.ggml.tokens", STRING, [text(word) for word in words]),
+        array("tokenizer.ggml.token_type", INT32, [struct.pack("<i", kind) for kind in kinds]),
+        array("tokenizer.ggml.merges", STRING, []),
+        number("tokenizer.ggml.eos_token_id", len(words) - 1),
+        number("tokenizer.ggml.eot_token_id", eot),
+        number("tokenizer.ggml.bos_token_id", len(words) - 1),
+    ]
+    head = b"GGUF" + struct.pack("<IQQ", 3, 0, len(keys))
+    return head + b"".join(keys)
+
+
+UINT32, INT32, FLOAT32, STRING, ARRAY = 4, 5, 6, 8, 9
+
+
+def text(value):
+    value = value.encode()
+    return struct.pack("<Q", len(value)) + value
+
+
+def entry(key, kind, value):
+    return text(key) + struct.pack("<I", kind) + value
+
+
+def string(key, value):
+    return entry(key, STRING, text(value))
+
+
+def number(key, value):
+    return entry(key, UINT32, struct.pack("<I", value))
+
+
+def real(key, value):
+    return entry(key, FLOAT32, struct.pack("<f", value))
+
+
+def array(key, kind, values):
+    head = struct.pack("<IQ", kind, len(values))
+    return entry(key, ARRAY, head + b"".join(values))
+
+
+def letter(byte):
+    """The character that stands for a byte in vocabularies of this kind: itself where it shows."""
+    shows = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [one for one in range(256) if one not in shows]
+    return chr(byte if byte in shows else 256 + hidden.index(byte))
 
 
 @contextlib.contextmanager
 def quiet():
-    yield lambda: ""
+    """What the library writes to standard error, which it does when it refuses a grammar."""
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        said = []
+        try:
+            yield lambda: "".join(said)
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            file.seek(0)
+            said.append(file.read().decode(errors="replace"))
