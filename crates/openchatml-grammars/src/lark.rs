@@ -50,7 +50,9 @@ impl Writer<'_> {
                     (least, None) => format!("{{{least},}}"),
                     (least, Some(most)) => format!("{{{least},{most}}}"),
                 };
-                format!("({}){times}", self.shape(shape))
+                let inner = self.shape(shape);
+                let is_group = matches!(**shape, Shape::Either(_));
+                if is_group { format!("{inner}{times}") } else { format!("({inner}){times}") }
             }
             Shape::Free(region, end) => self.free(*region, *end),
             Shape::CallId => {

@@ -69,6 +69,7 @@ fn show(case: &Case, ids: &[u32]) -> String {
 
 #[track_caller]
 fn check(case: &Case) {
+    assert_eq!(cases::stops(case, Language::Lark), [], "the engine stops nowhere by itself");
     let engine = Engine::new(case);
     let text = || grammar(case.format, &case.tools, Language::Lark, &case.options).unwrap().text;
     for good in &case.good {

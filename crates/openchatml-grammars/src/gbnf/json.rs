@@ -257,6 +257,7 @@ impl Writer<'_> {
 pub(super) fn repeats(least: usize, most: Option<usize>) -> String {
     match (least, most) {
         (0, None) => "*".to_owned(),
+        (0, Some(1)) => "?".to_owned(),
         (least, None) => format!("{{{least},}}"),
         (least, Some(most)) => format!("{{{least},{most}}}"),
     }

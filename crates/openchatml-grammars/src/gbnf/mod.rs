@@ -56,7 +56,9 @@ impl Writer<'_> {
                 format!("({})", shapes.join(" | "))
             }
             Shape::Repeat(shape, least, most) => {
-                format!("({}){}", self.shape(shape), json::repeats(*least, *most))
+                let [inner, times] = [self.shape(shape), json::repeats(*least, *most)];
+                let is_group = matches!(**shape, Shape::Either(_));
+                if is_group { format!("{inner}{times}") } else { format!("({inner}){times}") }
             }
             Shape::Free(region, end) => {
                 let ends = end.is_some_and(|end| !self.tokens.is_token(end));

@@ -133,7 +133,9 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn fill(&mut self, id: Id, value: &Value<'a>, depth: usize) {
-        let node = if depth > self.depth {
+        let node = if let Data::Bool(allows) = value.data {
+            if allows { Node::Any } else { Node::Never }
+        } else if depth > self.depth {
             self.note(id, What::Depth);
             Node::Any
         } else if self.schema.entries.len() > self.nodes {
@@ -142,8 +144,6 @@ impl<'a> Reader<'_, 'a> {
         } else {
             match &value.data {
                 Data::Map(map) => self.node(id, map, depth),
-                Data::Bool(false) => Node::Never,
-                Data::Bool(true) => Node::Any,
                 _ => {
                     self.note(id, What::Keyword(value.kind().to_owned()));
                     Node::Any

@@ -29,10 +29,10 @@ fn circular(schema: &Schema) -> Vec<Id> {
     let count = schema.entries.len();
     let mut parents = vec![Vec::new(); count];
     let mut open = vec![0_usize; count];
-    for id in 0..count {
+    for (id, open) in open.iter_mut().enumerate() {
         for part in unions(schema, id) {
             parents[part].push(id);
-            open[id] += 1;
+            *open += 1;
         }
     }
     // What has no unions in it, or only such as are done, is done.

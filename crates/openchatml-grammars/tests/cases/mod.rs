@@ -40,16 +40,17 @@ pub(crate) fn encoding(format: Format, options: &Options) -> ByteEncoding {
 pub(crate) fn random(source: &mut Source<'_>, language: Language) -> Case {
     let format: Format = pick(source, FORMATS).parse().expect("a format");
     let mut options = Options::default();
-    if one_in(source, 6) {
+    let is_spelled = one_in(source, 6);
+    if is_spelled {
         options.spelled = format.dialect().controls.entries().iter().map(|it| it.0).collect();
     }
     // llama.cpp takes `<|call|>` for a stop token wherever it is one.
-    let stops = language == Language::Gbnf && options.spelled.len() < 6;
-    options.calls = if !stops && one_in(source, 4) { Calls::Many } else { Calls::One };
+    let may_go_on = is_spelled || language != Language::Gbnf;
+    options.calls = if may_go_on && one_in(source, 4) { Calls::Many } else { Calls::One };
     options.before = one_in(source, 4).then_some(3);
     options.reasoning = pick(source, &[Presence::Allowed, Presence::Allowed, Presence::Required]);
     options.preambles = pick(source, &[Presence::Allowed, Presence::Allowed, Presence::Forbidden]);
-    let samples: Vec<Sample> = (0..2).map(|_| schema::arguments(source)).collect();
+    let samples: Vec<Sample> = (0..3).map(|_| schema::arguments(source)).collect();
     let answer = one_in(source, 4).then(|| schema::arguments(source));
     options.answer = answer.as_ref().map(|it| value(&it.schema));
     let mut builder = Builder { source, format, options, language, samples, answer };
@@ -300,8 +301,8 @@ impl Builder<'_, '_> {
     }
 }
 
-/// The functions: one name is the beginning of the other.
-const NAMES: &[&str] = &["get", "get_weather-é"];
+/// The functions: one name is the beginning of another, one is made of what grammars are made of.
+const NAMES: &[&str] = &["get", "get_weather-é", "q\"uo\\te]|[^/"];
 
 /// The spelling of the control tokens at which the engine of a language stops, so that its grammars
 /// leave them out.

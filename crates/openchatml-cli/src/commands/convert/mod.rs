@@ -4,7 +4,7 @@ mod converter;
 mod document;
 mod job;
 mod tokens;
-mod tools;
+pub(super) mod tools;
 
 use std::path::PathBuf;
 
