@@ -62,7 +62,7 @@ pub use self::unsaid::{Unsaid, What};
 pub struct Grammar {
     /// The grammar.
     pub text: String,
-    /// What it does not say, in the order of the tools and their schemas.
+    /// What it does not say, with at most 1,000 notes on the reading of one schema.
     pub unsaid: Vec<Unsaid>,
 }
 

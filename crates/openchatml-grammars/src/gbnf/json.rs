@@ -1,5 +1,6 @@
 //! JSON Schemas as rules.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use super::keys;
@@ -22,8 +23,16 @@ pub(super) fn json(
     tokens: Tokens<'_>,
 ) -> (String, Vec<Unsaid>) {
     let region = tokens.region(region);
-    let mut writer =
-        Writer { rules, schema, prefix, region, tokens, open: Vec::new(), unsaid: Vec::new() };
+    let mut writer = Writer {
+        rules,
+        schema,
+        prefix,
+        region,
+        tokens,
+        open: Vec::new(),
+        named: HashSet::new(),
+        unsaid: Vec::new(),
+    };
     let root = writer.name(Schema::ROOT);
     while let Some(id) = writer.open.pop() {
         let body = writer.body(id);
@@ -41,6 +50,8 @@ struct Writer<'w> {
     tokens: Tokens<'w>,
     /// What has a name and no rule yet.
     open: Vec<Id>,
+    /// What has a name.
+    named: HashSet<Id>,
     unsaid: Vec<Unsaid>,
 }
 
@@ -64,7 +75,7 @@ impl Writer<'_> {
             Node::Number(it) if it.bounds.is_empty() => self.plain_number(it).to_owned(),
             _ => {
                 let name = self.numbered(id);
-                if !self.rules.has(&name) && !self.open.contains(&id) {
+                if self.named.insert(id) {
                     self.open.push(id);
                 }
                 name

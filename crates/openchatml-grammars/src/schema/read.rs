@@ -34,6 +34,9 @@ pub(crate) fn read(root: &Value<'_>, depth: usize, nodes: usize) -> Schema {
 /// So many entries may be copied for each node that there may be.
 const WORK: usize = 64;
 
+/// No more notes are taken while a schema is read.
+const NOTES: usize = 1_000;
+
 /// The types that there are.
 const TYPES: &[&str] = &["object", "array", "string", "number", "integer", "boolean", "null"];
 
@@ -93,8 +96,9 @@ impl<'a> Reader<'_, 'a> {
 
     fn note(&mut self, id: Id, what: What) {
         let unsaid = Unsaid::at(self.schema.pointer(id), what);
-        if !self.schema.unsaid.contains(&unsaid) {
-            self.schema.unsaid.push(unsaid);
+        let unsaid_so_far = &mut self.schema.unsaid;
+        if unsaid_so_far.len() < NOTES && !unsaid_so_far.contains(&unsaid) {
+            unsaid_so_far.push(unsaid);
         }
     }
 

@@ -123,6 +123,14 @@ impl Writer<'_> {
         if !required.is_empty() {
             out.push(("required".into(), Data::List(required).into()));
         }
+        // It takes a listed name with an escape in it for one that is not listed.
+        let is_escaped = |name: &str| Value::from(name).to_json().contains('\\');
+        if self.dialect == Dialect::Xgrammar
+            && object.additional.is_some()
+            && object.properties.iter().any(|it| is_escaped(&it.name))
+        {
+            self.unsaid.push(self.schema.keyword(id, "properties"));
+        }
         let additional = match object.additional {
             None => false.into(),
             Some(additional) => match self.schema.node(additional) {

@@ -24,6 +24,9 @@ pub(crate) struct Case {
     pub(crate) bad: Vec<(&'static str, Vec<u32>)>,
 }
 
+/// What is wrong where a value is not what its schema allows.
+pub(crate) const AGAINST_SCHEMA: &str = "not what the schema allows";
+
 /// The formats that models speak.
 pub(crate) const FORMATS: &[&str] =
     &["harmony", "openchatml-2.2", "openchatml-2.0", "chatml", "im", "openchatml-0.1"];
@@ -71,7 +74,7 @@ pub(crate) fn listed(language: Language) -> Vec<(Case, Sample)> {
             written(&[call], format, &options)
         };
         let good = vec![write(&sample.good)];
-        let bad = sample.bad.iter().map(|bad| ("not what the schema allows", write(bad))).collect();
+        let bad = sample.bad.iter().map(|bad| (AGAINST_SCHEMA, write(bad))).collect();
         (Case { format, tools, options, good, bad }, sample)
     };
     schema::listed(language).into_iter().map(case).collect()
@@ -273,7 +276,7 @@ impl Builder<'_, '_> {
             }
             _ => {
                 last.body = Body::from(bad?.to_string());
-                "not what the schema allows"
+                AGAINST_SCHEMA
             }
         };
         // An engine's own stop tokens are no part of the grammar.
