@@ -14,7 +14,7 @@
 //! let tools = [Namespace::functions(vec![tool])];
 //! let grammar = grammar("harmony".parse()?, &tools, Language::Lark, &Default::default())?;
 //! assert!(grammar.text.contains(
-//!     r#"<|channel|> "commentary to=functions.get_time " <|constrain|> "json" <|message|> json_0"#
+//!     r#"<|channel|> "commentary to=functions.get_time " <|constrain|> "json") <|message|> json_0"#
 //! ));
 //! assert!(grammar.unsaid.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
