@@ -22,6 +22,9 @@ fn main() {
     for (case, _) in cases::listed(language) {
         lines.borrow_mut().push(line(&case, language));
     }
+    for case in cases::spelled() {
+        lines.borrow_mut().push(line(&case, language));
+    }
     openchatml_testkit::cases(count, |source| {
         lines.borrow_mut().push(line(&cases::random(source, language), language));
     });

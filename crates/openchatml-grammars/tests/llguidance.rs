@@ -89,6 +89,11 @@ fn what_a_writer_writes_is_accepted_and_nothing_else() {
 }
 
 #[test]
+fn spelled_tokens_are_escaped_or_stand_in_literal_blocks() {
+    cases::spelled().iter().for_each(check);
+}
+
+#[test]
 fn schemas_are_enforced() {
     for (case, sample) in cases::listed(Language::Lark) {
         check(&case);

@@ -9,7 +9,7 @@ use openchatml::{
 };
 use openchatml_grammars::{Calls, Choice, Language, Options, Presence};
 use openchatml_testkit::{Source, one_in, pick, text};
-use openchatml_tokens::{ByteEncoding, Tokenizer};
+use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
 
 use self::schema::Sample;
 
@@ -78,6 +78,65 @@ pub(crate) fn listed(language: Language) -> Vec<(Case, Sample)> {
         (Case { format, tools, options, good, bad }, sample)
     };
     schema::listed(language).into_iter().map(case).collect()
+}
+
+/// Answers in OpenChatML 2.2 that spell what its tokenizer has no tokens for, and such as all
+/// tokens are spelled in.
+pub(crate) fn spelled() -> Vec<Case> {
+    let good = [
+        "",
+        "a < b <",
+        "<<|literal|>",
+        "<<<|endliteral|>",
+        "<<|start_reason|>",
+        "<|start_reason",
+        "<|literal|><|start_reason|> <|literal|><|endliteral|>",
+        "a<|literal|><<|endliteral|>b",
+        "<|literal|><|endliteral|><|literal|><|endliteral|>",
+        "<|literal|><|endliteral|><<|literal|>",
+    ];
+    let bad = [
+        "<|literal|>",
+        "a<|literal|>b",
+        "<|endliteral|>",
+        "<|literal|><|endliteral|><|endliteral|>",
+        "<|start_reason|>",
+        "a<|start_reflect|>b",
+        "<<|literal|>a<|endliteral|>",
+    ];
+    let format: Format = "openchatml-2.2".parse().expect("a format");
+    let all: Vec<Control> = format.dialect().controls.entries().iter().map(|it| it.0).collect();
+    let case = |all_spelled: bool| {
+        let mut options = Options::default();
+        if all_spelled {
+            options.spelled.clone_from(&all);
+        }
+        let encoding = encoding(format, &options);
+        let ids = |body: &str| {
+            let mut ids = Vec::new();
+            let around = ["<|channel|>", "final", "<|message|>", body, "<|return|>"];
+            for (at, text) in around.into_iter().enumerate() {
+                match encoding.control(text).filter(|_| at != 3) {
+                    Some(id) => ids.push(id),
+                    None => encoding.encode(text, &mut ids),
+                }
+            }
+            ids
+        };
+        // What comes last would be escaped by it.
+        let ends = |body: &&&str| !all_spelled || !body.ends_with('<');
+        let good = good.iter().filter(ends).map(|body| ids(body)).collect();
+        let mut bad: Vec<_> =
+            bad.iter().map(|body| ("a token that is spelled", ids(body))).collect();
+        if all_spelled {
+            bad.extend(
+                ["a<", "<<", "<|start|>", "a<|end|>b", "<|call|>"]
+                    .map(|body| ("a token that is spelled", ids(body))),
+            );
+        }
+        Case { format, tools: Vec::new(), options, good, bad }
+    };
+    [false, true].map(case).into()
 }
 
 /// A value of this project.
