@@ -5,6 +5,7 @@ mod convert;
 mod detect;
 mod explain;
 mod fmt;
+mod grammar;
 mod shell;
 mod show;
 mod stream;
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     Show(show::ShowArgs),
     /// Turn a model's output into events while it arrives
     Stream(stream::StreamArgs),
+    /// Write the grammar of a model's completions
+    Grammar(grammar::GrammarArgs),
     /// Say which format files are in, and what speaks for it
     Detect(detect::DetectArgs),
     /// Say what a diagnostic means
@@ -54,6 +57,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Status, Failure
         Command::Fmt(args) => fmt::run(&args, console),
         Command::Show(args) => show::run(&args, console),
         Command::Stream(args) => stream::run(&args, console),
+        Command::Grammar(args) => grammar::run(&args, console),
         Command::Detect(args) => detect::run(&args, console),
         Command::Explain(args) => explain::run(&args, console),
         Command::Completions(args) => shell::completions(&args),

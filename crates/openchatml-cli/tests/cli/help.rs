@@ -2,7 +2,7 @@
 
 use crate::support::{BAD, command, ocml, ocml_with, run};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "parse",
     "render",
     "convert",
@@ -10,6 +10,7 @@ const COMMANDS: [&str; 11] = [
     "fmt",
     "show",
     "stream",
+    "grammar",
     "detect",
     "explain",
     "completions",

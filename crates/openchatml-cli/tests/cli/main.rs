@@ -8,6 +8,7 @@ mod detect;
 mod explain;
 mod files;
 mod fmt;
+mod grammar;
 mod help;
 mod jsonl;
 mod limits;

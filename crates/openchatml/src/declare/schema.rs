@@ -1,6 +1,5 @@
 //! What of a JSON Schema a declaration says.
 
-use crate::json::write_value;
 use crate::model::{Data, Value};
 
 /// Whether a schema lists the values it allows.
@@ -51,9 +50,7 @@ pub(super) fn default_of(schema: &Value<'_>, bare: bool) -> Option<String> {
 
 /// A value as JSON.
 pub(super) fn literal(value: &Value<'_>) -> String {
-    let mut out = String::new();
-    write_value(&mut out, value);
-    out
+    value.to_json()
 }
 
 /// A type that can be part of another one.

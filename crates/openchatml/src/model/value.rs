@@ -163,6 +163,20 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The value as JSON, on one line. A number whose spelling is none in JSON is a string.
+    ///
+    /// ```
+    /// use openchatml::{Data, Value};
+    ///
+    /// let list = Data::List(vec!["\n".into(), Data::Number("1e400".into()).into()]);
+    /// assert_eq!(Value::from(list).to_json(), r#"["\n",1e400]"#);
+    /// ```
+    pub fn to_json(&self) -> String {
+        let mut out = String::new();
+        crate::json::write_value(&mut out, self);
+        out
+    }
+
     /// The same value, owning its text.
     ///
     /// ```

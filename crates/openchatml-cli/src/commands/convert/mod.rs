@@ -5,7 +5,7 @@ mod document;
 mod job;
 mod response_formats;
 mod tokens;
-mod tools;
+pub(super) mod tools;
 
 use std::path::PathBuf;
 

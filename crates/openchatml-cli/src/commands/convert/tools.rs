@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use openchatml::{ReadOptions, Severity, Tool, parse};
+use openchatml::{ReadOptions, Severity, Tool, Value, parse};
 
 use crate::args::Bounds;
 use crate::console::Console;
@@ -15,20 +15,40 @@ use crate::report::Style;
 /// # Errors
 ///
 /// The file cannot be read, or something in it is no tool.
-pub(super) fn read(path: &Path, console: &Console) -> Result<Vec<Tool<'static>>, Failure> {
+pub(crate) fn read(path: &Path, console: &Console) -> Result<Vec<Tool<'static>>, Failure> {
+    let wrap = |text: &str| {
+        let is_list = text.trim_start().starts_with('[');
+        if is_list { [r#"{"tools":"#, "}"] } else { ["", ""] }
+    };
+    declared(path, wrap, "the tools", console)
+}
+
+/// Reads a JSON Schema.
+///
+/// # Errors
+///
+/// The file cannot be read, or is no JSON.
+pub(crate) fn schema(path: &Path, console: &Console) -> Result<Value<'static>, Failure> {
+    let around = [r#"{"tools":[{"type":"function","function":{"name":"f","parameters":"#, "}}]}"];
+    let tools = declared(path, |_| around, "the schema", console)?;
+    Ok(tools.into_iter().next().and_then(|tool| tool.parameters).unwrap_or_default())
+}
+
+/// Reads the tools that a file declares if these texts stand around it.
+fn declared(
+    path: &Path,
+    around: impl Fn(&str) -> [&'static str; 2],
+    what: &str,
+    console: &Console,
+) -> Result<Vec<Tool<'static>>, Failure> {
     let origin = Origin::of(path);
     let name = origin.name();
     let bytes = origin.read(Bounds::default().input_bytes, console)?;
     let decoded = Decoded::new(&bytes, 0);
     let page = Page::new(&name, &decoded, 1);
     // A document that declares the tools and says nothing.
-    let is_list = decoded.text.trim_start().starts_with('[');
-    let before = if is_list { r#"{"tools":"# } else { "" };
-    let document = if is_list {
-        [before, &decoded.text, "}"].concat()
-    } else {
-        decoded.text.clone().into_owned()
-    };
+    let [before, after] = around(&decoded.text);
+    let document = [before, &decoded.text, after].concat();
     let parsed = parse(&document, JSON, &ReadOptions::default());
     let mut found = decoded.found.clone();
     for mut diagnostic in parsed.diagnostics {
@@ -44,7 +64,7 @@ pub(super) fn read(path: &Path, console: &Console) -> Result<Vec<Tool<'static>>,
         console.print(&text);
     }
     if found.iter().any(|found| found.severity == Severity::Error) {
-        return Err(Failure::Refused(format!("the tools in `{name}` cannot be used")));
+        return Err(Failure::Refused(format!("{what} in `{name}` cannot be used")));
     }
     let conversation = parsed.document.into_conversation();
     Ok(conversation.tools.into_iter().map(Tool::into_owned).collect())

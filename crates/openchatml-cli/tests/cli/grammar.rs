@@ -1,0 +1,64 @@
+//! `grammar`.
+
+use crate::support::{Folder, json};
+
+const TOOLS: &str = r#"[{"type":"function","function":{"name":"get_weather","parameters":
+  {"type":"object","properties":{"city":{"type":"string","pattern":"^[A-Z]"}},"required":["city"]}}}]"#;
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.file("tools.json", TOOLS);
+    folder
+}
+
+#[test]
+fn there_is_a_grammar_in_each_language() {
+    let folder = folder();
+    let args = ["grammar", "-t", "harmony", "--tools", "tools.json", "--for"];
+    let ran = |language| folder.ocml([&args[..], &[language]].concat());
+    let lark = ran("lark").silent().stdout;
+    assert!(lark.starts_with("start: ") && lark.contains("to=functions.get_weather"), "{lark}");
+    let gbnf = ran("gbnf").exits(0);
+    assert!(gbnf.stdout.starts_with("root ::= "), "{gbnf:#?}");
+    gbnf.says("warning[W-LOSS]: functions.get_weather at /properties/city: `pattern` is not");
+    let tag = ran("structural-tag").exits(0);
+    assert_eq!(json(&tag.stdout)["type"], "structural_tag");
+}
+
+#[test]
+fn what_is_asked_for_is_in_it() {
+    let folder = folder();
+    folder.file("answer.json", r#"{"type":"object","properties":{"n":{"const":7}}}"#);
+    let args = ["grammar", "-t", "openchatml-2.2", "--for", "lark", "--tools", "tools.json"];
+    let ran = |more: &[&str]| folder.ocml([&args, more].concat()).exits(0).stdout;
+    let all = ran(&["--answer", "answer.json", "--builtin", "python"]);
+    for word in ["analysis", "intent=preamble", "final", r#"{"enum":[7]}"#, "to=python"] {
+        assert!(all.contains(word), "{word}: {all}");
+    }
+    let call = ran(&["--choice", "get_weather", "--reasoning", "forbidden", "--before", "1"]);
+    assert!(!call.contains("analysis") && !call.contains("final"), "{call}");
+    let text = ran(&["--choice", "none", "--spelled", "--preambles", "forbidden"]);
+    assert!(!text.contains("commentary") && !text.contains(" <|message|> "), "{text}");
+    let stops = ran(&["--choice", "required", "--stop", "call"]);
+    assert!(!stops.contains("<|call|>"), "{stops}");
+    let gbnf = ["grammar", "-t", "im", "--for", "gbnf"];
+    let ran = |more: &[&str]| folder.ocml([&gbnf, more].concat()).exits(0).stdout;
+    assert!(!ran(&[]).starts_with("root ::= text <|im_end|>\n"));
+    assert!(ran(&["--stop", "none"]).starts_with("root ::= text <|im_end|>\n"));
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let folder = folder();
+    let args = ["grammar", "-t", "harmony", "--for", "gbnf"];
+    let ran = |more: &[&str]| folder.ocml([&args, more].concat());
+    assert!(ran(&["--choice", "f"]).says_one_line(2).contains("no tool is called `f`"));
+    assert!(ran(&["--choice", "required"]).says_one_line(2).contains("no tool can be called"));
+    let ran = ran(&["--tools", "tools.json", "--no-loss"]).exits(1);
+    assert_eq!(ran.stdout, "");
+    ran.says("`pattern` is not enforced");
+    folder.file("broken.json", "{\n\"type\": }");
+    let args = ["grammar", "-t", "harmony", "--for", "lark", "--answer", "broken.json"];
+    let ran = folder.ocml(args).exits(1);
+    ran.says("broken.json:2").says("the schema in `broken.json` cannot be used");
+}

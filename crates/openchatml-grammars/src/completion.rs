@@ -1,0 +1,353 @@
+//! From a format, tools and options to the shape of a completion.
+
+use openchatml::harmony::Namespace;
+use openchatml::{Channel, Control, Data, Format, Tool, Value};
+
+use crate::error::GrammarError;
+use crate::options::{Calls, Choice, Options, Presence};
+use crate::schema;
+use crate::shape::{ANSWER, Part, Shape};
+use crate::style::{Framed, Style};
+use crate::tokens::{Region, Tokens};
+use crate::unsaid::{Unsaid, What};
+
+/// The shape of a completion, the schemas in it, and what is not said of them.
+pub(crate) struct Completion {
+    pub(crate) shape: Shape,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) unsaid: Vec<Unsaid>,
+}
+
+/// The namespace of the application's own tools.
+const FUNCTIONS: &str = "functions";
+
+/// Says what a completion looks like where the engine stops at `stops`.
+pub(crate) fn completion(
+    format: Format,
+    namespaces: &[Namespace<'_>],
+    options: &Options,
+    stops: &[Control],
+) -> Result<Completion, GrammarError> {
+    let style = Style::of(format).ok_or(GrammarError::Format(format))?;
+    let tokens = Tokens::new(format.dialect().controls, &options.spelled);
+    let mut builder = Builder { options, stops, tokens, parts: Vec::new(), unsaid: Vec::new() };
+    let shape = match style {
+        Style::Framed(framed) => builder.framed(framed, namespaces)?,
+        Style::Turn { header, close } => builder.turn(header, close, namespaces)?,
+    };
+    Ok(Completion { shape, parts: builder.parts, unsaid: builder.unsaid })
+}
+
+/// A greater bound on the messages before the last one is none: no model comes near it.
+const MOST_BEFORE: usize = 32;
+
+struct Builder<'b> {
+    options: &'b Options,
+    stops: &'b [Control],
+    tokens: Tokens<'b>,
+    parts: Vec<Part>,
+    unsaid: Vec<Unsaid>,
+}
+
+/// A tool that can be called.
+struct Callee {
+    recipient: String,
+    is_function: bool,
+    /// The place of its schema; it takes free text if it has none.
+    arguments: Option<usize>,
+}
+
+impl Builder<'_> {
+    /// Text, and the token that ends the turn.
+    fn turn(
+        &mut self,
+        header: Option<Control>,
+        close: Option<&str>,
+        namespaces: &[Namespace<'_>],
+    ) -> Result<Shape, GrammarError> {
+        match &self.options.choice {
+            Choice::Required | Choice::Named(_) => return Err(GrammarError::NoCall),
+            Choice::Auto if !namespaces.is_empty() => {
+                self.unsaid.push(Unsaid::new("", What::Calls));
+            }
+            _ => {}
+        }
+        let end = self.end(Control::End);
+        let body = match self.answer()? {
+            None => Shape::Free(Region::Visible, end),
+            Some(json) => {
+                let mut shape = Shape::Json(json);
+                if let Some(close) = close {
+                    shape = shape.then(Shape::optional(Shape::text(close)));
+                }
+                match end {
+                    Some(end) => shape.then(Shape::Control(end)),
+                    None => shape,
+                }
+            }
+        };
+        let header = header.map(|control| Shape::optional(Shape::Control(control)));
+        Ok(match header {
+            Some(header) => header.then(body),
+            None => body,
+        })
+    }
+
+    fn framed(
+        &mut self,
+        framed: &Framed,
+        namespaces: &[Namespace<'_>],
+    ) -> Result<Shape, GrammarError> {
+        let callees = self.callees(namespaces)?;
+        let mut last = Vec::new();
+        if matches!(self.options.choice, Choice::Auto | Choice::None) {
+            last.push(self.last_answer(framed)?);
+        }
+        if !callees.is_empty() {
+            last.push(self.calls(framed, &callees));
+            if framed.call_ids {
+                self.unsaid.push(Unsaid::new("", What::CallId));
+            }
+        }
+        let joint = joint(framed);
+        let mut before = self.before(framed, &joint);
+        let last = Shape::either(last);
+        Ok(match before.len() {
+            0 => last,
+            1 => before.remove(0).then(last),
+            _ => Shape::Either(before).then(last),
+        })
+    }
+
+    /// The messages before the last one; each of several ways.
+    fn before(&self, framed: &Framed, joint: &Shape) -> Vec<Shape> {
+        let [reasoning, preambles] = [self.options.reasoning, self.options.preambles];
+        let message = |opening: Shape, region| {
+            opening.then(Shape::Free(region, Some(Control::End))).then(joint.clone())
+        };
+        let analysis = message(channel(Channel::Analysis), Region::Hidden);
+        let opening = Shape::text(framed.preamble).then(channel(Channel::Commentary));
+        let preamble = message(opening, Region::Visible);
+        let mut any = Vec::new();
+        any.extend((reasoning != Presence::Forbidden).then(|| analysis.clone()));
+        any.extend((preambles != Presence::Forbidden).then(|| preamble.clone()));
+        let mut first = Vec::new();
+        let mut left = self.options.before.filter(|before| *before <= MOST_BEFORE);
+        if reasoning == Presence::Required {
+            first.push(analysis.clone());
+            left = left.map(|left| left.saturating_sub(1));
+        }
+        let several = |shape: Shape, most| Shape::Repeat(Box::new(shape), 0, most);
+        if any.is_empty() {
+            return Vec::new();
+        }
+        let any = Shape::either(any);
+        if preambles != Presence::Required {
+            first.push(several(any, left));
+            return vec![Shape::Sequence(first)];
+        }
+        let left = left.map(|left| left.saturating_sub(1));
+        let with = |reasoning_most: Option<usize>, least: usize, left: Option<usize>| {
+            let mut shapes = first.clone();
+            if reasoning != Presence::Forbidden {
+                shapes.push(Shape::Repeat(Box::new(analysis.clone()), least, reasoning_most));
+            }
+            shapes.push(preamble.clone());
+            shapes.push(several(any.clone(), left));
+            Shape::Sequence(shapes)
+        };
+        match left {
+            Some(left) if reasoning != Presence::Forbidden => {
+                (0..=left).map(|count| with(Some(count), count, Some(left - count))).collect()
+            }
+            left => vec![with(None, 0, left)],
+        }
+    }
+
+    /// The answer that ends a completion.
+    fn last_answer(&mut self, framed: &Framed) -> Result<Shape, GrammarError> {
+        let end = self.end(Control::Return);
+        let opening = Shape::Control(Control::Channel).then(Shape::text(Channel::Final.as_str()));
+        let message = Shape::Control(Control::Message);
+        let Some(json) = self.answer()? else {
+            return Ok(opening.then(message).then(Shape::Free(Region::Visible, end)));
+        };
+        let mut shape = opening;
+        if let Some(space) = framed.constrain {
+            shape = shape.then(Shape::optional(constraint(space)));
+        }
+        shape = shape.then(message).then(Shape::Json(json));
+        Ok(match end {
+            Some(end) => shape.then(Shape::Control(end)),
+            None => shape,
+        })
+    }
+
+    fn calls(&mut self, framed: &Framed, callees: &[Callee]) -> Shape {
+        let is_many = self.options.calls == Calls::Many;
+        let end = if is_many { Some(Control::Call) } else { self.end(Control::Call) };
+        let mut ways = Vec::new();
+        for callee in callees {
+            let mut headers = Vec::new();
+            for header in framed.call_headers(&callee.recipient, callee.is_function) {
+                let types = framed.types(callee.is_function, callee.arguments.is_some());
+                headers.push(header.then(types));
+            }
+            let header = Shape::either(headers).then(Shape::Control(Control::Message));
+            ways.push(match (callee.arguments, end) {
+                (None, end) => header.then(Shape::Free(Region::Hidden, end)),
+                (Some(json), None) => header.then(Shape::Json(json)),
+                (Some(json), Some(end)) => header.then(Shape::Json(json)).then(Shape::Control(end)),
+            });
+        }
+        let call = Shape::either(ways);
+        if !is_many {
+            return call;
+        }
+        let next = joint(framed).then(call.clone());
+        call.then(Shape::Repeat(Box::new(next), 0, None))
+    }
+
+    /// The token that ends a completion, unless the engine does.
+    fn end(&mut self, control: Control) -> Option<Control> {
+        if !self.stops.contains(&control) || !self.tokens.is_token(control) {
+            return Some(control);
+        }
+        let unsaid = Unsaid::new("", What::Stop);
+        if !self.unsaid.contains(&unsaid) {
+            self.unsaid.push(unsaid);
+        }
+        None
+    }
+
+    /// The place of the answer's schema, if it has one.
+    fn answer(&mut self) -> Result<Option<usize>, GrammarError> {
+        let Some(schema) = &self.options.answer else { return Ok(None) };
+        let part = self.part(ANSWER, schema);
+        part.map(Some).ok_or(GrammarError::Nothing)
+    }
+
+    /// Adds a part. `None` if its schema allows nothing.
+    fn part(&mut self, name: &str, schema: &Value<'_>) -> Option<usize> {
+        let schema = schema::read(schema, self.options.depth, self.options.nodes);
+        if schema.is_never() {
+            return None;
+        }
+        let mut part = Part { name: name.to_owned(), schema };
+        let unsaid = std::mem::take(&mut part.schema.unsaid);
+        self.unsaid.extend(unsaid.into_iter().map(|it| part.name(it)));
+        self.parts.push(part);
+        Some(self.parts.len() - 1)
+    }
+
+    /// The tools that may be called.
+    fn callees(&mut self, namespaces: &[Namespace<'_>]) -> Result<Vec<Callee>, GrammarError> {
+        let mut callees: Vec<Callee> = Vec::new();
+        let mut is_known = false;
+        for namespace in namespaces {
+            let tools = namespace.tools.iter().map(Some);
+            // A namespace without tools is one, which takes no JSON.
+            let itself =
+                (namespace.tools.is_empty() && namespace.name != FUNCTIONS).then_some(None);
+            for tool in tools.chain(itself) {
+                let recipient = match tool {
+                    Some(tool) => format!("{}.{}", namespace.name, tool.name),
+                    None => namespace.name.to_string(),
+                };
+                let is_function = namespace.name == FUNCTIONS;
+                if !self.is_chosen(&recipient, is_function) {
+                    continue;
+                }
+                is_known = true;
+                if callees.iter().any(|callee| callee.recipient == recipient) {
+                    continue;
+                }
+                callees.extend(self.callee(recipient, is_function, tool));
+            }
+        }
+        match &self.options.choice {
+            Choice::Named(name) if !is_known => Err(GrammarError::UnknownTool(name.clone())),
+            Choice::Named(_) | Choice::Required if callees.is_empty() => Err(GrammarError::NoCall),
+            _ => Ok(callees),
+        }
+    }
+
+    fn is_chosen(&self, recipient: &str, is_function: bool) -> bool {
+        match &self.options.choice {
+            Choice::None => false,
+            Choice::Auto | Choice::Required => true,
+            Choice::Named(name) => {
+                let bare = recipient.strip_prefix("functions.").filter(|_| is_function);
+                name == recipient || bare == Some(name.as_str())
+            }
+        }
+    }
+
+    fn callee(
+        &mut self,
+        recipient: String,
+        is_function: bool,
+        tool: Option<&Tool<'_>>,
+    ) -> Option<Callee> {
+        let bad = |c: char| c.is_whitespace() || c.is_control();
+        if recipient.ends_with('.') || recipient.contains(bad) || self.tokens.finds(&recipient) {
+            self.unsaid.push(Unsaid::new(&recipient, What::Name));
+            return None;
+        }
+        let arguments = match tool {
+            None => None,
+            Some(tool) => {
+                let schema = arguments(tool);
+                let Some(part) = self.part(&recipient, &schema) else {
+                    self.unsaid.push(Unsaid::new(&recipient, What::Nothing));
+                    return None;
+                };
+                Some(part)
+            }
+        };
+        Some(Callee { recipient, is_function, arguments })
+    }
+}
+
+/// What a tool takes: an object, and an empty one if nothing is said of it.
+fn arguments<'a>(tool: &Tool<'a>) -> Value<'a> {
+    let map = |entries| Value::from(Data::Map(entries));
+    let object = map(vec![("type".into(), "object".into())]);
+    match &tool.parameters {
+        None | Some(Value { data: Data::Null, .. }) => map(vec![
+            ("type".into(), "object".into()),
+            ("additionalProperties".into(), false.into()),
+        ]),
+        Some(schema) if schema.get("type").is_some() => schema.clone(),
+        Some(Value { data: Data::Map(entries), .. }) => {
+            let mut entries = entries.clone();
+            // References go from the root, so it stays where it is.
+            match entries.iter_mut().find(|entry| entry.0 == "allOf") {
+                Some((_, Value { data: Data::List(all), .. })) => all.insert(0, object),
+                _ => entries.insert(0, ("allOf".into(), Data::List(vec![object]).into())),
+            }
+            map(entries)
+        }
+        Some(schema) => schema.clone(),
+    }
+}
+
+fn constraint(space: &str) -> Shape {
+    Shape::text(space).then(Shape::Control(Control::Constrain)).then(Shape::text("json"))
+}
+
+/// The rest of a header without a recipient.
+fn channel(channel: Channel) -> Shape {
+    Shape::Control(Control::Channel)
+        .then(Shape::text(channel.as_str()))
+        .then(Shape::Control(Control::Message))
+}
+
+/// What stands between two messages.
+fn joint(framed: &Framed) -> Shape {
+    let start = Shape::Control(Control::Start).then(Shape::text("assistant"));
+    match framed.gap {
+        "" => start,
+        gap => Shape::optional(Shape::text(gap)).then(start),
+    }
+}

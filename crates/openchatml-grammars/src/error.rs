@@ -1,0 +1,40 @@
+//! Why there is no grammar.
+
+use std::fmt;
+
+use openchatml::Format;
+
+/// There is no grammar for what was asked for.
+///
+/// ```
+/// use openchatml_grammars::{Language, grammar};
+///
+/// let error = grammar("chatml:json".parse()?, &[], Language::Lark, &Default::default());
+/// assert_eq!(error.unwrap_err().to_string(), "no model speaks `chatml:json`");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GrammarError {
+    /// Completions are not written in this format.
+    Format(Format),
+    /// The completion is to end in a call, and no tool can be called.
+    NoCall,
+    /// The completion is to end in a call of this tool, and there is none of this name.
+    UnknownTool(String),
+    /// The schema of the answer allows nothing.
+    Nothing,
+}
+
+impl fmt::Display for GrammarError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Format(format) => write!(f, "no model speaks `{format}`"),
+            Self::NoCall => f.write_str("a call is required, and no tool can be called"),
+            Self::UnknownTool(name) => write!(f, "no tool is called `{}`", name.escape_debug()),
+            Self::Nothing => f.write_str("the schema of the answer allows nothing"),
+        }
+    }
+}
+
+impl std::error::Error for GrammarError {}

@@ -1,0 +1,97 @@
+//! GBNF, the grammars of llama.cpp.
+
+mod json;
+mod keys;
+mod rules;
+mod text;
+
+use openchatml::Control;
+
+use self::rules::{Rules, quoted};
+use self::text::{Kind, text as text_rules};
+use crate::shape::{Part, Shape};
+use crate::tokens::{Region, Tokens};
+use crate::unsaid::Unsaid;
+
+/// A call id: ASCII without white space and without the character that tokens begin with.
+const CALL_ID: &str = "[!-;=-~]{1,64}";
+
+/// Writes a grammar.
+pub(crate) fn write(
+    shape: &Shape,
+    parts: &[Part],
+    tokens: Tokens<'_>,
+    unsaid: &mut Vec<Unsaid>,
+) -> String {
+    let mut writer = Writer { rules: Rules::default(), parts, tokens, unsaid };
+    let root = writer.shape(shape);
+    writer.rules.finish(&root)
+}
+
+/// The grammar of a body alone.
+pub(crate) fn body(region: Region, ends: bool, tokens: Tokens<'_>) -> String {
+    let mut rules = Rules::default();
+    let root = text_rules(&mut rules, Kind::Body { region, ends }, tokens);
+    rules.finish(&root)
+}
+
+struct Writer<'w> {
+    rules: Rules,
+    parts: &'w [Part],
+    tokens: Tokens<'w>,
+    unsaid: &'w mut Vec<Unsaid>,
+}
+
+impl Writer<'_> {
+    fn shape(&mut self, shape: &Shape) -> String {
+        match shape {
+            Shape::Text(text) => quoted(text),
+            Shape::Control(control) => self.control(*control),
+            Shape::Sequence(shapes) => {
+                let shapes: Vec<_> = shapes.iter().map(|shape| self.shape(shape)).collect();
+                if shapes.is_empty() { "\"\"".to_owned() } else { shapes.join(" ") }
+            }
+            Shape::Either(shapes) => {
+                let shapes: Vec<_> = shapes.iter().map(|shape| self.shape(shape)).collect();
+                format!("({})", shapes.join(" | "))
+            }
+            Shape::Repeat(shape, least, most) => {
+                let [inner, times] = [self.shape(shape), json::repeats(*least, *most)];
+                let is_group = matches!(**shape, Shape::Either(_));
+                if is_group { format!("{inner}{times}") } else { format!("({inner}){times}") }
+            }
+            Shape::Free(region, end) => {
+                let ends = end.is_some_and(|end| !self.tokens.is_token(end));
+                let kind = Kind::Body { region: *region, ends };
+                let text = text_rules(&mut self.rules, kind, self.tokens);
+                match end {
+                    Some(end) => format!("{text} {}", self.control(*end)),
+                    None => text,
+                }
+            }
+            Shape::CallId => {
+                self.rules.add("call-id", CALL_ID);
+                "call-id".to_owned()
+            }
+            Shape::Json(index) => self.json(*index),
+        }
+    }
+
+    fn control(&mut self, control: Control) -> String {
+        let spelling = self.tokens.spelling(control);
+        if self.tokens.is_token(control) { spelling.to_owned() } else { quoted(spelling) }
+    }
+
+    fn json(&mut self, index: usize) -> String {
+        let name = format!("json-{index}");
+        if !self.rules.has(&name) {
+            let part = &self.parts[index];
+            let prefix = format!("json-{index}");
+            let (root, unsaid) =
+                json::json(&mut self.rules, &part.schema, &prefix, part.region(), self.tokens);
+            self.unsaid.extend(unsaid.into_iter().map(|it| part.name(it)));
+            self.rules.add(&name, &root);
+        }
+        name
+    }
+}

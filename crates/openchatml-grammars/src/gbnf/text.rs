@@ -1,0 +1,183 @@
+//! Text that spells no control tokens, as rules.
+//!
+//! GBNF matches characters, and the characters of a control token's spelling, too: that is how an
+//! engine sees the token where the grammar wants text. So text is matched by an automaton that
+//! never completes a spelling.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use super::rules::{Rules, class};
+use crate::tokens::{Region, Tokens};
+
+/// What a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// A body. `ends` says that a spelled control token follows it.
+    Body { region: Region, ends: bool },
+    /// The rest of a JSON string, with its closing quote.
+    JsonString(Region),
+}
+
+/// What was just taken.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct State {
+    /// The beginning of a spelling; it begins with `<`, if it is not empty.
+    prefix: String,
+    mode: Mode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Mode {
+    Plain,
+    /// A `<` stands before the prefix: it is escaped.
+    Escaped,
+    /// In a literal block.
+    Literal,
+}
+
+struct Automaton {
+    kind: Kind,
+    /// What is never complete.
+    tokens: Vec<&'static str>,
+    /// What is complete only where it is escaped.
+    spelled: Vec<&'static str>,
+    escapes: bool,
+    literal: Option<[&'static str; 2]>,
+}
+
+/// Adds the rules of a text. Gives the name of the first one.
+pub(super) fn text(rules: &mut Rules, kind: Kind, tokens: Tokens<'_>) -> String {
+    let (name, region) = match kind {
+        Kind::Body { region, ends: false } => ("text", region),
+        Kind::Body { region, ends: true } => ("text-to-end", region),
+        Kind::JsonString(region) => ("string", region),
+    };
+    let region = tokens.region(region);
+    let name = named(name, region);
+    if rules.has(&name) {
+        return name;
+    }
+    let automaton = Automaton {
+        kind,
+        tokens: tokens.tokens().collect(),
+        spelled: tokens.spelled(region).collect(),
+        escapes: tokens.escapes(),
+        literal: tokens.literal().filter(|_| matches!(kind, Kind::Body { .. })),
+    };
+    automaton.write(rules, &name);
+    name
+}
+
+/// The name of a rule that differs between regions.
+pub(super) fn named(name: &str, region: Region) -> String {
+    match region {
+        Region::Hidden => format!("hidden-{name}"),
+        Region::Visible => name.to_owned(),
+    }
+}
+
+impl Automaton {
+    fn write(&self, rules: &mut Rules, name: &str) {
+        let first = State { prefix: String::new(), mode: Mode::Plain };
+        let mut known = HashMap::from([(first.clone(), 0_usize)]);
+        let mut open = vec![first];
+        let mut at = 0;
+        let numbered = |number: usize| match number {
+            0 => name.to_owned(),
+            number => format!("{name}-{number}"),
+        };
+        while let Some(state) = open.get(at).cloned() {
+            let mut place = |state: State| {
+                let next = open.len();
+                let number = *known.entry(state.clone()).or_insert(next);
+                if number == next {
+                    open.push(state);
+                }
+                numbered(number)
+            };
+            let specials = self.specials(&state);
+            let mut out = String::new();
+            let other = self.other(&state);
+            let excluded: String = specials.iter().collect();
+            let json = matches!(self.kind, Kind::JsonString(_));
+            let _ = write!(out, "[^{}{}]", class(&excluded), if json { JSON } else { "" });
+            let _ = write!(out, " {}", place(other.clone()));
+            for special in specials {
+                if let Some(next) = self.step(&state, special) {
+                    let _ = write!(out, " | [{}] {}", class(&special.to_string()), place(next));
+                }
+            }
+            if json {
+                let _ = write!(out, " | {} {}", rules.escape(), place(other));
+                out.push_str(" | \"\\\"\"");
+            } else if self.accepts(&state) {
+                out.push_str(" | \"\"");
+            }
+            rules.add(&numbered(at), &out);
+            at += 1;
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'static str> {
+        let ends = self.literal.iter().map(|literal| literal[1]);
+        self.tokens.iter().chain(&self.spelled).copied().chain(ends)
+    }
+
+    /// The characters after which something else is true than after most.
+    fn specials(&self, state: &State) -> Vec<char> {
+        let next = |spelling: &'static str| spelling.strip_prefix(&*state.prefix)?.chars().next();
+        let mut specials: Vec<char> = self.all().filter_map(next).collect();
+        // Every spelling begins so.
+        specials.push('<');
+        specials.sort_unstable();
+        specials.dedup();
+        specials
+    }
+
+    /// After a character that no spelling goes on with.
+    fn other(&self, state: &State) -> State {
+        let mode = if state.mode == Mode::Literal { Mode::Literal } else { Mode::Plain };
+        State { prefix: String::new(), mode }
+    }
+
+    fn step(&self, state: &State, c: char) -> Option<State> {
+        let next = format!("{}{c}", state.prefix);
+        if self.tokens.contains(&next.as_str()) {
+            return None;
+        }
+        if let Some([opening, closing]) = self.literal {
+            if state.mode == Mode::Literal && next == closing {
+                return Some(State { prefix: String::new(), mode: Mode::Plain });
+            }
+            if state.mode == Mode::Plain && next == opening {
+                return Some(State { prefix: String::new(), mode: Mode::Literal });
+            }
+        }
+        if self.spelled.contains(&next.as_str()) {
+            return (state.mode != Mode::Plain).then(|| self.other(state));
+        }
+        if self.all().any(|spelling| spelling.starts_with(&next)) {
+            return Some(State { prefix: next, mode: state.mode });
+        }
+        if c != '<' {
+            return Some(self.other(state));
+        }
+        let mode = match state.mode {
+            Mode::Literal => Mode::Literal,
+            _ if state.prefix == "<" && self.escapes => Mode::Escaped,
+            _ => Mode::Plain,
+        };
+        Some(State { prefix: "<".to_owned(), mode })
+    }
+
+    fn accepts(&self, state: &State) -> bool {
+        let ends = matches!(self.kind, Kind::Body { ends: true, .. });
+        // A `<` would escape what follows.
+        let escapes = ends && self.escapes && state.prefix == "<";
+        state.mode != Mode::Literal && !escapes
+    }
+}
+
+/// What no JSON string has as it is, as a part of a class.
+const JSON: &str = r"\u0022\u005C\u0000-\u001F";

@@ -1,0 +1,142 @@
+//! Structural tags, as xgrammar reads them.
+
+use std::borrow::Cow;
+
+use openchatml::{Control, Data, Value};
+
+use crate::gbnf;
+use crate::schema::{Dialect, write as write_schema};
+use crate::shape::{Part, Shape};
+use crate::tokens::{Region, Tokens};
+use crate::unsaid::{Unsaid, What};
+
+/// Writes a structural tag.
+pub(crate) fn write(
+    shape: &Shape,
+    parts: &[Part],
+    tokens: Tokens<'_>,
+    unsaid: &mut Vec<Unsaid>,
+) -> String {
+    let mut writer = Writer { parts, tokens, unsaid, told: vec![false; parts.len()] };
+    let format = writer.shape(shape);
+    object([("type", "structural_tag".into()), ("format", format)]).to_json() + "\n"
+}
+
+struct Writer<'w> {
+    parts: &'w [Part],
+    tokens: Tokens<'w>,
+    unsaid: &'w mut Vec<Unsaid>,
+    /// Whether what is not said of a part was told.
+    told: Vec<bool>,
+}
+
+fn object<const N: usize>(entries: [(&'static str, Value<'static>); N]) -> Value<'static> {
+    Data::Map(entries.map(|(key, value)| (Cow::Borrowed(key), value)).into()).into()
+}
+
+fn constant(text: String) -> Value<'static> {
+    object([("type", "const_string".into()), ("value", text.into())])
+}
+
+fn list(kind: &'static str, elements: Vec<Value<'static>>) -> Value<'static> {
+    object([("type", kind.into()), ("elements", Data::List(elements).into())])
+}
+
+impl Writer<'_> {
+    fn shape(&mut self, shape: &Shape) -> Value<'static> {
+        match shape {
+            Shape::Text(text) => constant(text.clone()),
+            Shape::Control(control) => self.control(*control),
+            Shape::Sequence(shapes) => self.sequence(shapes),
+            Shape::Either(shapes) => {
+                list("or", shapes.iter().map(|shape| self.shape(shape)).collect())
+            }
+            Shape::Repeat(shape, least, most) => {
+                let content = self.shape(shape);
+                match (least, most) {
+                    (0, None) => object([("type", "star".into()), ("content", content)]),
+                    (0, Some(1)) => object([("type", "optional".into()), ("content", content)]),
+                    // `repeat` does not find the ids of tokens in it (xgrammar 0.2.8).
+                    (least, most) => {
+                        let optional =
+                            object([("type", "optional".into()), ("content", content.clone())]);
+                        let mut elements = vec![content.clone(); *least];
+                        match most {
+                            Some(most) => {
+                                elements.resize((*most).max(*least), optional);
+                            }
+                            None => elements
+                                .push(object([("type", "star".into()), ("content", content)])),
+                        }
+                        list("sequence", elements)
+                    }
+                }
+            }
+            Shape::Free(region, end) => {
+                let text = self.free(*region, *end);
+                match end {
+                    Some(end) => list("sequence", vec![text, self.control(*end)]),
+                    None => text,
+                }
+            }
+            Shape::CallId => {
+                object([("type", "regex".into()), ("pattern", "[!-;=-~]{1,64}".into())])
+            }
+            Shape::Json(index) => self.json(*index),
+        }
+    }
+
+    fn sequence(&mut self, shapes: &[Shape]) -> Value<'static> {
+        let mut elements = Vec::new();
+        let mut text = String::new();
+        for shape in shapes {
+            match shape {
+                Shape::Text(more) => text.push_str(more),
+                _ => {
+                    if !text.is_empty() {
+                        elements.push(constant(std::mem::take(&mut text)));
+                    }
+                    elements.push(self.shape(shape));
+                }
+            }
+        }
+        if !text.is_empty() || elements.is_empty() {
+            elements.push(constant(text));
+        }
+        match elements.len() {
+            1 => elements.remove(0),
+            _ => list("sequence", elements),
+        }
+    }
+
+    fn control(&self, control: Control) -> Value<'static> {
+        let spelling = self.tokens.spelling(control);
+        if self.tokens.is_token(control) {
+            object([("type", "token".into()), ("token", spelling.into())])
+        } else {
+            constant(spelling.to_owned())
+        }
+    }
+
+    /// Tokens of any kind but control tokens; where some of these are spelled, the text is watched.
+    fn free(&self, region: Region, end: Option<Control>) -> Value<'static> {
+        if self.tokens.spelled(region).next().is_none() {
+            let tokens = self.tokens.tokens().map(Value::from).collect();
+            let key = "exclude_tokens";
+            return object([("type", "any_tokens".into()), (key, Data::List(tokens).into())]);
+        }
+        let ends = end.is_some_and(|end| !self.tokens.is_token(end));
+        let grammar = gbnf::body(region, ends, self.tokens);
+        object([("type", "grammar".into()), ("grammar", grammar.into())])
+    }
+
+    fn json(&mut self, index: usize) -> Value<'static> {
+        let part = &self.parts[index];
+        let (schema, unsaid) = write_schema(&part.schema, Dialect::Xgrammar);
+        if !std::mem::replace(&mut self.told[index], true) {
+            self.unsaid.extend(unsaid.into_iter().map(|it| part.name(it)));
+            self.unsaid.push(Unsaid::new(&part.name, What::Controls));
+        }
+        object([("type", "json_schema".into()), ("json_schema", schema)])
+    }
+}

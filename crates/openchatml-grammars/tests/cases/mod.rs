@@ -1,0 +1,386 @@
+//! Completions that a grammar must accept, and such as it must not.
+
+pub(crate) mod schema;
+
+use openchatml::harmony::Namespace;
+use openchatml::{
+    Body, Channel, Control, Conversation, End, Format, Intent, Limits, Message, Reply, Role, Tool,
+    Value,
+};
+use openchatml_grammars::{Calls, Choice, Language, Options, Presence};
+use openchatml_testkit::{Source, one_in, pick, text};
+use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
+
+use self::schema::Sample;
+
+/// A grammar that is asked for, and completions.
+pub(crate) struct Case {
+    pub(crate) format: Format,
+    pub(crate) tools: Vec<Namespace<'static>>,
+    pub(crate) options: Options,
+    /// What is written for the engine, as ids of [`encoding`].
+    pub(crate) good: Vec<Vec<u32>>,
+    /// What is wrong, and in which way.
+    pub(crate) bad: Vec<(&'static str, Vec<u32>)>,
+}
+
+/// What is wrong where a value is not what its schema allows.
+pub(crate) const AGAINST_SCHEMA: &str = "not what the schema allows";
+
+/// The formats that models speak.
+pub(crate) const FORMATS: &[&str] =
+    &["harmony", "openchatml-2.2", "openchatml-2.0", "chatml", "im", "openchatml-0.1"];
+
+/// An id for each byte, and for each control token that is not spelled.
+pub(crate) fn encoding(format: Format, options: &Options) -> ByteEncoding {
+    let entries = format.dialect().controls.entries().iter();
+    ByteEncoding::new(
+        entries.filter(|it| !options.spelled.contains(&it.0)).map(|(_, spelling)| *spelling),
+    )
+}
+
+/// A random case. `language` decides what text may spell.
+pub(crate) fn random(source: &mut Source<'_>, language: Language) -> Case {
+    let format: Format = pick(source, FORMATS).parse().expect("a format");
+    let mut options = Options::default();
+    let is_spelled = one_in(source, 6);
+    if is_spelled {
+        options.spelled = format.dialect().controls.entries().iter().map(|it| it.0).collect();
+    }
+    // llama.cpp takes `<|call|>` for a stop token wherever it is one.
+    let may_go_on = is_spelled || language != Language::Gbnf;
+    options.calls = if may_go_on && one_in(source, 4) { Calls::Many } else { Calls::One };
+    options.before = one_in(source, 4).then_some(3);
+    options.reasoning = pick(source, &[Presence::Allowed, Presence::Allowed, Presence::Required]);
+    options.preambles = pick(source, &[Presence::Allowed, Presence::Allowed, Presence::Forbidden]);
+    let samples: Vec<Sample> = (0..3).map(|_| schema::arguments(source)).collect();
+    let answer = one_in(source, 4).then(|| schema::arguments(source));
+    options.answer = answer.as_ref().map(|it| value(&it.schema));
+    let mut builder = Builder { source, format, options, language, samples, answer };
+    builder.case()
+}
+
+/// The cases of `schemas.json`, in Harmony.
+pub(crate) fn listed(language: Language) -> Vec<(Case, Sample)> {
+    let format: Format = "harmony".parse().expect("a format");
+    let case = |sample: Sample| {
+        let schema = value(&sample.schema);
+        let tool = Tool { name: "f".into(), parameters: Some(schema), ..Tool::default() };
+        let tools = vec![Namespace::functions(vec![tool])];
+        let mut options = Options::default();
+        options.choice = Choice::Required;
+        let write = |value: &serde_json::Value| {
+            let call = call("functions.f", Channel::Commentary, value.to_string(), true);
+            written(&[call], format, &options)
+        };
+        let good = vec![write(&sample.good)];
+        let bad = sample.bad.iter().map(|bad| (AGAINST_SCHEMA, write(bad))).collect();
+        (Case { format, tools, options, good, bad }, sample)
+    };
+    schema::listed(language).into_iter().map(case).collect()
+}
+
+/// Answers in OpenChatML 2.2 that spell what its tokenizer has no tokens for, and such as all
+/// tokens are spelled in.
+pub(crate) fn spelled() -> Vec<Case> {
+    let good = [
+        "",
+        "a < b <",
+        "<<|literal|>",
+        "<<<|endliteral|>",
+        "<<|start_reason|>",
+        "<|start_reason",
+        "<|literal|><|start_reason|> <|literal|><|endliteral|>",
+        "a<|literal|><<|endliteral|>b",
+        "<|literal|><|endliteral|><|literal|><|endliteral|>",
+        "<|literal|><|endliteral|><<|literal|>",
+    ];
+    let bad = [
+        "<|literal|>",
+        "a<|literal|>b",
+        "<|endliteral|>",
+        "<|literal|><|endliteral|><|endliteral|>",
+        "<|start_reason|>",
+        "a<|start_reflect|>b",
+        "<<|literal|>a<|endliteral|>",
+    ];
+    let format: Format = "openchatml-2.2".parse().expect("a format");
+    let all: Vec<Control> = format.dialect().controls.entries().iter().map(|it| it.0).collect();
+    let case = |all_spelled: bool| {
+        let mut options = Options::default();
+        if all_spelled {
+            options.spelled.clone_from(&all);
+        }
+        let encoding = encoding(format, &options);
+        let ids = |body: &str| {
+            let mut ids = Vec::new();
+            let around = ["<|channel|>", "final", "<|message|>", body, "<|return|>"];
+            for (at, text) in around.into_iter().enumerate() {
+                match encoding.control(text).filter(|_| at != 3) {
+                    Some(id) => ids.push(id),
+                    None => encoding.encode(text, &mut ids),
+                }
+            }
+            ids
+        };
+        // What comes last would be escaped by it.
+        let ends = |body: &&&str| !all_spelled || !body.ends_with('<');
+        let good = good.iter().filter(ends).map(|body| ids(body)).collect();
+        let mut bad: Vec<_> =
+            bad.iter().map(|body| ("a token that is spelled", ids(body))).collect();
+        if all_spelled {
+            bad.extend(
+                ["a<", "<<", "<|start|>", "a<|end|>b", "<|call|>"]
+                    .map(|body| ("a token that is spelled", ids(body))),
+            );
+        }
+        Case { format, tools: Vec::new(), options, good, bad }
+    };
+    [false, true].map(case).into()
+}
+
+/// A value of this project.
+pub(crate) fn value(json: &serde_json::Value) -> Value<'static> {
+    let body = format!(r#"{{"ok":true,"content":{json}}}"#);
+    let content = Reply::parse(&body, &Limits::default()).expect("it is JSON").content;
+    content.expect("it has content").into_owned()
+}
+
+/// What a model says, as ids: all that is written of the messages behind the first words.
+fn written(messages: &[Message<'_>], format: Format, options: &Options) -> Vec<u32> {
+    let tokenizer = Tokenizer::new(format, encoding(format, options)).expect("a text format");
+    let conversation = Conversation::from_messages(messages.iter().cloned());
+    let rendered = tokenizer.render(&conversation.into(), &Default::default()).expect("it can be");
+    let (Some(first), Some(last)) = (rendered.spans.first(), rendered.spans.last()) else {
+        return Vec::new();
+    };
+    let is_turn = !matches!(format.dialect().id, "harmony" | "openchatml-2.2" | "openchatml-2.0");
+    let start = if is_turn { first.body.start } else { first.opening.end };
+    rendered.ids[start..last.end.end].to_vec()
+}
+
+fn call(to: &str, channel: Channel, body: String, is_json: bool) -> Message<'static> {
+    let mut message = Message::new(Role::Assistant, "");
+    message.body = Body::from(body);
+    message.recipient = Some(to.to_owned().into());
+    message.channel = Some(channel);
+    if is_json {
+        message.content_type = Some("json".into());
+        message.constrained = true;
+    }
+    message.end = End::Call;
+    message
+}
+
+struct Builder<'b, 's> {
+    source: &'b mut Source<'s>,
+    format: Format,
+    options: Options,
+    language: Language,
+    samples: Vec<Sample>,
+    answer: Option<Sample>,
+}
+
+impl Builder<'_, '_> {
+    fn case(&mut self) -> Case {
+        let tool = |(name, sample): (&&'static str, &Sample)| Tool {
+            name: (*name).into(),
+            parameters: Some(value(&sample.schema)),
+            ..Tool::default()
+        };
+        let functions = NAMES.iter().zip(&self.samples).map(tool).collect();
+        let tools =
+            vec![Namespace::functions(functions), Namespace::browser(), Namespace::python()];
+        let mut good = Vec::new();
+        let mut bad = Vec::new();
+        for _ in 0..3 {
+            let messages = self.messages();
+            let ids = self.write(&messages);
+            bad.extend(self.mutants(&ids));
+            good.push(ids);
+            if let Some((what, messages)) = self.wrong(messages) {
+                bad.push((what, self.write(&messages)));
+            }
+        }
+        Case { format: self.format, tools, options: self.options.clone(), good, bad }
+    }
+
+    fn write(&self, messages: &[Message<'_>]) -> Vec<u32> {
+        written(messages, self.format, &self.options)
+    }
+
+    fn is_turn(&self) -> bool {
+        !self.format.carries().recipients
+    }
+
+    fn free(&mut self) -> String {
+        let text = if one_in(self.source, 2) {
+            text::benign(self.source)
+        } else {
+            text::hostile(self.source)
+        };
+        // Where characters are matched, no text spells a token; NUL ends a text for some engines.
+        let controls = self.format.dialect().controls;
+        let escapes = controls.escape() != openchatml::lex::Escape::None;
+        let spells = controls.entries().iter().any(|(control, spelling)| {
+            let is_token = !self.options.spelled.contains(control);
+            let matters = if is_token { self.language != Language::Lark } else { !escapes };
+            matters && text.contains(spelling)
+        });
+        if spells || text.contains('\0') { text::benign(self.source) } else { text }
+    }
+
+    fn message(&mut self, channel: Channel) -> Message<'static> {
+        let mut message = Message::new(Role::Assistant, "");
+        message.body = Body::from(self.free());
+        message.channel = Some(channel);
+        if channel == Channel::Commentary && self.format.dialect().id != "openchatml-2.0" {
+            message.intent = Some(Intent::Preamble);
+        }
+        message
+    }
+
+    /// What a model may say.
+    fn messages(&mut self) -> Vec<Message<'static>> {
+        if self.is_turn() {
+            let mut message = Message::new(Role::Assistant, "");
+            message.body = Body::from(self.answer_body());
+            return vec![message];
+        }
+        let mut messages = Vec::new();
+        if self.options.reasoning == Presence::Required {
+            messages.push(self.message(Channel::Analysis));
+        }
+        for _ in 0..self.source.int_in_range(0..=2).unwrap_or(0) {
+            let channel = pick(self.source, &[Channel::Analysis, Channel::Commentary]);
+            if channel == Channel::Analysis || self.options.preambles != Presence::Forbidden {
+                messages.push(self.message(channel));
+            }
+        }
+        if one_in(self.source, 2) {
+            let mut message = self.message(Channel::Final);
+            message.body = Body::from(self.answer_body());
+            message.end = End::Return;
+            messages.push(message);
+            return messages;
+        }
+        let count = if self.options.calls == Calls::Many { 2 } else { 1 };
+        for _ in 0..self.source.int_in_range(1..=count).unwrap_or(1) {
+            let call = self.call();
+            messages.push(call);
+        }
+        messages
+    }
+
+    fn answer_body(&mut self) -> String {
+        match &self.answer {
+            Some(sample) => sample.good.to_string(),
+            None => self.free(),
+        }
+    }
+
+    fn call(&mut self) -> Message<'static> {
+        let constrains = self.format.dialect().id != "openchatml-2.0";
+        let builtin = pick(self.source, &[Channel::Analysis, Channel::Commentary]);
+        let mut message = match self.source.int_in_range(0..=4).unwrap_or(0) {
+            0 => call("browser.search", builtin, r#"{"query": "x"}"#.to_owned(), constrains),
+            1 => call("python", builtin, self.free(), false),
+            _ => {
+                let at = self.source.int_in_range(0..=self.samples.len() - 1).unwrap_or(0);
+                let body = match one_in(self.source, 2) {
+                    true => self.samples[at].good.to_string(),
+                    false => serde_json::to_string_pretty(&self.samples[at].good).expect("JSON"),
+                };
+                call(&format!("functions.{}", NAMES[at]), Channel::Commentary, body, constrains)
+            }
+        };
+        if self.format.dialect().id == "openchatml-2.2" {
+            message.call_id = Some(pick(self.source, &["wx1", "call_1", "a=b"]).into());
+        }
+        message
+    }
+
+    /// The same with a mistake in the last message.
+    fn wrong(
+        &mut self,
+        mut messages: Vec<Message<'static>>,
+    ) -> Option<(&'static str, Vec<Message<'static>>)> {
+        let last = messages.last_mut()?;
+        let to = last.recipient.as_deref().unwrap_or_default().to_owned();
+        let sample = NAMES.iter().position(|name| to == format!("functions.{name}"));
+        let bad = match sample {
+            Some(at) => self.samples[at].bad.clone(),
+            None if to.is_empty() => self.answer.as_ref().and_then(|it| it.bad.clone()),
+            None => None,
+        };
+        let what = match self.source.int_in_range(0..=4).unwrap_or(0) {
+            0 if !to.is_empty() => {
+                last.recipient =
+                    Some(pick(self.source, &["functions.g", "functions.", "x"]).into());
+                "a recipient that is not declared"
+            }
+            1 if sample.is_some() => {
+                last.channel = Some(pick(self.source, &[Channel::Analysis, Channel::Final]));
+                "a function on another channel"
+            }
+            2 if !to.is_empty() => {
+                last.end = End::Return;
+                "a call that ends like an answer"
+            }
+            3 if sample.is_some() => {
+                let mut body = last.body.text().into_owned();
+                body.pop();
+                last.body = Body::from(body);
+                "JSON that is not whole"
+            }
+            _ => {
+                last.body = Body::from(bad?.to_string());
+                AGAINST_SCHEMA
+            }
+        };
+        // An engine's own stop tokens are no part of the grammar.
+        let stops = what == "a call that ends like an answer" && self.language != Language::Lark;
+        (!stops).then_some((what, messages))
+    }
+
+    fn mutants(&mut self, ids: &[u32]) -> Vec<(&'static str, Vec<u32>)> {
+        let mut mutants = Vec::new();
+        let is_control = |id: &u32| *id > 255;
+        let controls: Vec<usize> = (0..ids.len()).filter(|at| is_control(&ids[*at])).collect();
+        if controls.len() > 1 {
+            let at = controls[self.source.int_in_range(0..=controls.len() - 2).unwrap_or(0)];
+            let mut less = ids.to_vec();
+            less.remove(at);
+            mutants.push(("a token is missing", less));
+            let mut more = ids.to_vec();
+            more.insert(at, ids[at]);
+            mutants.push(("a token is doubled", more));
+        }
+        let mut after = ids.to_vec();
+        after.push(u32::from(b'x'));
+        mutants.push(("text after the end", after));
+        mutants
+    }
+}
+
+/// The functions: one name is the beginning of another, one is made of what grammars are made of.
+const NAMES: &[&str] = &["get", "get_weather-é", "q\"uo\\te]|[^/"];
+
+/// The spelling of the control tokens at which the engine of a language stops, so that its grammars
+/// leave them out.
+pub(crate) fn stops(case: &Case, language: Language) -> Vec<Control> {
+    let mut stops = match language {
+        Language::Gbnf => vec![Control::Return, Control::Call, Control::End],
+        Language::StructuralTag => vec![Control::Return, Control::End],
+        _ => Vec::new(),
+    };
+    stops.retain(|stop| {
+        let is_said = match stop {
+            Control::Call => case.options.calls == Calls::Many,
+            Control::End => case.format.carries().recipients,
+            _ => false,
+        };
+        !is_said && !case.options.spelled.contains(stop)
+    });
+    stops
+}

@@ -1,0 +1,115 @@
+//! Schemas without bounds: every grammar is written, and says where it gave up.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
+use openchatml::harmony::Namespace;
+use openchatml::{Data, Tool, Value};
+use openchatml_grammars::{Grammar, GrammarError, Language, Options, What, grammar};
+
+fn map<const N: usize>(entries: [(&'static str, Value<'static>); N]) -> Value<'static> {
+    Data::Map(entries.map(|(key, value)| (key.into(), value)).into()).into()
+}
+
+fn list(values: Vec<Value<'static>>) -> Value<'static> {
+    Data::List(values).into()
+}
+
+fn written(schema: Value<'static>, language: Language, options: &Options) -> Grammar {
+    let tool = Tool { name: "f".into(), parameters: Some(schema), ..Tool::default() };
+    let tools = [Namespace::functions(vec![tool])];
+    grammar("harmony".parse().unwrap(), &tools, language, options).unwrap()
+}
+
+/// Whether all of a schema is said, as far as it is not bounded.
+#[track_caller]
+fn gives_up(schema: &Value<'static>, what: &What) -> bool {
+    let found = Language::ALL.map(|language| {
+        let grammar = written(schema.clone(), language, &Options::default());
+        assert!(grammar.text.len() < 32 << 20, "{language:?}: {} bytes", grammar.text.len());
+        grammar.unsaid.iter().any(|unsaid| unsaid.what == *what)
+    });
+    assert!(found.iter().all(|one| *one == found[0]), "{found:?}");
+    found[0]
+}
+
+fn nested(depth: usize) -> Value<'static> {
+    (0..depth).fold(map([("type", "string".into())]), |inner, _| {
+        map([("type", "object".into()), ("properties", map([("a", inner)]))])
+    })
+}
+
+#[test]
+fn schemas_are_as_deep_as_the_limit() {
+    assert!(!gives_up(&nested(64), &What::Depth));
+    assert!(gives_up(&nested(65), &What::Depth));
+    let mut options = Options::default();
+    options.depth = 2;
+    for (depth, unsaid) in [(2, 0), (3, 1)] {
+        let grammar = written(nested(depth), Language::Lark, &options);
+        assert_eq!(grammar.unsaid.len(), unsaid, "{:?}", grammar.unsaid);
+    }
+}
+
+#[test]
+fn schemas_have_as_many_parts_as_the_limit() {
+    let many = |count: usize| {
+        let property = |at: usize| (format!("p{at}").into(), map([("type", "null".into())]));
+        let properties = Data::Map((0..count).map(property).collect()).into();
+        map([("type", "object".into()), ("properties", properties)])
+    };
+    assert!(!gives_up(&many(1_000), &What::Size));
+    let mut options = Options::default();
+    options.nodes = 10;
+    let grammar = written(many(20), Language::Lark, &options);
+    assert!(grammar.unsaid.iter().any(|unsaid| unsaid.what == What::Size));
+}
+
+#[test]
+fn schemas_that_grow_without_end_do_not() {
+    let reference = |to: &'static str| map([("$ref", to.into())]);
+    // Each is twice the next one.
+    let names: Vec<String> = (0..60).map(|at| format!("d{at}")).collect();
+    let doubling = names.iter().enumerate().map(|(at, name)| {
+        let next = map([("$ref", format!("#/$defs/d{}", at + 1).into())]);
+        (name.clone().into(), map([("allOf", list(vec![next.clone(), next]))]))
+    });
+    let mut defs: Vec<_> = doubling.collect();
+    defs.push(("d60".into(), map([("type", "object".into())])));
+    let bomb =
+        map([("allOf", list(vec![reference("#/$defs/d0")])), ("$defs", Data::Map(defs).into())]);
+    assert!(gives_up(&bomb, &What::Size));
+    // A circle, and two that make a new one at each turn.
+    assert!(gives_up(&map([("allOf", list(vec![reference("#")]))]), &What::Depth));
+    let tree = |other: &'static str| {
+        let both = list(vec![reference("#/$defs/a"), reference("#/$defs/b")]);
+        let next = map([("x", map([("allOf", both)])), ("y", reference(other))]);
+        map([("type", "object".into()), ("properties", next)])
+    };
+    let defs = map([("a", tree("#/$defs/b")), ("b", tree("#/$defs/a"))]);
+    gives_up(&map([("$ref", "#/$defs/a".into()), ("$defs", defs)]), &What::Depth);
+}
+
+#[test]
+fn what_cannot_be_called_is_left_out() {
+    let tool =
+        |name: &'static str, parameters| Tool { name: name.into(), parameters, ..Tool::default() };
+    let never = map([("type", "object".into()), ("enum", list(Vec::new()))]);
+    for (one, what) in [
+        (tool("a b", None), What::Name),
+        (tool("", None), What::Name),
+        (tool("<|end|>", None), What::Name),
+        (tool("f", Some(never)), What::Nothing),
+    ] {
+        let tools = [Namespace::functions(vec![one, tool("g", None)])];
+        for language in Language::ALL {
+            let format = "harmony".parse().unwrap();
+            let grammar = grammar(format, &tools, language, &Options::default()).unwrap();
+            assert!(grammar.unsaid.iter().any(|unsaid| unsaid.what == what), "{what:?}");
+            assert!(grammar.text.contains("functions.g") && !grammar.text.contains("functions.f"));
+        }
+    }
+    let mut options = Options::default();
+    options.answer = Some(false.into());
+    let error = grammar("im".parse().unwrap(), &[], Language::Lark, &options).unwrap_err();
+    assert_eq!(error, GrammarError::Nothing);
+}
