@@ -42,7 +42,7 @@ fn line(case: &cases::Case, language: Language) -> Value {
     let encoding = cases::encoding(case.format, &case.options);
     let tokens = (256..).map_while(|id| match encoding.token(id)? {
         Token::Control(spelling) => Some(spelling),
-        Token::Bytes(_) => None,
+        Token::Text(_) | Token::Bytes(_) => None,
     });
     let controls = case.format.dialect().controls;
     let stops = cases::stops(case, language).into_iter();

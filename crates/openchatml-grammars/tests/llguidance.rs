@@ -20,6 +20,7 @@ fn environment(case: &Case) -> TokEnv {
     let mut words = Vec::new();
     while let Some(token) = encoding.token(u32::try_from(words.len()).unwrap()) {
         words.push(match token {
+            Token::Text(text) => text.as_bytes().to_vec(),
             Token::Bytes(bytes) => bytes.to_vec(),
             Token::Control(spelling) => {
                 [&[TokTrie::SPECIAL_TOKEN_MARKER], spelling.as_bytes()].concat()
@@ -60,7 +61,8 @@ fn show(case: &Case, ids: &[u32]) -> String {
     let mut bytes = Vec::new();
     for id in ids {
         match encoding.token(*id).unwrap() {
-            Token::Bytes(text) => bytes.extend(text),
+            Token::Text(text) => bytes.extend(text.as_bytes()),
+            Token::Bytes(part) => bytes.extend(part),
             Token::Control(spelling) => bytes.extend(format!("⟦{spelling}⟧").bytes()),
         }
     }
