@@ -8,7 +8,9 @@ use openchatml::{Code, Diagnostic, Format, Span};
 use crate::args::{Choice, JsonlArgs};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::input::{Batch, Batches, Decoded, Origin, Page, Slot, detect_line, finding, undetected};
+use crate::input::{
+    Batch, Batches, Decoded, JSON, Origin, Page, Slot, detect_line, finding, undetected,
+};
 use crate::jobs;
 
 /// A JSONL file of which the format is known.
@@ -51,6 +53,7 @@ impl Feed {
         let Some(first) = batches.next()? else { return Ok(None) };
         let format = match from {
             Choice::Format(format) => format,
+            Choice::Tokens(_) => JSON,
             Choice::Auto => {
                 let format = first.lines().find_map(|line| {
                     let decoded = Decoded::new(line.bytes, line.offset);

@@ -12,6 +12,7 @@ mod input;
 mod jobs;
 mod jsonl;
 mod output;
+mod reader;
 mod report;
 mod visible;
 

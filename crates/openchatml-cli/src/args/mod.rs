@@ -9,7 +9,7 @@ mod write;
 
 pub(crate) use self::console::{ConsoleArgs, Verbosity};
 pub(crate) use self::limits::Bounds;
-pub(crate) use self::names::{Choice, format, text_format};
+pub(crate) use self::names::{Choice, Written, text_format, written};
 pub(crate) use self::read::{DenyArgs, JsonlArgs, PreambleArgs, ReadArgs, ReaderArgs};
 pub(crate) use self::write::{OutArgs, RenderArgs};
 

@@ -10,19 +10,48 @@ pub(crate) enum Choice {
     Auto,
     /// This one.
     Format(Format),
+    /// Token ids of this text format.
+    Tokens(Format),
+}
+
+/// The format of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub(crate) format: Format,
+    /// Whether token ids are written, instead of the text that they stand for.
+    pub(crate) tokens: bool,
 }
 
 /// Reads the name of an input format.
 pub(crate) fn choice() -> impl TypedValueParser<Value = Choice> {
     let names = std::iter::once(PossibleValue::new("auto")).chain(names(|_| true));
-    PossibleValuesParser::new(names.collect::<Vec<_>>())
-        .map(|name| name.parse().map_or(Choice::Auto, Choice::Format))
+    PossibleValuesParser::new(names.chain(token_names()).collect::<Vec<_>>()).map(|name| {
+        let tokens = tokens(&name).map(Choice::Tokens);
+        tokens.unwrap_or_else(|| name.parse().map_or(Choice::Auto, Choice::Format))
+    })
 }
 
-/// Reads the name of a format.
-pub(crate) fn format() -> impl TypedValueParser<Value = Format> {
-    let names = names(|_| true).collect::<Vec<_>>();
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
+/// Reads the name of an output format.
+pub(crate) fn written() -> impl TypedValueParser<Value = Written> {
+    let names = names(|_| true).chain(token_names()).collect::<Vec<_>>();
+    PossibleValuesParser::new(names).try_map(|name| match tokens(&name) {
+        Some(format) => Ok(Written { format, tokens: true }),
+        None => name.parse().map(|format| Written { format, tokens: false }),
+    })
+}
+
+/// How a format ends that means its token ids.
+const TOKENS: &str = ":tokens";
+
+/// The text format whose token ids a name means.
+fn tokens(name: &str) -> Option<Format> {
+    name.strip_suffix(TOKENS)?.parse().ok()
+}
+
+/// The names of token ids in each text format.
+fn token_names() -> impl Iterator<Item = PossibleValue> {
+    let texts = Format::all().filter(|format| format.carrier() == Carrier::Text);
+    texts.map(|format| PossibleValue::new(format!("{}{TOKENS}", format.dialect().id)))
 }
 
 /// Reads the name of a text format.

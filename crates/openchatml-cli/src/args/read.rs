@@ -5,6 +5,7 @@ use openchatml::{Mode, Policy, Preambles, ReadOptions, Recover, Role};
 
 use super::limits::{self, Bound, Bounds};
 use super::names::{self, Choice};
+use crate::encodings::O200K_HARMONY;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading")]
@@ -13,6 +14,11 @@ pub(crate) struct ReadArgs {
     #[arg(short = 'f', long = "from", visible_alias = "format", value_name = "FORMAT")]
     #[arg(default_value = "auto", value_parser = names::choice())]
     pub(crate) from: Choice,
+
+    /// The encoding of token ids: o200k_harmony, or a file: a `tokenizer.json`, or a rank file of
+    /// tiktoken
+    #[arg(long, value_name = "NAME|FILE", default_value = O200K_HARMONY, hide_default_value = true)]
+    pub(crate) encoding: String,
 
     #[command(flatten)]
     pub(crate) reader: ReaderArgs,

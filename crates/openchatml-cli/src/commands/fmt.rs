@@ -8,7 +8,7 @@ use openchatml::{
     Conversation, Diagnostic, Format, Mode, ReadOptions, RenderOptions, Severity, parse, render,
 };
 
-use crate::args::{JsonlArgs, ReadArgs, Verbosity};
+use crate::args::{Choice, JsonlArgs, ReadArgs, Verbosity};
 use crate::console::{Console, error_line};
 use crate::failure::{Failure, Status};
 use crate::input::{Decoded, Origin, Page, Slot, Unreadable, format_of, is_json, origins};
@@ -40,6 +40,9 @@ pub(crate) struct FmtArgs {
 
 /// Runs `fmt`.
 pub(crate) fn run(args: &FmtArgs, console: &Console) -> Result<Status, Failure> {
+    if matches!(args.read.from, Choice::Tokens(_)) {
+        return Err(Failure::Usage("token ids have no layout".to_owned()));
+    }
     let options = args.read.reader.options(Mode::Lenient);
     let layout = Layout { options, verbosity: console.verbosity() };
     let mut run = Run { args, console, layout, changed: 0, unchanged: 0, refused: 0 };

@@ -182,8 +182,11 @@ pub(crate) fn format_of<'d>(
     if decoded.is_no_text() {
         return Err(Unreadable::NoText(&decoded.found));
     }
-    if let Choice::Format(format) = choice {
-        return Ok(format);
+    match choice {
+        Choice::Format(format) => return Ok(format),
+        // They are JSON, whatever they stand for.
+        Choice::Tokens(_) => return Ok(JSON),
+        Choice::Auto => {}
     }
     let found = detect(&decoded.text);
     let is_object = begins_an_object(&decoded.text);

@@ -7,15 +7,18 @@ mod adapt;
 mod carries;
 mod complete;
 mod loss;
+mod sidecar;
 
 pub use self::carries::{Carries, Channels, Intents};
 pub use self::loss::{Loss, Lost};
+pub use self::sidecar::{OtherConversation, Sidecar};
 
 use std::borrow::Cow;
 
 use self::complete::Step;
 use crate::dialects::{self, Format};
-use crate::model::Document;
+use crate::model::{Conversation, Document};
+use crate::read::{ReadOptions, parse};
 use crate::render::{RenderError, RenderOptions, render_adapted};
 
 /// What a conversion gives.
@@ -80,6 +83,50 @@ pub fn convert(
         Ok(output) => Ok(Conversion { output, losses }),
         Err(error) => Err(origins.place(error)),
     }
+}
+
+/// The same, with what the target format cannot carry kept in a [`Sidecar`] as far as that can hold
+/// it: what is still a loss is named.
+///
+/// # Errors
+///
+/// As for [`convert`].
+///
+/// ```
+/// use openchatml::convert::convert_with_sidecar;
+/// use openchatml::{Conversation, Message, Role, parse};
+///
+/// let mut status = Message::reasoning("Looking it up.");
+/// status.intent = Some(openchatml::Intent::Status);
+/// let original = Conversation::from_messages([status]);
+/// let harmony = "harmony".parse()?;
+/// let (converted, sidecar) =
+///     convert_with_sidecar(&original.clone().into(), harmony, &Default::default())?;
+/// assert_eq!(converted.losses, []);
+/// let mut read = parse(&converted.output, harmony, &Default::default()).into_conversation();
+/// assert_eq!(read.messages[0].intent, None);
+/// sidecar.restore(&mut read)?;
+/// assert_eq!(read.messages, original.messages);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn convert_with_sidecar(
+    document: &Document<'_>,
+    target: Format,
+    options: &RenderOptions,
+) -> Result<(Conversion, Sidecar), RenderError> {
+    let prepared = prepare(document, target, options)?;
+    let origins = prepared.origins;
+    let written = render_adapted(&prepared.document, target, options);
+    let output = written.map_err(|error| origins.place(error))?;
+    let mut conversion = Conversion { output, losses: prepared.losses };
+    let nothing = Conversation::default();
+    let original = document.as_conversation().unwrap_or(&nothing);
+    let mut read = ReadOptions::default();
+    read.open_prompt = true;
+    let carried = parse(&conversion.output, target, &read).into_conversation();
+    let sidecar = Sidecar::between(original, &carried, &origins);
+    conversion.losses.retain(|loss| !sidecar.holds(loss));
+    Ok((conversion, sidecar))
 }
 
 /// A document as a format carries it.

@@ -18,7 +18,7 @@ pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
 
-pub(crate) use self::canonical::{write_message, write_string_field};
+pub(crate) use self::canonical::{write_header, write_message, write_string_field};
 pub(crate) use self::harmony::{
     TEMPLATE_CARRIES, TEMPLATE_ORIGIN, ask, by_template, declares_tools, kept_by_reference, open,
 };

@@ -59,6 +59,9 @@ pub struct RenderOptions {
     pub generation_prompt: Option<Role>,
     /// Leaves the last message open, for the model to continue.
     pub continue_final: bool,
+    /// Canonical JSON: the token ids that messages [are known to have](crate::Message::ids) are
+    /// written, too.
+    pub ids: bool,
 }
 
 /// In whose way Harmony is written.

@@ -1,16 +1,17 @@
 //! Checking a file line by line.
 
-use openchatml::{Diagnostic, Format, ReadOptions, parse};
+use openchatml::{Diagnostic, Format};
 
 use super::{fixes, report};
 use crate::args::Verbosity;
 use crate::input::{Decoded, Page, Slot};
 use crate::jsonl::Entry;
+use crate::reader::Reader;
 use crate::report::{Style, Tally};
 
 /// How each line of a file is checked.
 pub(super) struct Plan {
-    pub(super) options: ReadOptions,
+    pub(super) reader: Reader,
     pub(super) style: Style,
     pub(super) verbosity: Verbosity,
     /// Whether lines are mended.
@@ -61,7 +62,7 @@ impl Plan {
             return None;
         }
         let slot = entry.slot.as_ref()?;
-        let (text, fixed) = fixes::fix(&slot.text, format, &self.options)?;
+        let (text, fixed) = fixes::fix(&slot.text, format, &self.reader.options)?;
         lines.fixed += fixed;
         let mut line = String::new();
         slot.replace(entry.page.text, &text, &mut line);
@@ -81,7 +82,7 @@ impl Plan {
             return;
         }
         if let Some(slot) = slot {
-            for mut found in parse(&slot.text, format, &self.options).diagnostics {
+            for mut found in self.reader.parse(&slot.text, format).diagnostics {
                 slot.place(&mut found);
                 all.push(found);
             }

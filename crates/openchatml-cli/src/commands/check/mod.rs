@@ -7,16 +7,17 @@ mod report;
 use std::path::PathBuf;
 
 use clap::Args;
-use openchatml::{Diagnostic, Format, Mode, ReadOptions, parse};
+use openchatml::{Diagnostic, Format, Mode};
 
 use self::lines::{Plan, Telling};
 use self::report::Report;
-use crate::args::{DenyArgs, JsonlArgs, ReadArgs};
+use crate::args::{Choice, DenyArgs, JsonlArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::input::{Decoded, Origin, Page, Unreadable, format_of, origins};
 use crate::jsonl::Feed;
 use crate::output::Target;
+use crate::reader::Reader;
 use crate::report::{Style, Tally, count};
 
 /// Say what is wrong, and where
@@ -60,10 +61,15 @@ pub(crate) fn run(args: &CheckArgs, console: &Console) -> Result<Status, Failure
             `--output`";
         return Err(Failure::Usage(text.to_owned()));
     }
+    if args.fix && matches!(args.read.from, Choice::Tokens(_)) {
+        return Err(Failure::Usage(
+            "token ids are checked, but not mended: leave out --fix".into(),
+        ));
+    }
     let mut check = Check {
         args,
         console,
-        options: args.read.reader.options(Mode::Strict),
+        reader: Reader::new(&args.read, Mode::Strict, console)?,
         input_bytes: args.read.reader.bounds().input_bytes,
         report: Report::open(args.output_format, args.output.as_deref(), console)?,
         tally: Tally::default(),
@@ -86,7 +92,7 @@ pub(crate) fn run(args: &CheckArgs, console: &Console) -> Result<Status, Failure
 struct Check<'a> {
     args: &'a CheckArgs,
     console: &'a Console,
-    options: ReadOptions,
+    reader: Reader,
     input_bytes: usize,
     report: Report<'a>,
     tally: Tally,
@@ -114,13 +120,13 @@ impl Check<'_> {
             if let Some(mended) = self.fix(origin, page.text, format)? {
                 let decoded = Decoded::new(mended.as_bytes(), 0);
                 let page = Page::new(&name, &decoded, 1);
-                return self.tell(&page, &parse(page.text, format, &self.options).diagnostics);
+                return self.tell(&page, &self.reader.parse(page.text, format).diagnostics);
             }
         } else if self.args.fix && *origin == Origin::Stdin {
             Target::stdout().write(&bytes)?;
         }
         let mut found = decoded.found.clone();
-        found.extend(parse(page.text, format, &self.options).diagnostics);
+        found.extend(self.reader.parse(page.text, format).diagnostics);
         self.tell(&page, &found)
     }
 
@@ -131,7 +137,7 @@ impl Check<'_> {
         text: &str,
         format: Format,
     ) -> Result<Option<String>, Failure> {
-        let mended = fixes::fix(text, format, &self.options);
+        let mended = fixes::fix(text, format, &self.reader.options);
         let (mended, fixed) = mended.map_or((None, 0), |(mended, fixed)| (Some(mended), fixed));
         match (origin, &mended) {
             (Origin::Stdin, mended) => {
@@ -172,7 +178,7 @@ impl Check<'_> {
         let feed = Feed::open(origin, read.from, self.input_bytes, jsonl, self.console)?;
         let Some(feed) = feed else { return Ok(()) };
         let plan = Plan {
-            options: self.options.clone(),
+            reader: self.reader.clone(),
             style: *output_format,
             verbosity: self.console.verbosity(),
             fixes: target.is_some(),

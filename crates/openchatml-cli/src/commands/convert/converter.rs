@@ -1,17 +1,21 @@
 //! From the text of one document to that of another.
 
-use openchatml::convert::{Loss, convert, prepare};
+use openchatml::convert::{Loss, Sidecar, convert, convert_with_sidecar, prepare};
 use openchatml::render::Profile;
 use openchatml::{
-    Carrier, Conversation, Diagnostic, Document, End, Format, Mode, ReadOptions, RenderError,
-    RenderOptions, Tool, history, parse,
+    Carrier, Code, Conversation, Diagnostic, Document, End, Format, Mode, RenderError,
+    RenderOptions, Span, Tool, history,
 };
 
-use super::tokens::Tokens;
+use super::beside::{self, BesideArgs};
+use super::tokens::{Shape, Tokens};
 use super::{response_formats, tools};
-use crate::args::{ReadArgs, RenderArgs};
+use crate::args::{ReadArgs, RenderArgs, Written};
 use crate::console::Console;
+use crate::encodings::Encodings;
 use crate::failure::Failure;
+use crate::input::finding;
+use crate::reader::Reader;
 
 /// What the output is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,13 +52,26 @@ impl Purpose {
 /// Converts documents, one by one.
 #[derive(Clone, Debug)]
 pub(super) struct Converter {
-    read: ReadOptions,
+    reader: Reader,
     target: Format,
     purpose: Purpose,
     render: RenderOptions,
     tools: Option<Vec<Tool<'static>>>,
     /// Ids are written, and not text.
     tokens: Option<Tokens>,
+    /// What is put back into what was read.
+    beside: Option<Sidecar>,
+    /// Whether what the target format cannot carry is kept.
+    wants_sidecar: bool,
+}
+
+/// A document as it is written.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    pub(super) text: String,
+    pub(super) losses: Vec<Loss>,
+    /// What is not in it, if that was wanted.
+    pub(super) sidecar: Option<Sidecar>,
 }
 
 /// What came of a document.
@@ -66,13 +83,58 @@ pub(super) struct Converted {
     pub(super) found: Vec<Diagnostic>,
     /// What the target format cannot carry.
     pub(super) losses: Vec<Loss>,
+    /// And what of that is kept.
+    pub(super) sidecar: Option<Sidecar>,
 }
 
 impl Converter {
-    pub(super) fn new(read: &ReadArgs, target: Format, purpose: Purpose) -> Self {
+    /// A converter of what is read so, to this format.
+    ///
+    /// # Errors
+    ///
+    /// There are token ids to be read or written, and there is no such encoding.
+    pub(super) fn new(
+        read: &ReadArgs,
+        target: Written,
+        purpose: Purpose,
+        console: &Console,
+    ) -> Result<Self, Failure> {
+        let reader = Reader::new(read, Mode::Lenient, console)?;
+        let Written { format: target, tokens } = target;
+        let tokens = match tokens {
+            true => {
+                let encodings = Encodings::open(&read.encoding, console)?;
+                Some(Tokens::new(target, Shape::Ids, encodings))
+            }
+            false => None,
+        };
         let render = RenderOptions::default();
-        let read = read.reader.options(Mode::Lenient);
-        Self { read, target, purpose, render, tools: None, tokens: None }
+        Ok(Self {
+            reader,
+            target,
+            purpose,
+            render,
+            tools: None,
+            tokens,
+            beside: None,
+            wants_sidecar: false,
+        })
+    }
+
+    /// Puts back what is in the file beside the input, and keeps what is to be beside the output.
+    ///
+    /// # Errors
+    ///
+    /// There is no such file, or it holds something else.
+    pub(super) fn set_beside(
+        &mut self,
+        args: &BesideArgs,
+        console: &Console,
+    ) -> Result<(), Failure> {
+        self.wants_sidecar = args.sidecar.is_some();
+        let beside = args.with_sidecar.as_deref().map(|path| beside::read(path, console));
+        self.beside = beside.transpose()?;
+        Ok(())
     }
 
     /// Takes the options of rendering, and reads the tools that they name.
@@ -93,9 +155,11 @@ impl Converter {
         Ok(())
     }
 
-    /// Writes ids of the target format.
-    pub(super) fn write_tokens(&mut self, tokens: Tokens) {
-        self.tokens = Some(tokens);
+    /// What is written of token ids, if these are written.
+    pub(super) fn set_shape(&mut self, shape: Shape) {
+        if let Some(tokens) = &mut self.tokens {
+            tokens.shape = shape;
+        }
     }
 
     /// Whether ids are written.
@@ -109,32 +173,45 @@ impl Converter {
     }
 
     /// The document as it is written, and what is lost.
-    fn write(&self, document: &Document<'_>) -> Result<(String, Vec<Loss>), RenderError> {
-        let Some(tokens) = &self.tokens else {
-            let conversion = convert(document, self.target, &self.render)?;
-            return Ok((conversion.output, conversion.losses));
-        };
-        let prepared = prepare(document, self.target, &self.render)?;
-        match tokens.write(&prepared.document, &self.render) {
-            Ok(output) => Ok((output, prepared.losses)),
-            Err(error) => Err(prepared.origins.place(error)),
+    fn write(&self, document: &Document<'_>) -> Result<Output, RenderError> {
+        if let Some(tokens) = &self.tokens {
+            let prepared = prepare(document, self.target, &self.render)?;
+            return tokens.write(document, prepared, &self.render, self.wants_sidecar);
         }
+        let (conversion, sidecar) = match self.wants_sidecar {
+            true => {
+                let (conversion, sidecar) =
+                    convert_with_sidecar(document, self.target, &self.render)?;
+                (conversion, Some(sidecar))
+            }
+            false => (convert(document, self.target, &self.render)?, None),
+        };
+        Ok(Output { text: conversion.output, losses: conversion.losses, sidecar })
     }
 
     /// Converts the document `text`.
     pub(super) fn convert(&self, text: &str, format: Format) -> Converted {
-        let parsed = parse(text, format, &self.read);
+        let parsed = self.reader.parse(text, format);
         let has_errors = parsed.has_errors();
         let mut converted = Converted { found: parsed.diagnostics, ..Converted::default() };
-        let is_lost = self.read.mode == Mode::Strict || is_empty(&parsed.document);
+        let is_lost = self.reader.options.mode == Mode::Strict || is_empty(&parsed.document);
         if has_errors && is_lost {
             return converted;
         }
-        let document = self.prepare(parsed.document);
+        let mut document = parsed.document;
+        if let (Some(beside), Document::Conversation(conversation)) = (&self.beside, &mut document)
+            && let Err(other) = beside.restore(conversation)
+        {
+            let help = "it was not written for this conversation, and is not used";
+            let found = finding(Code::ParseJson, Span::at(0), other.to_string());
+            converted.found.push(Diagnostic { help: Some(help.to_owned()), ..found });
+        }
+        let document = self.prepare(document);
         match self.write(&document) {
-            Ok((output, losses)) => {
-                converted.output = Some(output);
+            Ok(Output { text, losses, sidecar }) => {
+                converted.output = Some(text);
                 converted.losses = losses;
+                converted.sidecar = sidecar;
             }
             Err(error) => {
                 let nothing = Conversation::default();

@@ -1,6 +1,6 @@
 //! What comes of a document: what is written, and what is said about it.
 
-use openchatml::convert::Loss;
+use openchatml::convert::{Loss, Sidecar};
 use openchatml::{Carrier, Code, Diagnostic, Format, Severity};
 
 use super::converter::{Converted, Converter};
@@ -18,6 +18,8 @@ pub(super) struct Outcome {
     pub(super) report: String,
     pub(super) tally: Tally,
     pub(super) losses: Losses,
+    /// What is to be kept beside the output.
+    pub(super) sidecar: Option<Sidecar>,
 }
 
 /// How documents are judged, told about and written.
@@ -50,7 +52,8 @@ impl Manner {
         format: Format,
         before: &[Diagnostic],
     ) -> Outcome {
-        let Converted { mut output, found, mut losses } = converter.convert(&slot.text, format);
+        let Converted { mut output, found, mut losses, sidecar } =
+            converter.convert(&slot.text, format);
         let mut all = before.to_vec();
         for mut found in found {
             slot.place(&mut found);
@@ -73,6 +76,7 @@ impl Manner {
         if let Some(text) = output {
             self.tell_losses(page, &losses, field, &mut outcome);
             outcome.output = Some(text);
+            outcome.sidecar = sidecar;
         }
         outcome
     }

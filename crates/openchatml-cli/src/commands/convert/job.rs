@@ -1,5 +1,7 @@
 //! Files that are converted one by one, each as a whole or line by line.
 
+use std::path::Path;
+
 use openchatml::{Carrier, Format, Mode};
 
 use super::converter::Converter;
@@ -22,6 +24,8 @@ pub(super) struct Job<'a> {
     jsonl: &'a JsonlArgs,
     out: &'a OutArgs,
     deny_warnings: bool,
+    /// Where what is kept beside the output goes.
+    sidecar: Option<&'a Path>,
 }
 
 /// Which formats are looked for.
@@ -46,7 +50,13 @@ impl<'a> Job<'a> {
             jsonl,
             out,
             deny_warnings: deny.deny_warnings,
+            sidecar: None,
         }
+    }
+
+    /// The same job, with a file beside its output.
+    pub(super) fn beside(self, sidecar: Option<&'a Path>) -> Self {
+        Self { sidecar, ..self }
     }
 
     /// The same job, looking for these formats.
@@ -61,6 +71,12 @@ impl<'a> Job<'a> {
         origins: &[Origin],
         console: &Console,
     ) -> Result<Status, Failure> {
+        let is_lines = |origin: &Origin| self.jsonl.jsonl || origin.is_jsonl();
+        if self.sidecar.is_some() && (origins.len() > 1 || origins.iter().any(is_lines)) {
+            let text = "a sidecar is for one conversation; for more, `tokens --mask` writes one \
+                into each line";
+            return Err(Failure::Usage(text.to_owned()));
+        }
         let mut target = Target::open(self.out.output.as_deref())?;
         if target.is_terminal() {
             console.hide_progress();
@@ -85,6 +101,11 @@ impl<'a> Job<'a> {
             outcome.losses.say(&origin.name(), console);
             tally.add(outcome.tally);
             has_output |= outcome.output.is_some();
+            if let (Some(path), Some(sidecar)) = (self.sidecar, &outcome.sidecar) {
+                let mut target = Target::open(Some(path))?;
+                target.write(format!("{}\n", sidecar.to_json()).as_bytes())?;
+                target.finish()?;
+            }
             match outcome.output {
                 Some(output) => target.write(output.as_bytes())?,
                 None if several => target.write(b"null\n")?,

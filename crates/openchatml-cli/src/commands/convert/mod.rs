@@ -1,5 +1,6 @@
 //! `parse`, `render` and `convert`: one machine, three sets of defaults.
 
+mod beside;
 mod converter;
 mod document;
 mod job;
@@ -7,17 +8,20 @@ mod response_formats;
 mod tokens;
 pub(super) mod tools;
 
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use clap::Args;
 use openchatml::Format;
 
+use self::beside::BesideArgs;
 use self::converter::{Converter, Purpose};
 use self::job::{Job, Wanted};
-use self::tokens::{Shape, Tokens};
-use crate::args::{DenyArgs, JsonlArgs, OutArgs, ReadArgs, RenderArgs, format, text_format};
+use self::tokens::{MaskArgs, Shape};
+use crate::args::{
+    DenyArgs, JsonlArgs, OutArgs, ReadArgs, RenderArgs, Written, text_format, written,
+};
 use crate::console::Console;
-use crate::encodings::{Encodings, O200K_HARMONY};
 use crate::failure::{Failure, Status};
 use crate::input::{JSON, Origin, origins};
 
@@ -44,8 +48,8 @@ pub(crate) struct ParseArgs {
 #[command(after_help = RENDER_EXAMPLES, after_long_help = format!("{RENDER_EXAMPLES}\n\n{JSONL_HELP}"))]
 pub(crate) struct RenderCommandArgs {
     /// The format of the prompt
-    #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = format())]
-    to: Format,
+    #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = written())]
+    to: Written,
     /// The file; standard input if it is `-` or not given
     file: Option<PathBuf>,
     #[command(flatten)]
@@ -76,12 +80,14 @@ pub(crate) struct TokensArgs {
     #[arg(long, conflicts_with = "mask")]
     count: bool,
     /// Write which ids a model is trained on, and where each message is: an object with `ids`,
-    /// `mask` and `spans`
+    /// `mask` and `spans`, and a `sidecar` of what the format cannot carry
     #[arg(long)]
     mask: bool,
-    /// The encoding: o200k_harmony, or a file: a `tokenizer.json`, or a rank file of tiktoken
-    #[arg(long, value_name = "NAME|FILE", default_value = O200K_HARMONY)]
-    encoding: String,
+    /// Write a table for people; so it is on a terminal
+    #[arg(long, conflicts_with_all = ["count", "mask"])]
+    table: bool,
+    #[command(flatten)]
+    training: MaskArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -103,8 +109,8 @@ pub(crate) struct TokensArgs {
 #[command(after_help = CONVERT_EXAMPLES, after_long_help = format!("{CONVERT_EXAMPLES}\n\n{JSONL_HELP}"))]
 pub(crate) struct ConvertArgs {
     /// The format of the output
-    #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = format())]
-    to: Format,
+    #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = written())]
+    to: Written,
     /// The files; standard input if one is `-` or none is given
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -113,6 +119,8 @@ pub(crate) struct ConvertArgs {
     jsonl: JsonlArgs,
     #[command(flatten)]
     render: RenderArgs,
+    #[command(flatten)]
+    beside: BesideArgs,
     #[command(flatten)]
     out: OutArgs,
     #[command(flatten)]
@@ -161,14 +169,16 @@ with errors is refused.";
 
 /// Runs `parse`.
 pub(crate) fn parse(args: &ParseArgs, console: &Console) -> Result<Status, Failure> {
-    let converter = Converter::new(&args.read, JSON, Purpose::Faithful);
+    let to = Written { format: JSON, tokens: false };
+    let converter = Converter::new(&args.read, to, Purpose::Faithful, console)?;
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
     job.run(&converter, &one(args.file.as_ref()), console)
 }
 
 /// Runs `render`.
 pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Status, Failure> {
-    let mut converter = Converter::new(&args.read, args.to, Purpose::of_render(&args.render));
+    let purpose = Purpose::of_render(&args.render);
+    let mut converter = Converter::new(&args.read, args.to, purpose, console)?;
     converter.set(&args.render, console)?;
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny).wanting(Wanted::Json);
     job.run(&converter, &one(args.file.as_ref()), console)
@@ -176,24 +186,30 @@ pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Stat
 
 /// Runs `tokens`.
 pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Failure> {
-    let shape = match (args.count, args.mask) {
-        (true, _) => Shape::Count,
-        (_, true) => Shape::Mask,
-        _ => Shape::Ids,
+    let is_for_people = args.out.output.is_none() && io::stdout().is_terminal();
+    let shape = match () {
+        () if args.count => Shape::Count,
+        () if args.mask => Shape::Mask(args.training.policy()),
+        () if args.table || is_for_people => Shape::Table { colors: console.colors_output() },
+        () => Shape::Ids,
     };
-    let encodings = Encodings::open(&args.encoding, console)?;
-    let mut converter = Converter::new(&args.read, args.to, Purpose::of_render(&args.render));
+    let to = Written { format: args.to, tokens: true };
+    let purpose = Purpose::of_render(&args.render);
+    let mut converter = Converter::new(&args.read, to, purpose, console)?;
     converter.set(&args.render, console)?;
-    converter.write_tokens(Tokens::new(args.to, shape, encodings));
+    converter.set_shape(shape);
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
     job.run(&converter, &origins(&args.files), console)
 }
 
 /// Runs `convert`.
 pub(crate) fn convert(args: &ConvertArgs, console: &Console) -> Result<Status, Failure> {
-    let mut converter = Converter::new(&args.read, args.to, Purpose::of_convert(&args.render));
+    let purpose = Purpose::of_convert(&args.render);
+    let mut converter = Converter::new(&args.read, args.to, purpose, console)?;
     converter.set(&args.render, console)?;
+    converter.set_beside(&args.beside, console)?;
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
+    let job = job.beside(args.beside.sidecar.as_deref());
     job.run(&converter, &origins(&args.files), console)
 }
 

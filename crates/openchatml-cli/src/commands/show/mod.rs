@@ -5,9 +5,7 @@ mod out;
 use std::path::PathBuf;
 
 use clap::Args;
-use openchatml::{
-    Code, Content, Conversation, Diagnostic, Document, Format, Mode, Policy, ReadOptions, parse,
-};
+use openchatml::{Code, Content, Conversation, Diagnostic, Document, Format, Mode, Policy};
 
 use self::out::{Place, body};
 use crate::args::{JsonlArgs, PreambleArgs, ReadArgs, Verbosity};
@@ -16,6 +14,7 @@ use crate::failure::{Failure, Status};
 use crate::input::{Decoded, Origin, Page, Slot, Unreadable, format_of};
 use crate::jsonl::{Entry, Feed};
 use crate::output::Target;
+use crate::reader::Reader;
 use crate::report::{Style, Tally};
 
 /// Show what a user may see of a conversation
@@ -51,7 +50,7 @@ pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure>
     let origin = args.file.as_deref().map_or(Origin::Stdin, Origin::of);
     let mut target = Target::stdout();
     let show = Show {
-        options: args.read.reader.options(Mode::Lenient),
+        reader: Reader::new(&args.read, Mode::Lenient, console)?,
         policy: args.preambles.policy(),
         eyes: if args.debug { Eyes::Debug } else { Eyes::User },
         message: args.message,
@@ -86,7 +85,7 @@ const HAS_ERRORS: &str = "there are errors in the document: `ocml check` shows t
 /// How conversations are shown.
 #[derive(Clone, Debug)]
 struct Show {
-    options: ReadOptions,
+    reader: Reader,
     policy: Policy,
     eyes: Eyes,
     /// The only message that is wanted.
@@ -146,7 +145,7 @@ impl Show {
         format: Format,
     ) -> Shown {
         let Some(slot) = slot else { return self.nothing(page, &found) };
-        let parsed = parse(&slot.text, format, &self.options);
+        let parsed = self.reader.parse(&slot.text, format);
         for mut diagnostic in parsed.diagnostics {
             slot.place(&mut diagnostic);
             found.push(diagnostic);
@@ -154,7 +153,7 @@ impl Show {
         let mut shown = Shown { report: self.told(page, &found), ..Shown::default() };
         if Tally::of(&found).errors > 0 {
             shown.status = Status::Found;
-            if self.options.mode == Mode::Strict {
+            if self.reader.options.mode == Mode::Strict {
                 shown.report.push_str(&error_line(HAS_ERRORS));
                 return shown;
             }

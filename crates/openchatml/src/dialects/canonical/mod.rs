@@ -4,7 +4,9 @@
 mod read;
 mod write;
 
-pub(crate) use self::write::{message as write_message, string_field as write_string_field};
+pub(crate) use self::write::{
+    message as write_message, string_field as write_string_field, write_header,
+};
 
 use super::{Dialect, JsonForm};
 use crate::convert::Carries;

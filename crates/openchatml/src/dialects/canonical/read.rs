@@ -197,6 +197,7 @@ const MESSAGE_KEYS: &[&str] = &[
     "end",
     "recovered",
     "foreign",
+    "ids",
 ];
 
 fn message<'a>(
@@ -214,6 +215,7 @@ fn message<'a>(
             // What was hidden while it was read stays so.
             "recovered" => message.recovered |= sheet.boolean(json)?,
             "foreign" => message.foreign = sheet.boolean(json)?,
+            "ids" => ids(sheet, json, &mut message)?,
             _ => sheet.field(json, key, &mut message)?,
         }
         Ok(())
@@ -236,5 +238,26 @@ fn message<'a>(
     }
     sheet.spoken(speaker, span).speak(&mut message);
     messages.push(message);
+    Ok(())
+}
+
+/// The token ids that the message was sampled or read as.
+fn ids<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, message: &mut Message<'a>) -> Result<()> {
+    let mut ids = Vec::new();
+    sheet.array(json, |sheet, json| {
+        let start = json.offset();
+        let is_number = matches!(json.peek(), Some(b'0'..=b'9' | b'-'));
+        let id = if is_number { json.number()?.parse::<u32>().ok() } else { None };
+        match id {
+            Some(id) => ids.push(id),
+            None if is_number => {
+                let span = Span::new(start, json.position());
+                sheet.tolerate(Code::ParseJson.at(span, "this number is no token id"));
+            }
+            None => sheet.wrong(json, "a token id")?,
+        }
+        Ok(())
+    })?;
+    message.set_ids(ids);
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! Writing canonical JSON.
 
+use std::fmt::Write as _;
+
 use crate::json::{write_string, write_value};
 use crate::model::{
-    Content, Conversation, Document, End, Infill, Message, Part, Segment, Tool, Value,
+    Content, Conversation, Document, End, Header, Infill, Message, Part, Segment, Tool, Value,
 };
 use crate::render::{RenderError, RenderOptions};
 
@@ -48,18 +50,8 @@ fn write_infill(out: &mut String, infill: &Infill<'_>) {
 fn write_conversation(out: &mut String, conversation: &Conversation<'_>, options: &RenderOptions) {
     out.push('{');
     if let Some(header) = &conversation.header {
-        out.push_str(r#""header":{"#);
-        for (index, (key, value)) in header.fields().iter().enumerate() {
-            out.push_str(if index == 0 { "" } else { "," });
-            write_string(out, key);
-            out.push(':');
-            match (key.as_ref(), value.as_spelling()) {
-                // A number would lose its spelling to many a JSON reader.
-                ("version", Some(version)) => write_string(out, version),
-                _ => write_value(out, value),
-            }
-        }
-        out.push_str("},");
+        write_header(out, header);
+        out.push(',');
     }
     if !conversation.tools.is_empty() {
         out.push_str(r#""tools":["#);
@@ -81,12 +73,28 @@ fn write_conversation(out: &mut String, conversation: &Conversation<'_>, options
         if options.continue_final && index + 1 == last && prompt.is_none() {
             let mut open = one.clone();
             open.end = End::Open;
-            message(out, &open);
+            whole_message(out, &open, options);
         } else {
-            message(out, one);
+            whole_message(out, one, options);
         }
     }
     out.push_str("]}");
+}
+
+/// Writes `"header":{…}`.
+pub(crate) fn write_header(out: &mut String, header: &Header<'_>) {
+    out.push_str(r#""header":{"#);
+    for (index, (key, value)) in header.fields().iter().enumerate() {
+        out.push_str(if index == 0 { "" } else { "," });
+        write_string(out, key);
+        out.push(':');
+        match (key.as_ref(), value.as_spelling()) {
+            // A number would lose its spelling to many a JSON reader.
+            ("version", Some(version)) => write_string(out, version),
+            _ => write_value(out, value),
+        }
+    }
+    out.push('}');
 }
 
 fn write_tool(out: &mut String, tool: &Tool<'_>) {
@@ -116,6 +124,18 @@ pub(crate) fn string_field(out: &mut String, key: &str, value: Option<&str>) {
         out.push_str("\":");
         write_string(out, value);
     }
+}
+
+fn whole_message(out: &mut String, message: &Message<'_>, options: &RenderOptions) {
+    self::message(out, message);
+    let Some(ids) = message.ids().filter(|_| options.ids) else { return };
+    out.pop();
+    out.push_str(",\"ids\":[");
+    for (index, id) in ids.iter().enumerate() {
+        out.push_str(if index == 0 { "" } else { "," });
+        let _ = write!(out, "{id}");
+    }
+    out.push_str("]}");
 }
 
 /// Writes a message.

@@ -1,0 +1,140 @@
+//! Documents as token ids.
+
+mod mask;
+mod table;
+
+pub(super) use self::mask::MaskArgs;
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use openchatml::convert::{Origins, Prepared, Sidecar};
+use openchatml::{Conversation, Document, Format, ReadOptions, RenderError, RenderOptions};
+use openchatml_tokens::{MaskPolicy, Rendered, Tokenizer};
+
+use super::converter::Output;
+
+use crate::encodings::{Encodings, OneEncoding};
+
+/// Writes documents as token ids, on several threads at once.
+#[derive(Clone, Debug)]
+pub(super) struct Tokens {
+    format: Format,
+    pub(super) shape: Shape,
+    encodings: Encodings,
+    /// Tokenizers that nobody uses at the moment: each may have a cache of its own.
+    idle: Arc<Mutex<Vec<Tokenizer<OneEncoding>>>>,
+}
+
+/// What is written of the ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    Ids,
+    /// The ids, which of them are trained, and where the messages are.
+    Mask(MaskPolicy),
+    Count,
+    /// A table for people, with colours or without.
+    Table {
+        colors: bool,
+    },
+}
+
+impl Tokens {
+    pub(super) fn new(format: Format, shape: Shape, encodings: Encodings) -> Self {
+        Self { format, shape, encodings, idle: Arc::default() }
+    }
+
+    /// Does something with a tokenizer.
+    fn with<T>(&self, act: impl FnOnce(&Tokenizer<OneEncoding>) -> T) -> T {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = idle().pop();
+        let tokenizer = known.unwrap_or_else(|| {
+            Tokenizer::new(self.format, self.encodings.one()).expect("a text format")
+        });
+        let done = act(&tokenizer);
+        idle().push(tokenizer);
+        done
+    }
+
+    /// What was prepared of a document, written, and what is lost.
+    ///
+    /// # Errors
+    ///
+    /// What the format cannot say.
+    pub(super) fn write(
+        &self,
+        original: &Document<'_>,
+        prepared: Prepared<'_, '_>,
+        options: &RenderOptions,
+        wants_sidecar: bool,
+    ) -> Result<Output, RenderError> {
+        let Prepared { document, losses, origins, .. } = prepared;
+        let mut output = Output { losses, ..Output::default() };
+        let written = self.with(|tokenizer| {
+            if self.shape == Shape::Count {
+                output.text = tokenizer.count(&document, options)?.ids.to_string();
+                return Ok(());
+            }
+            let rendered = tokenizer.render(&document, options)?;
+            let has_losses = matches!(self.shape, Shape::Mask(_)) && !output.losses.is_empty();
+            if wants_sidecar || has_losses {
+                let sidecar = sidecar(tokenizer, original, &rendered, &origins);
+                output.losses.retain(|loss| !sidecar.holds(loss));
+                output.sidecar = Some(sidecar);
+            }
+            self.say(tokenizer, &document, &rendered, &mut output);
+            Ok(())
+        });
+        match written {
+            Ok(()) => Ok(output),
+            Err(error) => Err(origins.place(error)),
+        }
+    }
+
+    /// Writes what is wanted of some ids.
+    fn say(
+        &self,
+        tokenizer: &Tokenizer<OneEncoding>,
+        document: &Document<'_>,
+        rendered: &Rendered,
+        output: &mut Output,
+    ) {
+        let nothing = Conversation::default();
+        let conversation = document.as_conversation().unwrap_or(&nothing);
+        let out = &mut output.text;
+        match &self.shape {
+            Shape::Count => {}
+            Shape::Ids => list(out, &rendered.ids),
+            Shape::Mask(policy) => {
+                mask::write(out, policy, conversation, rendered, output.sidecar.as_ref());
+            }
+            Shape::Table { colors } => {
+                table::write(out, *colors, tokenizer, conversation, rendered);
+            }
+        }
+    }
+}
+
+/// What of the original is not in the ids.
+fn sidecar(
+    tokenizer: &Tokenizer<OneEncoding>,
+    original: &Document<'_>,
+    rendered: &Rendered,
+    origins: &Origins,
+) -> Sidecar {
+    let mut options = ReadOptions::default();
+    options.open_prompt = true;
+    let read = tokenizer.parse(&rendered.ids, &options).into_conversation();
+    let nothing = Conversation::default();
+    Sidecar::between(original.as_conversation().unwrap_or(&nothing), &read, origins)
+}
+
+/// Adds a JSON array of numbers.
+fn list(out: &mut String, numbers: &[u32]) {
+    out.push('[');
+    for (index, number) in numbers.iter().enumerate() {
+        out.push_str(if index == 0 { "" } else { "," });
+        let _ = write!(out, "{number}");
+    }
+    out.push(']');
+}
