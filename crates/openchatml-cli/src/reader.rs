@@ -207,7 +207,7 @@ mod tests {
     fn arrays_of_numbers_are_read_and_others_refused() {
         let ids = |text| numbers(text).map(|all| all.iter().map(|it| it.0).collect::<Vec<_>>());
         assert_eq!(ids(" [1, 22,\n333]\n").unwrap(), [1, 22, 333]);
-        assert_eq!(ids("[]").unwrap(), []);
+        assert!(ids("[]").unwrap().is_empty());
         assert_eq!(ids("[99999999999]").unwrap(), [u32::MAX]);
         let bad = ["", "1", "[1", "[1,", "[1 2]", "[-1]", "[1.5]", "[1]x", "[é]", "{\"ids\":[]}"];
         for text in bad {

@@ -6,6 +6,7 @@ mod units;
 
 use std::fmt;
 
+use openchatml::convert::prepare;
 use openchatml::{Conversation, RenderError, RenderOptions};
 
 pub use self::scheme::{OldestFirst, Scheme, Unit};
@@ -141,6 +142,41 @@ impl From<RenderError> for TruncateError {
     }
 }
 
+/// How many ids a conversation has.
+struct Sizes {
+    ids: usize,
+    /// For each message, how many it has.
+    messages: Vec<usize>,
+    /// And how many of these are its body.
+    bodies: Vec<usize>,
+}
+
+impl Sizes {
+    /// Those of the conversation as the format carries it.
+    fn of<E: Encoding>(
+        tokenizer: &Tokenizer<E>,
+        conversation: &Conversation<'_>,
+        options: &RenderOptions,
+    ) -> Result<Self, RenderError> {
+        let count = conversation.messages.len();
+        let document = conversation.clone().into();
+        let prepared = prepare(&document, tokenizer.format(), options)?;
+        let counted = tokenizer.count(&prepared.document, options);
+        let counted = counted.map_err(|error| prepared.origins.place(error))?;
+        let mut sizes = Self { ids: counted.ids, messages: vec![0; count], bodies: vec![0; count] };
+        for span in counted.spans {
+            let Some(message) = prepared.origins.of(span.message) else { continue };
+            if let (Some(all), Some(body)) =
+                (sizes.messages.get_mut(message), sizes.bodies.get_mut(message))
+            {
+                *all += span.ids().len();
+                *body += span.body.len();
+            }
+        }
+        Ok(sizes)
+    }
+}
+
 impl Truncation {
     /// How many ids a message may have if nothing else is said.
     pub const MESSAGE: usize = 2048;
@@ -178,7 +214,8 @@ impl<S: Scheme> Truncation<S> {
         Self { budget, message: Some(Truncation::MESSAGE), scheme }
     }
 
-    /// Makes a conversation fit that is written by this tokenizer, with these options.
+    /// Makes a conversation fit that is written by this tokenizer, with these options, as the
+    /// tokenizer's format [carries it](openchatml::convert).
     ///
     /// # Errors
     ///
@@ -190,21 +227,20 @@ impl<S: Scheme> Truncation<S> {
         options: &RenderOptions,
     ) -> Result<Truncated<'a>, TruncateError> {
         let mut conversation = conversation.clone();
-        let mut cut = cut::cut(tokenizer, &mut conversation, options, self.message)?;
-        let count = |conversation: &Conversation<'a>| {
-            tokenizer.count(&conversation.clone().into(), options)
-        };
-        let counted = count(&conversation)?;
-        for cut in &mut cut {
-            let its = counted.spans.iter().find(|span| span.message == cut.message);
-            cut.left = its.map_or(0, |span| span.body.len());
+        let mut sizes = Sizes::of(tokenizer, &conversation, options)?;
+        let mut cut = cut::cut(tokenizer.encoding(), &mut conversation, &sizes, self.message);
+        if !cut.is_empty() {
+            sizes = Sizes::of(tokenizer, &conversation, options)?;
         }
-        let whole = counted.ids;
+        for cut in &mut cut {
+            cut.left = sizes.bodies[cut.message];
+        }
+        let whole = sizes.ids;
         let mut truncated = Truncated { conversation, dropped: Vec::new(), cut, ids: whole };
         if whole <= self.budget {
             return Ok(truncated);
         }
-        let units = units::units(&truncated.conversation.messages, &counted.spans);
+        let units = units::units(&truncated.conversation.messages, &sizes.messages);
         let of_messages: usize = units.iter().map(|unit| unit.ids).sum();
         // A header, a generation prompt.
         let besides = whole.saturating_sub(of_messages);
@@ -219,7 +255,7 @@ impl<S: Scheme> Truncation<S> {
             at += 1;
             dropped.binary_search(&(at - 1)).is_err()
         });
-        truncated.ids = count(&truncated.conversation)?.ids;
+        truncated.ids = Sizes::of(tokenizer, &truncated.conversation, options)?.ids;
         match truncated.ids > self.budget {
             true => Err(TruncateError::TooLong { least: truncated.ids, budget: self.budget }),
             false => Ok(truncated),

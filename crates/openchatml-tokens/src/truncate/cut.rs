@@ -1,31 +1,27 @@
 //! Messages that are too long by themselves.
 
-use openchatml::{Body, Conversation, Message, RenderError, RenderOptions, Role, Segment};
+use openchatml::{Body, Conversation, Message, Role, Segment};
 
-use super::Cut;
+use super::{Cut, Sizes};
 use crate::encoding::{Encoding, Token};
-use crate::tokenizer::Tokenizer;
 
 /// Cuts the text of messages whose bodies have more than `most` ids.
-pub(super) fn cut<E: Encoding>(
-    tokenizer: &Tokenizer<E>,
+pub(super) fn cut(
+    encoding: &impl Encoding,
     conversation: &mut Conversation<'_>,
-    options: &RenderOptions,
+    sizes: &Sizes,
     most: Option<usize>,
-) -> Result<Vec<Cut>, RenderError> {
-    let Some(most) = most else { return Ok(Vec::new()) };
-    let counted = tokenizer.count(&conversation.clone().into(), options)?;
+) -> Vec<Cut> {
+    let Some(most) = most else { return Vec::new() };
     let mut cuts = Vec::new();
-    for span in counted.spans {
-        let ids = span.body.len();
-        let Some(message) = conversation.messages.get_mut(span.message) else { continue };
-        if ids > most && may_be_cut(message) {
-            cut_body(tokenizer.encoding(), message, most);
+    for (at, (message, ids)) in conversation.messages.iter_mut().zip(&sizes.bodies).enumerate() {
+        if *ids > most && may_be_cut(message) {
+            cut_body(encoding, message, most);
             // How many are left shows when it is written.
-            cuts.push(Cut { message: span.message, ids, left: 0 });
+            cuts.push(Cut { message: at, ids: *ids, left: 0 });
         }
     }
-    Ok(cuts)
+    cuts
 }
 
 /// What must be of a form is no longer of that form when it is cut.

@@ -3,16 +3,10 @@
 use openchatml::{Message, Role, history};
 
 use super::Unit;
-use crate::sink::MessageSpan;
 
-/// The units of a conversation, in order of their first messages.
-pub(super) fn units(messages: &[Message<'_>], spans: &[MessageSpan]) -> Vec<Unit> {
-    let mut sizes = vec![0; messages.len()];
-    for span in spans {
-        if let Some(size) = sizes.get_mut(span.message) {
-            *size += span.ids().len();
-        }
-    }
+/// The units of a conversation whose messages have so many ids each, in order of their first
+/// messages.
+pub(super) fn units(messages: &[Message<'_>], sizes: &[usize]) -> Vec<Unit> {
     let last_question = messages.iter().rposition(|message| message.role == Role::User);
     let mut units: Vec<Unit> = Vec::new();
     let mut unit_of = Vec::with_capacity(messages.len());
