@@ -365,7 +365,8 @@ pub(super) fn context<'c>(
     out: &'c Out<'_, '_>,
 ) -> Context<'c> {
     let limits = &out.options.limits;
-    Context { shape, rules, limits, checker: Some(&out.state.checker) }
+    let is_completion = out.options.continues == Some(Role::Assistant);
+    Context { shape, rules, limits, is_completion, checker: Some(&out.state.checker) }
 }
 
 /// Makes a message a guess that nobody may see.
