@@ -117,6 +117,10 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
         }
     }
 
+    fn message(&self) -> Option<&Message<'a>> {
+        matches!(self.stage, Stage::Body).then_some(&self.draft.message)
+    }
+
     #[inline]
     fn body(&mut self) -> Option<&mut Draft<'a>> {
         matches!(self.stage, Stage::Body).then_some(&mut self.draft)
