@@ -15,6 +15,8 @@ pub struct Told {
     /// What was found.
     pub diagnostics: Vec<Diagnostic>,
     last_delta: Option<(String, String)>,
+    /// The message that started and is not done.
+    open: Option<Message<'static>>,
 }
 
 impl Told {
@@ -24,7 +26,12 @@ impl Told {
             Event::Delta { text, .. }
             | Event::ReasoningDelta { text, .. }
             | Event::ToolCallDelta { text, .. } => Some(text),
+            Event::MessageStart { message, .. } => {
+                self.open = Some(message.clone().into_owned());
+                None
+            }
             Event::MessageDone { message, .. } => {
+                self.open = None;
                 self.messages.push(message.clone().into_owned());
                 None
             }
@@ -73,6 +80,7 @@ pub fn stream<'c>(
     let mut stream = Stream::new(format, options).expect("a text format").keep(keep);
     for chunk in chunks {
         stream.feed(chunk, |event| told.event(event));
+        assert_eq!(stream.open_message(), told.open.as_ref(), "{format}: up to {chunk:?}");
     }
     stream.finish(|event| told.event(event));
     told.finish()

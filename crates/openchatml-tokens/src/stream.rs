@@ -1,6 +1,6 @@
 //! Ids as they arrive.
 
-use openchatml::{Event, Keep, ReadOptions, Span, Stream};
+use openchatml::{Event, Keep, Message, ReadOptions, Span, Stream};
 
 use crate::encoding::Encoding;
 use crate::read::{REPLACEMENT, foreign, not_text, unknown};
@@ -29,6 +29,39 @@ impl<'t, E: Encoding> TokenStream<'t, E> {
     pub fn keep(mut self, keep: Keep) -> Self {
         self.stream = self.stream.keep(keep);
         self
+    }
+
+    /// The message whose text arrives now, as [`Stream::open_message`] has it: what the next id is
+    /// part of.
+    ///
+    /// ```
+    /// use openchatml::{Control, Message, ReadOptions, Role};
+    /// use openchatml_tokens::{ByteEncoding, Tokenizer};
+    ///
+    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let id = |control| tokenizer.id(control).expect("it has one");
+    /// let text = |text: &str| text.bytes().map(u32::from).collect::<Vec<_>>();
+    /// let mut options = ReadOptions::default();
+    /// options.continues = Some(Role::Assistant);
+    /// let mut stream = tokenizer.stream(&options);
+    /// let mut is_answer = |ids: &[u32]| {
+    ///     stream.feed(ids, |_| {});
+    ///     stream.open_message().is_some_and(Message::is_answer)
+    /// };
+    /// // That text spells a control token ends no reasoning.
+    /// is_answer(&[id(Control::Channel)]);
+    /// is_answer(&text("analysis"));
+    /// assert!(!is_answer(&[id(Control::Message)]));
+    /// assert!(!is_answer(&text("<|channel|>final<|message|>")));
+    /// is_answer(&[id(Control::End), id(Control::Start)]);
+    /// is_answer(&text("assistant"));
+    /// is_answer(&[id(Control::Channel)]);
+    /// assert!(!is_answer(&text("final")));
+    /// assert!(is_answer(&[id(Control::Message)]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_message(&self) -> Option<&Message<'_>> {
+        self.stream.open_message()
     }
 
     /// Takes ids that have arrived, and gives the events that are certain.

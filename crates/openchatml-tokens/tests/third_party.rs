@@ -1,6 +1,7 @@
 //! Ids that other projects expect in their own tests: the folder that `OPENCHATML_THIRD_PARTY` names.
 
-use openchatml::{Event, ReadOptions, Role};
+use openchatml::{Event, ReadOptions, Role, Stream};
+use openchatml_testkit::property::Told;
 use openchatml_tokens::{O200kHarmony, Tokenizer};
 use serde_json::Value;
 
@@ -68,6 +69,37 @@ fn ids_read_like_their_text() {
         }
     }
     assert!(count == 0 || count >= 60, "{count}");
+}
+
+/// Ids that arrive piece by piece tell at each step what their text tells, and are part of the same
+/// message.
+#[test]
+fn ids_tell_what_their_text_tells() {
+    let tokenizer = tokenizer();
+    let mut options = ReadOptions::default();
+    options.open_prompt = true;
+    let mut count = 0;
+    for case in cases("vllm_gptoss.jsonl") {
+        options.continues = match case["kind"].as_str() {
+            Some("gptoss.chat_stream") => Some(Role::Assistant),
+            Some("gptoss.is_reasoning_end") => None,
+            _ => continue,
+        };
+        let mut of_text = Stream::new(tokenizer.format(), &options).expect("a text format");
+        let mut of_ids = tokenizer.stream(&options);
+        for (text, ids) in pairs(&case) {
+            let mut told = [Told::default(), Told::default()];
+            of_text.feed(text.as_bytes(), |event| told[0].event(event));
+            for id in ids {
+                of_ids.feed(&[id], |event| told[1].event(event));
+            }
+            let [one, two] = told.map(Told::finish);
+            assert_eq!(one, two, "{}", case["id"]);
+            assert_eq!(of_text.open_message(), of_ids.open_message(), "{}", case["id"]);
+            count += 1;
+        }
+    }
+    assert!(count == 0 || count >= 28, "{count}");
 }
 
 /// What is well-formed is written as the ids that it is given with.

@@ -1,6 +1,6 @@
 //! What of a conversation goes into the next prompt.
 
-use crate::model::{Conversation, End, Message, Role};
+use crate::model::{Channel, Conversation, End, Message, Role};
 use crate::pairing::{Paired, Pairs};
 
 /// The conversation as the next prompt has it: reasoning that led to an answer is dropped,
@@ -81,29 +81,36 @@ fn stored<'a>(conversation: &Conversation<'a>, keeps: Vec<bool>) -> Conversation
 /// ```
 pub fn kept(messages: &[Message<'_>]) -> Vec<bool> {
     let last_answer = messages.iter().rposition(Message::is_answer).unwrap_or(0);
-    let unanswered = unanswered(messages);
+    let answers = answers(messages);
+    let unanswered = unanswered(messages, &answers);
     let mut keeps = vec![true; messages.len()];
     // From the end: whether the turn that a message belongs to leads to an unanswered call.
     let mut leads_to_call = false;
     for (index, message) in messages.iter().enumerate().rev() {
+        let is_over = index < last_answer && !leads_to_call;
         if message.foreign {
             keeps[index] = false;
         } else if message.is_call() {
             leads_to_call |= unanswered[index];
+            // What the assistant looked up while it was thinking is part of that.
+            keeps[index] = !is_over || leads_to_call || message.channel != Some(Channel::Analysis);
         } else if message.role == Role::User || message.is_answer() || message.role == Role::Tool {
             leads_to_call = false;
-        } else if message.is_reasoning() && index < last_answer && !leads_to_call {
+        } else if message.is_reasoning() && is_over {
             keeps[index] = false;
         }
+    }
+    for (reply, call) in answers.iter().enumerate() {
+        keeps[reply] &= call.is_none_or(|call| keeps[call]);
     }
     keeps
 }
 
 /// For each message, whether it is a call without a reply.
-fn unanswered(messages: &[Message<'_>]) -> Vec<bool> {
+fn unanswered(messages: &[Message<'_>], answers: &[Option<usize>]) -> Vec<bool> {
     let mut open: Vec<bool> = messages.iter().map(is_call_to_a_tool).collect();
-    for call in answers(messages).into_iter().flatten() {
-        open[call] = false;
+    for call in answers.iter().flatten() {
+        open[*call] = false;
     }
     open
 }

@@ -6,7 +6,7 @@ use crate::check::Checker;
 use crate::dialects::TextForm;
 use crate::header::{self, Preamble, Scan};
 use crate::lex::{Lexeme, Lexer, Mask, Mode};
-use crate::{Code, Control, Fix, Span};
+use crate::{Code, Control, Fix, Message, Span};
 
 /// Reads one document, whole or chunk by chunk.
 pub(crate) struct Engine<'a> {
@@ -223,6 +223,14 @@ impl<'a> Engine<'a> {
         {
             let span = Span::new(at, end);
             out.report(stopped.code.at(span, "the rest of the input was left out"));
+        }
+    }
+
+    /// The message whose body is being read.
+    pub(crate) fn message(&self) -> Option<&Message<'a>> {
+        match &self.phase {
+            Phase::Preamble(_) => None,
+            Phase::Messages(messages) => messages.reader.message(),
         }
     }
 

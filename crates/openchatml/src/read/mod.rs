@@ -18,7 +18,7 @@ pub(crate) use self::out::{Findings, Out, Place, Receiver, Whole};
 
 use crate::dialects::{Carrier, Format};
 use crate::lex::{Lexeme, Lexer, Tape};
-use crate::{Control, Conversation, Diagnostic, Document, Severity, Span};
+use crate::{Control, Conversation, Diagnostic, Document, Message, Severity, Span};
 
 /// A document and what was found while it was read.
 ///
@@ -190,6 +190,9 @@ pub(crate) trait Reader<'a> {
             }
         }
     }
+
+    /// The message whose body is being read: its header. Not between messages, nor in a header.
+    fn message(&self) -> Option<&Message<'a>>;
 
     /// The message whose body is being read, if any text is just more of it.
     fn body(&mut self) -> Option<&mut Draft<'a>> {

@@ -9,7 +9,7 @@ use self::live::{Live, LiveState};
 use crate::dialects::{Carrier, Format};
 use crate::lex::{Mask, Piece, Utf8};
 use crate::read::{self, Engine, ReadOptions};
-use crate::{Code, Control, Diagnostic, Span, UnknownName};
+use crate::{Code, Control, Diagnostic, Message, Span, UnknownName};
 
 /// Whether the text of messages is kept until they are done.
 ///
@@ -170,6 +170,33 @@ impl Stream {
     /// How much has arrived, in bytes of text.
     pub fn offset(&self) -> usize {
         self.pieces.unwrap_or_else(|| self.utf8.offset())
+    }
+
+    /// The message whose text arrives now: all is known of it but its text and its end. `None`
+    /// between messages, and in a header that has not ended.
+    ///
+    /// It says what the next token is part of: whether reasoning has ended and a grammar holds
+    /// from here on, or which tool's arguments are being written.
+    ///
+    /// ```
+    /// use openchatml::{Message, ReadOptions, Role, Stream};
+    ///
+    /// let mut options = ReadOptions::default();
+    /// options.continues = Some(Role::Assistant);
+    /// let mut stream = Stream::new("harmony".parse()?, &options)?;
+    /// let mut answers = |chunk: &str| {
+    ///     stream.feed(chunk.as_bytes(), |_| {});
+    ///     stream.open_message().is_some_and(Message::is_answer)
+    /// };
+    /// assert!(!answers("<|channel|>analysis<|message|>Easy.<|end|>"));
+    /// assert!(!answers("<|start|>assistant<|channel|>final"));
+    /// assert!(answers("<|message|>"));
+    /// assert!(answers("4"));
+    /// assert!(!answers(".<|return|>"));
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
+    pub fn open_message(&self) -> Option<&Message<'_>> {
+        self.engine.message()
     }
 
     /// Tells a finding of the caller's own as an event, among those of the reader.

@@ -8,5 +8,4 @@ mod layout;
 mod numbers;
 mod stream;
 mod third_party;
-mod third_party_harmony;
 mod visibility;

@@ -1,6 +1,12 @@
 //! Cases that other projects wrote in their own tests, where they are at hand: the folder that
 //! `OPENCHATML_THIRD_PARTY` names.
 
+mod chat;
+mod outputs;
+mod prompts;
+mod score;
+mod streams;
+
 use openchatml::{Format, ReadOptions, RenderOptions, parse, render};
 use serde_json::Value;
 

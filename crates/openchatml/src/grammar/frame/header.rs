@@ -36,6 +36,8 @@ pub(super) struct Context<'c> {
     pub(super) shape: Shape,
     pub(super) rules: &'static Rules,
     pub(super) limits: &'c Limits,
+    /// Whether nobody but the assistant can speak.
+    pub(super) is_completion: bool,
     pub(super) checker: Option<&'c Checker>,
 }
 
@@ -114,7 +116,11 @@ impl<'a> HeadReader<'a, '_> {
             }
             self.message.recovered = true;
             self.message.role = Role::Assistant;
-            self.message.channel = Some(Channel::Analysis);
+            let is_channel = |region: &Region<'_>| region.control == Control::Channel;
+            // In a completion it is certain who speaks, and a channel says who may see it.
+            if !self.context.is_completion || !opening.regions().iter().any(is_channel) {
+                self.message.channel = Some(Channel::Analysis);
+            }
             return;
         };
         let addressed = || words(text, start).skip(1).any(|(word, _)| word.starts_with("to="));

@@ -117,6 +117,10 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
         }
     }
 
+    fn message(&self) -> Option<&Message<'a>> {
+        matches!(self.stage, Stage::Body).then_some(&self.draft.message)
+    }
+
     #[inline]
     fn body(&mut self) -> Option<&mut Draft<'a>> {
         matches!(self.stage, Stage::Body).then_some(&mut self.draft)
@@ -365,7 +369,8 @@ pub(super) fn context<'c>(
     out: &'c Out<'_, '_>,
 ) -> Context<'c> {
     let limits = &out.options.limits;
-    Context { shape, rules, limits, checker: Some(&out.state.checker) }
+    let is_completion = out.options.continues == Some(Role::Assistant);
+    Context { shape, rules, limits, is_completion, checker: Some(&out.state.checker) }
 }
 
 /// Makes a message a guess that nobody may see.

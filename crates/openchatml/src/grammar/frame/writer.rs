@@ -267,6 +267,12 @@ fn says_the_same(raw: &str, message: &Message<'_>, rules: &'static Rules) -> boo
         }
     }
     let limits = Limits::default();
-    let context = Context { shape: Shape::Whole, rules, limits: &limits, checker: None };
+    let context = Context {
+        shape: Shape::Whole,
+        rules,
+        limits: &limits,
+        is_completion: false,
+        checker: None,
+    };
     header::same(&header::read(&mut opening, Keep::Copy, &context).message, message)
 }

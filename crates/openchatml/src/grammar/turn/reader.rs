@@ -82,6 +82,13 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
         }
     }
 
+    fn message(&self) -> Option<&Message<'a>> {
+        match &self.state {
+            State::Body(turn) => Some(&turn.draft.message),
+            _ => None,
+        }
+    }
+
     fn finish(&mut self, at: usize, out: &mut Out<'a, '_>) {
         self.complete(at, out);
         if out.state.stopped.is_some() {

@@ -1,0 +1,139 @@
+//! What other projects expect of prompts: what they say, what of a history goes into them, and how
+//! tools are called in them.
+
+use openchatml::{
+    Channel, Format, Message, ReadOptions, RenderOptions, Role, convert, history, parse, render,
+};
+use serde_json::{Value, json};
+
+use super::chat::{harmony, text_of};
+use super::score::Score;
+use super::{cases, lines};
+
+/// The conversation of a case, as it is spelled.
+fn raw_conversation(line: &str) -> String {
+    #[derive(serde::Deserialize)]
+    struct Case {
+        input: Input,
+    }
+    #[derive(serde::Deserialize)]
+    struct Input {
+        conversation: Box<serde_json::value::RawValue>,
+    }
+    let case: Case = serde_json::from_str(line).expect("a case");
+    case.input.conversation.get().to_owned()
+}
+
+#[test]
+fn prompts_are_those_of_the_reference() {
+    let Some(cases) = cases("harmony_upstream.jsonl") else { return };
+    let mut score = Score::new("harmony.render");
+    let json: Format = "harmony:json".parse().expect("a format");
+    let raw = lines("harmony_upstream.jsonl");
+    let rendered = |(_, case): &(usize, &Value)| case["kind"] == "harmony.render";
+    for (index, case) in cases.iter().enumerate().filter(rendered) {
+        let input = &case["input"];
+        // As it is spelled: the order of keys counts.
+        let text = raw_conversation(&raw[index]);
+        let parsed = parse(&text, json, &ReadOptions::default());
+        assert!(!parsed.has_errors(), "{}: {:?}", case["id"], parsed.diagnostics);
+        let conversation = parsed.into_conversation();
+        let kept = match input["auto_drop_analysis"] == true {
+            true => history::next_prompt(&conversation),
+            false => conversation.clone(),
+        };
+        let mut options = RenderOptions::default();
+        if input["mode"] == "completion" {
+            options.generation_prompt = Some(Role::Assistant);
+        }
+        let prompt = render(&kept.into(), harmony(), &options).expect("a prompt");
+        let wanted = case["expected"]["text"].as_str().expect("a text");
+        score.take(&case["id"], prompt == wanted, || format!("{prompt}\n--- wanted\n{wanted}"));
+        let again = render(&conversation.into(), json, &RenderOptions::default()).expect("JSON");
+        let (again, read): (Value, Value) = (
+            serde_json::from_str(&again).expect("JSON"),
+            serde_json::from_str(&text).expect("JSON"),
+        );
+        assert_eq!(
+            again["messages"].as_array().map(Vec::len),
+            read["messages"].as_array().map(Vec::len)
+        );
+    }
+    score.finish();
+}
+
+#[test]
+fn histories_lose_the_reasoning_that_others_drop() {
+    let mut score = Score::new("harmony.auto_drop_analysis");
+    for case in score.cases(&["vllm_gptoss.jsonl"]) {
+        let messages = case["input"]["messages"].as_array().expect("messages").iter().map(|it| {
+            let role = Role::ALL.iter().find(|role| it["role"] == role.as_str());
+            let channels = [Channel::Analysis, Channel::Commentary, Channel::Final];
+            let mut message = Message::new(*role.expect("a role"), text_of(&it["content"]));
+            message.channel = channels.into_iter().find(|known| it["channel"] == known.as_str());
+            message
+        });
+        let kept = history::kept(&messages.collect::<Vec<_>>());
+        let kept = kept.iter().enumerate().filter(|(_, keep)| **keep).map(|(index, _)| index);
+        let (kept, wanted) = (json!(kept.collect::<Vec<_>>()), &case["expected"]["kept_indices"]);
+        score.take(&case["id"], kept == *wanted, || format!("{kept}, not {wanted}"));
+    }
+    score.finish();
+}
+
+/// The names by which tools are declared, or why they are not.
+fn declared(names: &[&Value]) -> Result<Vec<String>, String> {
+    let tool = |name: &&Value| json!({"type": "function", "function": {"name": name}});
+    let tools: Vec<Value> = names.iter().map(tool).collect();
+    let user = json!({"role": "user", "content": "Hi."});
+    let text = json!({"tools": tools, "messages": [user]}).to_string();
+    let parsed = parse(&text, "json".parse().expect("a format"), &ReadOptions::default());
+    assert!(!parsed.has_errors(), "{:?}", parsed.diagnostics);
+    let prompt = convert::convert(&parsed.document, harmony(), &RenderOptions::default())
+        .map_err(|error| error.to_string())?;
+    let types = prompt.output.lines().filter_map(|line| line.strip_prefix("type "));
+    Ok(types.filter_map(|line| Some(line.split_once(" = ")?.0.to_owned())).collect())
+}
+
+#[test]
+fn tools_are_declared_by_the_names_that_others_give_them() {
+    let mut score = Score::new("harmony.function_name_sanitize");
+    for case in score.cases(&["ollama_harmony.jsonl"]) {
+        let names = declared(&[&case["input"]["name"]]);
+        let wanted = vec![text_of(&case["expected"]["name"])];
+        score.take(&case["id"], names.as_ref() == Ok(&wanted), || format!("{names:?}, {wanted:?}"));
+    }
+    score.finish();
+}
+
+#[test]
+fn tools_of_one_name_are_told_apart_as_others_do() {
+    let mut score = Score::new("harmony.function_name_map");
+    for case in score.cases(&["ollama_harmony.jsonl"]) {
+        let given: Vec<&Value> = case["input"]["names"].as_array().expect("names").iter().collect();
+        let names = declared(&given);
+        let wanted = case["expected"]["names"].as_array().expect("names");
+        let wanted: Vec<String> = wanted.iter().map(text_of).collect();
+        score.take(&case["id"], names.as_ref() == Ok(&wanted), || format!("{names:?}, {wanted:?}"));
+    }
+    score.finish();
+}
+
+/// What another project writes as Harmony's JSON. What the reference library refuses of it, we need
+/// not read either.
+#[test]
+fn records_are_read_as_others_read_them() {
+    let mut score = Score::new("dataset.harmony_json");
+    for case in score.cases(&["dataset_samples.jsonl"]) {
+        let text = case["input"]["record"].to_string();
+        let json: Format = "harmony:json".parse().expect("a format");
+        let parsed = parse(&text, json, &ReadOptions::default());
+        let found = parsed.diagnostics.clone();
+        let has_errors = parsed.has_errors();
+        let messages = parsed.into_conversation().messages;
+        let roles: Vec<_> = messages.iter().map(|message| message.role.as_str()).collect();
+        let is_same = !has_errors && json!(roles) == case["expected"]["roles"];
+        score.take(&case["id"], is_same, || format!("{roles:?} {} {found:#?}", case["peer"]));
+    }
+    score.finish();
+}

@@ -1,0 +1,111 @@
+//! How many cases of each kind we read as their authors do.
+
+use serde_json::Value;
+
+/// The cases that we read in another way, and what their project does instead.
+pub(super) const DIFFERENT: &[(&str, &str)] = &[
+    ("vllm-gptoss-017-malformed-recovers-raw", "shows a header that lost its end to the user"),
+    ("vllm-gptoss-021-dup-recipient", "drops a call that names its recipient twice, and the same"),
+    ("llamacpp-gptoss-005-none-format", "has an option that shows reasoning as content"),
+    ("llamacpp-gptoss-024-none2", "has an option that shows reasoning as content"),
+    ("llamacpp-gptoss-028-stray-header", "reads a message with two channels by the second"),
+    ("dynamo-no-header", "gives nothing of an output with one message that lost its header"),
+    ("dynamo-truncated-json", "completes the arguments of a call that was cut off"),
+    ("ollama-header-3", "reads a header without a role as a tool's"),
+    ("vllm-gptoss-037-malformed", "shows a header that lost its end to the user"),
+    ("vllm-gptoss-079-drop-non-assistant", "drops a tool's reply on `analysis`, too"),
+    ("tinker-no-channels", "shows text without a header to the user"),
+    ("harmony-up-streamable_parser", "takes a tool's reply in a completion for the tool's own"),
+    ("sglang-01-interspersed", "shows text outside of any message to the user"),
+    ("sglang-03-partial-suffix", "shows text without a header to the user"),
+    ("sglang-04-tool-response", "shows a tool's reply in a completion to the user"),
+    ("sglang-17-unknown-token", "shows text in front of a channel to the user"),
+    ("sglang-18-stripped-analysis-final", "finds channels in text whose control tokens are gone"),
+    ("sglang-19-stripped-commentary-final", "finds channels in text whose control tokens are gone"),
+    ("sglang-20-stripped-final-only", "finds channels in text whose control tokens are gone"),
+    ("sglang-21-stripped-plain", "shows text without a header to the user"),
+    ("sglang-22-stripped-nospace", "finds channels in text whose control tokens are gone"),
+    ("ollama-fnname-spaces", "renames tools to identifiers"),
+    ("ollama-fnname-hyphens", "renames tools to identifiers"),
+    ("ollama-fnname-periods", "renames tools to identifiers"),
+    ("ollama-fnname-nonword", "renames tools to identifiers"),
+    ("ollama-fnname-emoji", "renames tools to identifiers"),
+    ("ollama-fnname-only-invalid", "renames tools to identifiers"),
+    ("ollama-fnname-leading-number", "renames tools to identifiers"),
+    ("ollama-fnname-not-id", "renames tools to identifiers"),
+    ("ollama-fnmap-dupe", "renames tools to identifiers"),
+    ("ollama-fnmap-dupe-diff", "renames tools to identifiers"),
+    ("ollama-fnmap-nondupe-after", "renames tools to identifiers"),
+    ("ollama-fnmap-sets", "renames tools to identifiers"),
+    ("ollama-fnmap-builtin", "renames tools to identifiers"),
+    ("ds-euphony-2", "reads content that the reference library refuses"),
+    ("ds-euphony-5", "reads content that the reference library refuses"),
+    ("ds-euphony-6", "reads content that the reference library refuses"),
+    ("ds-euphony-7", "reads content that the reference library refuses"),
+];
+
+/// What came of the cases of one kind.
+pub(super) struct Score {
+    kind: &'static str,
+    same: usize,
+    all: usize,
+    wrong: Vec<String>,
+}
+
+impl Score {
+    pub(super) fn new(kind: &'static str) -> Self {
+        Self { kind, same: 0, all: 0, wrong: Vec::new() }
+    }
+
+    /// The cases of this kind in these files; none where they are not at hand.
+    pub(super) fn cases(&self, files: &[&str]) -> Vec<Value> {
+        let all = files.iter().filter_map(|file| super::cases(file)).flatten();
+        all.filter(|case| case["kind"] == self.kind).collect()
+    }
+
+    pub(super) fn take(&mut self, id: &Value, is_same: bool, told: impl FnOnce() -> String) {
+        let id = id.as_str().expect("an id");
+        let listed = DIFFERENT.iter().any(|(name, _)| *name == id);
+        self.all += 1;
+        self.same += usize::from(is_same);
+        match (is_same, listed) {
+            (false, false) => self.wrong.push(format!("{id}: {}", told())),
+            (true, true) => self.wrong.push(format!("{id} is listed as different, and is not")),
+            _ => {}
+        }
+    }
+
+    /// No case is read otherwise than it is listed, and the score is the one that is published.
+    pub(super) fn finish(self) {
+        let Self { kind, same, all, wrong } = self;
+        assert!(wrong.is_empty(), "{same} of {all}\n{}", wrong.join("\n"));
+        if all > 0 {
+            let row = format!("| `{kind}` | {all} | {same} | {} |", all - same);
+            assert!(published().contains(&row), "docs/reliability.md should say {row}");
+        }
+    }
+}
+
+fn published() -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reliability.md");
+    std::fs::read_to_string(path).expect("the page")
+}
+
+/// Each case that is listed is one, and the page says what its project does instead.
+#[test]
+fn where_we_differ_is_published() {
+    let files = ["vllm", "llamacpp", "dynamo", "tinker", "sglang"].map(|it| format!("{it}_gptoss"));
+    let files = files.into_iter().chain([
+        "ollama_harmony".into(),
+        "harmony_upstream".into(),
+        "dataset_samples".into(),
+    ]);
+    let cases = |file: String| super::cases(&format!("{file}.jsonl")).unwrap_or_default();
+    let ids: Vec<Value> = files.flat_map(cases).map(|case| case["id"].clone()).collect();
+    let page = published();
+    for (id, reason) in DIFFERENT {
+        assert!(ids.is_empty() || ids.iter().any(|it| it == id), "there is no case {id}");
+        let row = format!("| `{id}` | {reason} |");
+        assert!(page.contains(&row), "docs/reliability.md should say {row}");
+    }
+}
