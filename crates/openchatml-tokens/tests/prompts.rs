@@ -1,6 +1,7 @@
 //! What must hold between a conversation and the prompts that are made of it, over random hostile
 //! conversations.
 
+use openchatml::convert::prepare;
 use openchatml::{Conversation, Document, Message, ReadOptions, RenderOptions, Role, history};
 use openchatml_testkit::{Source, cases, document, pick, run};
 use openchatml_tokens::{
@@ -200,7 +201,9 @@ fn what_is_truncated_fits_and_is_told() {
             Err(_) => return,
         };
         let left = &truncated.conversation.messages;
-        let written = tokenizer.count(&truncated.conversation.clone().into(), &options());
+        let document = truncated.conversation.clone().into();
+        let prepared = prepare(&document, tokenizer.format(), &options()).expect("as above");
+        let written = tokenizer.count(&prepared.document, &options());
         assert_eq!(written.expect("it fits").ids, truncated.ids);
         assert!(truncated.ids <= truncation.budget);
         let kept = conversation.messages.iter().enumerate();

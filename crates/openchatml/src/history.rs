@@ -5,7 +5,8 @@ use crate::pairing::{Paired, Pairs};
 
 /// The conversation as the next prompt has it: reasoning that led to an answer is dropped,
 /// reasoning since then is kept, and so is the reasoning before a call that is not answered yet
-/// (OpenChatML 2.2 §7, HIP-1 §7).
+/// (OpenChatML 2.2 §7, HIP-1 §7). Calls on `analysis` are part of the reasoning, and their replies
+/// go with them.
 ///
 /// What a completion said in the name of somebody else is left out, too. An answer that ended its
 /// completion by `<|return|>` is stored history now, and ends like any other message.
@@ -100,8 +101,12 @@ pub fn kept(messages: &[Message<'_>]) -> Vec<bool> {
             keeps[index] = false;
         }
     }
-    for (reply, call) in answers.iter().enumerate() {
-        keeps[reply] &= call.is_none_or(|call| keeps[call]);
+    // A reply goes where its call goes; one to no call is what its channel says.
+    for (at, message) in messages.iter().enumerate().filter(|(_, it)| it.role == Role::Tool) {
+        keeps[at] &= match answers[at] {
+            Some(call) => keeps[call],
+            None => at >= last_answer || message.channel != Some(Channel::Analysis),
+        };
     }
     keeps
 }

@@ -67,3 +67,19 @@ fn replies_find_their_calls_by_id_and_by_name_only_where_that_fails() {
     let user = Message::new(Role::User, "Hi.");
     assert!(history::kept(&[think(), call("a"), user, answer()])[0]);
 }
+
+#[test]
+fn what_was_looked_up_while_thinking_goes_with_the_thought() {
+    let on_analysis = |mut message: Message<'static>| {
+        message.channel = Some(Channel::Analysis);
+        message
+    };
+    let answered = [think(), on_analysis(call("a")), reply("a"), on_analysis(reply("b")), answer()];
+    assert_eq!(history::kept(&answered), [false, false, false, false, true]);
+    assert_eq!(history::kept(&answered[..4]), [true; 4]);
+    let waiting = [think(), on_analysis(call("a")), answer()];
+    assert_eq!(history::kept(&waiting), [true, true, true]);
+    // A call that stays keeps its reply.
+    let reply = on_analysis(reply("a"));
+    assert_eq!(history::kept(&[call("a"), reply, answer()]), [true, true, true]);
+}

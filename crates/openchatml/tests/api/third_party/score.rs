@@ -13,7 +13,6 @@ pub(super) const DIFFERENT: &[(&str, &str)] = &[
     ("dynamo-truncated-json", "completes the arguments of a call that was cut off"),
     ("ollama-header-3", "reads a header without a role as a tool's"),
     ("vllm-gptoss-037-malformed", "shows a header that lost its end to the user"),
-    ("vllm-gptoss-079-drop-non-assistant", "drops a tool's reply on `analysis`, too"),
     ("tinker-no-channels", "shows text without a header to the user"),
     ("harmony-up-streamable_parser", "takes a tool's reply in a completion for the tool's own"),
     ("sglang-01-interspersed", "shows text outside of any message to the user"),
