@@ -2,9 +2,10 @@
 
 use std::fmt::Debug;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use openchatml_tokens::{Encoding, HuggingFace, O200kHarmony, Tiktoken};
+use openchatml::Format;
+use openchatml_tokens::{Encoding, HuggingFace, O200kHarmony, Tiktoken, Tokenizer};
 
 use crate::args::Bounds;
 use crate::console::Console;
@@ -72,5 +73,33 @@ impl Encodings {
             Self::O200kHarmony => Box::new(O200kHarmony::default()),
             Self::File(encoding) => Box::new(Arc::clone(encoding)),
         }
+    }
+}
+
+/// Tokenizers of one format, for as many threads as want one.
+#[derive(Clone, Debug)]
+pub(crate) struct Tokenizers {
+    format: Format,
+    encodings: Encodings,
+    /// Those that nobody uses at the moment: each may have a cache of its own.
+    idle: Arc<Mutex<Vec<Tokenizer<OneEncoding>>>>,
+}
+
+impl Tokenizers {
+    /// Tokenizers of a format that has a text form.
+    pub(crate) fn new(format: Format, encodings: Encodings) -> Self {
+        Self { format, encodings, idle: Arc::default() }
+    }
+
+    /// Does something with one of them.
+    pub(crate) fn with<T>(&self, act: impl FnOnce(&Tokenizer<OneEncoding>) -> T) -> T {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = idle().pop();
+        let tokenizer = known.unwrap_or_else(|| {
+            Tokenizer::new(self.format, self.encodings.one()).expect("a text format")
+        });
+        let done = act(&tokenizer);
+        idle().push(tokenizer);
+        done
     }
 }

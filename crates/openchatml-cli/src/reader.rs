@@ -1,18 +1,16 @@
 //! How documents are read: as text or JSON of a format, or as token ids.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use openchatml::convert::Sidecar;
 use openchatml::{
     Code, Diagnostic, Document, Format, Mode, Parsed, ReadOptions, Severity, Span, parse,
 };
-use openchatml_tokens::{Read, Tokenizer};
+use openchatml_tokens::Read;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::args::{Choice, ReadArgs};
 use crate::console::Console;
-use crate::encodings::{Encodings, OneEncoding};
+use crate::encodings::{Encodings, Tokenizers};
 use crate::failure::Failure;
 use crate::input::finding;
 
@@ -34,7 +32,7 @@ impl Reader {
         let ids = match args.from {
             Choice::Tokens(format) => {
                 let encodings = Encodings::open(&args.encoding, console)?;
-                Some(Ids { format, encodings, idle: Arc::default() })
+                Some(Ids(Tokenizers::new(format, encodings)))
             }
             Choice::Auto | Choice::Format(_) => None,
         };
@@ -52,12 +50,7 @@ impl Reader {
 
 /// Reads token ids, which are a JSON array.
 #[derive(Clone, Debug)]
-struct Ids {
-    format: Format,
-    encodings: Encodings,
-    /// Tokenizers that nobody uses at the moment.
-    idle: Arc<Mutex<Vec<Tokenizer<OneEncoding>>>>,
-}
+struct Ids(Tokenizers);
 
 impl Ids {
     fn parse(&self, text: &str, options: &ReadOptions) -> Parsed<'static> {
@@ -68,15 +61,9 @@ impl Ids {
                 return Parsed { document, diagnostics: vec![*found] };
             }
         };
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = idle().pop();
-        let tokenizer = known.unwrap_or_else(|| {
-            Tokenizer::new(self.format, self.encodings.one()).expect("a text format")
-        });
         let ids: Vec<u32> = numbers.iter().map(|number| number.0).collect();
         // Written as ids again, the messages have these.
-        let read = tokenizer.parse(&ids, options).with_ids(&ids);
-        idle().push(tokenizer);
+        let read = self.0.with(|tokenizer| tokenizer.parse(&ids, options).with_ids(&ids));
         let mut parsed = placed(read, &numbers);
         if let (Some(sidecar), Document::Conversation(conversation)) =
             (sidecar, &mut parsed.document)

@@ -17,6 +17,10 @@ pub(crate) struct OutArgs {
     /// What the target format cannot carry is an error
     #[arg(long)]
     pub(crate) no_loss: bool,
+
+    /// In JSON, write the token ids that each message was read as, or has been given, too
+    #[arg(long)]
+    pub(crate) keep_ids: bool,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Render(convert::RenderCommandArgs),
     /// Write conversations as token ids
     Tokens(convert::TokensArgs),
+    /// Make conversations fit into a number of token ids
+    Truncate(convert::TruncateArgs),
     /// Convert from any format to any other
     Convert(convert::ConvertArgs),
     /// Say what is wrong, and where
@@ -52,6 +54,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Status, Failure
         Command::Parse(args) => convert::parse(&args, console),
         Command::Render(args) => convert::render(&args, console),
         Command::Tokens(args) => convert::tokens(&args, console),
+        Command::Truncate(args) => convert::truncate(&args, console),
         Command::Convert(args) => convert::convert(&args, console),
         Command::Check(args) => check::run(&args, console),
         Command::Fmt(args) => fmt::run(&args, console),

@@ -112,3 +112,128 @@ fn a_format_without_text_has_no_tokens() {
     let ran = ocml_with(["tokens", "-t", "json"], CHAT);
     assert!(ran.stderr.contains("invalid value 'json'"), "{}", ran.stderr);
 }
+
+#[test]
+fn ids_are_a_format_like_others() {
+    let ids = ocml_with(["convert", "-t", "harmony:tokens"], CHAT).silent().stdout;
+    let back = ocml_with(["parse", "-f", "harmony:tokens"], &ids).silent().stdout;
+    let given = ocml_with(["parse"], CHAT).silent().stdout;
+    assert_eq!(json(&back), json(&given));
+    let shown = ocml_with(["show", "-f", "harmony:tokens"], &ids).silent().stdout;
+    assert_eq!(shown, "user\n  What is 2 + 2? <|end|>\n\nassistant\n  4.\n");
+    // A model may spell a word by other ids than the encoder: it keeps them.
+    let sampled = "[200006,1428,200008,2066,72807,200007]\n";
+    let again = ocml_with(["convert", "-f", "harmony:tokens", "-t", "harmony:tokens"], sampled);
+    assert_eq!(again.silent().stdout, sampled);
+    let kept = ocml_with(["parse", "-f", "harmony:tokens", "--keep-ids"], sampled).silent().stdout;
+    assert_eq!(json(&kept)["messages"][0]["ids"].as_array().map(Vec::len), Some(6));
+    let again = ocml_with(["convert", "-t", "harmony:tokens"], &kept).silent().stdout;
+    assert_eq!(again, sampled);
+}
+
+#[test]
+fn what_is_wrong_with_ids_is_told_at_the_id() {
+    let args = ["check", "--output-format", "json", "-f", "harmony:tokens"];
+    let found = |ids| {
+        let ran = ocml_with(args, ids);
+        let told = json(ran.stdout.lines().next().unwrap());
+        (told["code"].as_str().unwrap().to_owned(), told["span"]["start"].as_u64().unwrap())
+    };
+    assert_eq!(found("[200006,1428,200008,9999999,200007]"), ("E-PARSE-TOKEN".into(), 20));
+    assert_eq!(found("[200006,1428,,]"), ("E-PARSE-JSON".into(), 13));
+    assert_eq!(found("{\"ids\": [200006,x]}"), ("E-PARSE-JSON".into(), 16));
+    let ran = ocml_with(["fmt", "-f", "harmony:tokens"], "[]");
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    let ran = ocml_with(["check", "--fix", "-f", "harmony:tokens"], "[]");
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+}
+
+const TRANSCRIPT: &str = "version: 2.2\nmodel: gpt-oss\n\n\
+    <|start|>user name=alice<|message|>Weather?<|end|>\n\
+    <|start|>assistant intent=status<|channel|>analysis<|message|>Look it up.<|end|>\n\
+    <|start|>assistant to=functions.w call_id=wx1<|channel|>commentary<|constrain|>json<|message|>\
+    {\"a\":1}<|call|>\n\
+    <|start|>tool name=functions.w call_id=wx1 to=assistant<|channel|>commentary<|message|>\
+    {\"ok\":true}<|end|>\n\
+    <|start|>assistant<|channel|>final<|message|>Sunny.<|end|>\n";
+
+#[test]
+fn what_a_format_cannot_carry_travels_beside_it() {
+    let folder = Folder::new();
+    folder.file("chat.ocml", TRANSCRIPT);
+    let to = ["convert", "-t", "harmony", "-o", "chat.harmony", "--sidecar", "beside.json"];
+    folder.ocml([to.as_slice(), &["chat.ocml"]].concat()).silent();
+    let back =
+        ["convert", "-f", "harmony", "-t", "openchatml-2.2", "--with-sidecar", "beside.json"];
+    let ran = folder.ocml([back.as_slice(), &["chat.harmony"]].concat()).silent();
+    assert_eq!(ran.stdout, TRANSCRIPT);
+    // Without it, the loss has a name.
+    let lost = folder.ocml(["convert", "-t", "harmony", "chat.ocml"]).stderr;
+    assert!(lost.contains("call_id dropped") && lost.contains("intent dropped"), "{lost}");
+    // It belongs to one conversation.
+    folder.file("other.harmony", "<|start|>user<|message|>Hi<|end|>");
+    let ran = folder.ocml([back.as_slice(), &["other.harmony"]].concat());
+    assert!(
+        ran.stderr.contains("the sidecar is for 5 messages, and there are 1"),
+        "{}",
+        ran.stderr
+    );
+    let masked = ocml_with(["tokens", "-t", "harmony", "--mask", "--keep-reasoning"], TRANSCRIPT);
+    let masked = masked.silent().stdout;
+    let back = ocml_with(["convert", "-f", "harmony:tokens", "-t", "openchatml-2.2"], &masked);
+    assert_eq!(back.silent().stdout, TRANSCRIPT);
+}
+
+#[test]
+fn masks_follow_policies() {
+    let trained = |more: &[&str]| {
+        let args = [["tokens", "-t", "harmony", "--training", "--mask"].as_slice(), more].concat();
+        let told = json(&ocml_with(args, CHAT).silent().stdout);
+        let bits = told["mask"].as_array().unwrap().iter().map(|bit| bit.as_u64().unwrap());
+        bits.map(|bit| bit.to_string()).collect::<String>()
+    };
+    let all = trained(&[]);
+    assert_eq!(all.matches('1').count(), 14);
+    assert_eq!(trained(&["--train", "answers"]).matches('1').count(), 8);
+    assert_eq!(trained(&["--train", "answers", "--headers", "nothing"]).matches('1').count(), 3);
+    assert_eq!(trained(&["--skip-message", "1"]).matches('1').count(), 8);
+    assert_eq!(trained(&["--turns", "last"]), all);
+    assert!(trained(&["--train-message", "0"]).matches('1').count() > 14);
+}
+
+#[test]
+fn a_table_is_for_people() {
+    let input = "{\"messages\":[{\"role\":\"user\",\"content\":\"Hi\\n🙂\"},\
+        {\"role\":\"assistant\",\"channel\":\"final\",\"content\":\"4.\"}]}";
+    let ran = ocml_with(["tokens", "-t", "harmony", "--table"], input).silent();
+    insta::assert_snapshot!("table", ran.stdout);
+    let args = ["tokens", "-t", "harmony", "--table", "--color", "always"];
+    assert!(ocml_with(args, input).stdout.contains("\u{1b}["));
+}
+
+#[test]
+fn conversations_are_made_to_fit() {
+    let ran = ocml_with(["truncate", "--budget", "40"], TRANSCRIPT);
+    assert_eq!(ran.status, 0);
+    assert_eq!(
+        ran.stdout,
+        "version: 2.2\nmodel: gpt-oss\n\n\
+         <|start|>user name=alice<|message|>Weather?<|end|>\n\
+         <|start|>assistant<|channel|>final<|message|>Sunny.<|end|>\n"
+    );
+    assert!(ran.stderr.contains("message dropped to fit (3 messages"), "{}", ran.stderr);
+    // What must stay does not fit.
+    let ran = ocml_with(["truncate", "--budget", "4"], TRANSCRIPT);
+    assert_eq!((ran.status, ran.stdout.as_str()), (1, ""));
+    assert!(ran.stderr.contains("what must stay has"), "{}", ran.stderr);
+    // Line by line, with the ids of another format.
+    let lines = format!("{}\n\n{{\"messages\":[]}}\n", CHAT.replace('\n', ""));
+    let args = ["truncate", "--budget", "20", "--for", "harmony", "--jsonl", "-f", "json"];
+    let ran = ocml_with(args, &lines);
+    let out: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(out.len(), 3);
+    assert_eq!(json(out[0])["messages"].as_array().map(Vec::len), Some(1));
+    let ran = ocml_with(["truncate", "--budget", "1000", "--message", "3"], TRANSCRIPT);
+    assert!(ran.stdout.contains("Look it up<|end|>"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("{\"a\":1}<|call|>"), "{}", ran.stdout);
+}

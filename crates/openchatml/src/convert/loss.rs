@@ -109,6 +109,10 @@ lost! {
     Open = "open end dropped",
     /// That the reader had to guess at the message.
     Recovered = "recovered mark dropped",
+    /// A message that went so that the rest fits a budget.
+    Truncated = "message dropped to fit",
+    /// The end of a long text, which went so that the rest fits a budget.
+    Cut = "text cut to fit",
 }
 
 impl fmt::Display for Lost {

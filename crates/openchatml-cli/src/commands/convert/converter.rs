@@ -1,5 +1,7 @@
 //! From the text of one document to that of another.
 
+use std::borrow::Cow;
+
 use openchatml::convert::{Loss, Sidecar, convert, convert_with_sidecar, prepare};
 use openchatml::render::Profile;
 use openchatml::{
@@ -9,6 +11,7 @@ use openchatml::{
 
 use super::beside::{self, BesideArgs};
 use super::tokens::{Shape, Tokens};
+use super::truncate::Budget;
 use super::{response_formats, tools};
 use crate::args::{ReadArgs, RenderArgs, Written};
 use crate::console::Console;
@@ -63,6 +66,10 @@ pub(super) struct Converter {
     beside: Option<Sidecar>,
     /// Whether what the target format cannot carry is kept.
     wants_sidecar: bool,
+    /// What conversations must fit into.
+    budget: Option<Budget>,
+    /// Whether the target format is that of the input.
+    keeps_format: bool,
 }
 
 /// A document as it is written.
@@ -118,7 +125,30 @@ impl Converter {
             tokens,
             beside: None,
             wants_sidecar: false,
+            budget: None,
+            keeps_format: false,
         })
+    }
+
+    /// Makes conversations fit; they are written in the format of the input if that is wanted.
+    pub(super) fn fit(&mut self, budget: Budget, keeps_format: bool) {
+        self.budget = Some(budget);
+        self.keeps_format = keeps_format;
+    }
+
+    /// The converter of input in this format.
+    pub(super) fn reading(&self, format: Format) -> Cow<'_, Self> {
+        if self.budget.is_none() {
+            return Cow::Borrowed(self);
+        }
+        let mut converter = self.clone();
+        if self.keeps_format {
+            converter.target = format;
+        }
+        if let Some(budget) = &mut converter.budget {
+            budget.count_for(converter.target);
+        }
+        Cow::Owned(converter)
     }
 
     /// Puts back what is in the file beside the input, and keeps what is to be beside the output.
@@ -153,6 +183,11 @@ impl Converter {
         }
         self.tools = args.tools.as_deref().map(|path| tools::read(path, console)).transpose()?;
         Ok(())
+    }
+
+    /// Writes in JSON which ids messages have.
+    pub(super) fn keep_ids(&mut self, keep: bool) {
+        self.render.ids = keep;
     }
 
     /// What is written of token ids, if these are written.
@@ -206,11 +241,21 @@ impl Converter {
             let found = finding(Code::ParseJson, Span::at(0), other.to_string());
             converted.found.push(Diagnostic { help: Some(help.to_owned()), ..found });
         }
-        let document = self.prepare(document);
+        let mut document = self.prepare(document);
+        if let (Some(budget), Document::Conversation(conversation)) = (&self.budget, &mut document)
+        {
+            match budget.fit(conversation, &self.render) {
+                Ok(losses) => converted.losses = losses,
+                Err(found) => {
+                    converted.found.push(found);
+                    return converted;
+                }
+            }
+        }
         match self.write(&document) {
             Ok(Output { text, losses, sidecar }) => {
                 converted.output = Some(text);
-                converted.losses = losses;
+                converted.losses.extend(losses);
                 converted.sidecar = sidecar;
             }
             Err(error) => {

@@ -7,6 +7,7 @@ mod job;
 mod response_formats;
 mod tokens;
 pub(super) mod tools;
+mod truncate;
 
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use self::beside::BesideArgs;
 use self::converter::{Converter, Purpose};
 use self::job::{Job, Wanted};
 use self::tokens::{MaskArgs, Shape};
+pub(crate) use self::truncate::{TruncateArgs, truncate};
 use crate::args::{
     DenyArgs, JsonlArgs, OutArgs, ReadArgs, RenderArgs, Written, text_format, written,
 };
@@ -170,7 +172,8 @@ with errors is refused.";
 /// Runs `parse`.
 pub(crate) fn parse(args: &ParseArgs, console: &Console) -> Result<Status, Failure> {
     let to = Written { format: JSON, tokens: false };
-    let converter = Converter::new(&args.read, to, Purpose::Faithful, console)?;
+    let mut converter = Converter::new(&args.read, to, Purpose::Faithful, console)?;
+    converter.keep_ids(args.out.keep_ids);
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
     job.run(&converter, &one(args.file.as_ref()), console)
 }
@@ -180,6 +183,7 @@ pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Stat
     let purpose = Purpose::of_render(&args.render);
     let mut converter = Converter::new(&args.read, args.to, purpose, console)?;
     converter.set(&args.render, console)?;
+    converter.keep_ids(args.out.keep_ids);
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny).wanting(Wanted::Json);
     job.run(&converter, &one(args.file.as_ref()), console)
 }
@@ -197,6 +201,7 @@ pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Fai
     let purpose = Purpose::of_render(&args.render);
     let mut converter = Converter::new(&args.read, to, purpose, console)?;
     converter.set(&args.render, console)?;
+    converter.keep_ids(args.out.keep_ids);
     converter.set_shape(shape);
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
     job.run(&converter, &origins(&args.files), console)
@@ -207,6 +212,7 @@ pub(crate) fn convert(args: &ConvertArgs, console: &Console) -> Result<Status, F
     let purpose = Purpose::of_convert(&args.render);
     let mut converter = Converter::new(&args.read, args.to, purpose, console)?;
     converter.set(&args.render, console)?;
+    converter.keep_ids(args.out.keep_ids);
     converter.set_beside(&args.beside, console)?;
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
     let job = job.beside(args.beside.sidecar.as_deref());

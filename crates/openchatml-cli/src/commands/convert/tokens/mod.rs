@@ -6,7 +6,6 @@ mod table;
 pub(super) use self::mask::MaskArgs;
 
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use openchatml::convert::{Origins, Prepared, Sidecar};
 use openchatml::{Conversation, Document, Format, ReadOptions, RenderError, RenderOptions};
@@ -14,16 +13,13 @@ use openchatml_tokens::{MaskPolicy, Rendered, Tokenizer};
 
 use super::converter::Output;
 
-use crate::encodings::{Encodings, OneEncoding};
+use crate::encodings::{Encodings, OneEncoding, Tokenizers};
 
 /// Writes documents as token ids, on several threads at once.
 #[derive(Clone, Debug)]
 pub(super) struct Tokens {
-    format: Format,
     pub(super) shape: Shape,
-    encodings: Encodings,
-    /// Tokenizers that nobody uses at the moment: each may have a cache of its own.
-    idle: Arc<Mutex<Vec<Tokenizer<OneEncoding>>>>,
+    tokenizers: Tokenizers,
 }
 
 /// What is written of the ids.
@@ -41,19 +37,7 @@ pub(super) enum Shape {
 
 impl Tokens {
     pub(super) fn new(format: Format, shape: Shape, encodings: Encodings) -> Self {
-        Self { format, shape, encodings, idle: Arc::default() }
-    }
-
-    /// Does something with a tokenizer.
-    fn with<T>(&self, act: impl FnOnce(&Tokenizer<OneEncoding>) -> T) -> T {
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = idle().pop();
-        let tokenizer = known.unwrap_or_else(|| {
-            Tokenizer::new(self.format, self.encodings.one()).expect("a text format")
-        });
-        let done = act(&tokenizer);
-        idle().push(tokenizer);
-        done
+        Self { shape, tokenizers: Tokenizers::new(format, encodings) }
     }
 
     /// What was prepared of a document, written, and what is lost.
@@ -70,7 +54,7 @@ impl Tokens {
     ) -> Result<Output, RenderError> {
         let Prepared { document, losses, origins, .. } = prepared;
         let mut output = Output { losses, ..Output::default() };
-        let written = self.with(|tokenizer| {
+        let written = self.tokenizers.with(|tokenizer| {
             if self.shape == Shape::Count {
                 output.text = tokenizer.count(&document, options)?.ids.to_string();
                 return Ok(());
