@@ -2,17 +2,18 @@
 
 use std::cell::RefCell;
 use std::hint::black_box;
-use std::io;
-use std::process::{Command, ExitCode};
+use std::io::{self, Read as _, Write as _};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
 
 use openai_harmony::chat::Role as Speaker;
 use openchatml::{Conversation, Document, Event, Keep, ReadOptions, Role};
-use openchatml_bench::clock::{Job, report_ids};
+use openchatml_bench::clock::{Job, digits, report_ids};
 use openchatml_bench::{machine, sources};
 use openchatml_rivals::encoders::{self, Encode, RIVALS};
 use openchatml_rivals::harmony::Harmony;
 use openchatml_rivals::vocabulary;
-use openchatml_tokens::{O200kHarmony, Tokenizer};
+use openchatml_tokens::{O200kHarmony, PromptCache, Tokenizer};
 
 const ROUNDS: usize = 7;
 /// How much is encoded by the encoders.
@@ -21,8 +22,12 @@ const BYTES: usize = 12_000_000;
 const FEW_BYTES: usize = 1_000_000;
 
 fn main() -> io::Result<ExitCode> {
+    if let Ok(name) = std::env::var("FOOTPRINT") {
+        footprint(&name)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if std::env::var_os(vocabulary::VARIABLE).is_some() {
-        compare_all();
+        compare_all()?;
         return Ok(ExitCode::SUCCESS);
     }
     let folder = vocabulary::write()?;
@@ -31,7 +36,7 @@ fn main() -> io::Result<ExitCode> {
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn compare_all() {
+fn compare_all() -> io::Result<()> {
     let packages: Vec<_> =
         RIVALS.iter().map(|rival| rival.package).chain(["openai-harmony"]).collect();
     machine::describe("cargo bench --bench tokens", &packages);
@@ -40,7 +45,10 @@ fn compare_all() {
     let harmony = Harmony::load();
     let ours = Ours::new();
     conversations(&bodies, &ours, &harmony);
+    next_turns(&bodies, &ours, &harmony);
     streams(&bodies, &ours, &harmony);
+    hostile();
+    footprints(&bodies)
 }
 
 /// Text to ids: with caches that have seen the text, and with new ones.
@@ -208,4 +216,147 @@ fn streams(bodies: &[String], ours: &Ours, harmony: &Harmony) {
         ];
         report_ids(&format!("An answer of {length} ids, id by id"), bytes, length, jobs, ROUNDS);
     }
+}
+
+/// The fiftieth turn of a conversation, when the others were rendered before.
+fn next_turns(bodies: &[String], ours: &Ours, harmony: &Harmony) {
+    const TURNS: usize = 50;
+    let base = &sources::conversations(bodies, TURNS)[0];
+    let new = sources::conversations(&bodies[TURNS * 3..], 1);
+    let continued = new.iter().take(100).map(|turn| {
+        let mut conversation = base.clone();
+        conversation.messages.extend(turn.messages.iter().cloned());
+        conversation
+    });
+    let conversations: Vec<Conversation<'_>> = continued.collect();
+    let theirs: Vec<_> = conversations.iter().map(|it| Harmony::conversation(it)).collect();
+    let documents: Vec<Document<'_>> = conversations.iter().cloned().map(Into::into).collect();
+    let ids: usize = documents.iter().map(|document| ours.render(document).len()).sum();
+    let primed = || {
+        let mut prompts = PromptCache::new(Ours::new().tokenizer, 16 << 20);
+        prompts.render(&base.clone().into(), &Default::default()).expect("Harmony can say it");
+        prompts
+    };
+    let mut prompts = primed();
+    for (document, theirs) in documents.iter().zip(&theirs) {
+        let rendered = prompts.render(document, &Default::default()).expect("as above");
+        assert!(rendered.ids == harmony.render(theirs));
+    }
+    let prompts = RefCell::new(prompts);
+    let load = load(&conversations);
+    let few = openchatml_bench::clock::Load { bytes: load.bytes / 10, ..load };
+    let jobs = &mut [
+        Job::new("**render**, with a prompt cache", || {
+            for document in &documents {
+                let rendered = prompts.borrow_mut().render(document, &Default::default());
+                black_box(rendered.expect("as above"));
+            }
+        })
+        .prepare(|| *prompts.borrow_mut() = primed()),
+        Job::new("**render**, without one", || {
+            documents.iter().for_each(|document| drop(black_box(ours.render(document))));
+        }),
+        Job::new("`openai-harmony`", || {
+            theirs[..10].iter().for_each(|it| drop(black_box(harmony.render(it))));
+        })
+        .on(few),
+    ];
+    let title = format!("The next turn after {TURNS}, of 100 conversations");
+    report_ids(&title, load.bytes, ids, jobs, ROUNDS);
+}
+
+/// Text that is made to be slow: so many bytes of each kind.
+fn hostile() {
+    const FEW: usize = 20_000;
+    const MANY: usize = 1_000_000;
+    let parts =
+        ["a", " ", "\n", "0", "!", "中", "A", "\t", "ab", "aA", "\u{301}", "a\u{301}", "😀", "e'"];
+    let ours = encoders::ours(16 << 20);
+    let ranks = vocabulary::file();
+    let rivals: Vec<Encode> = RIVALS.iter().map(|rival| (rival.make)(&ranks)).collect();
+    let time = |encode: &Encode, part: &str, bytes: usize| {
+        let text = part.repeat(bytes / part.len());
+        let mut ids = Vec::new();
+        let start = Instant::now();
+        encode(&text, &mut ids);
+        black_box(ids);
+        digits(start.elapsed().as_secs_f64() * 1e3)
+    };
+    println!("\n### Text made to be slow: milliseconds\n");
+    print!("| text | **ours**, 1 MB | **ours**, 20 KB |");
+    RIVALS.iter().for_each(|rival| print!(" {}, 20 KB |", rival.name));
+    println!("\n| --- | ---: | ---: |{}", " ---: |".repeat(rivals.len()));
+    for part in parts {
+        let shown = part.escape_debug();
+        print!("| `{shown}` | {} |", time(&ours, part, MANY));
+        // The caches have not seen this.
+        print!(" {} |", time(&encoders::ours(16 << 20), part, FEW));
+        rivals.iter().for_each(|rival| print!(" {} |", time(rival, part, FEW)));
+        println!();
+    }
+}
+
+/// How long it takes until something is encoded, and how much memory a process has that encodes
+/// what it is given.
+fn footprints(bodies: &[String]) -> io::Result<()> {
+    println!("\n### A process that encodes\n");
+    println!(
+        "The time until the first text is encoded; the memory after {} MB.\n",
+        BYTES / 1_000_000
+    );
+    println!("| process | ready in ms | resident MB |");
+    println!("| --- | ---: | ---: |");
+    for name in ["**ours**", "`openai-harmony`"] {
+        let mut runs = Vec::new();
+        for _ in 0..ROUNDS {
+            let mut child = Command::new(std::env::current_exe()?)
+                .env("FOOTPRINT", name)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()?;
+            let mut stdin = child.stdin.take().expect("it was asked for");
+            let given = if name == "**ours**" { bodies } else { &bodies[..bodies.len() / 20] };
+            for body in given {
+                stdin.write_all(&(body.len() as u32).to_le_bytes())?;
+                stdin.write_all(body.as_bytes())?;
+            }
+            drop(stdin);
+            let output = child.wait_with_output()?;
+            let text = String::from_utf8(output.stdout).expect("two numbers");
+            let numbers: Vec<f64> =
+                text.split_whitespace().map(|it| it.parse().expect("a number")).collect();
+            runs.push((numbers[0], numbers[1]));
+        }
+        runs.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (ready, resident) = runs[runs.len() / 2];
+        println!("| {name} | {} | {} |", digits(ready), digits(resident));
+    }
+    Ok(())
+}
+
+/// One of these processes.
+fn footprint(name: &str) -> io::Result<()> {
+    let start = Instant::now();
+    let encode: Encode = match name {
+        "**ours**" => encoders::ours(16 << 20),
+        _ => {
+            let harmony = Harmony::load();
+            Box::new(move |text, ids| ids.extend(harmony.tokens(text)))
+        }
+    };
+    let mut ids = Vec::new();
+    encode("Hello, world!", &mut ids);
+    let ready = start.elapsed();
+    let (mut stdin, mut length, mut text) = (io::stdin().lock(), [0; 4], Vec::new());
+    while stdin.read_exact(&mut length).is_ok() {
+        text.resize(u32::from_le_bytes(length) as usize, 0);
+        stdin.read_exact(&mut text)?;
+        ids.clear();
+        encode(std::str::from_utf8(&text).expect("it is text"), &mut ids);
+    }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = resident.and_then(|line| line.trim().split(' ').next()?.parse::<f64>().ok());
+    println!("{} {}", ready.as_secs_f64() * 1e3, kilobytes.unwrap_or(f64::NAN) / 1e3);
+    Ok(())
 }

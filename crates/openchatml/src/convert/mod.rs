@@ -121,8 +121,7 @@ pub fn convert_with_sidecar(
     let mut conversion = Conversion { output, losses: prepared.losses };
     let nothing = Conversation::default();
     let original = document.as_conversation().unwrap_or(&nothing);
-    let mut read = ReadOptions::default();
-    read.open_prompt = true;
+    let read = ReadOptions { open_prompt: true, ..ReadOptions::default() };
     let carried = parse(&conversion.output, target, &read).into_conversation();
     let sidecar = Sidecar::between(original, &carried, &origins);
     conversion.losses.retain(|loss| !sidecar.holds(loss));
