@@ -1,7 +1,7 @@
 //! The properties of the core over random hostile documents and texts.
 
-use openchatml::{Format, Keep, Mode, ReadOptions};
-use openchatml_testkit::{cases, one_in, pick, property, run};
+use openchatml::{Format, Keep, Message, Mode, ReadOptions, RenderOptions, convert, parse};
+use openchatml_testkit::{cases, document, one_in, pick, property, run};
 
 /// How many cases a property runs over, all formats together.
 const CASES: usize = 100_000;
@@ -83,4 +83,38 @@ fn no_byte_is_lost() {
 #[test]
 fn hidden_text_does_not_show_in_what_a_user_sees() {
     cases(CASES, run::hides);
+}
+
+/// What a format cannot carry comes back from the sidecar: every message that was written has the
+/// fields that it had, and what is lost is lost by name.
+#[test]
+fn what_travels_beside_a_conversation_comes_back() {
+    let formats = run::text_formats();
+    cases(CASES, |source| {
+        let (from, to) = (pick(source, &formats), pick(source, &formats));
+        let document = document::document(source, from);
+        let Some(original) = document.as_conversation() else { return };
+        let options = RenderOptions::default();
+        let Ok((converted, sidecar)) = convert::convert_with_sidecar(&document, to, &options)
+        else {
+            return;
+        };
+        let mut read = ReadOptions::default();
+        read.open_prompt = true;
+        let mut restored = parse(&converted.output, to, &read).into_conversation();
+        let sidecar = convert::Sidecar::from_json(&sidecar.to_json()).expect("it was written so");
+        sidecar.restore(&mut restored).expect("it is the same conversation");
+        let fields = |message: &Message<'_>| {
+            let mut fields = message.clone().into_owned();
+            fields.body = "".into();
+            (fields.recovered, fields.foreign) = (false, false);
+            fields
+        };
+        let mut left = original.messages.iter();
+        for message in &restored.messages {
+            let found = left.any(|it| fields(it) == fields(message));
+            assert!(found, "{message:?} is not in {:?}", original.messages);
+        }
+        assert_eq!(restored.header, original.header);
+    });
 }

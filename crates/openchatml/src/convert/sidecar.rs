@@ -14,7 +14,7 @@ use crate::{Code, Diagnostic, Span};
 /// that format, and put back when it is read again (HIP-1 §2, §6).
 ///
 /// Its JSON is canonical JSON with nothing but these fields: an object for each message that was
-/// written, and `null` for one that was put in.
+/// written. What is `null` was put in, and was not there before.
 ///
 /// ```
 /// use openchatml::convert::{Sidecar, prepare};
@@ -40,7 +40,8 @@ use crate::{Code, Diagnostic, Span};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sidecar {
-    header: Option<Header<'static>>,
+    /// The header, if it is another one: there may have been none.
+    header: Option<Option<Header<'static>>>,
     messages: Vec<Beside>,
 }
 
@@ -186,9 +187,9 @@ impl Sidecar {
             let fields = differ.map(|it| (it, (it.get)(before).map(str::to_owned)));
             Beside::Changed { from: Some(from), fields: fields.collect() }
         };
-        let header = original.header.clone().filter(|_| original.header != carried.header);
+        let differs = original.header != carried.header;
         Self {
-            header: header.map(Header::into_owned),
+            header: differs.then(|| original.header.clone().map(Header::into_owned)),
             messages: carried.messages.iter().enumerate().map(beside).collect(),
         }
     }
@@ -209,7 +210,7 @@ impl Sidecar {
     pub fn holds(&self, loss: &Loss) -> bool {
         let Some(lost) = loss.message else {
             let of_header = matches!(loss.lost, Lost::Header | Lost::Capabilities | Lost::Profiles);
-            return of_header && self.header.is_some();
+            return of_header && matches!(self.header, Some(Some(_)));
         };
         self.messages.iter().any(|beside| match beside {
             Beside::Changed { from, fields } if *from == Some(lost) => {
@@ -222,10 +223,12 @@ impl Sidecar {
     /// As JSON, on one line.
     pub fn to_json(&self) -> String {
         let mut out = String::from("{");
-        if let Some(header) = &self.header {
-            write_header(&mut out, header);
-            out.push(',');
+        match &self.header {
+            Some(Some(header)) => write_header(&mut out, header),
+            Some(None) => out.push_str("\"header\":null"),
+            None => {}
         }
+        out.push_str(if self.header.is_some() { "," } else { "" });
         out.push_str("\"messages\":[");
         for (index, beside) in self.messages.iter().enumerate() {
             out.push_str(if index == 0 { "" } else { "," });
@@ -275,8 +278,9 @@ impl Sidecar {
         for (key, value) in entries {
             match (key.as_ref(), value.data) {
                 ("header", Data::Map(fields)) => {
-                    sidecar.header = Some(Header::from_fields(fields).into_owned());
+                    sidecar.header = Some(Some(Header::from_fields(fields).into_owned()));
                 }
+                ("header", Data::Null) => sidecar.header = Some(None),
                 ("messages", Data::List(messages)) => {
                     let messages = messages.into_iter().map(beside);
                     sidecar.messages = messages.collect::<Result<_, _>>()?;
@@ -297,8 +301,8 @@ impl Sidecar {
         if expected != found {
             return Err(OtherConversation { expected, found });
         }
-        if self.header.is_some() {
-            conversation.header.clone_from(&self.header);
+        if let Some(header) = &self.header {
+            conversation.header.clone_from(header);
         }
         let mut beside = self.messages.iter();
         conversation.messages.retain(|_| beside.next() != Some(&Beside::New));
