@@ -1,5 +1,6 @@
 //! Seeds for the fuzz targets, from what the repository has anyway: the inputs of the conformance
-//! cases and the examples. Nothing is committed twice, and the seeds are the same everywhere.
+//! cases, the examples, and the schemas of tests. Nothing is committed twice, and the seeds are the
+//! same everywhere.
 
 use std::fs;
 use std::io;
@@ -9,6 +10,9 @@ use serde_json::Value;
 
 /// Where `cargo fuzz` looks for what a target begins with, in a folder for each target.
 const CORPUS: &str = "fuzz/corpus";
+
+/// Schemas with what follows them and what does not.
+const SCHEMAS: &str = "crates/openchatml-grammars/tests/schemas.json";
 
 /// A header is what stands before this.
 const FIRST_MESSAGE: &[u8] = b"<|start|>";
@@ -22,14 +26,30 @@ enum Takes {
     Json,
     /// The headers of inputs.
     Header,
+    /// Schemas.
+    Schema,
     /// Everything: it takes bytes of any kind, or draws its choices from them.
     All,
+}
+
+/// What an input is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Json,
+    Schema,
+}
+
+impl Kind {
+    fn of_json(is_json: bool) -> Self {
+        if is_json { Self::Json } else { Self::Text }
+    }
 }
 
 /// An input from the repository.
 struct Input {
     name: String,
-    is_json: bool,
+    kind: Kind,
     bytes: Vec<u8>,
 }
 
@@ -54,6 +74,7 @@ fn targets() -> io::Result<Vec<String>> {
 fn takes(target: &str) -> Takes {
     match target {
         "header" => Takes::Header,
+        "schema_json" => Takes::Schema,
         _ if target.ends_with("json") => Takes::Json,
         _ if target.starts_with("read_") => Takes::Text,
         _ => Takes::All,
@@ -65,14 +86,15 @@ fn write_target(target: &str, inputs: &[Input]) -> io::Result<()> {
     fs::create_dir_all(&folder)?;
     for input in inputs {
         let bytes = match takes(target) {
-            Takes::Text if input.is_json => continue,
-            Takes::Json if !input.is_json => continue,
+            Takes::Text if input.kind != Kind::Text => continue,
+            Takes::Json if input.kind != Kind::Json => continue,
+            Takes::Schema if input.kind != Kind::Schema => continue,
             Takes::Header => {
                 let mut places = input.bytes.windows(FIRST_MESSAGE.len());
                 let Some(end) = places.position(|bytes| bytes == FIRST_MESSAGE) else { continue };
                 &input.bytes[..end]
             }
-            Takes::Text | Takes::Json | Takes::All => &input.bytes,
+            Takes::Text | Takes::Json | Takes::Schema | Takes::All => &input.bytes,
         };
         fs::write(folder.join(format!("seed-{}", input.name)), bytes)?;
     }
@@ -84,7 +106,7 @@ fn inputs() -> io::Result<Vec<Input>> {
     let mut inputs = Vec::new();
     for path in sorted("examples")? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        inputs.push(Input { name, is_json: false, bytes: fs::read(path)? });
+        inputs.push(Input { name, kind: Kind::Text, bytes: fs::read(path)? });
     }
     for folder in sorted("conformance")? {
         if !folder.is_dir() {
@@ -98,21 +120,33 @@ fn inputs() -> io::Result<Vec<Input>> {
             cases.iter().for_each(|case| add_case(case, &dialect, &mut inputs));
         }
     }
+    add_schemas(&mut inputs)?;
     Ok(inputs)
+}
+
+fn add_schemas(inputs: &mut Vec<Input>) -> io::Result<()> {
+    let text = fs::read_to_string(SCHEMAS)?;
+    let cases: Value = serde_json::from_str(&text)?;
+    for (at, case) in cases.as_array().into_iter().flatten().enumerate() {
+        let bytes = case["schema"].to_string().into_bytes();
+        inputs.push(Input { name: format!("schema-{at}"), kind: Kind::Schema, bytes });
+    }
+    Ok(())
 }
 
 fn add_case(case: &Value, dialect: &str, inputs: &mut Vec<Input>) {
     let field = |key: &str| case[key].as_str();
     let name = field("name").unwrap_or_default();
-    let is_json = field("format").unwrap_or(dialect).ends_with("json");
+    let kind = Kind::of_json(field("format").unwrap_or(dialect).ends_with("json"));
     let bytes = field("input").map(|text| text.as_bytes().to_vec());
     let bytes = bytes.or_else(|| field("bytes").map(unhex));
     if let Some(bytes) = bytes {
-        inputs.push(Input { name: name.to_owned(), is_json, bytes });
+        inputs.push(Input { name: name.to_owned(), kind, bytes });
     }
     if let Some(expected) = field("expect") {
         let name = format!("{name}-expected");
-        inputs.push(Input { name, is_json: true, bytes: expected.as_bytes().to_vec() });
+        let bytes = expected.as_bytes().to_vec();
+        inputs.push(Input { name, kind: Kind::Json, bytes });
     }
 }
 

@@ -4,6 +4,7 @@
 //! [`Source`].
 
 pub mod document;
+pub mod ids;
 pub mod mutate;
 pub mod property;
 pub mod run;

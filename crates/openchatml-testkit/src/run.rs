@@ -1,6 +1,11 @@
 //! The properties over sources: what tests run over seeds and fuzzers over what they search for.
 
-use openchatml::{Document, Format, Mode, ReadOptions, Recover, RenderOptions, Role, render};
+use openchatml::convert::Sidecar;
+use openchatml::declare::{Style, typescript};
+use openchatml::{
+    Conversation, Document, Format, Message, Mode, ReadOptions, Recover, RenderOptions, Role,
+    Value, parse, render,
+};
 
 use crate::{Source, document, mutate, one_in, pick, property, text};
 
@@ -128,4 +133,68 @@ pub fn hides(source: &mut Source<'_>) {
         }
     }
     property::non_interference(&one, &two, format);
+}
+
+/// Reads anything as a sidecar, and puts it back beside conversations.
+pub fn reads_sidecar(text: &str) {
+    let Ok(sidecar) = Sidecar::from_json(text) else { return };
+    let json = sidecar.to_json();
+    let again = Sidecar::from_json(&json).expect("it was written");
+    assert_eq!(again, sidecar, "{json}");
+    for messages in 0..4 {
+        let message = || Message::new(Role::Assistant, "Hi");
+        let mut conversation = Conversation::from_messages((0..messages).map(|_| message()));
+        if sidecar.restore(&mut conversation).is_ok() {
+            property::reads_anything(
+                &canonical(conversation),
+                Format::JSON,
+                &ReadOptions::default(),
+            );
+        }
+    }
+}
+
+/// Reads anything as canonical JSON: the ids of its messages are kept where they are asked for.
+pub fn keeps_ids(text: &str) {
+    let read = parse(text, Format::JSON, &ReadOptions::default()).document;
+    let mut options = RenderOptions::default();
+    options.ids = true;
+    let Ok(written) = render(&read, Format::JSON, &options) else { return };
+    let again = parse(&written, Format::JSON, &ReadOptions::default()).document;
+    let ids = |document: &Document<'_>| -> Vec<Option<Vec<u32>>> {
+        let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
+        messages.iter().map(|message| message.ids().map(<[u32]>::to_vec)).collect()
+    };
+    assert_eq!(ids(&again), ids(&read), "{written}");
+    assert_eq!(render(&again, Format::JSON, &options).as_ref(), Ok(&written));
+}
+
+fn canonical(conversation: Conversation<'_>) -> String {
+    render(&conversation.into(), Format::JSON, &RenderOptions::default()).expect("it says all")
+}
+
+/// The JSON of a text as the schema of a tool's arguments, if it is JSON.
+///
+/// ```
+/// use openchatml_testkit::run::schema;
+///
+/// assert!(schema(r#"{"type":"string"}"#).is_some_and(|schema| schema.get("type").is_some()));
+/// assert!(schema("{").is_none());
+/// ```
+pub fn schema(text: &str) -> Option<Value<'static>> {
+    let function = format!(r#"{{"name":"f","parameters":{text}}}"#);
+    let declared =
+        format!(r#"{{"tools":[{{"type":"function","function":{function}}}],"messages":[]}}"#);
+    let parsed = parse(&declared, Format::JSON, &ReadOptions::default());
+    let mut tools = parsed.into_conversation().into_owned().tools;
+    tools.pop()?.parameters
+}
+
+/// Declares a tool with any schema as TypeScript.
+pub fn declares(schema: &Value<'_>) {
+    for style in [Style::Documented, Style::Reference] {
+        let (text, _) = typescript(schema, style);
+        // A type is cut at a mebibyte; the one that crosses it is whole.
+        assert!(text.len() <= 2 << 20, "{} bytes of {schema:?}", text.len());
+    }
 }

@@ -51,3 +51,8 @@ pub use self::sink::{Counted, MessageSpan, Rendered};
 pub use self::stream::TokenStream;
 pub use self::tokenizer::{NoTextForm, Tokenizer};
 pub use self::truncate::{Cut, OldestFirst, Scheme, TruncateError, Truncated, Truncation, Unit};
+
+/// The examples of the guide, which `cargo test` runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/tokens.md")]
+mod guide {}

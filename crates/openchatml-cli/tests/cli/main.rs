@@ -9,6 +9,7 @@ mod explain;
 mod files;
 mod fmt;
 mod grammar;
+mod guides;
 mod help;
 mod jsonl;
 mod limits;

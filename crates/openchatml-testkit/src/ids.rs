@@ -1,0 +1,182 @@
+//! Token ids, and the properties that must hold between them, text and streams.
+
+use std::sync::LazyLock;
+
+use openchatml::{Document, Format, Keep, ReadOptions, RenderOptions};
+use openchatml_tokens::{ByteEncoding, Encoding, Token, Tokenizer};
+
+use crate::{Source, document, one_in, pick, property, run};
+
+/// Two bytes an id where it can be, so that control tokens that are spelled, and characters, are
+/// spread over ids in all ways.
+#[derive(Clone, Debug)]
+pub struct Pairs(ByteEncoding);
+
+const FIRST_PAIR: u32 = 1 << 16;
+
+impl Pairs {
+    /// Pairs, and ids for all, some or none of the control tokens of a format.
+    pub fn any(source: &mut Source<'_>, format: Format) -> Self {
+        let spellings = format.dialect().controls.entries().iter().map(|entry| entry.1);
+        let has = match source.int_in_range(0..=3).unwrap_or(0) {
+            0 => 0,
+            1 => source.arbitrary().unwrap_or(0),
+            _ => u32::MAX,
+        };
+        let spellings = spellings.enumerate().filter(|(at, _)| has >> at & 1 == 1);
+        Self(ByteEncoding::new(spellings.map(|(_, spelling)| spelling)))
+    }
+}
+
+impl Encoding for Pairs {
+    fn encode(&self, text: &str, ids: &mut Vec<u32>) {
+        for pair in text.as_bytes().chunks(2) {
+            match *pair {
+                [one, two] => ids.push(FIRST_PAIR + u32::from(one) * 256 + u32::from(two)),
+                _ => ids.extend(pair.iter().copied().map(u32::from)),
+            }
+        }
+    }
+
+    fn control(&self, spelling: &str) -> Option<u32> {
+        self.0.control(spelling)
+    }
+
+    fn token(&self, id: u32) -> Option<Token<'_>> {
+        let Some(pair) = id.checked_sub(FIRST_PAIR) else { return self.0.token(id) };
+        let pair = usize::try_from(pair).ok()?;
+        PAIRS.get(pair * 2..pair * 2 + 2).map(Token::Bytes)
+    }
+}
+
+static PAIRS: LazyLock<Vec<u8>> =
+    LazyLock::new(|| (0..=u16::MAX).flat_map(|pair| pair.to_be_bytes()).collect());
+
+/// A tokenizer of any format, with an encoding that `encoding` chooses for it.
+///
+/// # Panics
+///
+/// Never: every format here has a text form.
+pub fn tokenizer<E: Encoding>(
+    source: &mut Source<'_>,
+    encoding: impl FnOnce(&mut Source<'_>, Format) -> E,
+) -> Tokenizer<E> {
+    let format = pick(source, &run::text_formats());
+    let encoding = encoding(source, format);
+    Tokenizer::new(format, encoding).expect("a text format")
+}
+
+/// Ids of a document, damaged, or of anything.
+pub fn any_ids<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) -> Vec<u32> {
+    let document = document::document(source, tokenizer.format());
+    let rendered = tokenizer.render(&document, &RenderOptions::default());
+    let (mut ids, most) = match rendered {
+        Ok(rendered) if !one_in(source, 4) => (rendered.ids, 4),
+        _ => (Vec::new(), 32),
+    };
+    for _ in 0..source.int_in_range(0..=most).unwrap_or(0) {
+        let at = source.int_in_range(0..=ids.len()).unwrap_or(0);
+        let id = match source.int_in_range(0..=4).unwrap_or(0) {
+            0 => source.arbitrary().unwrap_or(0),
+            1 => source.int_in_range(256..=275).unwrap_or(256),
+            2 => source.int_in_range(0..=255).unwrap_or(0),
+            3 => {
+                let controls = tokenizer.format().dialect().controls.entries();
+                tokenizer.id(pick(source, controls).0).unwrap_or(FIRST_PAIR + 0xC3A9)
+            }
+            _ if at < ids.len() => {
+                ids.remove(at);
+                continue;
+            }
+            _ => continue,
+        };
+        ids.insert(at, id);
+    }
+    if one_in(source, 4) {
+        ids.truncate(source.int_in_range(0..=ids.len()).unwrap_or(0));
+    }
+    ids
+}
+
+/// A document read from ids says what was written, whatever its text spells.
+///
+/// # Panics
+///
+/// If it does not.
+pub fn round_trips<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
+    let document = document::document(source, tokenizer.format());
+    let options = RenderOptions::default();
+    let Ok(rendered) = tokenizer.render(&document, &options) else {
+        assert!(!tokenizer.spelled().is_empty(), "{document:#?} is refused");
+        return;
+    };
+    let mut open = ReadOptions::default();
+    open.open_prompt = true;
+    let read = tokenizer.parse(&rendered.ids, &open);
+    assert_eq!(*read.document(), document, "{:?}\n{:#?}", read.text(), read.diagnostics());
+    let again = tokenizer.render(read.document(), &options).expect("it was read");
+    assert_eq!(again, rendered, "{:?}", read.text());
+}
+
+/// Any ids at all are read, as a stream like as a whole, and every finding stands somewhere.
+///
+/// # Panics
+///
+/// If one is not.
+pub fn streams<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
+    let options = run::options(source);
+    let ids = any_ids(source, tokenizer);
+    let read = tokenizer.parse(&ids, &options);
+    for found in read.diagnostics() {
+        let text = read.text().get(found.span.range());
+        assert!(text.is_some(), "{found} is outside of {:?}", read.text());
+        let at = read.ids_at(found.span);
+        assert!(at.start <= at.end && at.end <= ids.len(), "{at:?} of {}", ids.len());
+    }
+    let whole = told(tokenizer, [ids.as_slice()], &options);
+    let size = source.int_in_range(1..=3).unwrap_or(1);
+    assert_eq!(told(tokenizer, ids.chunks(size), &options), whole, "{:?}", read.text());
+    if let Document::Conversation(conversation) = read.document() {
+        assert_eq!(whole.messages, conversation.messages, "{:?}\n{ids:?}", read.text());
+    }
+}
+
+fn told<'i, E: Encoding>(
+    tokenizer: &Tokenizer<E>,
+    chunks: impl IntoIterator<Item = &'i [u32]>,
+    options: &ReadOptions,
+) -> property::Told {
+    let mut told = property::Told::default();
+    let mut stream = tokenizer.stream(options).keep(Keep::Bodies);
+    for chunk in chunks {
+        stream.feed(chunk, |event| told.event(event));
+    }
+    stream.finish(|event| told.event(event));
+    told.finish()
+}
+
+/// The ids of a text stand for its bytes, and are as many as are counted.
+///
+/// # Panics
+///
+/// If they do not, or are not.
+pub fn encodes<E: Encoding>(encoding: &E, text: &str) {
+    let ids = of(encoding, text);
+    let mut bytes: Vec<u8> = Vec::with_capacity(text.len());
+    for id in &ids {
+        match encoding.token(*id) {
+            Some(Token::Text(text)) => bytes.extend(text.as_bytes()),
+            Some(Token::Bytes(part)) => bytes.extend(part),
+            other => panic!("{id} is {other:?}, in the ids of {text:?}"),
+        }
+    }
+    assert_eq!(bytes, text.as_bytes(), "{text:?}: {ids:?}");
+    assert_eq!(encoding.count(text), ids.len(), "{text:?}");
+}
+
+/// The ids of a text.
+pub fn of<E: Encoding>(encoding: &E, text: &str) -> Vec<u32> {
+    let mut ids = Vec::new();
+    encoding.encode(text, &mut ids);
+    ids
+}
