@@ -65,7 +65,17 @@ impl<'a> Draft<'a> {
     /// Adds text, which stands at `span`.
     #[inline]
     pub(crate) fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let most = out.options.limits.message_bytes;
+        let fits = self.bytes.saturating_add(text.len()) <= most && self.excess.is_none();
+        if fits && out.state.stopped.is_none() {
+            return self.add(text, span, out);
+        }
         let (text, span) = self.within_limit(text, span, out);
+        self.add(text, span, out);
+    }
+
+    #[inline]
+    fn add(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         if text.is_empty() {
             return;
         }
@@ -82,7 +92,7 @@ impl<'a> Draft<'a> {
     }
 
     /// What of `text` the limit allows.
-    #[inline]
+    #[cold]
     fn within_limit<'t>(
         &mut self,
         text: &'t str,
