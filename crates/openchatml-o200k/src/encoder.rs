@@ -64,6 +64,18 @@ impl Encoder {
         self.vocabulary.tokens().bytes(id)
     }
 
+    /// Says that a token is asked for soon, so that it need not be waited for.
+    ///
+    /// ```
+    /// let encoder = openchatml_o200k::Encoder::default();
+    /// encoder.prefetch(13225);
+    /// assert_eq!(encoder.text(13225), Some("Hello"));
+    /// ```
+    #[inline]
+    pub fn prefetch(&self, id: u32) {
+        self.vocabulary.tokens().prefetch(id);
+    }
+
     /// The text of a token, if it is text: most are, some are parts of characters.
     ///
     /// ```

@@ -49,6 +49,14 @@ impl Tokens {
         TEXTS.get(*start as usize..*end as usize).filter(|text| !text.is_empty())
     }
 
+    /// Says that the text of a token is asked for soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, rank: u32) {
+        if let Some(start) = self.starts.get(rank as usize) {
+            prefetch_index::prefetch_index(TEXTS.as_bytes(), *start as usize);
+        }
+    }
+
     /// The bytes of a token.
     #[inline]
     pub(crate) fn bytes(&self, rank: u32) -> Option<&'static [u8]> {

@@ -11,6 +11,9 @@ use crate::tokenizer::{Lexeme, Tokenizer};
 /// What stands for bytes that are no text, and for ids that are not in the vocabulary.
 pub(crate) const REPLACEMENT: &str = "\u{FFFD}";
 
+/// How many ids ahead memory is asked for.
+pub(crate) const AHEAD: usize = 12;
+
 /// A document read from ids, and what was found on the way.
 ///
 /// Spans are places in the text that the ids stand for, control tokens as their spelling.
@@ -119,7 +122,8 @@ pub(crate) fn read<E: Encoding>(
         starts: Vec::with_capacity(ids.len() + 1),
         found: Vec::new(),
     };
-    for id in ids {
+    for (at, id) in ids.iter().enumerate() {
+        ids.get(at + AHEAD).inspect(|next| tokenizer.encoding().prefetch(**next));
         builder.push(tokenizer.lexeme(*id), *id);
     }
     builder.flush();

@@ -3,7 +3,7 @@
 use openchatml::{Event, Keep, Message, ReadOptions, Span, Stream};
 
 use crate::encoding::Encoding;
-use crate::read::{REPLACEMENT, foreign, not_text, unknown};
+use crate::read::{AHEAD, REPLACEMENT, foreign, not_text, unknown};
 use crate::tokenizer::{Lexeme, Tokenizer};
 
 /// A conversation that arrives as ids.
@@ -66,7 +66,8 @@ impl<'t, E: Encoding> TokenStream<'t, E> {
 
     /// Takes ids that have arrived, and gives the events that are certain.
     pub fn feed(&mut self, ids: &[u32], mut emit: impl FnMut(Event<'_>)) {
-        for id in ids {
+        for (at, id) in ids.iter().enumerate() {
+            ids.get(at + AHEAD).inspect(|next| self.tokenizer.encoding().prefetch(**next));
             match self.tokenizer.lexeme(*id) {
                 Lexeme::Text(text) if self.partial.is_empty() => {
                     self.stream.feed_text(text, &mut emit);

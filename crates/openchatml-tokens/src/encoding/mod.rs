@@ -53,6 +53,11 @@ pub trait Encoding {
 
     /// What an id stands for. `None` if it is not in the vocabulary.
     fn token(&self, id: u32) -> Option<Token<'_>>;
+
+    /// Says that [`token`](Self::token) is asked for this id soon: a large vocabulary can have its
+    /// memory come meanwhile.
+    #[inline]
+    fn prefetch(&self, _: u32) {}
 }
 
 /// What an id stands for.
@@ -85,6 +90,11 @@ macro_rules! forward {
             #[inline]
             fn token(&self, id: u32) -> Option<Token<'_>> {
                 (**self).token(id)
+            }
+
+            #[inline]
+            fn prefetch(&self, id: u32) {
+                (**self).prefetch(id);
             }
         }
     )+};

@@ -101,4 +101,9 @@ impl Encoding for O200kHarmony {
             }
         }
     }
+
+    #[inline]
+    fn prefetch(&self, id: u32) {
+        self.encoder.prefetch(id);
+    }
 }
