@@ -19,8 +19,8 @@ use crate::commands::Command;
 
 /// Parse, check, render, convert and stream chat-markup conversations
 ///
-/// Reads and writes OpenChatML 0.1, 2.0 and 2.2, ChatML, the <|im_start|> framing and their JSON
-/// forms. Data goes to standard output, diagnostics to standard error.
+/// Reads and writes OpenChatML 0.1, 2.0 and 2.2, Harmony, ChatML, the <|im_start|> framing, their JSON
+/// forms and token ids. Data goes to standard output, diagnostics to standard error.
 #[derive(Debug, Parser)]
 #[command(name = "ocml", version, propagate_version = true, after_help = AFTER_HELP)]
 pub(crate) struct Cli {

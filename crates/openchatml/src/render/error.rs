@@ -136,7 +136,9 @@ impl RenderError {
             None => Span::default(),
         };
         let help = match self.code {
-            Code::RenderControl => "write another format, or leave these characters out",
+            Code::RenderControl => {
+                "write another format, or token ids, or leave these characters out"
+            }
             Code::ParseHeader => "values have no white space; sanitizing writes `_` instead",
             _ => "`convert` leaves out what a format cannot carry, and says what",
         };
