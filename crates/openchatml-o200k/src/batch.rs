@@ -34,6 +34,29 @@ pub(crate) struct Batch {
     merger: Merger,
 }
 
+/// What becomes of the ids of a batch.
+pub(crate) trait Output {
+    /// Takes the ids of all pieces.
+    fn take(&mut self, batch: &mut Batch);
+}
+
+impl Output for Vec<u32> {
+    fn take(&mut self, batch: &mut Batch) {
+        batch.write(self);
+    }
+}
+
+/// Counts.
+impl Output for usize {
+    fn take(&mut self, batch: &mut Batch) {
+        let counts = batch.ids[..batch.count].iter().map(|few| match few.count() {
+            0 => few.place().len(),
+            count => count,
+        });
+        *self += counts.sum::<usize>();
+    }
+}
+
 /// A short piece, and its hash.
 #[derive(Clone, Copy, Debug, Default)]
 struct Short {
@@ -135,7 +158,7 @@ impl Batch {
         vocabulary: &Vocabulary,
         cache: &mut Cache,
         text: &[u8],
-        ids: &mut Vec<u32>,
+        out: &mut impl Output,
     ) {
         self.many.clear();
         let mut open = self.look_in_front(cache);
@@ -148,7 +171,7 @@ impl Batch {
         if !self.long.is_empty() {
             self.encode_long(vocabulary, cache, text);
         }
-        self.write(ids);
+        out.take(self);
         self.count = 0;
         self.long.clear();
     }

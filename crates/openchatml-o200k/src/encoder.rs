@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Output};
 use crate::cache::Cache;
 use crate::hash::{Key, SHORT};
 use crate::split::{Pieces, Places, WINDOW, split};
@@ -52,8 +52,22 @@ impl Encoder {
         }
     }
 
-    fn encode_with(&self, work: &mut Work, text: &str, ids: &mut Vec<u32>) {
-        let mut to = Ids { vocabulary: &self.vocabulary, work, text: text.as_bytes(), ids };
+    /// How many ids a text has. They are not made.
+    ///
+    /// ```
+    /// assert_eq!(openchatml_o200k::Encoder::default().count("Hello, world!"), 4);
+    /// ```
+    pub fn count(&self, text: &str) -> usize {
+        let mut count = 0;
+        match self.work.try_lock() {
+            Ok(mut work) => self.encode_with(&mut work, text, &mut count),
+            Err(_) => self.encode_with(&mut Work::new(0), text, &mut count),
+        }
+        count
+    }
+
+    fn encode_with(&self, work: &mut Work, text: &str, out: &mut impl Output) {
+        let mut to = Ids { vocabulary: &self.vocabulary, work, text: text.as_bytes(), out };
         split(text, &mut to);
         to.flush();
     }
@@ -110,18 +124,18 @@ impl Work {
 }
 
 /// Makes pieces of a text into ids.
-struct Ids<'e> {
+struct Ids<'e, O> {
     vocabulary: &'e Vocabulary,
     work: &'e mut Work,
     text: &'e [u8],
-    ids: &'e mut Vec<u32>,
+    out: &'e mut O,
 }
 
-impl Ids<'_> {
+impl<O: Output> Ids<'_, O> {
     /// Adds the ids of the pieces so far.
     fn flush(&mut self) {
         let Work { cache, batch } = &mut *self.work;
-        batch.flush(self.vocabulary, cache, self.text, self.ids);
+        batch.flush(self.vocabulary, cache, self.text, self.out);
     }
 
     /// Takes a piece that is not short.
@@ -135,7 +149,7 @@ impl Ids<'_> {
     }
 }
 
-impl Pieces for Ids<'_> {
+impl<O: Output> Pieces for Ids<'_, O> {
     #[inline(always)]
     fn window(&mut self, at: usize, window: &[u8; WINDOW], mut ends: Places) {
         if self.work.batch.room() < 64 {

@@ -33,6 +33,7 @@ fn ids_are_those_of_the_reference() {
         for _ in 0..2 {
             for Case { text, ids } in &cases {
                 assert_eq!(encode(&encoder, text), *ids, "{text:?}");
+                assert_eq!(encoder.count(text), ids.len(), "{text:?}");
             }
         }
     }

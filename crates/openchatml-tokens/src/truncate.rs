@@ -7,7 +7,7 @@ mod units;
 use std::fmt;
 
 use openchatml::convert::prepare;
-use openchatml::{Conversation, RenderError, RenderOptions};
+use openchatml::{Conversation, Document, RenderError, RenderOptions};
 
 pub use self::scheme::{OldestFirst, Scheme, Unit};
 
@@ -155,12 +155,24 @@ impl Sizes {
     /// Those of the conversation as the format carries it.
     fn of<E: Encoding>(
         tokenizer: &Tokenizer<E>,
-        conversation: &Conversation<'_>,
+        conversation: &mut Conversation<'_>,
         options: &RenderOptions,
     ) -> Result<Self, RenderError> {
         let count = conversation.messages.len();
-        let document = conversation.clone().into();
-        let prepared = prepare(&document, tokenizer.format(), options)?;
+        // It is lent, and comes back whatever happens.
+        let document = Document::from(std::mem::take(conversation));
+        let sizes = Self::of_document(tokenizer, &document, count, options);
+        *conversation = document.into_conversation();
+        sizes
+    }
+
+    fn of_document<E: Encoding>(
+        tokenizer: &Tokenizer<E>,
+        document: &Document<'_>,
+        count: usize,
+        options: &RenderOptions,
+    ) -> Result<Self, RenderError> {
+        let prepared = prepare(document, tokenizer.format(), options)?;
         let counted = tokenizer.count(&prepared.document, options);
         let counted = counted.map_err(|error| prepared.origins.place(error))?;
         let mut sizes = Self { ids: counted.ids, messages: vec![0; count], bodies: vec![0; count] };
@@ -227,38 +239,58 @@ impl<S: Scheme> Truncation<S> {
         options: &RenderOptions,
     ) -> Result<Truncated<'a>, TruncateError> {
         let mut conversation = conversation.clone();
-        let mut sizes = Sizes::of(tokenizer, &conversation, options)?;
+        let mut sizes = Sizes::of(tokenizer, &mut conversation, options)?;
         let mut cut = cut::cut(tokenizer.encoding(), &mut conversation, &sizes, self.message);
         if !cut.is_empty() {
-            sizes = Sizes::of(tokenizer, &conversation, options)?;
+            sizes = Sizes::of(tokenizer, &mut conversation, options)?;
         }
         for cut in &mut cut {
             cut.left = sizes.bodies[cut.message];
         }
-        let whole = sizes.ids;
-        let mut truncated = Truncated { conversation, dropped: Vec::new(), cut, ids: whole };
-        if whole <= self.budget {
-            return Ok(truncated);
+        if sizes.ids <= self.budget {
+            return Ok(Truncated { conversation, dropped: Vec::new(), cut, ids: sizes.ids });
         }
-        let units = units::units(&truncated.conversation.messages, &sizes.messages);
+        let units = units::units(&conversation.messages, &sizes.messages);
         let of_messages: usize = units.iter().map(|unit| unit.ids).sum();
         // A header, a generation prompt.
-        let besides = whole.saturating_sub(of_messages);
-        let keeps = self.scheme.keeps(&units, self.budget.saturating_sub(besides));
-        let gone = units.iter().zip(keeps.into_iter().chain(std::iter::repeat(false)));
-        let gone = gone.filter(|(unit, keep)| !keep && !unit.must_stay);
-        truncated.dropped = gone.flat_map(|(unit, _)| unit.messages.iter().copied()).collect();
-        truncated.dropped.sort_unstable();
-        let mut at = 0;
-        let dropped = &truncated.dropped;
-        truncated.conversation.messages.retain(|_| {
-            at += 1;
-            dropped.binary_search(&(at - 1)).is_err()
-        });
-        truncated.ids = Sizes::of(tokenizer, &truncated.conversation, options)?.ids;
-        match truncated.ids > self.budget {
-            true => Err(TruncateError::TooLong { least: truncated.ids, budget: self.budget }),
-            false => Ok(truncated),
+        let besides = sizes.ids.saturating_sub(of_messages);
+        let mut budget = self.budget.saturating_sub(besides);
+        let mut keeps = self.scheme.keeps(&units, budget);
+        // What is dropped may change how the rest is written, and a scheme may keep too much: then
+        // it is asked for less, and then all goes that may.
+        let mut least = sizes.ids;
+        for attempt in 0..3 {
+            let dropped = dropped(&units, &keeps);
+            let mut left = without(&conversation, &dropped);
+            let ids = Sizes::of(tokenizer, &mut left, options)?.ids;
+            if ids <= self.budget {
+                return Ok(Truncated { conversation: left, dropped, cut, ids });
+            }
+            least = ids;
+            budget = budget.saturating_sub(ids - self.budget);
+            keeps = if attempt == 0 { self.scheme.keeps(&units, budget) } else { Vec::new() };
         }
+        Err(TruncateError::TooLong { least, budget: self.budget })
     }
+}
+
+/// The messages of the units that may go and are not kept.
+fn dropped(units: &[Unit], keeps: &[bool]) -> Vec<usize> {
+    let keeps = keeps.iter().copied().chain(std::iter::repeat(false));
+    let gone = units.iter().zip(keeps).filter(|(unit, keep)| !keep && !unit.must_stay);
+    let mut dropped: Vec<usize> =
+        gone.flat_map(|(unit, _)| unit.messages.iter().copied()).collect();
+    dropped.sort_unstable();
+    dropped
+}
+
+/// The conversation without the messages at these places, which are in order.
+fn without<'a>(conversation: &Conversation<'a>, dropped: &[usize]) -> Conversation<'a> {
+    let mut left = conversation.clone();
+    let mut at = 0;
+    left.messages.retain(|_| {
+        at += 1;
+        dropped.binary_search(&(at - 1)).is_err()
+    });
+    left
 }

@@ -88,18 +88,16 @@ pub fn kept(messages: &[Message<'_>]) -> Vec<bool> {
     // From the end: whether the turn that a message belongs to leads to an unanswered call.
     let mut leads_to_call = false;
     for (index, message) in messages.iter().enumerate().rev() {
-        let is_over = index < last_answer && !leads_to_call;
-        if message.foreign {
-            keeps[index] = false;
-        } else if message.is_call() {
-            leads_to_call |= unanswered[index];
-            // What the assistant looked up while it was thinking is part of that.
-            keeps[index] = !is_over || leads_to_call || message.channel != Some(Channel::Analysis);
+        if message.is_call() {
+            leads_to_call |= unanswered[index] && !message.foreign;
         } else if message.role == Role::User || message.is_answer() || message.role == Role::Tool {
-            leads_to_call = false;
-        } else if message.is_reasoning() && is_over {
-            keeps[index] = false;
+            leads_to_call &= message.foreign;
         }
+        // What the assistant looked up while it was thinking is part of that.
+        let is_thought = message.is_reasoning()
+            || message.is_call() && message.channel == Some(Channel::Analysis);
+        let is_over = index < last_answer && !leads_to_call;
+        keeps[index] = !message.foreign && !(is_thought && is_over);
     }
     // A reply goes where its call goes; one to no call is what its channel says.
     for (at, message) in messages.iter().enumerate().filter(|(_, it)| it.role == Role::Tool) {

@@ -80,6 +80,10 @@ impl Encoding for O200kHarmony {
         self.encoder.encode(text, ids);
     }
 
+    fn count(&self, text: &str) -> usize {
+        self.encoder.count(text)
+    }
+
     fn control(&self, spelling: &str) -> Option<u32> {
         let known = CONTROLS.iter().find(|control| control.0 == spelling).map(|control| control.1);
         known.or_else(|| {

@@ -42,11 +42,12 @@ fn cut_body(encoding: &impl Encoding, message: &mut Message<'_>, most: usize) {
     loop {
         let bytes: usize = ids[..kept].iter().map(|id| length(encoding, *id)).sum();
         let end = text.floor_char_boundary(bytes);
-        if kept == 0 || encoding.count(&text[..end]) <= most {
+        let excess = encoding.count(&text[..end]).saturating_sub(most);
+        if kept == 0 || excess == 0 {
             message.body = first(&message.body, end);
             return;
         }
-        kept -= 1;
+        kept = kept.saturating_sub(excess);
     }
 }
 

@@ -22,7 +22,8 @@ pub struct Unit {
     pub must_stay: bool,
 }
 
-/// Decides what of a conversation stays.
+/// Decides what of a conversation stays. It is given the units in order of their first messages, and
+/// so of their exchanges.
 ///
 /// ```
 /// use openchatml_tokens::{OldestFirst, Scheme, Unit};
@@ -53,24 +54,24 @@ impl Scheme for OldestFirst {
         let mut keeps: Vec<bool> = units.iter().map(|unit| unit.must_stay).collect();
         let must: usize = units.iter().filter(|unit| unit.must_stay).map(|unit| unit.ids).sum();
         let mut left = budget.saturating_sub(must);
-        let last = units.iter().map(|unit| unit.exchange).max().unwrap_or(0);
-        for exchange in (0..=last).rev() {
-            let may_go = |(_, unit): &(usize, &Unit)| unit.exchange == exchange && !unit.must_stay;
-            let its: Vec<_> = units.iter().enumerate().filter(may_go).collect();
-            let needed: usize = its.iter().map(|(_, unit)| unit.ids).sum();
-            if needed <= left {
-                its.iter().for_each(|(at, _)| keeps[*at] = true);
-                left -= needed;
-                continue;
+        let last = units.last().map(|unit| unit.exchange);
+        // From the end, exchange by exchange: units stand in the order of their exchanges.
+        let mut end = units.len();
+        for exchange in units.chunk_by(|one, next| one.exchange == next.exchange).rev() {
+            let start = end - exchange.len();
+            let may_go = |unit: &&Unit| !unit.must_stay;
+            let needed: usize = exchange.iter().filter(may_go).map(|unit| unit.ids).sum();
+            let is_last = exchange.first().map(|unit| unit.exchange) == last;
+            if needed > left && !is_last {
+                break;
             }
-            if exchange == last {
-                for (at, unit) in its.iter().rev() {
-                    let Some(rest) = left.checked_sub(unit.ids) else { break };
-                    keeps[*at] = true;
-                    left = rest;
+            for (unit, keep) in exchange.iter().zip(&mut keeps[start..end]).rev() {
+                if !unit.must_stay {
+                    let Some(rest) = left.checked_sub(unit.ids) else { return keeps };
+                    (*keep, left) = (true, rest);
                 }
             }
-            break;
+            end = start;
         }
         keeps
     }

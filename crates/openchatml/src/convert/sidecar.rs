@@ -43,6 +43,8 @@ pub struct Sidecar {
     /// The header, if it is another one: there may have been none.
     header: Option<Option<Header<'static>>>,
     messages: Vec<Beside>,
+    /// Where messages stand in the original, and here, in order. Unknown of a sidecar that was read.
+    places: Vec<(usize, usize)>,
 }
 
 /// What is beside one message.
@@ -50,8 +52,8 @@ pub struct Sidecar {
 enum Beside {
     /// It was not in the original.
     New,
-    /// It comes from here in the original, and these of its fields are other ones.
-    Changed { from: Option<usize>, fields: Vec<(&'static Field, Option<String>)> },
+    /// These of its fields are other ones.
+    Changed(Vec<(&'static Field, Option<String>)>),
 }
 
 /// A field of a message.
@@ -180,17 +182,22 @@ impl Sidecar {
         carried: &Conversation<'_>,
         origins: &Origins,
     ) -> Self {
+        let mut places = Vec::with_capacity(carried.messages.len());
         let beside = |(at, message): (usize, &Message<'_>)| {
             let Some(from) = origins.of(at) else { return Beside::New };
             let Some(before) = original.messages.get(from) else { return Beside::New };
+            places.push((from, at));
             let differ = FIELDS.iter().filter(|it| (it.get)(before) != (it.get)(message));
             let fields = differ.map(|it| (it, (it.get)(before).map(str::to_owned)));
-            Beside::Changed { from: Some(from), fields: fields.collect() }
+            Beside::Changed(fields.collect())
         };
+        let messages = carried.messages.iter().enumerate().map(beside).collect();
+        places.sort_unstable();
         let differs = original.header != carried.header;
         Self {
             header: differs.then(|| original.header.clone().map(Header::into_owned)),
-            messages: carried.messages.iter().enumerate().map(beside).collect(),
+            messages,
+            places,
         }
     }
 
@@ -201,7 +208,7 @@ impl Sidecar {
     /// ```
     pub fn is_empty(&self) -> bool {
         let says_nothing =
-            |beside: &Beside| matches!(beside, Beside::Changed { fields, .. } if fields.is_empty());
+            |beside: &Beside| matches!(beside, Beside::Changed(fields) if fields.is_empty());
         self.header.is_none() && self.messages.iter().all(says_nothing)
     }
 
@@ -212,11 +219,13 @@ impl Sidecar {
             let of_header = matches!(loss.lost, Lost::Header | Lost::Capabilities | Lost::Profiles);
             return of_header && matches!(self.header, Some(Some(_)));
         };
-        self.messages.iter().any(|beside| match beside {
-            Beside::Changed { from, fields } if *from == Some(lost) => {
+        let first = self.places.partition_point(|place| place.0 < lost);
+        let places = self.places[first..].iter().take_while(|place| place.0 == lost);
+        places.into_iter().any(|place| match &self.messages[place.1] {
+            Beside::Changed(fields) => {
                 fields.iter().any(|(field, _)| field.losses.contains(&loss.lost))
             }
-            _ => false,
+            Beside::New => false,
         })
     }
 
@@ -232,7 +241,7 @@ impl Sidecar {
         out.push_str("\"messages\":[");
         for (index, beside) in self.messages.iter().enumerate() {
             out.push_str(if index == 0 { "" } else { "," });
-            let Beside::Changed { fields, .. } = beside else {
+            let Beside::Changed(fields) = beside else {
                 out.push_str("null");
                 continue;
             };
@@ -307,7 +316,7 @@ impl Sidecar {
         let mut beside = self.messages.iter();
         conversation.messages.retain(|_| beside.next() != Some(&Beside::New));
         let changed = self.messages.iter().filter_map(|beside| match beside {
-            Beside::Changed { fields, .. } => Some(fields),
+            Beside::Changed(fields) => Some(fields),
             Beside::New => None,
         });
         for (message, fields) in conversation.messages.iter_mut().zip(changed) {
@@ -346,5 +355,5 @@ fn beside(value: Value<'_>) -> Result<Beside, Diagnostic> {
         }
         fields.push((field, text));
     }
-    Ok(Beside::Changed { from: None, fields })
+    Ok(Beside::Changed(fields))
 }

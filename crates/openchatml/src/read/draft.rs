@@ -103,14 +103,11 @@ impl<'a> Draft<'a> {
             // The rest of a piece of text in which reading stopped is left out like what follows.
             return cut_at(text, span, stopped.at.saturating_sub(span.start));
         }
-        let left = out.options.limits.message_bytes.saturating_sub(self.bytes);
-        if text.len() <= left && self.excess.is_none() {
-            return (text, span);
-        }
         if let Some(excess) = &mut self.excess {
             excess.end = span.end;
             return ("", Span::at(span.start));
         }
+        let left = out.options.limits.message_bytes.saturating_sub(self.bytes);
         let (text, kept) = cut_at(text, span, left);
         self.excess = Some(Span::new(span.start + text.len(), span.end));
         (text, kept)

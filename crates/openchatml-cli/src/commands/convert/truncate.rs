@@ -127,7 +127,7 @@ impl Budget {
         })?;
         let Truncated { conversation: left, dropped, cut, .. } = truncated;
         let dropped_at = dropped.iter().map(|message| (*message, Lost::Truncated));
-        let is_left = |message: &usize| !dropped.contains(message);
+        let is_left = |message: &usize| dropped.binary_search(message).is_err();
         let cut = cut.iter().map(|cut| cut.message).filter(is_left);
         let all = dropped_at.chain(cut.map(|message| (message, Lost::Cut)));
         let mut losses: Vec<Loss> = all

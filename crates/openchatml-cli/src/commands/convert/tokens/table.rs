@@ -26,13 +26,13 @@ pub(super) fn write(
     let id_digits = digits(most as usize);
     let mut spans = rendered.spans.iter().peekable();
     let mut last: Option<&MessageSpan> = None;
-    for (at, (id, trained)) in rendered.ids.iter().zip(mask).enumerate() {
+    for (at, (id, trained)) in rendered.ids.iter().zip(&mask).enumerate() {
         if let Some(span) = spans.next_if(|span| span.ids().start == at) {
             last = Some(span);
         }
         let kind = last.map_or(Kind::Layout, |span| Kind::of(span, at));
         let text = spelled(tokenizer, *id);
-        let mark = if trained { '*' } else { ' ' };
+        let mark = if *trained { '*' } else { ' ' };
         let _ = write!(out, "{at:place$} {mark} {id:id_digits$}  ");
         let style = kind.style();
         let _ = match colors {
@@ -51,8 +51,7 @@ pub(super) fn write(
         }
         out.push('\n');
     }
-    let trained = MaskPolicy::default().mask(conversation, rendered);
-    let trained = trained.into_iter().filter(|trained| *trained).count();
+    let trained = mask.iter().filter(|trained| **trained).count();
     let _ = write!(out, "{} ids, {trained} of them trained (*)", rendered.ids.len());
 }
 
