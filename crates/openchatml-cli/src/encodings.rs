@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use openchatml::Format;
 use openchatml_tokens::{Encoding, HuggingFace, O200kHarmony, Tiktoken, Tokenizer};
 
-use crate::args::Bounds;
+use crate::args::{Bounds, Choice, ReadArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::input::Origin;
@@ -65,6 +65,20 @@ impl Encodings {
         let refused =
             |error| Failure::Refused(format!("{name}: no {kind} that can be used: {error}"));
         encoding.map(Self::File).map_err(refused)
+    }
+
+    /// The encodings that a command needs: if it reads token ids, or `writes` or counts them.
+    ///
+    /// # Errors
+    ///
+    /// There is no such file, or it describes none.
+    pub(crate) fn wanted(
+        read: &ReadArgs,
+        writes: bool,
+        console: &Console,
+    ) -> Result<Option<Self>, Failure> {
+        let is_needed = writes || matches!(read.from, Choice::Tokens(_));
+        is_needed.then(|| Self::open(&read.encoding, console)).transpose()
     }
 
     /// One of them.

@@ -2,7 +2,7 @@
 
 use openchatml::convert::Sidecar;
 use openchatml::{
-    Code, Diagnostic, Document, Format, Mode, Parsed, ReadOptions, Severity, Span, parse,
+    Code, Conversation, Diagnostic, Document, Format, Mode, Parsed, ReadOptions, Span, parse,
 };
 use openchatml_tokens::Read;
 use serde::Deserialize;
@@ -28,15 +28,18 @@ impl Reader {
     ///
     /// Ids are to be read, and there is no such encoding.
     pub(crate) fn new(args: &ReadArgs, mode: Mode, console: &Console) -> Result<Self, Failure> {
-        let options = args.reader.options(mode);
-        let ids = match args.from {
-            Choice::Tokens(format) => {
-                let encodings = Encodings::open(&args.encoding, console)?;
-                Some(Ids(Tokenizers::new(format, encodings)))
+        Ok(Self::with(args, mode, Encodings::wanted(args, false, console)?.as_ref()))
+    }
+
+    /// The reader that was asked for, with encodings that were opened before.
+    pub(crate) fn with(args: &ReadArgs, mode: Mode, encodings: Option<&Encodings>) -> Self {
+        let ids = match (args.from, encodings) {
+            (Choice::Tokens(format), Some(encodings)) => {
+                Some(Ids(Tokenizers::new(format, encodings.clone())))
             }
-            Choice::Auto | Choice::Format(_) => None,
+            _ => None,
         };
-        Ok(Self { options, ids })
+        Self { options: args.reader.options(mode), ids }
     }
 
     /// Reads a document.
@@ -92,10 +95,8 @@ fn held(text: &str) -> Result<(Numbers, Option<Sidecar>), Box<Diagnostic>> {
     if !text.trim_start().starts_with('{') {
         return Ok((numbers(text)?, None));
     }
-    let masked: Masked<'_> = serde_json::from_str(text).map_err(|error| {
-        let at = text.floor_char_boundary(error.column().saturating_sub(1));
-        Box::new(finding(Code::ParseJson, Span::at(at), error.to_string()))
-    })?;
+    let masked: Masked<'_> = serde_json::from_str(text)
+        .map_err(|error| Box::new(finding(Code::ParseJson, at(text, &error), said(&error))))?;
     let offset = |part: &RawValue| part.get().as_ptr().addr() - text.as_ptr().addr();
     let moved = |mut found: Diagnostic, by: usize| {
         found.span = Span::new(found.span.start + by, found.span.end + by);
@@ -115,75 +116,63 @@ fn held(text: &str) -> Result<(Numbers, Option<Sidecar>), Box<Diagnostic>> {
 /// What was read, in places of the numbers and not of the text that they stand for.
 fn placed(read: Read, numbers: &[(u32, Span)]) -> Parsed<'static> {
     let end = numbers.last().map_or(0, |number| number.1.end);
-    let place = |span: Span| {
-        let ids = read.ids_at(span);
-        match numbers.get(ids).unwrap_or_default() {
+    let place = |span: &mut Span| {
+        *span = match numbers.get(read.ids_at(*span)).unwrap_or_default() {
             [] => Span::at(end),
             [first, .., last] => Span::new(first.1.start, last.1.end),
             [one] => one.1,
-        }
+        };
     };
-    let mut document = read.document().clone();
-    if let Document::Conversation(conversation) = &mut document {
-        for message in &mut conversation.messages {
-            message.span = place(message.span);
-        }
-    }
-    let mut diagnostics = read.diagnostics().to_vec();
-    for found in &mut diagnostics {
-        found.span = place(found.span);
+    let mut found: Vec<Span> = read.diagnostics().iter().map(|found| found.span).collect();
+    let nothing = Conversation::default();
+    let conversation = read.document().as_conversation().unwrap_or(&nothing);
+    let mut told: Vec<Span> = conversation.messages.iter().map(|message| message.span).collect();
+    found.iter_mut().chain(&mut told).for_each(place);
+    let mut parsed = read.into_parsed();
+    for (diagnostic, span) in parsed.diagnostics.iter_mut().zip(found) {
+        diagnostic.span = span;
         // It mends text.
-        found.fix = None;
+        diagnostic.fix = None;
     }
-    Parsed { document, diagnostics }
+    if let Document::Conversation(conversation) = &mut parsed.document {
+        conversation.messages.iter_mut().zip(told).for_each(|(message, span)| message.span = span);
+    }
+    parsed
 }
 
 /// The numbers of a JSON array, and where they stand.
 fn numbers(text: &str) -> Result<Numbers, Box<Diagnostic>> {
-    let wrong = |at: usize, what: &str| {
-        let mut end = (at + 1).min(text.len());
-        while !text.is_char_boundary(end) {
-            end += 1;
-        }
-        let start = text.floor_char_boundary(at);
-        let mut found = finding(Code::ParseJson, Span::new(start, end.max(start)), what);
-        found.severity = Severity::Error;
-        found.help = Some("token ids are a JSON array of whole numbers: [200006, 1428]".to_owned());
-        Box::new(found)
+    let wrong = |span: Span, message: String| {
+        let help = "token ids are a JSON array of whole numbers: [200006, 1428]".to_owned();
+        Box::new(Diagnostic { help: Some(help), ..finding(Code::ParseJson, span, message) })
     };
-    let bytes = text.as_bytes();
-    let skip = |mut at: usize| {
-        while bytes.get(at).is_some_and(u8::is_ascii_whitespace) {
-            at += 1;
+    let array: Vec<&RawValue> =
+        serde_json::from_str(text).map_err(|error| wrong(at(text, &error), said(&error)))?;
+    let number = |value: &&RawValue| {
+        let start = value.get().as_ptr().addr() - text.as_ptr().addr();
+        let span = Span::new(start, start + value.get().len());
+        let is_number = value.get().bytes().all(|byte| byte.is_ascii_digit());
+        match is_number {
+            // One that no id can be is the largest that one can be.
+            true => Ok((value.get().parse().unwrap_or(u32::MAX), span)),
+            false => Err(wrong(span, "this is no token id".to_owned())),
         }
-        at
     };
-    let mut at = skip(0);
-    if bytes.get(at) != Some(&b'[') {
-        return Err(wrong(at, "this is no array of token ids"));
-    }
-    let mut numbers = Vec::new();
-    at = skip(at + 1);
-    while bytes.get(at) != Some(&b']') {
-        let digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if digits == 0 {
-            return Err(wrong(at, "a token id is missing here"));
-        }
-        // One that no id can be is the largest that one can be.
-        let id = text[at..at + digits].parse().unwrap_or(u32::MAX);
-        numbers.push((id, Span::new(at, at + digits)));
-        at = skip(at + digits);
-        match bytes.get(at) {
-            Some(b',') => at = skip(at + 1),
-            Some(b']') => {}
-            _ => return Err(wrong(at, "`,` or `]` is missing here")),
-        }
-    }
-    let rest = skip(at + 1);
-    match rest < bytes.len() {
-        true => Err(wrong(rest, "nothing may follow the array")),
-        false => Ok(numbers),
-    }
+    array.iter().map(number).collect()
+}
+
+/// Where JSON is wrong.
+fn at(text: &str, error: &serde_json::Error) -> Span {
+    let before: usize =
+        text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+    let end = text.floor_char_boundary(before + error.column());
+    Span::new(text.floor_char_boundary(end.saturating_sub(1)), end)
+}
+
+/// What is wrong with it, without the place.
+fn said(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

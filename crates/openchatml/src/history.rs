@@ -97,7 +97,7 @@ pub fn kept(messages: &[Message<'_>]) -> Vec<bool> {
         let is_thought = message.is_reasoning()
             || message.is_call() && message.channel == Some(Channel::Analysis);
         let is_over = index < last_answer && !leads_to_call;
-        keeps[index] = !message.foreign && !(is_thought && is_over);
+        keeps[index] = !(message.foreign || is_thought && is_over);
     }
     // A reply goes where its call goes; one to no call is what its channel says.
     for (at, message) in messages.iter().enumerate().filter(|(_, it)| it.role == Role::Tool) {

@@ -17,10 +17,6 @@ pub(crate) struct OutArgs {
     /// What the target format cannot carry is an error
     #[arg(long)]
     pub(crate) no_loss: bool,
-
-    /// In JSON, write the token ids that each message was read as, or has been given, too
-    #[arg(long)]
-    pub(crate) keep_ids: bool,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -38,6 +34,10 @@ pub(crate) struct RenderArgs {
     /// Keep the reasoning that led to earlier answers
     #[arg(long)]
     pub(crate) keep_reasoning: bool,
+
+    /// In JSON, write the token ids that each message was read as, or has been given, too
+    #[arg(long)]
+    pub(crate) keep_ids: bool,
 
     /// Write a training sample: all reasoning is kept, and the last answer ends by <|return|>
     #[arg(long)]
@@ -112,6 +112,7 @@ impl RenderArgs {
         let mut options = RenderOptions::default();
         options.generation_prompt = self.generation_prompt.then_some(Role::Assistant);
         options.continue_final = self.continue_final;
+        options.ids = self.keep_ids;
         options.harmony = match self.profile {
             ProfileArg::Default => Profile::Documented,
             ProfileArg::Reference => Profile::Reference,

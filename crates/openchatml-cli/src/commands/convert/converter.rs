@@ -95,39 +95,28 @@ pub(super) struct Converted {
 }
 
 impl Converter {
-    /// A converter of what is read so, to this format.
-    ///
-    /// # Errors
-    ///
-    /// There are token ids to be read or written, and there is no such encoding.
+    /// A converter of what is read so, to this format, with the encodings that ids need.
     pub(super) fn new(
         read: &ReadArgs,
         target: Written,
         purpose: Purpose,
-        console: &Console,
-    ) -> Result<Self, Failure> {
-        let reader = Reader::new(read, Mode::Lenient, console)?;
+        encodings: Option<Encodings>,
+    ) -> Self {
+        let reader = Reader::with(read, Mode::Lenient, encodings.as_ref());
         let Written { format: target, tokens } = target;
-        let tokens = match tokens {
-            true => {
-                let encodings = Encodings::open(&read.encoding, console)?;
-                Some(Tokens::new(target, Shape::Ids, encodings))
-            }
-            false => None,
-        };
-        let render = RenderOptions::default();
-        Ok(Self {
+        let tokens = encodings.filter(|_| tokens);
+        Self {
             reader,
             target,
             purpose,
-            render,
+            render: RenderOptions::default(),
             tools: None,
-            tokens,
+            tokens: tokens.map(|encodings| Tokens::new(target, Shape::Ids, encodings)),
             beside: None,
             wants_sidecar: false,
             budget: None,
             keeps_format: false,
-        })
+        }
     }
 
     /// Makes conversations fit; they are written in the format of the input if that is wanted.

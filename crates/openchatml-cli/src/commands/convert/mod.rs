@@ -24,14 +24,56 @@ use crate::args::{
     DenyArgs, JsonlArgs, OutArgs, ReadArgs, RenderArgs, Written, text_format, written,
 };
 use crate::console::Console;
+use crate::encodings::Encodings;
 use crate::failure::{Failure, Status};
 use crate::input::{JSON, Origin, origins};
+
+/// What all commands have that write conversations for somebody.
+#[derive(Args, Debug)]
+struct WorkArgs {
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    jsonl: JsonlArgs,
+    #[command(flatten)]
+    render: RenderArgs,
+    #[command(flatten)]
+    out: OutArgs,
+    #[command(flatten)]
+    deny: DenyArgs,
+}
+
+impl WorkArgs {
+    /// The converter that was asked for.
+    ///
+    /// # Errors
+    ///
+    /// A file that is named cannot be used: an encoding, tools, response formats.
+    fn converter(
+        &self,
+        to: Written,
+        purpose: Purpose,
+        encodings: Option<Encodings>,
+        console: &Console,
+    ) -> Result<Converter, Failure> {
+        let mut converter = Converter::new(&self.read, to, purpose, encodings);
+        converter.set(&self.render, console)?;
+        Ok(converter)
+    }
+
+    fn job(&self) -> Job<'_> {
+        Job::new(&self.read, &self.jsonl, &self.out, self.deny)
+    }
+}
 
 #[derive(Args, Debug)]
 #[command(after_help = PARSE_EXAMPLES, after_long_help = format!("{PARSE_EXAMPLES}\n\n{JSONL_HELP}"))]
 pub(crate) struct ParseArgs {
     /// The file; standard input if it is `-` or not given
     file: Option<PathBuf>,
+    /// Write the token ids that each message was read as, too
+    #[arg(long)]
+    keep_ids: bool,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -55,15 +97,7 @@ pub(crate) struct RenderCommandArgs {
     /// The file; standard input if it is `-` or not given
     file: Option<PathBuf>,
     #[command(flatten)]
-    read: ReadArgs,
-    #[command(flatten)]
-    jsonl: JsonlArgs,
-    #[command(flatten)]
-    render: RenderArgs,
-    #[command(flatten)]
-    out: OutArgs,
-    #[command(flatten)]
-    deny: DenyArgs,
+    work: WorkArgs,
 }
 
 /// Write conversations as token ids
@@ -91,15 +125,7 @@ pub(crate) struct TokensArgs {
     #[command(flatten)]
     training: MaskArgs,
     #[command(flatten)]
-    read: ReadArgs,
-    #[command(flatten)]
-    jsonl: JsonlArgs,
-    #[command(flatten)]
-    render: RenderArgs,
-    #[command(flatten)]
-    out: OutArgs,
-    #[command(flatten)]
-    deny: DenyArgs,
+    work: WorkArgs,
 }
 
 /// Convert from any format to any other
@@ -116,17 +142,9 @@ pub(crate) struct ConvertArgs {
     /// The files; standard input if one is `-` or none is given
     files: Vec<PathBuf>,
     #[command(flatten)]
-    read: ReadArgs,
-    #[command(flatten)]
-    jsonl: JsonlArgs,
-    #[command(flatten)]
-    render: RenderArgs,
-    #[command(flatten)]
     beside: BesideArgs,
     #[command(flatten)]
-    out: OutArgs,
-    #[command(flatten)]
-    deny: DenyArgs,
+    work: WorkArgs,
 }
 
 const PARSE_EXAMPLES: &str = "\
@@ -163,6 +181,7 @@ JSONL:
   that holds the text, or an object with the text in its field `text`.
   Out, for a JSON format: the document. For a text format: an object with the text in its field
   `text`; if the input was such an object, its other fields are kept.
+  For token ids, in and out: an array of numbers, or an object with one as `ids`.
   A line that is refused, or of which nothing can be saved, becomes `null`, and an empty line stays
   empty, so that lines keep their numbers. Several files make JSONL, too: one line for each.
 
@@ -172,25 +191,25 @@ with errors is refused.";
 /// Runs `parse`.
 pub(crate) fn parse(args: &ParseArgs, console: &Console) -> Result<Status, Failure> {
     let to = Written { format: JSON, tokens: false };
-    let mut converter = Converter::new(&args.read, to, Purpose::Faithful, console)?;
-    converter.keep_ids(args.out.keep_ids);
+    let encodings = Encodings::wanted(&args.read, false, console)?;
+    let mut converter = Converter::new(&args.read, to, Purpose::Faithful, encodings);
+    converter.keep_ids(args.keep_ids);
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
     job.run(&converter, &one(args.file.as_ref()), console)
 }
 
 /// Runs `render`.
 pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Status, Failure> {
-    let purpose = Purpose::of_render(&args.render);
-    let mut converter = Converter::new(&args.read, args.to, purpose, console)?;
-    converter.set(&args.render, console)?;
-    converter.keep_ids(args.out.keep_ids);
-    let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny).wanting(Wanted::Json);
+    let purpose = Purpose::of_render(&args.work.render);
+    let encodings = Encodings::wanted(&args.work.read, args.to.tokens, console)?;
+    let converter = args.work.converter(args.to, purpose, encodings, console)?;
+    let job = args.work.job().wanting(Wanted::Json);
     job.run(&converter, &one(args.file.as_ref()), console)
 }
 
 /// Runs `tokens`.
 pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Failure> {
-    let is_for_people = args.out.output.is_none() && io::stdout().is_terminal();
+    let is_for_people = args.work.out.output.is_none() && io::stdout().is_terminal();
     let shape = match () {
         () if args.count => Shape::Count,
         () if args.mask => Shape::Mask(args.training.policy()),
@@ -198,24 +217,20 @@ pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Fai
         () => Shape::Ids,
     };
     let to = Written { format: args.to, tokens: true };
-    let purpose = Purpose::of_render(&args.render);
-    let mut converter = Converter::new(&args.read, to, purpose, console)?;
-    converter.set(&args.render, console)?;
-    converter.keep_ids(args.out.keep_ids);
+    let purpose = Purpose::of_render(&args.work.render);
+    let encodings = Encodings::wanted(&args.work.read, true, console)?;
+    let mut converter = args.work.converter(to, purpose, encodings, console)?;
     converter.set_shape(shape);
-    let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
-    job.run(&converter, &origins(&args.files), console)
+    args.work.job().run(&converter, &origins(&args.files), console)
 }
 
 /// Runs `convert`.
 pub(crate) fn convert(args: &ConvertArgs, console: &Console) -> Result<Status, Failure> {
-    let purpose = Purpose::of_convert(&args.render);
-    let mut converter = Converter::new(&args.read, args.to, purpose, console)?;
-    converter.set(&args.render, console)?;
-    converter.keep_ids(args.out.keep_ids);
+    let purpose = Purpose::of_convert(&args.work.render);
+    let encodings = Encodings::wanted(&args.work.read, args.to.tokens, console)?;
+    let mut converter = args.work.converter(args.to, purpose, encodings, console)?;
     converter.set_beside(&args.beside, console)?;
-    let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
-    let job = job.beside(args.beside.sidecar.as_deref());
+    let job = args.work.job().beside(args.beside.sidecar.as_deref());
     job.run(&converter, &origins(&args.files), console)
 }
 

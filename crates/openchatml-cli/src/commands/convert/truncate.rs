@@ -7,11 +7,9 @@ use openchatml::convert::{Loss, Lost};
 use openchatml::{Carrier, Code, Conversation, Diagnostic, Format, RenderOptions, Span};
 use openchatml_tokens::{TruncateError, Truncated, Truncation};
 
-use super::converter::{Converter, Purpose};
-use super::job::Job;
-use crate::args::{
-    Choice, DenyArgs, JsonlArgs, OutArgs, ReadArgs, RenderArgs, Written, text_format, written,
-};
+use super::WorkArgs;
+use super::converter::Purpose;
+use crate::args::{Choice, Written, text_format, written};
 use crate::console::Console;
 use crate::encodings::{Encodings, Tokenizers};
 use crate::failure::{Failure, Status};
@@ -44,15 +42,7 @@ pub(crate) struct TruncateArgs {
     /// The files; standard input if one is `-` or none is given
     files: Vec<PathBuf>,
     #[command(flatten)]
-    read: ReadArgs,
-    #[command(flatten)]
-    jsonl: JsonlArgs,
-    #[command(flatten)]
-    render: RenderArgs,
-    #[command(flatten)]
-    out: OutArgs,
-    #[command(flatten)]
-    deny: DenyArgs,
+    work: WorkArgs,
 }
 
 /// How many ids a message may have.
@@ -68,23 +58,21 @@ fn most(text: &str) -> Result<Most, String> {
 
 /// Runs `truncate`.
 pub(crate) fn truncate(args: &TruncateArgs, console: &Console) -> Result<Status, Failure> {
-    let to = args.to.or(match args.read.from {
+    let WorkArgs { read, render, .. } = &args.work;
+    let to = args.to.or(match read.from {
         Choice::Tokens(format) => Some(Written { format, tokens: true }),
         Choice::Format(format) => Some(Written { format, tokens: false }),
         Choice::Auto => None,
     });
-    let purpose = Purpose::of_convert(&args.render);
     let target = to.unwrap_or(Written { format: JSON, tokens: false });
-    let mut converter = Converter::new(&args.read, target, purpose, console)?;
-    converter.set(&args.render, console)?;
-    converter.keep_ids(args.out.keep_ids);
+    let encodings = Encodings::open(&read.encoding, console)?;
+    let purpose = Purpose::of_convert(render);
+    let mut converter = args.work.converter(target, purpose, Some(encodings.clone()), console)?;
     let mut truncation = Truncation::new(args.budget);
     truncation.message = args.message.0;
-    let encodings = Encodings::open(&args.read.encoding, console)?;
     let budget = Budget { truncation, counted: args.counted, encodings, tokenizers: None };
     converter.fit(budget, to.is_none());
-    let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
-    job.run(&converter, &origins(&args.files), console)
+    args.work.job().run(&converter, &origins(&args.files), console)
 }
 
 /// What conversations must fit into.
