@@ -10,7 +10,7 @@ use openchatml::{Conversation, Message, Role};
 use crate::corpus::Random;
 
 /// Bodies of 20 to 4,000 bytes, each size as likely as its half, about `total` bytes in all: half
-/// of it prose, half of it code.
+/// of it code, and prose as far as there is as much.
 pub fn bodies(seed: u64, total: usize) -> Vec<String> {
     let mut random = Random::new(seed);
     let mut files = files();

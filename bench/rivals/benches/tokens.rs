@@ -300,9 +300,11 @@ fn hostile() {
 /// what it is given.
 fn footprints(bodies: &[String]) -> io::Result<()> {
     println!("\n### A process that encodes\n");
+    let bytes: usize = bodies.iter().map(String::len).sum();
+    let megabytes = bytes as f64 / 1e6;
     println!(
-        "The time until the first text is encoded; the memory after {} MB.\n",
-        BYTES / 1_000_000
+        "The time until the first text is encoded; the memory after {megabytes:.0} MB of text, for \
+         `openai-harmony` after a twentieth of that.\n"
     );
     println!("| process | ready in ms | resident MB |");
     println!("| --- | ---: | ---: |");

@@ -15,6 +15,18 @@ pub struct Pairs(ByteEncoding);
 const FIRST_PAIR: u32 = 1 << 16;
 
 impl Pairs {
+    /// Pairs, and ids for all control tokens of a format.
+    pub fn all(format: Format) -> Self {
+        let spellings = format.dialect().controls.entries().iter().map(|entry| entry.1);
+        Self(ByteEncoding::new(spellings))
+    }
+
+    /// The ids of its two bytes that say the same as a pair.
+    pub fn apart(id: u32) -> Option<[u32; 2]> {
+        let pair = id.checked_sub(FIRST_PAIR)?;
+        Some([pair / 256, pair % 256])
+    }
+
     /// Pairs, and ids for all, some or none of the control tokens of a format.
     pub fn any(source: &mut Source<'_>, format: Format) -> Self {
         let spellings = format.dialect().controls.entries().iter().map(|entry| entry.1);
@@ -64,6 +76,16 @@ pub fn tokenizer<E: Encoding>(
     let format = pick(source, &run::text_formats());
     let encoding = encoding(source, format);
     Tokenizer::new(format, encoding).expect("a text format")
+}
+
+/// An encoding: pairs, or now and then `other`.
+pub fn pairs_or<'e, E: Encoding>(
+    other: &'e E,
+) -> impl FnOnce(&mut Source<'_>, Format) -> Box<dyn Encoding + 'e> {
+    move |source, format| match one_in(source, 3) {
+        true => Box::new(other),
+        false => Box::new(Pairs::any(source, format)),
+    }
 }
 
 /// Ids of a document, damaged, or of anything.

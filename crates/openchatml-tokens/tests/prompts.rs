@@ -3,56 +3,17 @@
 
 use openchatml::convert::prepare;
 use openchatml::{Conversation, Document, Message, ReadOptions, RenderOptions, Role, history};
-use openchatml_testkit::{Source, cases, document, pick, run};
+use openchatml_testkit::ids::{self, Pairs};
+use openchatml_testkit::{Source, cases, document, pick};
 use openchatml_tokens::{
-    ByteEncoding, Encoding, OldestFirst, PromptCache, Scheme, Token, Tokenizer, TruncateError,
-    Truncation, Unit,
+    ByteEncoding, OldestFirst, PromptCache, Scheme, Tokenizer, TruncateError, Truncation, Unit,
 };
 
 /// How many cases a property runs over.
 const CASES: usize = 10_000;
 
-/// An encoding in which each pair of ASCII letters is a token as well: ids of a text can differ.
-struct Pairs(ByteEncoding);
-
-const FIRST_PAIR: u32 = 1 << 16;
-
-impl Pairs {
-    fn of(format: openchatml::Format) -> Self {
-        let spellings = format.dialect().controls.entries().iter().map(|entry| entry.1);
-        Self(ByteEncoding::new(spellings))
-    }
-}
-
-impl Encoding for Pairs {
-    fn encode(&self, text: &str, ids: &mut Vec<u32>) {
-        for pair in text.as_bytes().chunks(2) {
-            match *pair {
-                [one, two] if one.is_ascii_alphabetic() && two.is_ascii_alphabetic() => {
-                    ids.push(FIRST_PAIR + u32::from(one) * 256 + u32::from(two));
-                }
-                _ => ids.extend(pair.iter().copied().map(u32::from)),
-            }
-        }
-    }
-
-    fn control(&self, spelling: &str) -> Option<u32> {
-        self.0.control(spelling)
-    }
-
-    fn token(&self, id: u32) -> Option<Token<'_>> {
-        let Some(pair) = id.checked_sub(FIRST_PAIR) else { return self.0.token(id) };
-        let pair = usize::try_from(pair).ok()?;
-        PAIRS.get(pair * 2..pair * 2 + 2).map(Token::Bytes)
-    }
-}
-
-static PAIRS: std::sync::LazyLock<Vec<u8>> =
-    std::sync::LazyLock::new(|| (0..=u16::MAX).flat_map(|pair| pair.to_be_bytes()).collect());
-
 fn tokenizer(source: &mut Source<'_>) -> Tokenizer<Pairs> {
-    let format = pick(source, &run::text_formats());
-    Tokenizer::new(format, Pairs::of(format)).expect("a text format")
+    ids::tokenizer(source, |_, format| Pairs::all(format))
 }
 
 fn options() -> RenderOptions {
@@ -73,10 +34,8 @@ fn conversation(
 fn resampled(source: &mut Source<'_>, ids: &[u32]) -> Vec<u32> {
     let mut sampled = Vec::new();
     for id in ids {
-        match id.checked_sub(FIRST_PAIR) {
-            Some(pair) if source.arbitrary().unwrap_or(false) => {
-                sampled.extend([pair / 256, pair % 256]);
-            }
+        match Pairs::apart(*id) {
+            Some(apart) if source.arbitrary().unwrap_or(false) => sampled.extend(apart),
             _ => sampled.push(*id),
         }
     }
@@ -151,8 +110,7 @@ fn a_cache_changes_nothing() {
         let tokenizer = tokenizer(source);
         let size = pick(source, &[0, 100, 1000, 1 << 20]);
         let format = tokenizer.format();
-        let mut prompts =
-            PromptCache::new(Tokenizer::new(format, Pairs::of(format)).expect("as above"), size);
+        let mut prompts = PromptCache::new(tokenizer.clone(), size);
         for _ in 0..3 {
             let document = document::document(source, format);
             let expected = tokenizer.render(&document, &options()).ok();
