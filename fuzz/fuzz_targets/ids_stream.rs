@@ -13,6 +13,6 @@ static O200K: LazyLock<O200kHarmony> = LazyLock::new(O200kHarmony::default);
 
 fuzz_target!(|bytes: &[u8]| {
     let source = &mut Source::new(bytes);
-    let tokenizer = ids::tokenizer(source, ids::pairs_or(&*O200K));
+    let tokenizer = ids::tokenizer(source, |source, format| ids::pairs_or(source, format, &*O200K));
     ids::streams(source, &tokenizer);
 });

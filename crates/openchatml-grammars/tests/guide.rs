@@ -1,60 +1,29 @@
-//! The grammars in `docs/guide/constrained-decoding.md` are what they are said to be.
+//! The grammars in `docs/guide` are what they are said to be.
 //!
 //! A block `json tools` declares tools for the blocks after it. `lark FORMAT` is a grammar, `text
 //! unsaid FORMAT LANGUAGE` what one does not say. `UPDATE_DOCS=1` writes these blocks.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
-use std::path::Path;
-
 use openchatml::harmony::Namespace;
 use openchatml::{Format, Tool, parse};
 use openchatml_grammars::{Grammar, Language, grammar};
+use openchatml_testkit::markdown::{keep_guides, with_blocks};
 
 #[test]
-fn the_guide_shows_grammars_as_they_are() {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/constrained-decoding.md");
-    let stored = std::fs::read_to_string(&path).unwrap();
-    let wanted = guide(&stored);
-    if std::env::var_os("UPDATE_DOCS").is_some_and(|value| value == "1") {
-        let beside = path.with_extension("md.new");
-        std::fs::write(&beside, wanted).unwrap();
-        std::fs::rename(&beside, &path).unwrap();
-        return;
-    }
-    let stale = stored.lines().zip(wanted.lines()).find(|(stored, wanted)| stored != wanted);
-    assert!(stored == wanted, "stale, run with UPDATE_DOCS=1: {stale:#?}");
+fn guides_show_grammars_as_they_are() {
+    keep_guides(|text, _| guide(text));
 }
 
 /// The guide with the grammars that belong in it.
 fn guide(text: &str) -> String {
-    let mut out = String::new();
     let mut tools = Vec::new();
-    // The info string of the block, and what is in it.
-    let mut block: Option<(String, String)> = None;
-    for line in text.lines() {
-        let is_fence = line.starts_with("```");
-        match &mut block {
-            Some((_, content)) if !is_fence => {
-                content.push_str(line);
-                content.push('\n');
-                continue;
-            }
-            Some((info, content)) => {
-                if info == "json tools" {
-                    tools = declared(content);
-                }
-                out.push_str(&shown(info, &tools).unwrap_or_else(|| content.clone()));
-                block = None;
-            }
-            None if is_fence => block = Some((line[3..].to_owned(), String::new())),
-            None => {}
+    with_blocks(text, |info, content| {
+        if info == "json tools" {
+            tools = declared(content);
         }
-        out.push_str(line);
-        out.push('\n');
-    }
-    out
+        shown(info, &tools)
+    })
 }
 
 fn declared(json: &str) -> Vec<Tool<'static>> {

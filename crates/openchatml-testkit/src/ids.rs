@@ -80,9 +80,11 @@ pub fn tokenizer<E: Encoding>(
 
 /// An encoding: pairs, or now and then `other`.
 pub fn pairs_or<'e, E: Encoding>(
+    source: &mut Source<'_>,
+    format: Format,
     other: &'e E,
-) -> impl FnOnce(&mut Source<'_>, Format) -> Box<dyn Encoding + 'e> {
-    move |source, format| match one_in(source, 3) {
+) -> Box<dyn Encoding + 'e> {
+    match one_in(source, 3) {
         true => Box::new(other),
         false => Box::new(Pairs::any(source, format)),
     }

@@ -1,10 +1,12 @@
-//! Random hostile conversations, and the properties that must hold for them.
+//! Random hostile conversations, and the properties that must hold for them; documentation that
+//! tests keep true.
 //!
 //! Tests run the properties over seeds, fuzzers over bytes that they search for: both are a
 //! [`Source`].
 
 pub mod document;
 pub mod ids;
+pub mod markdown;
 pub mod mutate;
 pub mod property;
 pub mod run;

@@ -8,10 +8,11 @@
 
 mod markdown;
 
-use std::path::Path;
-
-use markdown::{Block, Line, Place, anchor, is_update, lines};
+use markdown::Block;
 use openchatml::{Code, Diagnostic, Policy, RenderOptions, Severity, apply_fixes, convert};
+use openchatml_testkit::markdown::{
+    Line, Place, anchor, docs as folder, keep, lines, push_line, with_blocks,
+};
 
 #[test]
 fn every_explanation_has_its_title_and_both_sections() {
@@ -86,31 +87,26 @@ fn offered_fixes_mend_the_examples() {
 
 #[test]
 fn docs_are_generated() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/diagnostics.md");
-    let wanted = docs();
-    if is_update() {
-        markdown::write(&path, &wanted);
-    }
-    let stored = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(stored == wanted, "{} is stale: run with UPDATE_DOCS=1", path.display());
+    keep(&folder().join("diagnostics.md"), &docs());
 }
 
 /// The code blocks of a section of an explanation, of which there is at least one.
 fn blocks(code: Code, section: &str) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
+    let mut text = String::new();
     let mut is_here = false;
     for line in lines(code.explanation()) {
-        match line.place {
-            Place::Text if line.level > 0 => is_here = line.text == section,
-            Place::Opening if is_here => blocks.push(Block::open(line.text)),
-            Place::Code if is_here => {
-                if let Some(block) = blocks.last_mut() {
-                    block.push(line.text);
-                }
-            }
-            _ => {}
+        if line.level > 0 {
+            is_here = line.text == section;
+        }
+        if is_here {
+            push_line(&mut text, line.text);
         }
     }
+    let mut blocks = Vec::new();
+    with_blocks(&text, |info, content| {
+        blocks.push(Block { info: info.to_owned(), text: content.to_owned() });
+        None
+    });
     assert!(!blocks.is_empty(), "{code} has no code block in its section `{section}`");
     blocks
 }
@@ -150,28 +146,27 @@ fn docs() -> String {
     for code in Code::ALL {
         out.push('\n');
         for line in lines(code.explanation()) {
-            push_line(&mut out, &line);
+            push_lower(&mut out, &line);
         }
     }
     out
 }
 
-fn push_line(out: &mut String, line: &Line<'_>) {
+fn push_lower(out: &mut String, line: &Line<'_>) {
     if line.level > 0 {
         out.push('#');
     }
     if line.place == Place::Opening {
         // Viewers do not show what an info string says.
-        out.push_str(&format!("{}\n\n", read_as(&Block::open(line.text))));
+        out.push_str(&format!("{}\n\n", read_as(line.text.trim_start_matches('`'))));
     }
-    out.push_str(line.text);
-    out.push('\n');
+    push_line(out, line.text);
 }
 
 /// What the info string of a block says, in words.
-fn read_as(block: &Block) -> String {
+fn read_as(info: &str) -> String {
     let mut text = String::from("Read as");
-    for (index, word) in block.words().enumerate() {
+    for (index, word) in info.split_whitespace().enumerate() {
         let clause = match word.split_once('=') {
             _ if index == 0 => format!(" `{word}`"),
             Some(("to", format)) => format!(", and written as `{format}`"),

@@ -14,34 +14,20 @@
 mod markdown;
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use markdown::{Block, Place, anchor, is_update, lines};
+use markdown::Block;
 use openchatml::harmony::SystemContent;
 use openchatml::render::{LayoutChoice, Profile};
 use openchatml::{
     Conversation, Document, Event, Format, Lines, Parsed, Policy, RenderOptions, Role, Stream,
     Visibility, convert, history, render,
 };
+use openchatml_testkit::markdown::{anchor, guides, keep_guides, lines, push_line, with_blocks};
 
 #[test]
 fn guides_show_what_happens() {
-    let mut stale = Vec::new();
-    for path in guides() {
-        let stored = std::fs::read_to_string(&path).unwrap();
-        let wanted = guide(&stored, &path);
-        if stored == wanted {
-            continue;
-        }
-        if is_update() {
-            markdown::write(&path, &wanted);
-        } else {
-            let shown =
-                stored.lines().zip(wanted.lines()).find(|(stored, wanted)| stored != wanted);
-            stale.push(format!("{}: {shown:#?}", path.display()));
-        }
-    }
-    assert!(stale.is_empty(), "stale, run with UPDATE_DOCS=1: {stale:#?}");
+    keep_guides(guide);
 }
 
 #[test]
@@ -77,57 +63,24 @@ fn headings(text: &str) -> impl Iterator<Item = String> {
     lines(text).filter(|line| line.level > 0).map(|line| anchor(line.text[line.level..].trim()))
 }
 
-fn guides() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide");
-    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut paths: Vec<_> =
-        entries.filter(|path| path.extension().is_some_and(|it| it == "md")).collect();
-    paths.sort();
-    assert!(!paths.is_empty(), "there are no guides");
-    paths
-}
-
 /// The guide with what its inputs become.
 fn guide(text: &str, path: &Path) -> String {
-    let mut out = String::new();
     let mut input: Option<Input> = None;
-    let mut block: Option<Block> = None;
-    for line in lines(text) {
-        match line.place {
-            Place::Text => push_line(&mut out, line.text),
-            Place::Opening => {
-                push_line(&mut out, line.text);
-                block = Some(Block::open(line.text));
-            }
-            Place::Code => {
-                if let Some(block) = &mut block {
-                    block.push(line.text);
-                }
-            }
-            Place::Closing => {
-                let block = block.take().unwrap_or_else(|| Block::open(""));
-                match (shows(&block), &mut input) {
-                    (Some(what), Some(input)) => out.push_str(&input.show(what, &block)),
-                    (Some(_), None) => panic!("{}: `{}` of what?", path.display(), block.info),
-                    (None, _) => {
-                        out.push_str(&block.text);
-                        if block.format().is_some() {
-                            Input::check(input.take(), path);
-                            input = Some(Input { block, is_explained: false });
-                        }
-                    }
-                }
-                push_line(&mut out, line.text);
-            }
+    let out = with_blocks(text, |info, content| {
+        let block = Block { info: info.to_owned(), text: content.to_owned() };
+        if let Some(what) = shows(&block) {
+            let input = input.as_mut();
+            let input = input.unwrap_or_else(|| panic!("{}: `{info}` of what?", path.display()));
+            return Some(input.show(what, &block));
         }
-    }
+        if block.format().is_some() {
+            Input::check(input.take(), path);
+            input = Some(Input { block, is_explained: false });
+        }
+        None
+    });
     Input::check(input, path);
     out
-}
-
-fn push_line(out: &mut String, line: &str) {
-    out.push_str(line);
-    out.push('\n');
 }
 
 /// What a block shows of the input before it, if it does.

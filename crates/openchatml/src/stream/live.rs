@@ -66,7 +66,8 @@ impl Live<'_> {
         let index = self.state.done;
         let bytes = text.as_bytes();
         // What arrives token by token is short, and seldom has a line break.
-        if bytes.len() <= 16 && !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+        if matches!(bytes.len(), 1..=16) && !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r'))
+        {
             self.state.line_breaks = 0;
             return (self.emit)(Event::Delta { index, text, is_preamble });
         }

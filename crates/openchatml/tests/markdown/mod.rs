@@ -4,52 +4,11 @@
 //! `open` for a prompt, `recover=POLICY`, `limit:NAME=N` for a limit, `tokens` for token ids with `\id{N}` for the id `N`, `bytes` for input with `\xNN`
 //! escapes that arrives byte by byte, `trim` for input without its last line break.
 
-use std::path::Path;
-
 use openchatml::{
     Conversation, Diagnostic, Event, Format, Limits, Mode, Parsed, ReadOptions, Recover, Role,
     Stream, parse,
 };
 use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
-
-/// A line of Markdown.
-pub(crate) struct Line<'t> {
-    pub(crate) text: &'t str,
-    /// The level of a heading; 0 for everything else.
-    pub(crate) level: usize,
-    pub(crate) place: Place,
-}
-
-/// Where a line stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// It is text, or a heading.
-    Text,
-    /// It opens a code block.
-    Opening,
-    /// It is in a code block.
-    Code,
-    /// It closes a code block.
-    Closing,
-}
-
-/// The lines of `text`. What looks like a heading inside of a code block is none.
-pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
-    let mut is_open = false;
-    text.lines().map(move |text| {
-        let is_fence = text.starts_with("```");
-        let place = match (is_fence, is_open) {
-            (true, false) => Place::Opening,
-            (true, true) => Place::Closing,
-            (false, true) => Place::Code,
-            (false, false) => Place::Text,
-        };
-        is_open ^= is_fence;
-        let marks = text.bytes().take_while(|byte| *byte == b'#').count();
-        let is_heading = place == Place::Text && text[marks..].starts_with(' ');
-        Line { text, level: if is_heading { marks } else { 0 }, place }
-    })
-}
 
 /// A code block.
 #[derive(Clone, Debug)]
@@ -60,16 +19,6 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// An empty one, opened by this line.
-    pub(crate) fn open(line: &str) -> Self {
-        Self { info: line.trim_start_matches('`').to_owned(), text: String::new() }
-    }
-
-    pub(crate) fn push(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-
     /// The first word of the info string, as a format.
     pub(crate) fn format(&self) -> Option<Format> {
         self.words().next()?.parse().ok()
@@ -187,22 +136,4 @@ fn stream(
 
 fn limit<'l>(limits: &'l mut Limits, name: &str) -> &'l mut usize {
     limits.get_mut(name).unwrap_or_else(|| panic!("no limit is called `{name}`"))
-}
-
-/// Whether files in `docs` are to be written rather than compared.
-pub(crate) fn is_update() -> bool {
-    std::env::var_os("UPDATE_DOCS").is_some_and(|value| value == "1")
-}
-
-/// Writes a file at once: another test may be reading it.
-pub(crate) fn write(path: &Path, text: &str) {
-    let beside = path.with_extension("md.new");
-    std::fs::write(&beside, text).unwrap();
-    std::fs::rename(&beside, path).unwrap();
-}
-
-/// The anchor that Markdown viewers make of a heading.
-pub(crate) fn anchor(heading: &str) -> String {
-    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
 }
