@@ -20,7 +20,9 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use openchatml::{Conversation, Document, Event, Format, Keep, ReadOptions, parse, render};
+use openchatml::{
+    Conversation, Document, Event, Format, Keep, Message, ReadOptions, parse, render,
+};
 use openchatml_bench::clock::{digits, gigabytes};
 use openchatml_bench::corpus::{corpus, texts};
 use openchatml_bench::sources;
@@ -90,7 +92,14 @@ fn token_job(job: &str, total: usize) -> Job {
     let tokenizer = Tokenizer::new(format, O200kHarmony::default()).expect("a text format");
     let bodies = sources::bodies(1, total);
     let bytes = bodies.iter().map(String::len).sum();
-    let conversations = sources::conversations(&bodies, 4);
+    let conversations = match job {
+        // An answer as long as they get.
+        "stream" => bodies
+            .chunks(100)
+            .map(|some| Conversation::from_messages([Message::answer(some.concat())]))
+            .collect(),
+        _ => sources::conversations(&bodies, 4),
+    };
     let documents = conversations.into_iter().map(Conversation::into);
     let documents: Vec<Document<'static>> = documents.collect();
     let render = |tokenizer: &Tokenizer<_>, document: &Document<'_>| {

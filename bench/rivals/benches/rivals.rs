@@ -115,7 +115,9 @@ fn transcripts(
 ) {
     let Texts { texts, load } = Texts::transcripts(conversations);
     let many = Texts::transcripts(many);
-    let written = corpus::texts(conversations, Ours::format());
+    let other = "openchatml-2.2".parse().expect("a format");
+    let written = corpus::texts(conversations, other);
+    let reader = Ours::of(other);
     let written_size = corpus::load(&written, conversations);
     let ours = Ours::transcripts();
     for text in &texts {
@@ -126,7 +128,7 @@ fn transcripts(
         Job::new("**parse**", || parse(&ours, &texts)).repeat(REPEAT),
         Job::new("**parse**, and own what was read", || parse_owned(&ours, &texts)).repeat(REPEAT),
         Job::new("**parse** of 100 times as much", || parse(&ours, &many.texts)).on(many.load),
-        Job::new("**parse** of the same in OpenChatML 2.2", || parse(&ours, &written))
+        Job::new("**parse** of the same in OpenChatML 2.2", || parse(&reader, &written))
             .on(written_size)
             .repeat(REPEAT),
         Job::new("`openai-harmony`: tokens to messages", || {

@@ -1,4 +1,7 @@
 //! Token ids: encoders beside encoders, and conversations beside the reference.
+//!
+//! Arguments name what is wanted: `encoders`, `conversations`, `turns`, `streams`, `hostile`,
+//! `footprints`. Without, it is all of them.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -32,6 +35,7 @@ fn main() -> io::Result<ExitCode> {
     }
     let folder = vocabulary::write()?;
     let mut this = Command::new(std::env::current_exe()?);
+    this.args(std::env::args().skip(1));
     let status = this.env(vocabulary::VARIABLE, folder.path()).status()?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -40,15 +44,30 @@ fn compare_all() -> io::Result<()> {
     let packages: Vec<_> =
         RIVALS.iter().map(|rival| rival.package).chain(["openai-harmony"]).collect();
     machine::describe("cargo bench --bench tokens", &packages);
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|it| !it.starts_with('-')).collect();
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|it| it == name);
     let bodies = sources::bodies(3, BYTES);
-    encoders(&bodies);
+    if is_wanted("encoders") {
+        encoders(&bodies);
+    }
     let harmony = Harmony::load();
     let ours = Ours::new();
-    conversations(&bodies, &ours, &harmony);
-    next_turns(&bodies, &ours, &harmony);
-    streams(&bodies, &ours, &harmony);
-    hostile();
-    footprints(&bodies)
+    if is_wanted("conversations") {
+        conversations(&bodies, &ours, &harmony);
+    }
+    if is_wanted("turns") {
+        next_turns(&bodies, &ours, &harmony);
+    }
+    if is_wanted("streams") {
+        streams(&bodies, &ours, &harmony);
+    }
+    if is_wanted("hostile") {
+        hostile();
+    }
+    if is_wanted("footprints") {
+        footprints(&bodies)?;
+    }
+    Ok(())
 }
 
 /// Text to ids: with caches that have seen the text, and with new ones.
@@ -182,8 +201,13 @@ fn streams(bodies: &[String], ours: &Ours, harmony: &Harmony) {
     );
     // Without `<|start|>assistant`.
     let ids_of_text = &ids_of_text[2..];
-    for length in [1_000, 16_000, 64_000] {
-        let ids = &ids_of_text[..length];
+    // The same words again and again, in one message.
+    let (opening, few) = (&ids_of_text[..3], &ids_of_text[3..1_000]);
+    let repeated: Vec<u32> =
+        opening.iter().chain(few.iter().cycle()).copied().take(64_000).collect();
+    let lengths = [1_000, 16_000, 64_000].map(|length| (&ids_of_text[..length], ""));
+    for (ids, which) in lengths.into_iter().chain([(&repeated[..], ", the first 1000 repeated")]) {
+        let length = ids.len();
         let bytes = length * 4;
         let read = |keep: Keep| {
             let mut stream = ours.tokenizer.stream(&ours.completion).keep(keep);
@@ -214,7 +238,13 @@ fn streams(bodies: &[String], ours: &Ours, harmony: &Harmony) {
                 black_box(theirs());
             }),
         ];
-        report_ids(&format!("An answer of {length} ids, id by id"), bytes, length, jobs, ROUNDS);
+        report_ids(
+            &format!("An answer of {length} ids{which}, id by id"),
+            bytes,
+            length,
+            jobs,
+            ROUNDS,
+        );
     }
 }
 

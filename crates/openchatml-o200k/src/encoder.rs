@@ -74,8 +74,22 @@ impl Encoder {
 
     /// The bytes of a token.
     #[inline]
-    pub fn token(&self, id: u32) -> Option<&'static [u8]> {
+    pub fn token(&self, id: u32) -> Option<&[u8]> {
         self.vocabulary.tokens().bytes(id)
+    }
+
+    /// Adds the bytes of tokens to `bytes`, and to `starts` where each of them begins there. It
+    /// stops before an id that is no token, and gives how many it added.
+    ///
+    /// ```
+    /// let encoder = openchatml_o200k::Encoder::default();
+    /// let (mut bytes, mut starts) = (Vec::new(), Vec::new());
+    /// let ids = [13225, 11, 2375, 0, 300_000, 13225];
+    /// assert_eq!(encoder.decode(&ids, &mut bytes, &mut starts), 4);
+    /// assert_eq!((bytes.as_slice(), starts.as_slice()), (&b"Hello, world!"[..], &[0, 5, 6, 12][..]));
+    /// ```
+    pub fn decode(&self, ids: &[u32], bytes: &mut Vec<u8>, starts: &mut Vec<usize>) -> usize {
+        self.vocabulary.tokens().decode(ids, bytes, starts)
     }
 
     /// Says that a token is asked for soon, so that it need not be waited for.
@@ -98,7 +112,7 @@ impl Encoder {
     /// assert_eq!((encoder.text(94), encoder.token(94)), (None, Some([0xA1].as_slice())));
     /// ```
     #[inline]
-    pub fn text(&self, id: u32) -> Option<&'static str> {
+    pub fn text(&self, id: u32) -> Option<&str> {
         self.vocabulary.tokens().text(id)
     }
 }

@@ -1,5 +1,7 @@
 //! The bytes of tokens, by their ranks.
 
+use crate::hash::{Key, SHORT};
+
 /// How many bytes each token has.
 pub(crate) const LENGTHS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lengths.bin"));
 /// The tokens that are text, one after another.
@@ -9,61 +11,145 @@ const PARTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/parts.bin"));
 /// The ranks of these, four bytes each.
 const RANKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ranks.bin"));
 
-/// Where the bytes of each token are.
+/// How many tokens are decoded together.
+const BLOCK: usize = 64;
+/// How many bytes a cell has.
+const CELL: usize = SHORT + 1;
+/// The last byte of the cell of text that is too long for it: the cell has its place in [`TEXTS`],
+/// seven bits in a byte.
+const LONG: u8 = SHORT as u8 + 1;
+/// The cell of a token that is no text.
+const PART: &str = "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x7F";
+
+const _: () = assert!(TEXTS.len() < 1 << 21, "a place fits in three times seven bits");
+
+/// The bytes of each token.
 #[derive(Debug)]
 pub(crate) struct Tokens {
-    /// Where each token begins in [`TEXTS`], and where the last one ends. Those that are no text
-    /// are empty there.
-    starts: Vec<u32>,
+    /// A cell for each token: who looks for one waits for memory once. If it is short text, this is
+    /// its [`Key`]: the text, zeros, and its length.
+    cells: String,
     /// The tokens that are no text: their ranks, and where they begin and end in [`PARTS`].
     parts: Vec<(u32, u32, u32)>,
 }
 
 impl Tokens {
-    /// Finds out where all tokens are.
+    /// Finds out what all tokens are.
     pub(crate) fn load() -> Self {
         let ranks = RANKS.as_chunks().0;
         let mut this = Self {
-            starts: Vec::with_capacity(LENGTHS.len() + 1),
+            cells: String::with_capacity(LENGTHS.len() * CELL),
             parts: Vec::with_capacity(ranks.len()),
         };
         let mut ranks = ranks.iter().map(|rank| u32::from_le_bytes(*rank)).peekable();
         let (mut text, mut part) = (0, 0);
         for (rank, length) in (0..).zip(LENGTHS) {
-            this.starts.push(text);
+            let next = u32::from(*length);
             if ranks.next_if_eq(&rank).is_some() {
-                this.parts.push((rank, part, part + u32::from(*length)));
-                part += u32::from(*length);
+                this.parts.push((rank, part, part + next));
+                this.cells.push_str(PART);
+                part += next;
             } else {
-                text += u32::from(*length);
+                this.push(text, usize::from(*length));
+                text += usize::from(*length);
             }
         }
-        this.starts.push(text);
         this
+    }
+
+    /// Adds the cell of a token that stands there in [`TEXTS`].
+    fn push(&mut self, at: usize, length: usize) {
+        let fits = length <= SHORT;
+        let place = |bits: u32| (at >> bits & 0x7F) as u8;
+        let start = [place(0), place(7), place(14)].map(char::from);
+        let before = self.cells.len();
+        match fits {
+            true => self.cells.push_str(&TEXTS[at..at + length]),
+            false => self.cells.extend(start),
+        }
+        let zeros = SHORT - (self.cells.len() - before);
+        self.cells.extend(std::iter::repeat_n('\0', zeros));
+        self.cells.push(char::from(if fits { length as u8 } else { LONG }));
     }
 
     /// The token as text, if it is text.
     #[inline]
-    pub(crate) fn text(&self, rank: u32) -> Option<&'static str> {
-        let [start, end] = self.starts.get(rank as usize..)?.first_chunk()?;
-        TEXTS.get(*start as usize..*end as usize).filter(|text| !text.is_empty())
+    pub(crate) fn text(&self, rank: u32) -> Option<&str> {
+        let at = rank as usize * CELL;
+        let length = usize::from(self.cell(rank)?[SHORT]);
+        if length <= SHORT { self.cells.get(at..at + length) } else { self.long(rank) }
     }
 
-    /// Says that the text of a token is asked for soon.
+    /// The token as text, if it is long text.
+    #[cold]
+    fn long(&self, rank: u32) -> Option<&'static str> {
+        let cell = self.cell(rank)?;
+        let start = cell[..3].iter().rev().fold(0, |start, bits| start << 7 | usize::from(*bits));
+        let length = usize::from(*LENGTHS.get(rank as usize)?);
+        (cell[SHORT] == LONG).then(|| &TEXTS[start..start + length])
+    }
+
+    #[inline]
+    fn cell(&self, rank: u32) -> Option<&[u8; CELL]> {
+        self.cells.as_bytes().as_chunks().0.get(rank as usize)
+    }
+
+    /// Whether this is the key of the token.
+    #[inline]
+    pub(crate) fn has_key(&self, rank: u32, key: Key) -> bool {
+        self.cell(rank).is_some_and(|cell| *cell == key.bytes())
+    }
+
+    /// Says that a token is asked for soon.
     #[inline]
     pub(crate) fn prefetch(&self, rank: u32) {
-        if let Some(start) = self.starts.get(rank as usize) {
-            prefetch_index::prefetch_index(TEXTS.as_bytes(), *start as usize);
-        }
+        prefetch_index::prefetch_index(self.cells.as_bytes().as_chunks::<CELL>().0, rank as usize);
     }
 
     /// The bytes of a token.
     #[inline]
-    pub(crate) fn bytes(&self, rank: u32) -> Option<&'static [u8]> {
+    pub(crate) fn bytes(&self, rank: u32) -> Option<&[u8]> {
         match self.text(rank) {
             Some(text) => Some(text.as_bytes()),
             None => self.part(rank),
         }
+    }
+
+    /// Adds the bytes of tokens, and where in `bytes` each of them begins, up to what is no token.
+    /// Gives how many it added.
+    pub(crate) fn decode(
+        &self,
+        ranks: &[u32],
+        bytes: &mut Vec<u8>,
+        starts: &mut Vec<usize>,
+    ) -> usize {
+        // Whole cells are copied, one over the end of the other: only where they go depends on the
+        // cells before, so the memory of many is waited for at once.
+        let mut block = [0; BLOCK * CELL];
+        let mut done = 0;
+        for ranks in ranks.chunks(BLOCK) {
+            let mut at = 0;
+            ranks.iter().for_each(|rank| self.prefetch(*rank));
+            for rank in ranks {
+                let Some(cell) = self.cell(*rank) else {
+                    bytes.extend_from_slice(&block[..at]);
+                    return done;
+                };
+                starts.push(bytes.len() + at);
+                done += 1;
+                let length = usize::from(cell[SHORT]);
+                if length <= SHORT {
+                    block[at..at + CELL].copy_from_slice(cell);
+                    at += length;
+                    continue;
+                }
+                bytes.extend_from_slice(&block[..at]);
+                bytes.extend_from_slice(self.bytes(*rank).unwrap_or_default());
+                at = 0;
+            }
+            bytes.extend_from_slice(&block[..at]);
+        }
+        done
     }
 
     /// The bytes of a token that is no text.

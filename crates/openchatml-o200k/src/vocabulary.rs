@@ -6,7 +6,7 @@
 //! is to know whether they are the pair of a token. (That every token follows from merges is
 //! checked where the pairs are found, see `build/vocabulary.rs`.)
 
-use crate::hash::{self, Key};
+use crate::hash::{self, Key, SHORT};
 use crate::index::{Pairs, Words};
 use crate::joins;
 use crate::tokens::Tokens;
@@ -21,8 +21,6 @@ const ENTRY: usize = 6;
 const SINGLE: u32 = 0xFF_FFFF;
 /// What no pair of tokens merges to: more than any rank.
 pub(crate) const NONE: u32 = u32::MAX;
-/// The cell of a token that is too long for one.
-const ELSEWHERE: [u8; 16] = [u8::MAX; 16];
 /// How many tokens are loaded together.
 const BLOCK: usize = 128;
 
@@ -30,8 +28,8 @@ const BLOCK: usize = 128;
 #[derive(Debug)]
 pub(crate) struct Vocabulary {
     tokens: Tokens,
-    /// The key of each token, as bytes: those of the token, and in the last place their number.
-    cells: Vec<[u8; 16]>,
+    /// How many of them are in the tables.
+    count: u32,
     /// Tokens by their bytes.
     words: Words,
     /// Tokens by their pairs.
@@ -48,7 +46,7 @@ impl Vocabulary {
         let (merges, _) = MERGES.as_chunks::<ENTRY>();
         let mut this = Self {
             tokens: Tokens::load(),
-            cells: Vec::with_capacity(merges.len()),
+            count: 0,
             words: Words::new(),
             pairs: Pairs::new(),
             twos: vec![NONE; 1 << 16],
@@ -62,7 +60,7 @@ impl Vocabulary {
 
     /// Adds the tokens that come next.
     fn add(&mut self, merges: &[[u8; ENTRY]]) {
-        let first = self.cells.len() as u32;
+        let first = self.count;
         // The memory of all these is asked for before it is used.
         let mut hashes = [0; BLOCK];
         for (hash, merge) in hashes.iter_mut().zip(merges) {
@@ -82,20 +80,15 @@ impl Vocabulary {
 
     /// Adds the next token. Returns its hash.
     fn push(&mut self) -> u64 {
-        let rank = self.cells.len() as u32;
+        let rank = self.count;
+        self.count += 1;
         let token = self.tokens.bytes(rank).unwrap_or_default();
         match *token {
             [one] => self.singles[usize::from(one)] = rank,
             [first, second] => self.twos[two(first, second)] = rank,
             _ => {}
         }
-        if token.len() <= hash::SHORT {
-            let key = Key::new(token);
-            self.cells.push(key.bytes());
-            return key.hash();
-        }
-        self.cells.push(ELSEWHERE);
-        hash::of_long(token)
+        if token.len() <= SHORT { Key::new(token).hash() } else { hash::of_long(token) }
     }
 
     /// The bytes of all tokens.
@@ -114,18 +107,17 @@ impl Vocabulary {
     #[inline]
     pub(crate) fn prefetch_bytes(&self, hash: u64) {
         if let Some(rank) = self.words.find(hash, |_| true) {
-            prefetch_index::prefetch_index(&self.cells, rank as usize);
+            self.tokens.prefetch(rank);
         }
     }
 
-    /// The token with this key, whose hash this is.
+    /// The token with this key, whose hash this is. It is a key of text.
     #[inline]
     pub(crate) fn short_word(&self, key: Key, hash: u64) -> Option<u32> {
-        let is_it = |cell: &[u8; 16]| *cell == key.bytes();
-        self.words.find(hash, |rank| self.cells.get(rank as usize).is_some_and(is_it))
+        self.words.find(hash, |rank| self.tokens.has_key(rank, key))
     }
 
-    /// The token with these bytes, whose hash this is. They are more than [`hash::SHORT`].
+    /// The token with these bytes, whose hash this is. They are more than [`SHORT`].
     pub(crate) fn long_word(&self, piece: &[u8], hash: u64) -> Option<u32> {
         self.words.find(hash, |rank| self.tokens.bytes(rank) == Some(piece))
     }

@@ -50,6 +50,30 @@ fn ids_stand_for_their_text() {
     }
 }
 
+/// Many tokens give what each of them gives, and end before an id that is none: of the whole
+/// vocabulary, however it is cut.
+#[test]
+fn many_ids_stand_for_what_each_stands_for() {
+    let encoder = Encoder::default();
+    let all: Vec<u32> = (0..).take_while(|id| encoder.token(*id).is_some()).collect();
+    assert_eq!(all.len(), 199_998);
+    let (mut expected, mut at) = (Vec::new(), Vec::new());
+    for id in &all {
+        at.push(expected.len());
+        let token = encoder.token(*id).expect("a token");
+        assert_eq!(encoder.text(*id), std::str::from_utf8(token).ok());
+        expected.extend_from_slice(token);
+    }
+    for size in [1, 63, 64, 65, all.len()] {
+        let (mut bytes, mut starts) = (Vec::new(), Vec::new());
+        for ids in all.chunks(size) {
+            let more = [ids, &[u32::MAX, 0]].concat();
+            assert_eq!(encoder.decode(&more, &mut bytes, &mut starts), ids.len());
+        }
+        assert!((bytes, starts) == (expected.clone(), at.clone()), "in parts of {size}");
+    }
+}
+
 /// Texts that are hostile to other encoders: a megabyte of each is encoded, and decodes again.
 #[test]
 fn a_megabyte_of_anything_is_encoded() {

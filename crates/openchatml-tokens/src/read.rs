@@ -11,9 +11,6 @@ use crate::tokenizer::{Lexeme, Tokenizer};
 /// What stands for bytes that are no text, and for ids that are not in the vocabulary.
 pub(crate) const REPLACEMENT: &str = "\u{FFFD}";
 
-/// How many ids ahead memory is asked for.
-pub(crate) const AHEAD: usize = 12;
-
 /// A document read from ids, and what was found on the way.
 ///
 /// Spans are places in the text that the ids stand for, control tokens as their spelling.
@@ -122,9 +119,15 @@ pub(crate) fn read<E: Encoding>(
         starts: Vec::with_capacity(ids.len() + 1),
         found: Vec::new(),
     };
-    for (at, id) in ids.iter().enumerate() {
-        ids.get(at + AHEAD).inspect(|next| tokenizer.encoding().prefetch(**next));
-        builder.push(tokenizer.lexeme(*id), *id);
+    let mut rest = ids;
+    while !rest.is_empty() {
+        let run = tokenizer.run(rest);
+        builder.push_run(tokenizer, run);
+        rest = &rest[run.len()..];
+        if let Some((id, after)) = rest.split_first() {
+            builder.push(tokenizer.lexeme(*id), *id);
+            rest = after;
+        }
     }
     builder.flush();
     builder.starts.push(builder.tape.as_str().len());
@@ -152,18 +155,22 @@ struct Builder {
 }
 
 impl Builder {
-    #[inline]
+    /// Adds ids that are no control tokens of the dialect.
+    fn push_run<E: Encoding>(&mut self, tokenizer: &Tokenizer<E>, ids: &[u32]) {
+        let mut rest = ids;
+        while !rest.is_empty() {
+            let taken = tokenizer.encoding().decode(rest, &mut self.bytes, &mut self.starts);
+            rest = &rest[taken..];
+            if let Some((id, after)) = rest.split_first() {
+                self.push(tokenizer.lexeme(*id), *id);
+                rest = after;
+            }
+        }
+    }
+
     fn push(&mut self, lexeme: Lexeme<'_>, id: u32) {
         match lexeme {
-            Lexeme::Text(text) if self.bytes.is_empty() => {
-                self.starts.push(self.tape.as_str().len());
-                self.tape.text(text);
-                self.first = self.starts.len();
-            }
-            Lexeme::Text(text) => {
-                self.flush();
-                self.push(Lexeme::Text(text), id);
-            }
+            Lexeme::Text(text) => self.push(Lexeme::Bytes(text.as_bytes()), id),
             Lexeme::Bytes(bytes) => {
                 self.starts.push(self.bytes.len());
                 self.bytes.extend_from_slice(bytes);

@@ -3,8 +3,11 @@
 use openchatml::{Event, Keep, Message, ReadOptions, Span, Stream};
 
 use crate::encoding::Encoding;
-use crate::read::{AHEAD, REPLACEMENT, foreign, not_text, unknown};
+use crate::read::{REPLACEMENT, foreign, not_text, unknown};
 use crate::tokenizer::{Lexeme, Tokenizer};
+
+/// How many ids ahead memory is asked for.
+const AHEAD: usize = 12;
 
 /// A conversation that arrives as ids.
 ///
@@ -65,9 +68,12 @@ impl<'t, E: Encoding> TokenStream<'t, E> {
     }
 
     /// Takes ids that have arrived, and gives the events that are certain.
+    #[inline]
     pub fn feed(&mut self, ids: &[u32], mut emit: impl FnMut(Event<'_>)) {
         for (at, id) in ids.iter().enumerate() {
-            ids.get(at + AHEAD).inspect(|next| self.tokenizer.encoding().prefetch(**next));
+            if let Some(next) = ids.get(at + AHEAD) {
+                self.tokenizer.encoding().prefetch(*next);
+            }
             match self.tokenizer.lexeme(*id) {
                 Lexeme::Text(text) if self.partial.is_empty() => {
                     self.stream.feed_text(text, &mut emit);

@@ -207,6 +207,12 @@ impl<E: Encoding> Tokenizer<E> {
         TokenStream::new(self, options)
     }
 
+    /// The ids before the first control token of the dialect.
+    pub(crate) fn run<'i>(&self, ids: &'i [u32]) -> &'i [u32] {
+        let end = ids.iter().position(|id| self.ids.control(*id).is_some());
+        &ids[..end.unwrap_or(ids.len())]
+    }
+
     /// What an id stands for here.
     #[inline]
     pub(crate) fn lexeme(&self, id: u32) -> Lexeme<'_> {

@@ -54,6 +54,31 @@ pub trait Encoding {
     /// What an id stands for. `None` if it is not in the vocabulary.
     fn token(&self, id: u32) -> Option<Token<'_>>;
 
+    /// Adds the bytes of ordinary tokens to `bytes`, and to `starts` where each of them begins
+    /// there. It stops before an id that is something else, and gives how many it added.
+    ///
+    /// ```
+    /// use openchatml_tokens::{ByteEncoding, Encoding};
+    ///
+    /// let encoding = ByteEncoding::default();
+    /// let end = encoding.control("<|end|>").expect("it has one");
+    /// let (mut bytes, mut starts) = (Vec::new(), Vec::new());
+    /// assert_eq!(encoding.decode(&[72, 105, end, 33], &mut bytes, &mut starts), 2);
+    /// assert_eq!((bytes, starts), (b"Hi".to_vec(), vec![0, 1]));
+    /// ```
+    fn decode(&self, ids: &[u32], bytes: &mut Vec<u8>, starts: &mut Vec<usize>) -> usize {
+        for (done, id) in ids.iter().enumerate() {
+            let token = match self.token(*id) {
+                Some(Token::Text(text)) => text.as_bytes(),
+                Some(Token::Bytes(bytes)) => bytes,
+                Some(Token::Control(_)) | None => return done,
+            };
+            starts.push(bytes.len());
+            bytes.extend_from_slice(token);
+        }
+        ids.len()
+    }
+
     /// Says that [`token`](Self::token) is asked for this id soon: a large vocabulary can have its
     /// memory come meanwhile.
     #[inline]
@@ -90,6 +115,15 @@ macro_rules! forward {
             #[inline]
             fn token(&self, id: u32) -> Option<Token<'_>> {
                 (**self).token(id)
+            }
+
+            fn decode(
+                &self,
+                ids: &[u32],
+                bytes: &mut Vec<u8>,
+                starts: &mut Vec<usize>,
+            ) -> usize {
+                (**self).decode(ids, bytes, starts)
             }
 
             #[inline]

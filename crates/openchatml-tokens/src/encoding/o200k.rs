@@ -69,6 +69,20 @@ impl O200kHarmony {
     }
 }
 
+impl O200kHarmony {
+    /// What an id is that stands for no text by itself.
+    #[cold]
+    fn no_text(&self, id: u32) -> Option<Token<'_>> {
+        match id.checked_sub(FIRST_CONTROL) {
+            None => self.encoder.token(id).map(Token::Bytes),
+            Some(at) => {
+                let spelling = SPELLINGS.get(usize::try_from(at).ok()?)?;
+                Some(Token::Control(spelling))
+            }
+        }
+    }
+}
+
 impl Default for O200kHarmony {
     fn default() -> Self {
         Self::with_cache(Encoder::CACHE_BYTES)
@@ -94,16 +108,14 @@ impl Encoding for O200kHarmony {
 
     #[inline]
     fn token(&self, id: u32) -> Option<Token<'_>> {
-        if let Some(text) = self.encoder.text(id) {
-            return Some(Token::Text(text));
+        match self.encoder.text(id) {
+            Some(text) => Some(Token::Text(text)),
+            None => self.no_text(id),
         }
-        match id.checked_sub(FIRST_CONTROL) {
-            None => self.encoder.token(id).map(Token::Bytes),
-            Some(at) => {
-                let spelling = SPELLINGS.get(usize::try_from(at).ok()?)?;
-                Some(Token::Control(spelling))
-            }
-        }
+    }
+
+    fn decode(&self, ids: &[u32], bytes: &mut Vec<u8>, starts: &mut Vec<usize>) -> usize {
+        self.encoder.decode(ids, bytes, starts)
     }
 
     #[inline]

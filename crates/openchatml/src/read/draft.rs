@@ -1,7 +1,7 @@
 //! A message whose body is being read.
 
-use super::Kept;
-use super::Out;
+use super::out::State;
+use super::{Keep, Kept, Out, ReadOptions};
 use crate::model::{Body, End, Marker, Message, Role, Segment};
 use crate::{Code, Span};
 
@@ -62,33 +62,48 @@ impl<'a> Draft<'a> {
         self.literal
     }
 
-    /// Adds text, which stands at `span`.
+    /// Adds text, which stands at `span`, and tells it.
     #[inline]
     pub(crate) fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
-        let most = out.options.limits.message_bytes;
-        let fits = self.bytes.saturating_add(text.len()) <= most && self.excess.is_none();
-        if fits && out.state.stopped.is_none() {
-            return self.add(text, span, out);
+        let text = self.add(text, span, out.keep, out.options, out.state);
+        if !text.is_empty() {
+            out.to.text(text);
         }
-        let (text, span) = self.within_limit(text, span, out);
-        self.add(text, span, out);
     }
 
+    /// Adds text, which stands at `span`, and gives what counts of it, to be told.
     #[inline]
-    fn add(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+    pub(crate) fn add<'t>(
+        &mut self,
+        text: &'t str,
+        span: Span,
+        keep: Keep<'a>,
+        options: &ReadOptions,
+        state: &State,
+    ) -> &'t str {
+        let most = options.limits.message_bytes;
+        let fits = self.bytes.saturating_add(text.len()) <= most && self.excess.is_none();
+        let (text, span) = match fits && state.stopped.is_none() {
+            true => (text, span),
+            false => self.within_limit(text, span, most, state),
+        };
         if text.is_empty() {
-            return;
+            return text;
         }
-        // Places in a body that is not kept are asked for by nobody.
-        if span.start != self.next && self.keeps {
-            self.pieces.push((self.bytes, span.start));
+        if self.keeps {
+            self.keep(text, span, keep);
         }
         self.next = span.end;
         self.bytes += text.len();
-        out.to.text(&self.message, text);
-        if self.keeps {
-            self.text.push(text, span, out.keep);
+        text
+    }
+
+    fn keep(&mut self, text: &str, span: Span, keep: Keep<'a>) {
+        // Places in a body that is not kept are asked for by nobody.
+        if span.start != self.next {
+            self.pieces.push((self.bytes, span.start));
         }
+        self.text.push(text, span, keep);
     }
 
     /// What of `text` the limit allows.
@@ -97,9 +112,10 @@ impl<'a> Draft<'a> {
         &mut self,
         text: &'t str,
         span: Span,
-        out: &Out<'a, '_>,
+        most: usize,
+        state: &State,
     ) -> (&'t str, Span) {
-        if let Some(stopped) = out.state.stopped {
+        if let Some(stopped) = state.stopped {
             // The rest of a piece of text in which reading stopped is left out like what follows.
             return cut_at(text, span, stopped.at.saturating_sub(span.start));
         }
@@ -107,8 +123,7 @@ impl<'a> Draft<'a> {
             excess.end = span.end;
             return ("", Span::at(span.start));
         }
-        let left = out.options.limits.message_bytes.saturating_sub(self.bytes);
-        let (text, kept) = cut_at(text, span, left);
+        let (text, kept) = cut_at(text, span, most.saturating_sub(self.bytes));
         self.excess = Some(Span::new(span.start + text.len(), span.end));
         (text, kept)
     }

@@ -121,6 +121,16 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// Takes a [piece](Self::piece) if it is just more of a body. Gives what counts of it, to be
+    /// told: this is what most ids are, one by one.
+    #[inline]
+    pub(crate) fn body_piece<'t>(&mut self, text: &'t str, span: Span) -> Option<&'t str> {
+        let Phase::Messages(messages) = &mut self.phase else { return None };
+        let draft = if messages.lexer.is_blind() { messages.reader.body()? } else { return None };
+        messages.at = span.end;
+        Some(draft.add(text, span, self.keep, &self.options, &self.state))
+    }
+
     /// Takes text of a carrier that has other means for control tokens than their spelling: token
     /// ids. It stands at `span` in what the carrier says as text.
     pub(crate) fn piece(&mut self, text: &str, span: Span, to: &mut dyn Receiver<'a>) {
@@ -134,10 +144,7 @@ impl<'a> Engine<'a> {
                 }
             }
             Phase::Messages(messages) if messages.lexer.is_blind() => {
-                match messages.reader.body() {
-                    Some(draft) => draft.push(text, span, &mut out),
-                    None => messages.lexeme(Lexeme::Text(text, span), &mut out),
-                }
+                messages.lexeme(Lexeme::Text(text, span), &mut out);
                 messages.at = span.end;
             }
             Phase::Messages(messages) => {

@@ -23,7 +23,7 @@ pub(crate) trait Receiver<'a> {
     fn start(&mut self, message: &Message<'a>);
 
     /// More text of the message that began last.
-    fn text(&mut self, message: &Message<'a>, text: &str);
+    fn text(&mut self, text: &str);
 
     /// The message that began last is complete.
     fn end(&mut self, message: Message<'a>);
@@ -268,7 +268,7 @@ impl<'a> Receiver<'a> for Whole<'a> {
 
     fn start(&mut self, _: &Message<'a>) {}
 
-    fn text(&mut self, _: &Message<'a>, _: &str) {}
+    fn text(&mut self, _: &str) {}
 
     fn end(&mut self, message: Message<'a>) {
         let messages = &mut self.conversation.messages;

@@ -59,44 +59,69 @@ impl Live<'_> {
         };
         (self.emit)(Event::Done { index, reason });
     }
+}
+
+impl LiveState {
+    /// Tells text of the message that is being read.
+    #[inline]
+    pub(super) fn text(&mut self, text: &str, emit: &mut (impl FnMut(Event<'_>) + ?Sized)) {
+        let index = self.done;
+        match self.kind {
+            _ if text.is_empty() => {}
+            Kind::Silent => {}
+            Kind::Visible => self.visible(text, false, emit),
+            Kind::Preamble => self.visible(text, true, emit),
+            Kind::Reasoning => emit(Event::ReasoningDelta { index, text }),
+            Kind::Call => emit(Event::ToolCallDelta { index, text }),
+        }
+    }
 
     /// Tells visible text, paragraph by paragraph.
     #[inline]
-    fn visible(&mut self, text: &str, is_preamble: bool) {
-        let index = self.state.done;
-        let bytes = text.as_bytes();
-        // What arrives token by token is short, and seldom has a line break.
-        if matches!(bytes.len(), 1..=16) && !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r'))
-        {
-            self.state.line_breaks = 0;
-            return (self.emit)(Event::Delta { index, text, is_preamble });
+    fn visible(
+        &mut self,
+        text: &str,
+        is_preamble: bool,
+        emit: &mut (impl FnMut(Event<'_>) + ?Sized),
+    ) {
+        // What arrives token by token is short, and has a line break at its end at most.
+        let Some((last, before)) = text.as_bytes().split_last() else { return };
+        let breaks = usize::from(*last == b'\n');
+        if *last == b'\r' || self.line_breaks + breaks > 1 || !is_plain(before) {
+            return self.paragraphs(text, is_preamble, emit);
         }
-        self.paragraphs(text, is_preamble);
+        self.line_breaks = breaks;
+        emit(Event::Delta { index: self.done, text, is_preamble });
     }
 
-    fn paragraphs(&mut self, text: &str, is_preamble: bool) {
-        let index = self.state.done;
+    fn paragraphs(
+        &mut self,
+        text: &str,
+        is_preamble: bool,
+        emit: &mut (impl FnMut(Event<'_>) + ?Sized),
+    ) {
+        let index = self.done;
         let bytes = text.as_bytes();
         let mut from = 0;
         let mut at = 0;
         let says = |line: &[u8]| line.iter().any(|byte| *byte != b'\r');
         while let Some(len) = memchr::memchr(b'\n', &bytes[at..]) {
             if says(&bytes[at..at + len]) {
-                self.state.line_breaks = 0;
+                self.line_breaks = 0;
             }
             at += len + 1;
-            self.state.line_breaks += 1;
-            if self.state.line_breaks == 2 {
-                (self.emit)(Event::Delta { index, text: &text[from..at], is_preamble });
-                (self.emit)(Event::Flush { index });
+            self.line_breaks += 1;
+            if self.line_breaks == 2 {
+                emit(Event::Delta { index, text: &text[from..at], is_preamble });
+                emit(Event::Flush { index });
                 from = at;
             }
         }
         if says(&bytes[at..]) {
-            self.state.line_breaks = 0;
+            self.line_breaks = 0;
         }
         if from < text.len() {
-            (self.emit)(Event::Delta { index, text: &text[from..], is_preamble });
+            emit(Event::Delta { index, text: &text[from..], is_preamble });
         }
     }
 }
@@ -128,15 +153,8 @@ impl Receiver<'static> for Live<'_> {
         (self.emit)(Event::MessageStart { index: self.state.done, message });
     }
 
-    fn text(&mut self, _: &Message<'static>, text: &str) {
-        let index = self.state.done;
-        match self.state.kind {
-            Kind::Silent => {}
-            Kind::Visible => self.visible(text, false),
-            Kind::Preamble => self.visible(text, true),
-            Kind::Reasoning => (self.emit)(Event::ReasoningDelta { index, text }),
-            Kind::Call => (self.emit)(Event::ToolCallDelta { index, text }),
-        }
+    fn text(&mut self, text: &str) {
+        self.state.text(text, self.emit);
     }
 
     fn end(&mut self, message: Message<'static>) {
@@ -176,5 +194,20 @@ impl Live<'_> {
         let text = "a file or a fill-in-the-middle task is no message, and is not streamed";
         let found = Code::ParseFrame.at(span, text);
         self.finding(found.help("read the document as a whole instead"));
+    }
+}
+
+/// Whether this is short text without control characters. How long it is decides few branches:
+/// words come in all lengths, and a processor that guesses theirs is often wrong.
+#[inline]
+fn is_plain(bytes: &[u8]) -> bool {
+    fn is_plain<const N: usize>(bytes: [u8; N]) -> bool {
+        bytes.iter().fold(true, |plain, byte| plain & (*byte >= b' '))
+    }
+    match (bytes.first_chunk(), bytes.last_chunk()) {
+        (Some(first), Some(last)) => {
+            bytes.len() <= 16 && is_plain::<8>(*first) && is_plain::<8>(*last)
+        }
+        _ => is_plain::<7>(std::array::from_fn(|at| *bytes.get(at).unwrap_or(&b' '))),
     }
 }

@@ -150,11 +150,18 @@ impl Stream {
     }
 
     /// Takes text that has arrived in a stream [of pieces](Self::of_pieces).
+    #[inline]
     pub fn feed_text(&mut self, text: &str, mut emit: impl FnMut(Event<'_>)) {
         let Some(at) = &mut self.pieces else { return self.feed(text.as_bytes(), emit) };
         let span = Span::new(*at, *at + text.len());
         *at = span.end;
-        self.engine.piece(text, span, &mut Live { state: &mut self.state, emit: &mut emit });
+        match self.engine.body_piece(text, span) {
+            Some(text) => self.state.text(text, &mut emit),
+            None => {
+                let live = &mut Live { state: &mut self.state, emit: &mut emit };
+                self.engine.piece(text, span, live);
+            }
+        }
     }
 
     /// Takes a control token that has arrived in a stream [of pieces](Self::of_pieces). One that

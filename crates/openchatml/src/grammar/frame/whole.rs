@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
         }
         out.to.start(&message);
         if !body.is_empty() {
-            out.to.text(&message, body);
+            out.to.text(body);
         }
         // What will be checked must be kept, whatever the receiver wants.
         if out.to.keeps_bodies() || message.constrained || message.is_call() {
