@@ -35,7 +35,7 @@ pub struct Options {
     /// than 32, sets no bound.
     pub before: Option<usize>,
     /// The control tokens that are no tokens of the model's tokenizer, so that it spells them. By
-    /// default those that `o200k_harmony` has no ids for.
+    /// default those of Harmony and OpenChatML 2.2 that `o200k_harmony` has no ids for.
     pub spelled: Vec<Control>,
     /// The control tokens at which the engine stops by itself. Where a completion would end in one,
     /// the grammar leaves it out: such engines take it for the end of the grammar. `None` is what

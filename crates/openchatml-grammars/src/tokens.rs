@@ -79,7 +79,7 @@ impl<'o> Tokens<'o> {
     }
 }
 
-/// The control tokens that `o200k_harmony` has no ids for.
+/// The control tokens of OpenChatML 2.2 that `o200k_harmony` has no ids for.
 pub(crate) const SPELLED: &[Control] = &[
     Control::Literal,
     Control::EndLiteral,

@@ -4,6 +4,7 @@
 
 mod cases;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use cases::Case;
@@ -12,11 +13,10 @@ use llguidance::toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 use llguidance::{Matcher, ParserFactory};
 use openchatml_grammars::{Language, grammar};
 use openchatml_testkit::cases as run;
-use openchatml_tokens::{Encoding as _, Token};
+use openchatml_tokens::{Encoding, O200kHarmony, Token};
 
-/// A tokenizer with an id for each byte and each control token, and one that ends a text.
-fn environment(case: &Case) -> TokEnv {
-    let encoding = cases::encoding(case.format, &case.options);
+/// An engine's parsers for the ids of an encoding, and one that ends a text.
+fn factory(encoding: &impl Encoding) -> ParserFactory {
     let mut words = Vec::new();
     while let Some(token) = encoding.token(u32::try_from(words.len()).unwrap()) {
         words.push(match token {
@@ -30,7 +30,10 @@ fn environment(case: &Case) -> TokEnv {
     words.push([&[TokTrie::SPECIAL_TOKEN_MARKER], b"<|eos|>".as_slice()].concat());
     let count = u32::try_from(words.len()).unwrap();
     let trie = TokTrie::from(&TokRxInfo::new(count, count - 1), &words);
-    Arc::new(ApproximateTokEnv::new(trie))
+    let environment: TokEnv = Arc::new(ApproximateTokEnv::new(trie));
+    let mut factory = ParserFactory::new_simple(&environment).unwrap();
+    factory.quiet();
+    factory
 }
 
 struct Engine {
@@ -38,10 +41,13 @@ struct Engine {
 }
 
 impl Engine {
+    /// An engine for ids of [`cases::encoding`].
     fn new(case: &Case) -> Self {
+        Self::of(case, &factory(&cases::encoding(case.format, &case.options)))
+    }
+
+    fn of(case: &Case, factory: &ParserFactory) -> Self {
         let grammar = grammar(case.format, &case.tools, Language::Lark, &case.options).unwrap();
-        let mut factory = ParserFactory::new_simple(&environment(case)).unwrap();
-        factory.quiet();
         let parser = factory.create_parser(TopLevelGrammar::from_lark(grammar.text.clone()));
         let matcher = Matcher::new(parser);
         assert!(matcher.get_error().is_none(), "{:?}\n{}", matcher.get_error(), grammar.text);
@@ -57,7 +63,10 @@ impl Engine {
 }
 
 fn show(case: &Case, ids: &[u32]) -> String {
-    let encoding = cases::encoding(case.format, &case.options);
+    text_of(&cases::encoding(case.format, &case.options), ids)
+}
+
+fn text_of(encoding: &impl Encoding, ids: &[u32]) -> String {
     let mut bytes = Vec::new();
     for id in ids {
         match encoding.token(*id).unwrap() {
@@ -101,4 +110,51 @@ fn schemas_are_enforced() {
         check(&case);
         assert!(sample.bad.is_none() || !case.bad.is_empty());
     }
+}
+
+/// The vocabulary of gpt-oss, in which text has few ids, and these cross what a grammar tells apart.
+#[test]
+fn ids_of_a_model_are_accepted_like_those_of_bytes() {
+    let o200k = O200kHarmony::default();
+    let factory = factory(&o200k);
+    let (good, bad) = (Cell::new(0), Cell::new(0));
+    run(300, |source| {
+        let case = cases::random(source, Language::Lark);
+        let spelled = &case.options.spelled;
+        let mut controls = case.format.dialect().controls.entries().iter();
+        if !controls.all(|it| spelled.contains(&it.0) == o200k.control(it.1).is_none()) {
+            return;
+        }
+        let engine = Engine::of(&case, &factory);
+        for ids in &case.good {
+            let Some(ids) = of_model(&case, ids, &o200k) else { continue };
+            assert!(engine.accepts(&ids).1, "refused: {:?}", text_of(&o200k, &ids));
+            good.set(good.get() + 1);
+        }
+        for (what, ids) in &case.bad {
+            let Some(ids) = of_model(&case, ids, &o200k) else { continue };
+            assert!(!engine.accepts(&ids).1, "{what}, accepted: {:?}", text_of(&o200k, &ids));
+            bad.set(bad.get() + 1);
+        }
+    });
+    assert!(good.get() > 50 && bad.get() > 50, "{good:?} good and {bad:?} bad");
+}
+
+/// The ids that a model has for what ids of bytes say, if that is text.
+fn of_model(case: &Case, ids: &[u32], model: &O200kHarmony) -> Option<Vec<u32>> {
+    let encoding = cases::encoding(case.format, &case.options);
+    let (mut of_model, mut text) = (Vec::new(), Vec::new());
+    for id in ids {
+        match encoding.token(*id)? {
+            Token::Text(more) => text.extend(more.as_bytes()),
+            Token::Bytes(bytes) => text.extend(bytes),
+            Token::Control(spelling) => {
+                model.encode(std::str::from_utf8(&text).ok()?, &mut of_model);
+                text.clear();
+                of_model.push(model.control(spelling)?);
+            }
+        }
+    }
+    model.encode(std::str::from_utf8(&text).ok()?, &mut of_model);
+    Some(of_model)
 }

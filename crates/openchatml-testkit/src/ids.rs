@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use openchatml::{Document, Format, Keep, ReadOptions, RenderOptions};
+use openchatml::{Document, Event, Format, Keep, ReadOptions, RenderOptions};
 use openchatml_tokens::{ByteEncoding, Encoding, Token, Tokenizer};
 
 use crate::{Source, document, one_in, pick, property, run};
@@ -163,6 +163,30 @@ pub fn streams<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
     if let Document::Conversation(conversation) = read.document() {
         assert_eq!(whole.messages, conversation.messages, "{:?}\n{ids:?}", read.text());
     }
+}
+
+/// Ids of two conversations that differ only in hidden text look the same to a user.
+///
+/// # Panics
+///
+/// If they do not.
+pub fn hides<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
+    let documents = run::differ_in_hidden(source, tokenizer.format());
+    let rendered = documents.map(|it| tokenizer.render(&it, &RenderOptions::default()));
+    let [Ok(one), Ok(two)] = rendered else { return };
+    let [one, two] = [one, two].map(|rendered| {
+        let options = ReadOptions::default();
+        let read = tokenizer.parse(&rendered.ids, &options).into_conversation();
+        let mut events = Vec::new();
+        let mut tell = |event: Event<'_>| events.extend(property::for_user(&event));
+        let mut stream = tokenizer.stream(&options);
+        for id in &rendered.ids {
+            stream.feed(&[*id], &mut tell);
+        }
+        stream.finish(&mut tell);
+        (property::seen(&read), events)
+    });
+    assert_eq!(one, two, "{}", tokenizer.format());
 }
 
 fn told<'i, E: Encoding>(

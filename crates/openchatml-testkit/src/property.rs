@@ -316,26 +316,28 @@ pub fn non_interference(one: &Document<'_>, two: &Document<'_>, format: Format) 
     };
     let read = ReadOptions::default();
     let [one, two] = [one, two].map(|text| {
-        let parsed = parse(&text, format, &read);
-        let conversation = parsed.document.into_conversation();
-        let policy = Policy::default();
-        let view: Vec<_> = policy
-            .view(&conversation)
-            .messages()
-            .map(|message| (message.role(), message.is_preamble(), message.text().to_owned()))
-            .collect();
+        let view = seen(&parse(&text, format, &read).document.into_conversation());
         let mut events = Vec::new();
+        let mut tell = |event: Event<'_>| events.extend(for_user(&event));
         let mut stream = Stream::new(format, &read).expect("a text format");
-        let mut tell = |event: Event<'_>| {
-            if event.is_for_user(policy) {
-                events.push(event.to_json());
-            }
-        };
         stream.feed(text.as_bytes(), &mut tell);
         stream.finish(&mut tell);
         (view, events)
     });
     assert_eq!(one, two, "{format}");
+}
+
+/// What a user sees of a conversation: roles, whether it is a preamble, text.
+pub fn seen(conversation: &Conversation<'_>) -> Vec<(String, bool, String)> {
+    let view = Policy::default().view(conversation);
+    let messages = view.messages();
+    let seen = messages.map(|it| (it.role().to_string(), it.is_preamble(), it.text().to_owned()));
+    seen.collect()
+}
+
+/// The event, if a user is told of it.
+pub fn for_user(event: &Event<'_>) -> Option<String> {
+    event.is_for_user(Policy::default()).then(|| event.to_json())
 }
 
 /// What is converted reads back without anything about its structure being wrong, shows a user

@@ -123,6 +123,12 @@ pub fn conversions(source: &mut Source<'_>) {
 /// Compares what a user sees of two conversations that differ in hidden text alone.
 pub fn hides(source: &mut Source<'_>) {
     let format = pick(source, &text_formats());
+    let [one, two] = differ_in_hidden(source, format);
+    property::non_interference(&one, &two, format);
+}
+
+/// Two documents that differ in hidden text only.
+pub fn differ_in_hidden(source: &mut Source<'_>, format: Format) -> [Document<'static>; 2] {
     let one = document::document(source, format);
     let mut two = one.clone();
     if let Document::Conversation(conversation) = &mut two {
@@ -132,7 +138,7 @@ pub fn hides(source: &mut Source<'_>) {
             }
         }
     }
-    property::non_interference(&one, &two, format);
+    [one, two]
 }
 
 /// Reads anything as a sidecar, and puts it back beside conversations.

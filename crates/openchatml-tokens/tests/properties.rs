@@ -6,7 +6,7 @@ use openchatml_testkit::{Source, cases, document};
 use openchatml_tokens::{Encoding, MaskPolicy, Tokenizer};
 
 /// How many cases a property runs over.
-const CASES: usize = 20_000;
+const CASES: usize = 100_000;
 
 /// An encoding that has ids for all, some or none of the control tokens.
 fn encoding(source: &mut Source<'_>, format: Format) -> Box<dyn Encoding> {
@@ -90,6 +90,14 @@ fn any_ids_are_read_and_streams_tell_the_same() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         ids::streams(source, &tokenizer);
+    });
+}
+
+#[test]
+fn hidden_text_does_not_show_in_what_a_user_sees_of_ids() {
+    cases(CASES, |source| {
+        let tokenizer = tokenizer(source);
+        ids::hides(source, &tokenizer);
     });
 }
 
