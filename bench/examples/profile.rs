@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `parse20`, `parse1024`, `render20` and `render1024` read or write OpenChatML 2.2 with bodies of
-//! about so many bytes; `TOTAL` is the size of the corpus in bytes. `ids`, `messages` and `stream`
+//! about so many bytes, `harmony20` and `harmony1024` read Harmony; `TOTAL` is the size of the corpus in bytes. `ids`, `messages` and `stream`
 //! write Harmony as token ids, read them, and read them one by one. Counting instructions with
 //! callgrind needs few of them; time with perf needs many:
 //!
@@ -21,7 +21,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use openchatml::{
-    Conversation, Document, Event, Format, Keep, Message, ReadOptions, parse, render,
+    Conversation, Document, Event, Format, Keep, Message, ReadOptions, convert::convert, parse,
+    render,
 };
 use openchatml_bench::clock::{digits, gigabytes};
 use openchatml_bench::corpus::{corpus, texts};
@@ -30,7 +31,7 @@ use openchatml_tokens::{O200kHarmony, Tokenizer};
 
 const USAGE: &str = "usage: profile JOB [ROUNDS [TOTAL]]
 
-JOB     parse20, parse1024, render20, render1024, ids, messages or stream
+JOB     parse20, parse1024, render20, render1024, harmony20, harmony1024, ids, messages or stream
 ROUNDS  how often it is done, 20 if not given
 TOTAL   how many bytes the corpus has, 10000000 if not given";
 
@@ -53,6 +54,8 @@ type Job = (Box<dyn Fn()>, usize, usize);
 
 fn job(Wanted { job, total, .. }: &Wanted) -> Option<Job> {
     Some(match job.as_str() {
+        "harmony20" => harmony_job(*total, 12, 20),
+        "harmony1024" => harmony_job(*total, 4, 1024),
         "parse20" => text_job(true, *total, 12, 20),
         "parse1024" => text_job(true, *total, 4, 1024),
         "render20" => text_job(false, *total, 12, 20),
@@ -82,6 +85,25 @@ fn text_job(parses: bool, total: usize, turns: usize, bytes: usize) -> Job {
         for document in &documents {
             let text = render(document, format, &Default::default());
             black_box(text.expect("it was read from this format"));
+        }
+    };
+    (Box::new(job), bytes, messages)
+}
+
+fn harmony_job(total: usize, turns: usize, bytes: usize) -> Job {
+    let format: Format = "harmony".parse().expect("a format");
+    let conversations = corpus(1, total, turns, bytes);
+    let messages = conversations.iter().map(|it| it.messages.len()).sum();
+    let convert = |conversation: &Conversation<'static>| {
+        let converted = convert(&conversation.clone().into(), format, &Default::default());
+        converted.expect("Harmony can say it").output
+    };
+    let texts: Vec<String> = conversations.iter().map(convert).collect();
+    let texts: Vec<String> = texts.iter().map(|text| text.as_str().to_owned()).collect();
+    let bytes = texts.iter().map(String::len).sum();
+    let job = move || {
+        for text in &texts {
+            black_box(parse(text, format, &ReadOptions::default()));
         }
     };
     (Box::new(job), bytes, messages)

@@ -1,6 +1,6 @@
 //! A whole frame at once, where it is all there and nothing about it is unusual.
 
-use super::{Escape, Found, Lexer, Mask, Mode};
+use super::{Escape, Found, Lexer, Mask, Mode, begins_with};
 use crate::{Control, Span};
 
 /// The pieces of a framed message that has no control token but those that frame it: no escape, no
@@ -39,7 +39,7 @@ impl Lexer {
         let piece = |from: usize, to: usize| (&all[from..to], Span::new(at + from, at + to));
         let token = |from: usize, to: usize| Span::new(at + from, at + to);
         let start = self.controls.spelling(Control::Start)?;
-        if !all.starts_with(start) {
+        if !begins_with(all, start) {
             return None;
         }
         let (mut from, mut opened) = (start.len(), None);

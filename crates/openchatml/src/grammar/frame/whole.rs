@@ -2,7 +2,7 @@
 
 use super::canonical;
 use super::reader::{Reader, Stage};
-use crate::lex::{Frame, Lexer};
+use crate::lex::{Frame, Lexer, begins_with};
 use crate::model::{Body, End, Message};
 use crate::read::Out;
 use crate::render::PlainOpening;
@@ -33,7 +33,7 @@ impl<'a> Reader<'a> {
     fn completion(&mut self, lexer: &mut Lexer, text: &mut &str, out: &mut Out<'a, '_>) {
         let Some(role) = self.opening.role else { return };
         let start = self.spelled(Control::Start).len() + role.as_str().len();
-        let goes_on = |it: &&PlainOpening| it.role == role && text.starts_with(&it.text[start..]);
+        let goes_on = |it: &&PlainOpening| it.role == role && begins_with(text, &it.text[start..]);
         let Some(opening) = self.rules.openings.iter().find(goes_on) else { return };
         let len = opening.text.len() - start;
         if len > out.options.limits.header_bytes {
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
     /// Takes a frame that begins with one of the openings that are known in full. Whether it did.
     #[inline]
     fn plain(&mut self, lexer: &mut Lexer, text: &mut &str, out: &mut Out<'a, '_>) -> bool {
-        let is_opening = |opening: &&PlainOpening| text.starts_with(opening.text);
+        let is_opening = |opening: &&PlainOpening| begins_with(text, opening.text);
         let Some(opening) = self.rules.openings.iter().find(is_opening) else { return false };
         let (at, len) = (lexer.offset(), opening.text.len());
         let is_allowed = len <= out.options.limits.header_bytes
@@ -159,8 +159,8 @@ impl<'a> Reader<'a> {
     /// Takes the space after a message if it is the canonical one.
     fn canonical_gap(&mut self, lexer: &mut Lexer, text: &mut &str) {
         let gap = self.rules.gap;
-        let Some(rest) = text.strip_prefix(gap) else { return };
-        if rest.starts_with(self.spelled(Control::Start)) {
+        let Some(rest) = text.get(gap.len()..).filter(|_| begins_with(text, gap)) else { return };
+        if begins_with(rest, self.spelled(Control::Start)) {
             lexer.skip(text, gap);
             self.has_gap = true;
         }
