@@ -34,6 +34,7 @@ pub struct RenderError {
     /// Where in that text, in bytes.
     pub span: Span,
     text: String,
+    help: Option<&'static str>,
 }
 
 /// What part of a message or of a document is refused.
@@ -90,7 +91,26 @@ impl Place {
 
 impl RenderError {
     pub(crate) fn new(code: Code, message: Option<usize>, text: impl Into<String>) -> Self {
-        Self { code, message, place: Place::Document, span: Span::default(), text: text.into() }
+        let help = match code {
+            Code::RenderControl => {
+                Some("write another format, or token ids, or leave these characters out")
+            }
+            Code::ParseHeader => Some("values have no white space; sanitizing writes `_` instead"),
+            _ => None,
+        };
+        let (place, span) = (Place::Document, Span::default());
+        Self { code, message, place, span, text: text.into(), help }
+    }
+
+    /// A dialect carries no files and no fill-in-the-middle tasks.
+    pub(crate) fn not_a_conversation(dialect: &str) -> Self {
+        let text = format!("`{dialect}` carries conversations only");
+        Self::new(Code::RenderUnsupported, None, text).help("write `json`, which carries all")
+    }
+
+    pub(crate) fn help(mut self, help: &'static str) -> Self {
+        self.help = Some(help);
+        self
     }
 
     pub(crate) fn at(mut self, place: Place, span: Span) -> Self {
@@ -135,14 +155,11 @@ impl RenderError {
             Some(message) => message.header_span(),
             None => Span::default(),
         };
-        let help = match self.code {
-            Code::RenderControl => {
-                "write another format, or token ids, or leave these characters out"
-            }
-            Code::ParseHeader => "values have no white space; sanitizing writes `_` instead",
-            _ => "`convert` leaves out what a format cannot carry, and says what",
-        };
-        self.code.at(span, self.to_string()).help(help)
+        let found = self.code.at(span, self.to_string());
+        match self.help {
+            Some(help) => found.help(help),
+            None => found,
+        }
     }
 }
 

@@ -311,7 +311,8 @@ fn fitted<'d, 'a>(
 
 fn refused(loss: &Loss, format: Format) -> RenderError {
     let text = format!("`{format}` cannot carry all of it: {}", loss.lost);
-    RenderError::new(Code::RenderUnsupported, loss.message, text)
+    let help = "`convert` leaves out what a format cannot carry, and says what";
+    RenderError::new(Code::RenderUnsupported, loss.message, text).help(help)
 }
 
 fn no_such_carrier(format: Format) -> RenderError {

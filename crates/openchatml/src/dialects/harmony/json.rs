@@ -134,13 +134,13 @@ pub(super) fn write(
     options: &RenderOptions,
 ) -> std::result::Result<String, RenderError> {
     let Some(conversation) = document.as_conversation() else {
-        let text = "`harmony` carries conversations only";
-        return Err(RenderError::new(Code::RenderUnsupported, None, text));
+        return Err(RenderError::not_a_conversation("harmony"));
     };
     let unsaid = |index, text: &str| RenderError::new(Code::RenderUnsupported, Some(index), text);
     if options.generation_prompt.is_some() || options.continue_final {
         let text = "the JSON of Harmony has no open messages";
-        return Err(unsaid(conversation.messages.len(), text));
+        let help = "write the text form, or token ids";
+        return Err(unsaid(conversation.messages.len(), text).help(help));
     }
     let mut out = String::from(r#"{"messages":["#);
     for (index, message) in conversation.messages.iter().enumerate() {

@@ -204,12 +204,12 @@ pub(super) fn write(
     options: &RenderOptions,
 ) -> std::result::Result<String, RenderError> {
     let Some(conversation) = document.as_conversation() else {
-        let text = "`openchatml-2.0` carries conversations only";
-        return Err(RenderError::new(Code::RenderUnsupported, None, text));
+        return Err(RenderError::not_a_conversation("openchatml-2.0"));
     };
     if options.generation_prompt.is_some() || options.continue_final {
         let text = "a turn in JSON cannot be left open";
-        return Err(RenderError::new(Code::RenderUnsupported, None, text));
+        let help = "write the text form, or token ids";
+        return Err(RenderError::new(Code::RenderUnsupported, None, text).help(help));
     }
     let mut out = String::from("[");
     let mut messages = conversation.messages.as_slice();

@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 
-use crate::Code;
 use crate::convert::Carries;
 use crate::dialects::{write_message, write_string_field};
 use crate::json::{Json, JsonError, Sheet, Speaker, Written};
@@ -182,8 +181,7 @@ pub(super) fn write(
     options: &RenderOptions,
 ) -> std::result::Result<String, RenderError> {
     let Some(conversation) = document.as_conversation() else {
-        let text = "`openchatml-2.2` carries conversations only";
-        return Err(RenderError::new(Code::RenderUnsupported, None, text));
+        return Err(RenderError::not_a_conversation("openchatml-2.2"));
     };
     let mut out = String::from("[");
     let prompt = options.generation_prompt.map(|role| {

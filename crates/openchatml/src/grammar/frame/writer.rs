@@ -12,7 +12,7 @@ use crate::render::{
     LayoutChoice, Part, Place, PlainOpening, RenderError, RenderOptions, Sink, SinkError, Values,
     write_raw,
 };
-use crate::{Code, Control, Span};
+use crate::{Control, Span};
 
 /// What of a message cannot be written.
 pub(crate) type Named = (Place, SinkError);
@@ -25,8 +25,7 @@ pub(crate) fn write(
     sink: &mut dyn Sink,
 ) -> Result<(), RenderError> {
     let Some(conversation) = document.as_conversation() else {
-        let text = format!("`{}` carries conversations only", rules.dialect);
-        return Err(RenderError::new(Code::RenderUnsupported, None, text));
+        return Err(RenderError::not_a_conversation(rules.dialect));
     };
     if let Some(header) = &conversation.header {
         let written = match header.source().filter(|_| options.layout == LayoutChoice::Keep) {

@@ -11,7 +11,7 @@ use crate::render::{
     Close, LayoutChoice, Part as MessagePart, Place, RenderError, RenderOptions, Sink, SinkError,
     Values, write_raw,
 };
-use crate::{Code, Control, Span};
+use crate::{Control, Span};
 
 /// Writes a document.
 pub(crate) fn write(
@@ -24,8 +24,7 @@ pub(crate) fn write(
     match document {
         Document::Conversation(conversation) => writer.conversation(conversation, false),
         Document::Infill(_) | Document::Files(_) if !rules.has_files => {
-            let text = format!("`{}` carries conversations only", rules.dialect);
-            Err(RenderError::new(Code::RenderUnsupported, None, text))
+            Err(RenderError::not_a_conversation(rules.dialect))
         }
         Document::Infill(infill) => writer.infill(infill, "", ""),
         Document::Files(parts) => writer.files(parts),

@@ -98,7 +98,8 @@ fn system(
         None => options.system.clone().unwrap_or_default(),
     };
     if said.current_date.is_none() {
-        return Err(unsaid(at, "the template says the date, and none is given"));
+        let error = unsaid(at, "the template says the date, and none is given");
+        return Err(error.help("give one: `RenderOptions::system`, `--date`"));
     }
     let is_builtin = |it: &Namespace<'_>| [Namespace::browser(), Namespace::python()].contains(it);
     let is_sayable = said.model_identity.is_some()
@@ -143,7 +144,8 @@ fn instructions(
 }
 
 fn unsaid(message: Option<usize>, why: impl Into<String>) -> RenderError {
-    RenderError::new(Code::RenderUnsupported, message, why)
+    let help = "the default profile writes what the template does not";
+    RenderError::new(Code::RenderUnsupported, message, why).help(help)
 }
 
 fn unsaid_at(message: usize, place: Place, why: &str) -> RenderError {
