@@ -3,12 +3,13 @@
 
 use std::collections::HashSet;
 
-use crate::Header;
+use super::{Loss, Lost};
 use crate::dialects::{self, Carrier, Format};
 use crate::harmony::Namespace;
 use crate::model::{Body, Channel, Conversation, Data, Document, Message, Role, Value};
 use crate::pairing::{Paired, Pairs};
 use crate::render::RenderOptions;
+use crate::{Header, Span};
 
 /// Fills in something that a target requires or that options ask for: the document with it, and the
 /// place of a message that was put in. `None` if nothing is missing.
@@ -147,6 +148,22 @@ pub(super) fn declare_tools<'a>(
         }
     }
     Some((Document::Conversation(declared), inserted))
+}
+
+/// What is lost of the tools that [`declare_tools`] declares.
+pub(super) fn declared_in_part(
+    document: &Document<'_>,
+    target: Format,
+    options: &RenderOptions,
+) -> Vec<Loss> {
+    let carries = target.carries();
+    let declares = |it: &&Conversation<'_>| carries.declared_tools && !carries.fits_tools(it);
+    let Some(conversation) = document.as_conversation().filter(declares) else {
+        return Vec::new();
+    };
+    let functions = Namespace::functions(conversation.tools.clone());
+    let loss = Loss { message: None, span: Span::default(), lost: Lost::Declaration };
+    functions.declared_in_part(options.harmony.style()).map(|_| loss.clone()).collect()
 }
 
 fn lacks_id(message: &Message<'_>) -> bool {

@@ -69,6 +69,9 @@ lost! {
     Profiles = "profiles dropped",
     /// The declarations of tools.
     Tools = "tools dropped",
+    /// What the declaration of a tool does not say: a keyword of its schema, for which
+    /// [`typescript`](crate::declare::typescript) tells the place, or a field such as `strict`.
+    Declaration = "tool declared in part",
     /// `developer` becomes `system`.
     Developer = "developer merged into system",
     /// A message of reasoning.

@@ -240,7 +240,7 @@ pub fn prepare<'d, 'a>(
         &[complete::name_replies, complete::open, complete::declare_tools, complete::ask];
     let (filled, mut origins) = fill(document, target, options, steps);
     let from = filled.as_ref().unwrap_or(document);
-    let mut losses = Vec::new();
+    let mut losses = complete::declared_in_part(document, target, options);
     let adapted = match from {
         Document::Conversation(it) => adapt::conversation(it, target.carries(), &mut losses),
         _ => None,

@@ -2,6 +2,45 @@
 
 use crate::model::{Data, Value};
 
+/// The keywords that no declaration says (JSON Schema 2020-12).
+pub(super) const NEVER_SAID: &[&str] = &[
+    "not",
+    "if",
+    "then",
+    "else",
+    "format",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "minProperties",
+    "maxProperties",
+    "patternProperties",
+    "propertyNames",
+    "dependentRequired",
+    "dependentSchemas",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "$dynamicRef",
+];
+
+/// The keywords that the reference renderer does not say, besides.
+pub(super) const NOT_SAID_BY_REFERENCE: &[&str] =
+    &["anyOf", "allOf", "$ref", "const", "prefixItems"];
+
 /// Whether a schema lists the values it allows.
 pub(super) fn is_enum(schema: &Value<'_>) -> bool {
     schema.get("enum").and_then(Value::as_list).is_some_and(|values| !values.is_empty())

@@ -1,50 +1,11 @@
 //! JSON Schema as a TypeScript type, the way Harmony declares the arguments of a function.
 
 use super::schema::{
-    default_of, grouped, is_enum, is_nullable, is_required, is_word, literal, resolve, text,
+    NEVER_SAID, NOT_SAID_BY_REFERENCE, default_of, grouped, is_enum, is_nullable, is_required,
+    is_word, literal, resolve, text,
 };
+use super::{Style, Unsaid};
 use crate::model::{Data, Value};
-
-/// In which way a schema is written.
-///
-/// ```
-/// use openchatml::declare::{Style, typescript};
-/// use openchatml::{Data, Value};
-///
-/// let one = |kind: &'static str| Value::from(Data::Map(vec![("type".into(), kind.into())]));
-/// let either = Data::Map(vec![("anyOf".into(), Data::List(vec![one("string"), one("null")]).into())]);
-/// assert_eq!(typescript(&either.clone().into(), Style::Documented).0, "string | null");
-/// assert_eq!(typescript(&either.into(), Style::Reference).0, "any");
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Style {
-    /// All that a type can say is said, in the format that Harmony's documentation describes.
-    #[default]
-    Documented,
-    /// What the reference renderer writes, its habits included: `anyOf`, `$ref`, `const` and
-    /// numbers in `enum` are `any` or left out, an array of alternatives lacks its parentheses, and
-    /// the second line of a description leaves its comment.
-    Reference,
-}
-
-/// A keyword of a schema that a type does not say, and the JSON pointer of the schema it is in.
-///
-/// ```
-/// use openchatml::declare::{Style, Unsaid, typescript};
-/// use openchatml::{Data, Value};
-///
-/// let schema = Data::Map(vec![("$ref".into(), Value::from("#/$defs/nowhere"))]);
-/// let (text, unsaid) = typescript(&schema.into(), Style::Documented);
-/// assert_eq!(text, "any");
-/// assert_eq!(unsaid, [Unsaid { pointer: String::new(), keyword: "$ref" }]);
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsaid {
-    /// Where, from the root of the schema (RFC 6901).
-    pub pointer: String,
-    /// The keyword.
-    pub keyword: &'static str,
-}
 
 /// So deep may schemas stand in each other, references followed.
 const DEPTH: usize = 64;
@@ -54,8 +15,8 @@ const BYTES: usize = 1 << 20;
 
 /// A JSON Schema as a TypeScript type, and what of it the type does not say.
 ///
-/// References inside of the schema are followed. Where they run in a circle, and below a depth of
-/// 64, the type is `any`.
+/// References inside of the schema are followed. Where they run in a circle, below a depth of 64,
+/// and after a megabyte, the type is `any`.
 ///
 /// ```
 /// use openchatml::declare::{Style, typescript};
@@ -75,8 +36,15 @@ const BYTES: usize = 1 << 20;
 /// assert!(unsaid.is_empty());
 /// ```
 pub fn typescript(schema: &Value<'_>, style: Style) -> (String, Vec<Unsaid>) {
-    let mut printer =
-        Printer { root: schema, style, depth: 0, bytes: 0, pointer: String::new(), unsaid: vec![] };
+    let mut printer = Printer {
+        root: schema,
+        style,
+        depth: 0,
+        bytes: 0,
+        pointer: String::new(),
+        following: vec!["#".to_owned()],
+        unsaid: vec![],
+    };
     let text = printer.type_of(schema, "");
     (text, printer.unsaid)
 }
@@ -87,6 +55,8 @@ struct Printer<'s, 'a> {
     depth: usize,
     bytes: usize,
     pointer: String,
+    /// The references that are being followed.
+    following: Vec<String>,
     unsaid: Vec<Unsaid>,
 }
 
@@ -103,6 +73,11 @@ impl Printer<'_, '_> {
     }
 
     fn type_inside(&mut self, schema: &Value<'_>, indent: &str) -> String {
+        match &schema.data {
+            Data::Map(_) => self.leave_out(schema),
+            Data::Bool(true) => return "any".into(),
+            _ => return self.any("schema"),
+        }
         if let Some(variants) = schema.get("oneOf").and_then(Value::as_list) {
             return self.one_of(variants, indent);
         }
@@ -124,11 +99,27 @@ impl Printer<'_, '_> {
         }
     }
 
+    /// Notes the keywords that are not said.
+    fn leave_out(&mut self, schema: &Value<'_>) {
+        let more = match self.style {
+            Style::Documented => &[],
+            Style::Reference => NOT_SAID_BY_REFERENCE,
+        };
+        for keyword in NEVER_SAID.iter().chain(more).filter(|it| schema.get(it).is_some()) {
+            self.unsaid.push(Unsaid { pointer: self.pointer.clone(), keyword });
+        }
+    }
+
     /// What the reference renderer has no words for.
     fn beyond_reference(&mut self, schema: &Value<'_>, indent: &str) -> Option<String> {
         if let Some(reference) = text(schema, "$ref") {
-            let Some(target) = resolve(self.root, reference) else { return Some(self.any("$ref")) };
-            return Some(self.type_of(target, indent));
+            let is_circle = self.following.iter().any(|it| it == reference);
+            let target = resolve(self.root, reference).filter(|_| !is_circle);
+            let Some(target) = target else { return Some(self.any("$ref")) };
+            self.following.push(reference.to_owned());
+            let text = self.type_of(target, indent);
+            self.following.pop();
+            return Some(text);
         }
         if let Some(value) = schema.get("const") {
             return Some(literal(value));

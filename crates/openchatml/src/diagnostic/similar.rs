@@ -16,12 +16,27 @@ pub(crate) fn did_you_mean(word: &str, known: &[&str], help: &str) -> String {
     }
 }
 
-/// The one of `known` that is a third of its letters away at most, the nearest one first.
+/// What formats call otherwise, and then how.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("to", "recipient"),
+    ("recipient", "to"),
+    ("tool_call_id", "call_id"),
+    ("text", "content"),
+    ("value", "content"),
+    ("from", "role"),
+];
+
+/// The one of `known` that other formats call so, or that is a third of its letters away at most,
+/// the nearest one first.
 fn similar<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     if word.is_empty() || word.len() > LONGEST {
         return None;
     }
     let word = word.to_lowercase();
+    let called = |known: &&&str| ELSEWHERE.contains(&(word.as_str(), **known));
+    if let Some(called) = known.iter().find(called) {
+        return Some(called);
+    }
     let far = |known: &&str| strsim::osa_distance(&word, known);
     let near = known.iter().filter(|known| far(known) <= known.len().max(3) / 3);
     near.copied().min_by_key(far)
@@ -32,6 +47,16 @@ mod tests {
     use super::{did_you_mean, similar};
 
     const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool"];
+
+    #[test]
+    fn words_of_other_formats_are_found() {
+        let known = ["role", "recipient", "call_id", "content"];
+        for (word, meant) in [("to", 1), ("tool_call_id", 2), ("text", 3), ("from", 0)] {
+            assert_eq!(similar(word, &known), Some(known[meant]), "{word}");
+        }
+        assert_eq!(similar("to", &["too"]), Some("too"));
+        assert_eq!(similar("to", &["role"]), None);
+    }
 
     #[test]
     fn near_words_are_found() {

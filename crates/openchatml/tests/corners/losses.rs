@@ -1,9 +1,10 @@
 //! Everything that a conversion can lose, lost once.
 
-use openchatml::convert::{Lost, adapt};
+use openchatml::convert::{Lost, adapt, convert};
+use openchatml::declare::{Style, typescript};
 use openchatml::{
-    Body, Channel, Conversation, Document, End, Format, Header, Intent, Marker, Message, Role,
-    Segment, Tool, Value,
+    Body, Channel, Conversation, Document, End, Format, Header, Intent, Marker, Message,
+    ReadOptions, RenderOptions, Role, Segment, Tool, Value, parse,
 };
 
 /// A message of this role and channel.
@@ -91,11 +92,61 @@ fn everything_that_can_be_lost_is_lost_somewhere() {
     for format in Format::all() {
         all.extend(lost(messages.clone(), &format.to_string()));
     }
-    // These are lost where token ids are counted.
-    all.extend([Lost::Truncated, Lost::Cut]);
+    // These are lost where token ids are counted, and where tools are declared: see below.
+    all.extend([Lost::Truncated, Lost::Cut, Lost::Declaration]);
     for kind in Lost::ALL {
         assert!(all.contains(kind), "`{}` is never lost", kind.as_str());
     }
+}
+
+/// What a declaration has no words for is lost by name: once for each tool, and no more once it is
+/// declared.
+#[test]
+fn what_a_declaration_does_not_say_is_lost() {
+    let json = |schema: &str, more: &str| {
+        let function = format!(r#"{{"name":"f","parameters":{schema}{more}}}"#);
+        let tool = format!(r#"{{"type":"function","function":{function}}}"#);
+        format!(r#"{{"tools":[{tool}],"messages":[{{"role":"user","content":"Hi."}}]}}"#)
+    };
+    let cases = [
+        (r#"{"type":"object","properties":{"a":{"type":"string"}}}"#, "", 0),
+        (r#"{"type":"object","additionalProperties":false}"#, "", 0),
+        ("true", "", 0),
+        ("7", "", 1),
+        ("true", r#","strict":true"#, 1),
+        (r#"{"type":"object","properties":{"a":{"type":"string","minLength":1}}}"#, "", 1),
+        (r##"{"type":"array","items":{"$ref":"#/$defs/a"},"$defs":{"a":{"type":"null"}}}"##, "", 0),
+        (r##"{"type":"array","items":{"$ref":"#"}}"##, "", 1),
+        (r##"{"$ref":"#/nowhere"}"##, "", 1),
+    ];
+    for (schema, more, count) in cases {
+        let text = json(schema, more);
+        let document = parse(&text, Format::JSON, &ReadOptions::default()).document;
+        for target in ["harmony", "openchatml-2.2"] {
+            let target = target.parse().expect("a format");
+            let converted = convert(&document, target, &RenderOptions::default());
+            let converted = converted.expect("it can be written");
+            let lost: Vec<_> = converted.losses.iter().map(|loss| loss.lost).collect();
+            assert_eq!(lost, vec![Lost::Declaration; count], "{schema} {more}");
+            let again = parse(&converted.output, target, &ReadOptions::default()).document;
+            let again = convert(&again, target, &RenderOptions::default()).expect("it was read");
+            assert_eq!(again.losses, []);
+        }
+    }
+}
+
+/// A schema that refers to itself is said once.
+#[test]
+fn circles_are_not_run_in() {
+    let schema = r##"{"type":"object","properties":{"next":{"$ref":"#"}}}"##;
+    let text = format!(
+        r#"{{"tools":[{{"type":"function","function":{{"name":"f","parameters":{schema}}}}}],"messages":[]}}"#
+    );
+    let document = parse(&text, Format::JSON, &ReadOptions::default()).document;
+    let parameters = document.as_conversation().and_then(|it| it.tools[0].parameters.clone());
+    let (text, unsaid) = typescript(&parameters.expect("it has some"), Style::Documented);
+    assert_eq!(text, "{\nnext?: any,\n}");
+    assert_eq!(unsaid[0].pointer, "/properties/next");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::check::{Book, RULES_OF_ALL};
 use crate::dialects::{openchatml_2_0, openchatml_2_2};
 use crate::json::{Json, JsonError, Sheet};
+use crate::lex::spells_token;
 use crate::model::{
     Content, Conversation, Data, Document, End, Header, Infill, Message, Part, Role, Tool, Value,
 };
@@ -133,9 +134,19 @@ fn function<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Too
     let mut tool = Tool::default();
     for (key, field) in fields {
         match (key.as_ref(), field.data) {
-            ("name", Data::String(name)) => tool.name = name,
+            ("name", Data::String(name)) => {
+                check_name(sheet, &name, field.span);
+                tool.name = name;
+            }
             ("description", Data::String(text)) => tool.description = Some(text),
-            ("parameters", data) => tool.parameters = Some(Value { data, span: field.span }),
+            ("parameters", data) => {
+                if !matches!(data, Data::Map(_) | Data::Bool(_)) {
+                    let text = "the parameters of a function are no JSON Schema";
+                    let found = Code::CallSchema.at(field.span, text);
+                    sheet.report(found.help("a schema is an object, or `true`"));
+                }
+                tool.parameters = Some(Value { data, span: field.span });
+            }
             (_, data) => tool.extra.push((key, Value { data, span: field.span })),
         }
     }
@@ -144,6 +155,15 @@ fn function<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Too
         return Ok(None);
     }
     Ok(Some(tool))
+}
+
+/// A call names its tool in a header.
+fn check_name(sheet: &mut Sheet<'_>, name: &str, span: Span) {
+    let parts = |c: char| c.is_whitespace() || c.is_control();
+    if name.contains(parts) || spells_token(name) {
+        let found = Code::ParseHeader.at(span, "no header can hold this name of a tool");
+        sheet.report(found.help("it has white space, or spells a control token"));
+    }
 }
 
 fn infill<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Infill<'a>>> {
