@@ -1,6 +1,6 @@
 //! What conversions lost, counted.
 
-use openchatml::convert::Loss;
+use openchatml::convert::{Loss, Lost as Name};
 
 use super::count;
 use crate::console::Console;
@@ -15,10 +15,12 @@ pub(crate) struct Losses {
 #[derive(Debug)]
 struct Lost {
     what: String,
-    /// How often, in the messages of a document.
-    messages: usize,
+    /// What loses it, if that is a part of a document.
+    part: &'static str,
+    /// How often it does.
+    parts: usize,
     documents: usize,
-    /// Where first, if it was in a message.
+    /// Where first, if it was in a part.
     first: Option<(usize, usize)>,
 }
 
@@ -27,10 +29,12 @@ impl Losses {
     pub(crate) fn count(&mut self, losses: &[Loss], page: &Page<'_>) {
         let mut own = Self::default();
         for loss in losses {
-            let place = loss.message.map(|_| page.locate(loss.span.start));
+            let is_part = loss.message.is_some() || !loss.span.is_empty();
+            let place = is_part.then(|| page.locate(loss.span.start));
             own.add(Lost {
                 what: loss.lost.to_string(),
-                messages: usize::from(loss.message.is_some()),
+                part: if loss.lost == Name::Declaration { "tool" } else { "message" },
+                parts: usize::from(is_part),
                 documents: 0,
                 first: place.map(|place| (place.line, place.column)),
             });
@@ -43,7 +47,7 @@ impl Losses {
 
     /// Counts something that one document as a whole lost.
     pub(crate) fn count_document(&mut self, what: String) {
-        self.add(Lost { what, messages: 0, documents: 1, first: None });
+        self.add(Lost { what, part: "", parts: 0, documents: 1, first: None });
     }
 
     /// Counts what other documents, later ones, lost.
@@ -56,7 +60,7 @@ impl Losses {
     fn add(&mut self, lost: Lost) {
         match self.lost.iter_mut().find(|known| known.what == lost.what) {
             Some(known) => {
-                known.messages += lost.messages;
+                known.parts += lost.parts;
                 known.documents += lost.documents;
                 known.first = known.first.or(lost.first);
             }
@@ -71,11 +75,11 @@ impl Losses {
             if lost.documents > 1 {
                 notes.push(count(lost.documents, "document"));
             }
-            if lost.messages > 0 {
-                notes.push(count(lost.messages, "message"));
+            if lost.parts > 0 {
+                notes.push(count(lost.parts, lost.part));
             }
             if let Some((line, column)) = lost.first {
-                let first = if lost.messages > 1 { "first " } else { "" };
+                let first = if lost.parts > 1 { "first " } else { "" };
                 notes.push(format!("{first}at {line}:{column}"));
             }
             let notes = notes.join(", ");

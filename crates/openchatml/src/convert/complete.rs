@@ -162,8 +162,11 @@ pub(super) fn declared_in_part(
         return Vec::new();
     };
     let functions = Namespace::functions(conversation.tools.clone());
-    let loss = Loss { message: None, span: Span::default(), lost: Lost::Declaration };
-    functions.declared_in_part(options.harmony.style()).map(|_| loss.clone()).collect()
+    let lost = functions.declared_in_part(options.harmony.style()).map(|tool| {
+        let span = tool.parameters.as_ref().map_or(Span::default(), |schema| schema.span);
+        Loss { message: None, span, lost: Lost::Declaration }
+    });
+    lost.collect()
 }
 
 fn lacks_id(message: &Message<'_>) -> bool {

@@ -20,8 +20,8 @@ use crate::{Code, Diagnostic, Severity, Span};
 pub struct Loss {
     /// The message that loses it, from 0; `None` for the document.
     pub message: Option<usize>,
-    /// Where the message stood in the input, in bytes. Empty if it was not read, and for the
-    /// document.
+    /// Where the message stood in the input, or the parameters of the tool, in bytes. Empty if it
+    /// was not read, and for the document.
     pub span: Span,
     /// What is lost.
     pub lost: Lost,

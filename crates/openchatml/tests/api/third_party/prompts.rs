@@ -2,7 +2,8 @@
 //! tools are called in them.
 
 use openchatml::{
-    Channel, Format, Message, ReadOptions, RenderOptions, Role, convert, history, parse, render,
+    Channel, Code, Diagnostic, Format, Message, ReadOptions, RenderOptions, Role, convert, history,
+    parse, render,
 };
 use serde_json::{Value, json};
 
@@ -88,7 +89,9 @@ fn declared(names: &[&Value]) -> Result<Vec<String>, String> {
     let user = json!({"role": "user", "content": "Hi."});
     let text = json!({"tools": tools, "messages": [user]}).to_string();
     let parsed = parse(&text, "json".parse().expect("a format"), &ReadOptions::default());
-    assert!(!parsed.has_errors(), "{:?}", parsed.diagnostics);
+    // A name that no header can hold is told, and kept.
+    let of_names = |found: &Diagnostic| found.code == Code::ParseHeader;
+    assert!(parsed.diagnostics.iter().all(of_names), "{:?}", parsed.diagnostics);
     let prompt = convert::convert(&parsed.document, harmony(), &RenderOptions::default())
         .map_err(|error| error.to_string())?;
     let types = prompt.output.lines().filter_map(|line| line.strip_prefix("type "));
