@@ -273,6 +273,7 @@ impl Sidecar {
     ///
     /// assert!(Sidecar::from_json(r#"{"messages":[{"call_id":"wx1"},{},null]}"#).is_ok());
     /// assert!(Sidecar::from_json(r#"{"messages":[{"caller":"wx1"}]}"#).is_err());
+    /// assert!(Sidecar::from_json(r#"{"messages":[{"constrained":"{}"}]}"#).is_err());
     /// ```
     pub fn from_json(text: &str) -> Result<Self, Diagnostic> {
         let options = ReadOptions::default();
@@ -344,10 +345,11 @@ fn beside(value: Value<'_>) -> Result<Beside, Diagnostic> {
     for (key, value) in entries {
         let field = FIELDS.iter().find(|field| field.name == key);
         let field = field.ok_or_else(|| wrong(value.span, "a message has no such field"))?;
-        let text = match &value.data {
-            Data::Null | Data::Bool(false) => None,
-            Data::Bool(true) => Some("true".to_owned()),
-            Data::String(text) => Some(text.clone().into_owned()),
+        let text = match (&value.data, field.name) {
+            (Data::Null, _) => None,
+            (Data::Bool(is_set), "constrained") => is_set.then(|| "true".to_owned()),
+            (_, "constrained") => return Err(wrong(value.span, "this field is `true` or `false`")),
+            (Data::String(text), _) => Some(text.clone().into_owned()),
             _ => return Err(wrong(value.span, "this field is a text")),
         };
         if !(field.set)(&mut Message::new(Role::User, ""), text.as_deref()) {
