@@ -5,8 +5,9 @@
 //! ```
 //!
 //! `parse20`, `parse1024`, `render20` and `render1024` read or write OpenChatML 2.2 with bodies of
-//! about so many bytes, `harmony20` and `harmony1024` read Harmony; `TOTAL` is the size of the corpus in bytes. `ids`, `messages` and `stream`
-//! write Harmony as token ids, read them, and read them one by one. Counting instructions with
+//! about so many bytes, `harmony20` and `harmony1024` read Harmony; `TOTAL` is the size of the
+//! corpus in bytes. `ids` and `messages` write Harmony as token ids and read them, `stream` reads
+//! answers as ids, one by one. Counting instructions with
 //! callgrind needs few of them; time with perf needs many:
 //!
 //! ```sh
@@ -25,7 +26,7 @@ use openchatml::{
     render,
 };
 use openchatml_bench::clock::{digits, gigabytes};
-use openchatml_bench::corpus::{corpus, texts};
+use openchatml_bench::corpus::corpus;
 use openchatml_bench::sources;
 use openchatml_tokens::{O200kHarmony, Tokenizer};
 
@@ -54,22 +55,26 @@ type Job = (Box<dyn Fn()>, usize, usize);
 
 fn job(Wanted { job, total, .. }: &Wanted) -> Option<Job> {
     Some(match job.as_str() {
-        "harmony20" => harmony_job(*total, 12, 20),
-        "harmony1024" => harmony_job(*total, 4, 1024),
-        "parse20" => text_job(true, *total, 12, 20),
-        "parse1024" => text_job(true, *total, 4, 1024),
-        "render20" => text_job(false, *total, 12, 20),
-        "render1024" => text_job(false, *total, 4, 1024),
+        "harmony20" => text_job("harmony", true, *total, 12, 20),
+        "harmony1024" => text_job("harmony", true, *total, 4, 1024),
+        "parse20" => text_job("openchatml-2.2", true, *total, 12, 20),
+        "parse1024" => text_job("openchatml-2.2", true, *total, 4, 1024),
+        "render20" => text_job("openchatml-2.2", false, *total, 12, 20),
+        "render1024" => text_job("openchatml-2.2", false, *total, 4, 1024),
         "ids" | "messages" | "stream" => token_job(job, *total),
         _ => return None,
     })
 }
 
-fn text_job(parses: bool, total: usize, turns: usize, bytes: usize) -> Job {
-    let format: Format = "openchatml-2.2".parse().expect("a format");
+fn text_job(format: &str, parses: bool, total: usize, turns: usize, bytes: usize) -> Job {
+    let format: Format = format.parse().expect("a format");
     let conversations = corpus(1, total, turns, bytes);
     let messages = conversations.iter().map(|it| it.messages.len()).sum();
-    let texts = texts(&conversations, format);
+    let write = |conversation: &Conversation<'static>| {
+        let converted = convert(&conversation.clone().into(), format, &Default::default());
+        converted.expect("the corpus can be written").output
+    };
+    let texts: Vec<String> = conversations.iter().map(write).collect();
     let bytes = texts.iter().map(String::len).sum();
     if parses {
         let job = move || {
@@ -85,25 +90,6 @@ fn text_job(parses: bool, total: usize, turns: usize, bytes: usize) -> Job {
         for document in &documents {
             let text = render(document, format, &Default::default());
             black_box(text.expect("it was read from this format"));
-        }
-    };
-    (Box::new(job), bytes, messages)
-}
-
-fn harmony_job(total: usize, turns: usize, bytes: usize) -> Job {
-    let format: Format = "harmony".parse().expect("a format");
-    let conversations = corpus(1, total, turns, bytes);
-    let messages = conversations.iter().map(|it| it.messages.len()).sum();
-    let convert = |conversation: &Conversation<'static>| {
-        let converted = convert(&conversation.clone().into(), format, &Default::default());
-        converted.expect("Harmony can say it").output
-    };
-    let texts: Vec<String> = conversations.iter().map(convert).collect();
-    let texts: Vec<String> = texts.iter().map(|text| text.as_str().to_owned()).collect();
-    let bytes = texts.iter().map(String::len).sum();
-    let job = move || {
-        for text in &texts {
-            black_box(parse(text, format, &ReadOptions::default()));
         }
     };
     (Box::new(job), bytes, messages)

@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 
 use super::{Loss, Lost};
+use crate::declare::{self, Style};
 use crate::dialects::{self, Carrier, Format};
 use crate::harmony::Namespace;
-use crate::model::{Body, Channel, Conversation, Data, Document, Message, Role, Value};
+use crate::model::{Body, Channel, Conversation, Data, Document, Message, Role, Tool, Value};
 use crate::pairing::{Paired, Pairs};
 use crate::render::RenderOptions;
 use crate::{Header, Span};
@@ -158,11 +159,13 @@ pub(super) fn declared_in_part(
 ) -> Vec<Loss> {
     let carries = target.carries();
     let declares = |it: &&Conversation<'_>| carries.declared_tools && !carries.fits_tools(it);
-    let Some(conversation) = document.as_conversation().filter(declares) else {
-        return Vec::new();
-    };
-    let functions = Namespace::functions(conversation.tools.clone());
-    let lost = functions.declared_in_part(options.harmony.style()).map(|tool| {
+    let conversation = document.as_conversation().filter(declares);
+    conversation.map_or(Vec::new(), |it| said_in_part(&it.tools, options.harmony.style()))
+}
+
+/// The tools of which a declaration in this style does not say all, as losses.
+pub(super) fn said_in_part(tools: &[Tool<'_>], style: Style) -> Vec<Loss> {
+    let lost = tools.iter().filter(|tool| !declare::says_all(tool, style)).map(|tool| {
         let span = tool.parameters.as_ref().map_or(Span::default(), |schema| schema.span);
         Loss { message: None, span, lost: Lost::Declaration }
     });

@@ -16,6 +16,7 @@ pub use self::sidecar::{OtherConversation, Sidecar};
 use std::borrow::Cow;
 
 use self::complete::Step;
+use crate::declare::Style;
 use crate::dialects::{self, Format};
 use crate::model::{Conversation, Document};
 use crate::read::{ReadOptions, parse};
@@ -308,7 +309,8 @@ fn by_template<'d, 'a>(
     }
     let (named, _) = fill(document, target, options, &[complete::name_replies]);
     let conversation = named.as_ref().and_then(Document::as_conversation).unwrap_or(conversation);
-    let mut losses = Vec::new();
+    // The template says as little of a schema as the reference does.
+    let mut losses = complete::said_in_part(&conversation.tools, Style::Reference);
     let mut origins = Origins::default();
     let adapted = adapt::conversation(conversation, &dialects::TEMPLATE_CARRIES, &mut losses);
     let conversation = match &adapted {

@@ -5,6 +5,15 @@ mod typescript;
 
 pub use self::typescript::typescript;
 
+use crate::model::Tool;
+
+/// Whether a declaration says all of a tool: every keyword of its schema, and no field such as
+/// `strict` beside it.
+pub(crate) fn says_all(tool: &Tool<'_>, style: Style) -> bool {
+    let schema = tool.parameters.as_ref();
+    tool.extra.is_empty() && schema.is_none_or(|schema| typescript(schema, style).1.is_empty())
+}
+
 /// In which way a schema is written.
 ///
 /// ```

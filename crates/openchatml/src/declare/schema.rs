@@ -39,7 +39,7 @@ pub(super) const NEVER_SAID: &[&str] = &[
 
 /// The keywords that the reference renderer does not say, besides.
 pub(super) const NOT_SAID_BY_REFERENCE: &[&str] =
-    &["anyOf", "allOf", "$ref", "const", "prefixItems"];
+    &["anyOf", "allOf", "$ref", "const", "prefixItems", "additionalProperties"];
 
 /// Whether a schema lists the values it allows.
 pub(super) fn is_enum(schema: &Value<'_>) -> bool {

@@ -101,11 +101,16 @@ impl Printer<'_, '_> {
 
     /// Notes the keywords that are not said.
     fn leave_out(&mut self, schema: &Value<'_>) {
+        let is_left = |keyword: &&&'static str| match **keyword {
+            // That nothing else is allowed is what a type says without it.
+            "additionalProperties" => schema.get(keyword).is_some_and(|it| it.as_map().is_some()),
+            _ => schema.get(keyword).is_some(),
+        };
         let more = match self.style {
             Style::Documented => &[],
             Style::Reference => NOT_SAID_BY_REFERENCE,
         };
-        for keyword in NEVER_SAID.iter().chain(more).filter(|it| schema.get(it).is_some()) {
+        for keyword in NEVER_SAID.iter().chain(more).filter(is_left) {
             self.unsaid.push(Unsaid { pointer: self.pointer.clone(), keyword });
         }
     }

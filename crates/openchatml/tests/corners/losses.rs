@@ -2,6 +2,8 @@
 
 use openchatml::convert::{Lost, adapt, convert};
 use openchatml::declare::{Style, typescript};
+use openchatml::harmony::SystemContent;
+use openchatml::render::Profile;
 use openchatml::{
     Body, Channel, Conversation, Document, End, Format, Header, Intent, Marker, Message,
     ReadOptions, RenderOptions, Role, Segment, Tool, Value, parse,
@@ -132,6 +134,35 @@ fn what_a_declaration_does_not_say_is_lost() {
             let again = convert(&again, target, &RenderOptions::default()).expect("it was read");
             assert_eq!(again.losses, []);
         }
+    }
+}
+
+/// Other renderers have fewer words.
+#[test]
+fn what_a_profile_does_not_say_of_a_tool_is_lost() {
+    let lost = |profile: Profile, schema: &str| {
+        let function = format!(r#"{{"name":"f","description":"d","parameters":{schema}}}"#);
+        let tool = format!(r#"{{"type":"function","function":{function}}}"#);
+        let text =
+            format!(r#"{{"tools":[{tool}],"messages":[{{"role":"user","content":"Hi."}}]}}"#);
+        let document = parse(&text, Format::JSON, &ReadOptions::default()).document;
+        let mut options = RenderOptions::default();
+        options.harmony = profile;
+        let mut system = SystemContent::default();
+        system.current_date = Some("2026-01-01".into());
+        options.system = Some(system);
+        let converted = convert(&document, "harmony".parse().expect("a format"), &options);
+        converted.expect("it can be written").losses.len()
+    };
+    let either = r#"{"type":"object","properties":{"a":{"anyOf":[{"type":"string"}]}}}"#;
+    let map = r#"{"type":"object","additionalProperties":{"type":"string"}}"#;
+    let limit = r#"{"type":"object","properties":{"a":{"type":"string","minLength":1}}}"#;
+    for (profile, counts) in [
+        (Profile::Documented, [0, 0, 1]),
+        (Profile::Reference, [1, 1, 1]),
+        (Profile::HfTemplate, [1, 1, 1]),
+    ] {
+        assert_eq!([either, map, limit].map(|it| lost(profile, it)), counts, "{profile:?}");
     }
 }
 

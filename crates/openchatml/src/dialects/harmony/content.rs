@@ -224,28 +224,6 @@ impl<'a> Namespace<'a> {
         format!("{TOOLS}\n\n{}", self.text(style))
     }
 
-    /// The tools of which a declaration in this style does not say all: a keyword of the schema, or
-    /// a field beside it, such as `strict`.
-    ///
-    /// ```
-    /// use openchatml::declare::Style;
-    /// use openchatml::harmony::Namespace;
-    /// use openchatml::{Data, Tool};
-    ///
-    /// let mut tools = vec![Tool { name: "search".into(), ..Tool::default() }; 2];
-    /// tools[1].extra.push(("strict".into(), Data::Bool(true).into()));
-    /// let functions = Namespace::functions(tools);
-    /// assert_eq!(functions.declared_in_part(Style::Documented).count(), 1);
-    /// ```
-    pub fn declared_in_part(&self, style: Style) -> impl Iterator<Item = &Tool<'a>> {
-        let is_short = move |tool: &&Tool<'_>| {
-            let schema = tool.parameters.as_ref();
-            !tool.extra.is_empty()
-                || schema.is_some_and(|schema| !typescript(schema, style).1.is_empty())
-        };
-        self.tools.iter().filter(is_short)
-    }
-
     /// Its declaration.
     fn text(&self, style: Style) -> String {
         let mut lines = vec![format!("## {}\n", self.name)];
