@@ -235,7 +235,12 @@ pub fn prepare<'d, 'a>(
     options: &RenderOptions,
 ) -> Result<Prepared<'d, 'a>, RenderError> {
     if let Some(prepared) = by_template(document, target, options) {
-        return prepared;
+        let tools = document.as_conversation().map_or(&[][..], |it| &it.tools);
+        return prepared.map(|mut prepared| {
+            // The template says as little of a schema as the reference does.
+            prepared.losses.extend(complete::said_in_part(tools, Style::Reference));
+            prepared
+        });
     }
     let steps: &[Step] =
         &[complete::name_replies, complete::open, complete::declare_tools, complete::ask];
@@ -309,8 +314,7 @@ fn by_template<'d, 'a>(
     }
     let (named, _) = fill(document, target, options, &[complete::name_replies]);
     let conversation = named.as_ref().and_then(Document::as_conversation).unwrap_or(conversation);
-    // The template says as little of a schema as the reference does.
-    let mut losses = complete::said_in_part(&conversation.tools, Style::Reference);
+    let mut losses = Vec::new();
     let mut origins = Origins::default();
     let adapted = adapt::conversation(conversation, &dialects::TEMPLATE_CARRIES, &mut losses);
     let conversation = match &adapted {
