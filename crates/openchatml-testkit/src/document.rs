@@ -61,6 +61,9 @@ fn files(source: &mut Source<'_>, format: Format) -> Document<'static> {
 /// A conversation whose fields `format` can carry.
 pub fn conversation(source: &mut Source<'_>, format: Format) -> Conversation<'static> {
     let carries = format.carries();
+    if carries.channels == Channels::Sections {
+        return crate::sections::conversation(source, format);
+    }
     let mut conversation = Conversation::default();
     if carries.header && (format.dialect().id != "json" || one_in(source, 2)) {
         conversation.header = Some(header(source, carries.version.unwrap_or("2.2")));
@@ -141,7 +144,7 @@ pub fn message(source: &mut Source<'_>, format: Format) -> Message<'static> {
     let mut message = Message::new(pick(source, carries.roles), "");
     match carries.channels {
         Channels::All => all_fields(source, format, &mut message),
-        Channels::Turns => turn_fields(source, &mut message),
+        Channels::Turns | Channels::Sections => turn_fields(source, &mut message),
         Channels::None => {
             message.end = pick(source, carries.ends);
         }

@@ -10,6 +10,7 @@ pub mod markdown;
 pub mod mutate;
 pub mod property;
 pub mod run;
+mod sections;
 pub mod text;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

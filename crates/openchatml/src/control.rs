@@ -1,6 +1,6 @@
 //! The closed set of meanings that a control token can have.
 
-use crate::model::Marker;
+use crate::model::{Marker, Role};
 
 /// What a control token means, whatever its spelling or id in a dialect.
 ///
@@ -50,11 +50,23 @@ pub enum Control {
     FimSuffix,
     /// Stands between files: `<|file_separator|>`.
     FileSeparator,
+    /// Opens what a role says: `<|user_start|>` and its like.
+    Open(Role),
+    /// Closes what a role says: `<|user_end|>` and its like.
+    Close(Role),
+    /// Begins what the assistant says to itself: `<|inner_prefix|>`.
+    InnerPrefix,
+    /// Ends what the assistant says to itself: `<|inner_suffix|>`.
+    InnerSuffix,
+    /// Begins a list of tool calls: `<|tools_prefix|>`.
+    ToolsPrefix,
+    /// Ends a list of tool calls: `<|tools_suffix|>`.
+    ToolsSuffix,
 }
 
 impl Control {
     /// How many there are.
-    pub(crate) const COUNT: usize = 18;
+    pub(crate) const COUNT: usize = 32;
 
     /// A number for each, from 0.
     pub(crate) const fn index(self) -> usize {
@@ -77,6 +89,12 @@ impl Control {
             Self::FimMiddle => 15,
             Self::FimSuffix => 16,
             Self::FileSeparator => 17,
+            Self::Open(role) => 18 + role as usize,
+            Self::Close(role) => 23 + role as usize,
+            Self::InnerPrefix => 28,
+            Self::InnerSuffix => 29,
+            Self::ToolsPrefix => 30,
+            Self::ToolsSuffix => 31,
         }
     }
 
@@ -90,6 +108,6 @@ impl Control {
     /// assert!(!Control::Eos.ends_message()); // It ends a sequence of messages.
     /// ```
     pub const fn ends_message(self) -> bool {
-        matches!(self, Self::Call | Self::Return | Self::End)
+        matches!(self, Self::Call | Self::Return | Self::End | Self::Close(_))
     }
 }

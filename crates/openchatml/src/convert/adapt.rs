@@ -1,6 +1,6 @@
 //! Makes a conversation one that a format can carry.
 
-use super::carries::{Carries, Channels, Intents};
+use super::carries::{Carries, Channels, Intents, ends_section};
 use super::loss::{Loss, Lost};
 use crate::model::{Body, Channel, Conversation, End, Message, Role, Segment, Visibility};
 
@@ -119,6 +119,11 @@ impl Adapter<'_, '_> {
             // Hidden by their role, whatever the channel.
             (_, Role::System | Role::Developer | Role::Tool) => None,
             (_, Role::User) => hidden.then_some(Lost::Hidden),
+            (Channels::Sections, Role::Assistant) => {
+                let goes_on = self.last && self.message.end == End::Open;
+                let is_made = self.message.end == End::Call || goes_on;
+                (recipient.is_some() && !is_made).then_some(Lost::Call)
+            }
             (Channels::Turns, Role::Assistant) => match (recipient, channel) {
                 (Some(_), _) if self.message.end == End::Call => None,
                 (Some(_), _) => Some(Lost::Call),
@@ -145,10 +150,9 @@ impl Adapter<'_, '_> {
         let fixed = match (self.carries.channels, self.message.role) {
             (Channels::All, _) => return,
             (Channels::None, _) | (_, Role::System | Role::Developer | Role::User) => None,
-            (Channels::Turns, Role::Tool) => Some(Channel::Commentary),
-            (Channels::Turns, Role::Assistant) if self.message.recipient.is_some() => {
-                Some(Channel::Commentary)
-            }
+            (_, Role::Tool) => Some(Channel::Commentary),
+            (_, Role::Assistant) if self.message.recipient.is_some() => Some(Channel::Commentary),
+            (Channels::Sections, Role::Assistant) => return self.section(),
             (Channels::Turns, Role::Assistant) => Some(self.message.effective_channel()),
         };
         let before = self.message.channel;
@@ -160,6 +164,20 @@ impl Adapter<'_, '_> {
         self.message.channel = fixed;
     }
 
+    /// Where sections tell the channels: what a user may see is said aloud, the rest is not.
+    fn section(&mut self) {
+        if self.last && self.message.end == End::Prompt && self.message.body.is_empty() {
+            self.message.channel = None;
+            return;
+        }
+        let hidden = self.message.visibility() == Visibility::Hidden;
+        let channel = if hidden { Channel::Analysis } else { Channel::Final };
+        if self.message.effective_channel() != channel {
+            self.lose(if hidden { Lost::CommentaryMoved } else { Lost::Channel });
+        }
+        self.message.channel = Some(channel);
+    }
+
     fn attributes(&mut self) {
         let carries = self.carries;
         if self.message.name.is_some() && !(carries.names)(&self.message) {
@@ -168,7 +186,8 @@ impl Adapter<'_, '_> {
         }
         self.recipient();
         let is_paired = self.message.is_call() || self.message.role == Role::Tool;
-        let keeps_id = carries.call_ids && (carries.channels != Channels::Turns || is_paired);
+        let only_paired = matches!(carries.channels, Channels::Turns | Channels::Sections);
+        let keeps_id = carries.call_ids && (!only_paired || is_paired);
         if self.message.call_id.is_some() && !keeps_id {
             self.message.call_id = None;
             self.lose(Lost::CallId);
@@ -197,7 +216,8 @@ impl Adapter<'_, '_> {
     fn recipient(&mut self) {
         let carries = self.carries;
         let is_reply = self.message.role == Role::Tool;
-        let fixed = carries.channels == Channels::Turns && !self.message.is_call();
+        let is_turn = matches!(carries.channels, Channels::Turns | Channels::Sections);
+        let fixed = is_turn && !self.message.is_call();
         if self.message.recipient.is_some() && (!carries.recipients || fixed) {
             let implied = is_reply && self.message.recipient.as_deref() == Some("assistant");
             self.message.recipient = None;
@@ -206,7 +226,7 @@ impl Adapter<'_, '_> {
             }
         }
         // What the turns of JSON imply.
-        if carries.channels == Channels::Turns && is_reply {
+        if is_turn && is_reply {
             self.message.recipient = Some("assistant".into());
         }
     }
@@ -221,6 +241,9 @@ impl Adapter<'_, '_> {
         let fits = fits && (self.last || self.carries.open_inside || !is_open);
         // A guess must not be taken for a call that is to be made.
         let guessed = end == End::Call && self.message.recovered && !self.carries.recovered;
+        let fits = fits
+            && (self.carries.channels != Channels::Sections
+                || ends_section(&self.message, self.last));
         let fits = fits && (!self.carries.makes_calls || is_call || end != End::Call);
         if fits && !guessed {
             return;

@@ -86,6 +86,9 @@ pub enum Channels {
     None,
     /// Fixed by the kind of message: thinking, content, tool calls and replies of a turn.
     Turns,
+    /// Sections of the assistant's turn tell what its messages are: reasoning, calls, answers. What
+    /// it says to the user on its way to calls is part of the answer.
+    Sections,
 }
 
 /// The intents that a format can carry.
@@ -170,6 +173,7 @@ impl Carries {
             && (message.end == End::End || self.ends.contains(&message.end))
             && (self.markers || !message.body.has_markers())
             && self.fits_channel(message)
+            && (self.channels != Channels::Sections || ends_section(message, last))
     }
 
     pub(super) fn fits_intent(&self, message: &Message<'_>) -> bool {
@@ -192,6 +196,7 @@ impl Carries {
             Channels::All => true,
             Channels::None => message.channel.is_none(),
             Channels::Turns => fits_turn(message),
+            Channels::Sections => fits_section(message),
         }
     }
 
@@ -225,6 +230,39 @@ impl Carries {
 }
 
 /// Whether a message is one of those that a turn in JSON is made of.
+/// Whether a message is in the channel that sections tell.
+fn fits_section(message: &Message<'_>) -> bool {
+    let Message { role, channel, recipient, call_id, .. } = message;
+    match role {
+        Role::Assistant if message.end == End::Prompt => channel.is_none() && recipient.is_none(),
+        Role::Assistant if recipient.is_some() => *channel == Some(Channel::Commentary),
+        Role::Assistant => {
+            matches!(channel, Some(Channel::Analysis | Channel::Final)) && call_id.is_none()
+        }
+        Role::Tool => {
+            *channel == Some(Channel::Commentary) && recipient.as_deref() == Some("assistant")
+        }
+        _ => channel.is_none() && recipient.is_none() && call_id.is_none(),
+    }
+}
+
+/// Whether a message, which may be the `last`, ends as its section can. A text of the assistant's
+/// that the input ends in is no different from one that is complete.
+pub(super) fn ends_section(message: &Message<'_>, last: bool) -> bool {
+    let is_call = message.is_call();
+    match message.end {
+        End::End => !is_call,
+        End::Call => is_call,
+        End::Return => last && message.is_answer(),
+        End::Open => {
+            last && (is_call || message.role != Role::Assistant && message.role != Role::Tool)
+        }
+        End::Prompt => {
+            last && message.role == Role::Assistant && !is_call && message.body.is_empty()
+        }
+    }
+}
+
 fn fits_turn(message: &Message<'_>) -> bool {
     match (message.role, &message.recipient) {
         (Role::Assistant, Some(_)) => {

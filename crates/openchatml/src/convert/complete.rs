@@ -164,7 +164,7 @@ pub(super) fn declared_in_part(
 }
 
 /// The tools of which a declaration in this style does not say all, as losses.
-pub(super) fn said_in_part(tools: &[Tool<'_>], style: Style) -> Vec<Loss> {
+pub(crate) fn said_in_part(tools: &[Tool<'_>], style: Style) -> Vec<Loss> {
     let lost = tools.iter().filter(|tool| !declare::says_all(tool, style)).map(|tool| {
         let span = tool.parameters.as_ref().map_or(Span::default(), |schema| schema.span);
         Loss { message: None, span, lost: Lost::Declaration }

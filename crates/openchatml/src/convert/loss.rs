@@ -110,6 +110,12 @@ lost! {
     CallEnd = "call end dropped",
     /// That the message is open.
     Open = "open end dropped",
+    /// That it was a message of its own: it goes on the one before.
+    Merged = "merged with the message before",
+    /// What the system or the developer says after the conversation has begun.
+    LateSystem = "late system message dropped",
+    /// A message that says nothing.
+    Empty = "empty message dropped",
     /// That the reader had to guess at the message.
     Recovered = "recovered mark dropped",
     /// A message that went so that the rest fits a budget.

@@ -6,6 +6,7 @@
 mod adapt;
 mod carries;
 mod complete;
+mod compose;
 mod loss;
 mod sidecar;
 
@@ -16,8 +17,9 @@ pub use self::sidecar::{OtherConversation, Sidecar};
 use std::borrow::Cow;
 
 use self::complete::Step;
-use crate::declare::Style;
-use crate::dialects::{self, Format};
+pub(crate) use self::complete::said_in_part;
+pub(crate) use self::compose::{Composed, Composer};
+use crate::dialects::{Carrier, Format};
 use crate::model::{Conversation, Document};
 use crate::read::{ReadOptions, parse};
 use crate::render::{RenderError, RenderOptions, render_adapted};
@@ -235,10 +237,8 @@ pub fn prepare<'d, 'a>(
     options: &RenderOptions,
 ) -> Result<Prepared<'d, 'a>, RenderError> {
     if let Some(prepared) = by_template(document, target, options) {
-        let tools = document.as_conversation().map_or(&[][..], |it| &it.tools);
-        return prepared.map(|mut prepared| {
-            // The template says as little of a schema as the reference does.
-            prepared.losses.extend(complete::said_in_part(tools, Style::Reference));
+        return prepared.map(|(mut prepared, mut remarks)| {
+            prepared.losses.append(&mut remarks);
             prepared
         });
     }
@@ -271,7 +271,7 @@ pub(crate) fn open<'d, 'a>(
     options: &RenderOptions,
 ) -> Result<Prepared<'d, 'a>, RenderError> {
     if let Some(prepared) = by_template(document, target, options) {
-        return prepared;
+        return prepared.map(|(prepared, _)| prepared);
     }
     let (opened, origins) = fill(document, target, options, &[complete::open, complete::ask]);
     let document = opened.map_or(Cow::Borrowed(document), Cow::Owned);
@@ -298,25 +298,24 @@ fn fill<'a>(
     (filled, origins)
 }
 
-/// What a chat template makes of the document, where `options` leave it to one and it has not been
-/// there yet.
+/// What a chat template makes of the document, where there is one to write the target and the
+/// document has not been there yet. What only a conversion tells is apart.
 fn by_template<'d, 'a>(
     document: &'d Document<'a>,
     target: Format,
     options: &RenderOptions,
-) -> Option<Result<Prepared<'d, 'a>, RenderError>> {
+) -> Option<Result<(Prepared<'d, 'a>, Vec<Loss>), RenderError>> {
     let conversation = document.as_conversation()?;
-    let is_due = options.harmony.is_template()
-        && target == dialects::HARMONY_TEXT
-        && conversation.origin != dialects::TEMPLATE_ORIGIN;
-    if !is_due {
-        return None;
-    }
+    let composer = match (target.carrier, target.dialect.text, &target.dialect.json) {
+        (Carrier::Json, _, Some(json)) => (json.composer)(conversation, options)?,
+        (_, Some(text), _) => (text.composer)(conversation, options)?,
+        _ => return None,
+    };
     let (named, _) = fill(document, target, options, &[complete::name_replies]);
     let conversation = named.as_ref().and_then(Document::as_conversation).unwrap_or(conversation);
     let mut losses = Vec::new();
     let mut origins = Origins::default();
-    let adapted = adapt::conversation(conversation, &dialects::TEMPLATE_CARRIES, &mut losses);
+    let adapted = adapt::conversation(conversation, composer.carries, &mut losses);
     let conversation = match &adapted {
         Some((adapted, kept)) => {
             origins = origins.behind(kept);
@@ -324,12 +323,16 @@ fn by_template<'d, 'a>(
         }
         None => conversation,
     };
-    Some(match dialects::by_template(conversation, options) {
+    Some(match (composer.compose)(conversation, options) {
         Err(error) => Err(origins.place(error)),
-        Ok((conversation, places)) => {
-            let places = places.into_iter().map(|place| origins.of(place?)).collect();
-            let document = Cow::Owned(Document::Conversation(conversation));
-            Ok(Prepared { document, losses, origins: Origins { places: Some(places) } })
+        Ok(mut composed) => {
+            origins.place_all(&mut composed.losses);
+            origins.place_all(&mut composed.remarks);
+            losses.append(&mut composed.losses);
+            let places = composed.places.into_iter().map(|place| origins.of(place?)).collect();
+            let document = Cow::Owned(Document::Conversation(composed.conversation));
+            let origins = Origins { places: Some(places) };
+            Ok((Prepared { document, losses, origins }, composed.remarks))
         }
     })
 }

@@ -2,6 +2,7 @@
 //!
 //! A dialect is data and a few functions. Adding one adds a folder and a line to [`ALL`].
 
+mod apertus;
 mod canonical;
 pub(crate) mod chatml;
 pub(crate) mod harmony;
@@ -9,7 +10,9 @@ mod im;
 mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
 pub(crate) mod openchatml_2_2;
+pub(crate) mod python;
 
+pub use self::apertus::DIALECT as APERTUS;
 pub use self::canonical::DIALECT as JSON;
 pub use self::chatml::DIALECT as CHATML;
 pub use self::harmony::DIALECT as HARMONY;
@@ -18,18 +21,18 @@ pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
 
-pub(crate) use self::canonical::{write_header, write_message, write_string_field};
-pub(crate) use self::harmony::{
-    TEMPLATE_CARRIES, TEMPLATE_ORIGIN, ask, by_template, declares_tools, kept_by_reference, open,
+pub(crate) use self::canonical::{
+    function_of, write_header, write_message, write_string_field, write_tool,
 };
+pub(crate) use self::harmony::{ask, declares_tools, kept_by_reference, open};
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::check::Book;
-use crate::convert::Carries;
+use crate::convert::{Carries, Composer};
 use crate::lex::{Controls, Mode};
-use crate::model::Document;
+use crate::model::{Conversation, Document};
 use crate::read::{Keep, Parsed, ReadOptions, Reader};
 use crate::render::{RenderError, RenderOptions, Sink};
 
@@ -40,10 +43,10 @@ use crate::render::{RenderError, RenderOptions, Sink};
 ///
 /// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
-/// assert_eq!(names[3..], ["chatml", "harmony", "im", "json"]);
+/// assert_eq!(names[3..], ["chatml", "harmony", "apertus", "im", "json"]);
 /// ```
 pub static ALL: &[&Dialect] =
-    &[&OPENCHATML_2_2, &OPENCHATML_2_0, &OPENCHATML_0_1, &CHATML, &HARMONY, &IM, &JSON];
+    &[&OPENCHATML_2_2, &OPENCHATML_2_0, &OPENCHATML_0_1, &CHATML, &HARMONY, &APERTUS, &IM, &JSON];
 
 /// A chat-markup dialect.
 ///
@@ -82,11 +85,16 @@ pub(crate) struct TextForm {
     pub(crate) book: &'static Book,
     pub(crate) reader: MakeReader,
     pub(crate) write: WriteText,
+    /// Which chat template the dialect is written by, if one is to write this conversation.
+    pub(crate) composer: FindComposer,
 }
 
 /// Makes a reader of a family with the rules of a dialect.
 pub(crate) type MakeReader =
     for<'a> fn(&'static TextForm, &ReadOptions, Keep<'a>) -> Box<dyn Reader<'a> + 'a>;
+
+/// Finds what a conversation has to become before it is written.
+pub(crate) type FindComposer = fn(&Conversation<'_>, &RenderOptions) -> Option<&'static Composer>;
 
 /// Writes a document to a sink.
 pub(crate) type WriteText =
@@ -99,6 +107,7 @@ pub(crate) struct JsonForm {
     pub(crate) write: fn(&Document<'_>, &RenderOptions) -> Result<String, RenderError>,
     /// What the JSON form can say, where that differs from the text form.
     pub(crate) carries: &'static Carries,
+    pub(crate) composer: FindComposer,
 }
 
 impl fmt::Debug for TextForm {
@@ -154,9 +163,6 @@ pub struct Format {
     pub(crate) dialect: &'static Dialect,
     pub(crate) carrier: Carrier,
 }
-
-/// Harmony as text.
-pub(crate) const HARMONY_TEXT: Format = Format { dialect: &HARMONY, carrier: Carrier::Text };
 
 impl Format {
     /// Canonical JSON: it can say whatever a conversation holds.

@@ -2,6 +2,7 @@
 //! dialect's folder; what is common is here.
 
 pub(crate) mod frame;
+pub(crate) mod paired;
 pub(crate) mod turn;
 
 use crate::model::{Channel, End, Message, Role};
@@ -39,6 +40,27 @@ pub(crate) fn stray<'a>(mut text: Kept<'a>, span: Span, out: &mut Out<'a, '_>) -
     draft.push(&text, span, out);
     draft.end(End::End, span.end, out);
     true
+}
+
+/// What of a text outside of any message, of which there are `len` bytes already, is within the limit.
+/// The rest ends the reading.
+pub(crate) fn within_limit<'t>(
+    text: &'t str,
+    span: Span,
+    len: usize,
+    out: &mut Out<'_, '_>,
+) -> (&'t str, Span) {
+    let most = out.options.limits.message_bytes;
+    let end = text.floor_char_boundary(most.saturating_sub(len));
+    if end == text.len() {
+        return (text, span);
+    }
+    let at = span.start + end;
+    let excess = Span::new(at, at + text[end..].chars().next().map_or(0, char::len_utf8));
+    let message = format!("the text exceeds the limit `message_bytes` of {most}");
+    out.stop(Code::Limit, at);
+    out.report(Code::Limit.at(excess, message));
+    (&text[..end], Span::new(span.start, at))
 }
 
 /// The words of a text with their spans.

@@ -47,6 +47,16 @@ impl<'a> Speaker<'a> {
 }
 
 impl<'a> Written<'a> {
+    /// Texts as one.
+    pub(crate) fn joined(mut texts: Vec<Self>) -> Self {
+        if texts.len() < 2 {
+            return texts.pop().unwrap_or_default();
+        }
+        let is_cut = texts.iter().any(|text| text.is_cut);
+        let whole: String = texts.iter().map(|text| text.body.text()).collect();
+        Self { body: Body::from(whole), at: 0, is_cut }
+    }
+
     /// The body of `message`.
     pub(crate) fn say(self, message: &mut Message<'a>) {
         message.body = self.body;

@@ -225,6 +225,14 @@ impl<'a> Body<'a> {
         })
     }
 
+    /// The text of all of its segments, without a copy where it is one piece.
+    pub(crate) fn into_text(self) -> Cow<'a, str> {
+        match self.0 {
+            Repr::Text(text) => text,
+            Repr::Segments(_) => Cow::Owned(self.text().into_owned()),
+        }
+    }
+
     /// Its text byte by byte and its markers, as equality sees them.
     fn atoms(&self) -> impl Iterator<Item = Result<u8, Marker>> + '_ {
         let (text, segments) = match &self.0 {

@@ -55,6 +55,9 @@ pub struct RenderOptions {
     pub system: Option<SystemContent<'static>>,
     /// Harmony: the forms that the answer may have, where the developer names none.
     pub response_formats: Vec<ResponseFormat<'static>>,
+    /// Whether the model is told to deliberate before it answers, where the format says so
+    /// (Apertus: `Deliberation: enabled`).
+    pub thinking: bool,
     /// Ends the text with a message that this role has yet to say.
     pub generation_prompt: Option<Role>,
     /// Leaves the last message open, for the model to continue.

@@ -4,8 +4,9 @@
 mod read;
 mod write;
 
+pub(crate) use self::read::function_of;
 pub(crate) use self::write::{
-    message as write_message, string_field as write_string_field, write_header,
+    message as write_message, string_field as write_string_field, write_header, write_tool,
 };
 
 use super::{Dialect, JsonForm};
@@ -31,8 +32,13 @@ pub static DIALECT: Dialect = Dialect {
     controls: &CONTROLS,
     carries: &Carries::EVERYTHING,
     text: None,
-    json: Some(JsonForm { read: read::read, write: write::write, carries: &Carries::EVERYTHING }),
+    json: Some(JsonForm {
+        read: read::read,
+        write: write::write,
+        carries: &Carries::EVERYTHING,
+        composer: |_, _| None,
+    }),
 };
 
 /// JSON needs no control tokens.
-static CONTROLS: Controls = Controls::new(&[], Escape::None);
+pub(super) static CONTROLS: Controls = Controls::new(&[], Escape::None);

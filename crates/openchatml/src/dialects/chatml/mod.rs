@@ -30,7 +30,12 @@ pub static DIALECT: Dialect = Dialect {
     controls: &CONTROLS,
     carries: &CARRIES,
     text: Some(&TEXT),
-    json: Some(JsonForm { read: json::read, write: json::write, carries: &CARRIES }),
+    json: Some(JsonForm {
+        read: json::read,
+        write: json::write,
+        carries: &CARRIES,
+        composer: |_, _| None,
+    }),
 };
 
 static CARRIES: Carries = Carries {
@@ -52,6 +57,7 @@ static TEXT: TextForm = TextForm {
     book: &BOOK,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
+    composer: |_, _| None,
 };
 
 static BOOK: Book = Book {

@@ -14,9 +14,6 @@ mod tokens;
 pub(crate) use self::declared::declares_tools;
 pub(crate) use self::opening::{ask, open};
 pub(crate) use self::profile::kept as kept_by_reference;
-pub(crate) use self::template::{
-    CARRIES as TEMPLATE_CARRIES, ORIGIN as TEMPLATE_ORIGIN, rewrite as by_template,
-};
 
 pub use self::content::{DeveloperContent, Effort, Namespace, SystemContent};
 pub use self::response::ResponseFormat;
@@ -46,7 +43,12 @@ pub static DIALECT: Dialect = Dialect {
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
     text: Some(&TEXT),
-    json: Some(JsonForm { read: json::read, write: json::write, carries: &json::CARRIES }),
+    json: Some(JsonForm {
+        read: json::read,
+        write: json::write,
+        carries: &json::CARRIES,
+        composer: |_, _| None,
+    }),
 };
 
 static CARRIES: Carries = Carries {
@@ -78,6 +80,10 @@ static TEXT: TextForm = TextForm {
             frame::write(&RULES, document, options, sink)
         }
         profile => profile::write(profile, document, options, sink),
+    },
+    composer: |conversation, options| {
+        let is_due = options.harmony.is_template() && conversation.origin != template::ORIGIN;
+        is_due.then_some(&template::COMPOSER)
     },
 };
 

@@ -30,7 +30,12 @@ pub static DIALECT: Dialect = Dialect {
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
     text: Some(&TEXT),
-    json: Some(JsonForm { read: json::read, write: json::write, carries: &json::CARRIES }),
+    json: Some(JsonForm {
+        read: json::read,
+        write: json::write,
+        carries: &json::CARRIES,
+        composer: |_, _| None,
+    }),
 };
 
 static CARRIES: Carries = Carries {
@@ -56,6 +61,7 @@ static TEXT: TextForm = TextForm {
     book: &BOOK,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
+    composer: |_, _| None,
 };
 
 pub(super) static BOOK: Book = Book {

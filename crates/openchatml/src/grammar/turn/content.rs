@@ -1,9 +1,9 @@
 //! The content of a turn, with the line break that may belong to the framing.
 
 use super::Rules;
+use crate::Span;
 use crate::read::{Draft, Out};
 use crate::render::Close;
-use crate::{Code, Span};
 
 /// A message whose content is being read.
 pub(super) struct Turn<'a> {
@@ -12,27 +12,6 @@ pub(super) struct Turn<'a> {
     pub(super) crlf: bool,
     /// A line break, or the first half of one, that may belong to the framing.
     pub(super) held: Option<(&'static str, Span)>,
-}
-
-/// What of a text outside of any turn, of which there are `len` bytes already, is within the limit.
-/// The rest ends the reading.
-pub(super) fn within_limit<'t>(
-    text: &'t str,
-    span: Span,
-    len: usize,
-    out: &mut Out<'_, '_>,
-) -> (&'t str, Span) {
-    let most = out.options.limits.message_bytes;
-    let end = text.floor_char_boundary(most.saturating_sub(len));
-    if end == text.len() {
-        return (text, span);
-    }
-    let at = span.start + end;
-    let excess = Span::new(at, at + text[end..].chars().next().map_or(0, char::len_utf8));
-    let message = format!("the text exceeds the limit `message_bytes` of {most}");
-    out.stop(Code::Limit, at);
-    out.report(Code::Limit.at(excess, message));
-    (&text[..end], Span::new(span.start, at))
 }
 
 impl<'a> Turn<'a> {

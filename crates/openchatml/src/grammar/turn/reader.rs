@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use super::Rules;
-use super::content::{Turn, within_limit};
+use super::content::Turn;
 use super::infill::Slots;
 use super::parts::Ends;
 use crate::grammar::hidden;
+use crate::grammar::within_limit;
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Infill, Message, Role};
 use crate::read::{Draft, Kept, Out, ReadOptions, Recover};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::python::{is_true, to_json, to_text};
+use crate::dialects::python::{is_true, to_json, to_text};
 use crate::model::{Data, Tool, Value};
 
 /// Why a tool cannot be declared.

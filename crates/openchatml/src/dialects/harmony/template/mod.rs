@@ -5,14 +5,13 @@
 //! text is the text that the template makes, so that ids and spans come of it as of any other.
 
 mod declare;
-mod python;
 mod turns;
 
 use super::content::{INSTRUCTIONS, Namespace, SystemContent};
 use super::declared;
 use super::opening::is_system;
 use super::response::{ResponseFormat, Sections};
-use crate::convert::Carries;
+use crate::convert::{Carries, Composed, Composer, said_in_part};
 use crate::declare::Style;
 use crate::model::{Body, Conversation, Message, Role};
 use crate::render::{Place, RenderError, RenderOptions};
@@ -21,11 +20,12 @@ use crate::{Code, Limits, Span};
 use self::turns::Turns;
 
 /// Where conversations come from that the template has made.
-pub(crate) const ORIGIN: &str = "hf-template";
+pub(super) const ORIGIN: &str = "hf-template";
+
+pub(super) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };
 
 /// What the template can be given.
-pub(crate) static CARRIES: Carries =
-    Carries { tools: true, declared_tools: false, ..super::CARRIES };
+static CARRIES: Carries = Carries { tools: true, declared_tools: false, ..super::CARRIES };
 
 type Result<T> = std::result::Result<T, RenderError>;
 
@@ -34,10 +34,7 @@ type Result<T> = std::result::Result<T, RenderError>;
 /// # Errors
 ///
 /// What the template raises an error at, and what it would leave out without a word.
-pub(crate) fn rewrite<'a>(
-    conversation: &Conversation<'a>,
-    options: &RenderOptions,
-) -> Result<(Conversation<'a>, Vec<Option<usize>>)> {
+fn compose<'a>(conversation: &Conversation<'a>, options: &RenderOptions) -> Result<Composed<'a>> {
     if options.generation_prompt.is_some_and(|role| role != Role::Assistant) {
         return Err(unsaid(None, "the template prompts the assistant only"));
     }
@@ -45,7 +42,10 @@ pub(crate) fn rewrite<'a>(
     let rest = opening(conversation, options, &mut turns)?;
     turns.read(conversation, rest, options)?;
     let Turns { messages, origins, .. } = turns;
-    Ok((Conversation { messages, origin: ORIGIN, ..Conversation::default() }, origins))
+    let composed = Conversation { messages, origin: ORIGIN, ..Conversation::default() };
+    // It says as little of a schema as the reference does.
+    let remarks = said_in_part(&conversation.tools, Style::Reference);
+    Ok(Composed { conversation: composed, places: origins, remarks, ..Composed::default() })
 }
 
 /// Says what the system and the developer say. Gives the place of the first message behind that.

@@ -1,8 +1,8 @@
 //! What is said in turn: each answer and each call with the reasoning before it, replies, and what
 //! the user says.
 
-use super::python::to_json;
 use super::{quoted, unsaid_at};
+use crate::dialects::python::to_json;
 use crate::json::Json;
 use crate::model::{Body, Channel, Conversation, Data, End, Message, Role};
 use crate::render::{Place, Profile, RenderError, RenderOptions};

@@ -5,7 +5,7 @@ use crate::model::{Data, Value};
 
 /// A value as `json.dumps` writes it: a space after each comma and colon, numbers in Python's
 /// spelling.
-pub(super) fn to_json(out: &mut String, value: &Value<'_>) {
+pub(crate) fn to_json(out: &mut String, value: &Value<'_>) {
     match &value.data {
         Data::Null => out.push_str("null"),
         Data::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
@@ -38,7 +38,7 @@ pub(super) fn to_json(out: &mut String, value: &Value<'_>) {
 }
 
 /// A value as `str` writes it. `None` for a list and a mapping.
-pub(super) fn to_text(value: &Value<'_>) -> Option<String> {
+pub(crate) fn to_text(value: &Value<'_>) -> Option<String> {
     Some(match &value.data {
         Data::Null => "None".into(),
         Data::Bool(value) => if *value { "True" } else { "False" }.into(),
@@ -52,7 +52,7 @@ pub(super) fn to_text(value: &Value<'_>) -> Option<String> {
 }
 
 /// Whether a value that may be missing counts as true.
-pub(super) fn is_true(value: Option<&Value<'_>>) -> bool {
+pub(crate) fn is_true(value: Option<&Value<'_>>) -> bool {
     match value.map(|value| &value.data) {
         None | Some(Data::Null) => false,
         Some(Data::Bool(value)) => *value,

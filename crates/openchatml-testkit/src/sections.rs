@@ -1,0 +1,146 @@
+//! Random conversations whose assistant speaks in sections: Apertus.
+
+use openchatml::convert::Carries;
+use openchatml::{Channel, Conversation, End, Format, Message, Role};
+
+use crate::{Source, one_in, pick, text};
+
+/// What a turn holds, as far as the next message depends on it.
+#[derive(Default)]
+struct Turn {
+    inner: bool,
+    /// Whether the last message is a text, so that another would be part of it.
+    in_text: bool,
+    /// Whether brackets in a text would be taken for those of a list.
+    in_list: bool,
+}
+
+/// A conversation that the format can carry.
+pub(crate) fn conversation(source: &mut Source<'_>, format: Format) -> Conversation<'static> {
+    let is_text = !format.to_string().contains("json");
+    let mut messages = vec![Message::new(Role::System, text::hostile(source))];
+    if is_text || one_in(source, 2) {
+        let section = match one_in(source, 2) {
+            true => "Deliberation: enabled\nTool Capabilities: disabled",
+            false => "Deliberation: disabled\nTool Capabilities: disabled",
+        };
+        messages.push(Message::new(Role::Developer, section));
+    }
+    for _ in 0..source.int_in_range(0..=3).unwrap_or(0) {
+        messages.push(Message::new(Role::User, text::hostile(source)));
+        let mut turn = Turn::default();
+        for _ in 0..source.int_in_range(0..=4).unwrap_or(0) {
+            if is_text {
+                turn.text_form(source, &mut messages)
+            } else {
+                json_form(source, &mut messages)
+            }
+        }
+    }
+    if is_text {
+        end(source, format.carries(), &mut messages);
+    }
+    Conversation::from_messages(messages)
+}
+
+fn end(source: &mut Source<'_>, carries: &Carries, messages: &mut Vec<Message<'static>>) {
+    let end = pick(source, carries.ends);
+    let last = messages.len() - 1;
+    let message = &mut messages[last];
+    match end {
+        End::Return if message.is_answer() => message.end = end,
+        End::Open if message.is_call() || message.role == Role::User => message.end = end,
+        End::Prompt if message.role == Role::User => {
+            let mut prompt = Message::new(Role::Assistant, "");
+            prompt.end = End::Prompt;
+            messages.push(prompt);
+        }
+        _ => {}
+    }
+}
+
+impl Turn {
+    fn text_form(&mut self, source: &mut Source<'_>, messages: &mut Vec<Message<'static>>) {
+        let inner = one_in(source, 2);
+        if one_in(source, 2) && !(self.in_text && inner == self.inner) {
+            let mut said = text::hostile(source);
+            if self.in_list && inner == self.inner {
+                said = said.replace(['[', ']'], "");
+            }
+            if said.is_empty() {
+                said.push('.');
+            }
+            messages.push(match inner {
+                true => Message::reasoning(said),
+                false => Message::answer(said),
+            });
+            (self.inner, self.in_text, self.in_list) = (inner, true, false);
+            return;
+        }
+        if messages.last().is_some_and(Message::is_call) {
+            return;
+        }
+        let calls = calls(source, messages);
+        if calls == ["functions.display_answers"] {
+            self.inner = false;
+        }
+        (self.in_text, self.in_list) = (false, true);
+        if calls.len() == 1 && one_in(source, 4) {
+            let said = text::hostile(source).replace(['[', ']', '"'], "");
+            messages.push(reply(&calls[0], said));
+        } else if one_in(source, 2) {
+            for tool in &calls {
+                messages.push(reply(tool, text::json(source)));
+            }
+            self.in_list = false;
+        }
+    }
+}
+
+/// Calls in a row. Gives the tools that are called.
+fn calls(source: &mut Source<'_>, messages: &mut Vec<Message<'static>>) -> Vec<String> {
+    let count = source.int_in_range(1..=3).unwrap_or(1);
+    let mut tools = Vec::new();
+    for _ in 0..count {
+        let name = text::value(source).replace(['"', '\n'], "_");
+        let recipient = match source.int_in_range(0..=5).unwrap_or(0) {
+            0 => "functions.display_answers".to_owned(),
+            _ if name.contains('.') => name,
+            _ => format!("functions.{name}"),
+        };
+        let mut call = Message::new(Role::Assistant, text::json(source));
+        call.channel = Some(Channel::Commentary);
+        call.recipient = Some(recipient.clone().into());
+        call.end = End::Call;
+        messages.push(call);
+        tools.push(recipient);
+    }
+    tools
+}
+
+fn reply(tool: &str, said: String) -> Message<'static> {
+    let mut reply = Message::new(Role::Tool, said);
+    reply.channel = Some(Channel::Commentary);
+    reply.recipient = Some("assistant".into());
+    reply.name = Some(tool.to_owned().into());
+    reply
+}
+
+fn json_form(source: &mut Source<'_>, messages: &mut Vec<Message<'static>>) {
+    match source.int_in_range(0..=3).unwrap_or(0) {
+        0 => messages.push(Message::reasoning(text::hostile(source))),
+        1 => messages.push(Message::answer(text::hostile(source))),
+        _ => {
+            if messages.last().is_some_and(Message::is_call) {
+                return;
+            }
+            let tools = calls(source, messages);
+            for tool in &tools {
+                if one_in(source, 4) {
+                    break;
+                }
+                messages.push(reply(tool, text::hostile(source)));
+            }
+        }
+    }
+}

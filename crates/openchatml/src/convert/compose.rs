@@ -1,0 +1,39 @@
+//! How a conversation becomes the one that a chat template writes.
+
+use super::{Carries, Loss};
+use crate::model::{Conversation, Message};
+use crate::render::{RenderError, RenderOptions};
+
+/// What a chat template makes of a conversation.
+pub(crate) struct Composer {
+    /// What it can be given.
+    pub(crate) carries: &'static Carries,
+    pub(crate) compose: Compose,
+}
+
+/// The conversation whose faithful text is the text that the template writes.
+///
+/// # Errors
+///
+/// What the template raises an error at, and what it would leave out without a word.
+pub(crate) type Compose =
+    for<'a> fn(&Conversation<'a>, &RenderOptions) -> Result<Composed<'a>, RenderError>;
+
+/// A conversation as a template writes it.
+#[derive(Debug, Default)]
+pub(crate) struct Composed<'a> {
+    pub(crate) conversation: Conversation<'a>,
+    /// Where each of its messages stood before; `None` for one that was put in.
+    pub(crate) places: Vec<Option<usize>>,
+    /// What is lost.
+    pub(crate) losses: Vec<Loss>,
+    /// What the template makes less of in any case: told by conversions, refused by nobody.
+    pub(crate) remarks: Vec<Loss>,
+}
+
+impl<'a> Composed<'a> {
+    pub(crate) fn push(&mut self, message: Message<'a>, place: Option<usize>) {
+        self.conversation.messages.push(message);
+        self.places.push(place);
+    }
+}

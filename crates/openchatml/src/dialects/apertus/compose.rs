@@ -1,0 +1,149 @@
+//! What the reference template makes of a conversation before it writes it: a system message and
+//! the developer section at the beginning, and no message that the format has no place for.
+
+use super::RULES;
+use super::declare::{self, Engine};
+use super::settle::settle;
+use crate::convert::{Carries, Composed, Composer, Loss, Lost};
+use crate::model::{Body, Conversation, Message, Role};
+use crate::render::{Place, RenderError, RenderOptions};
+use crate::{Code, Span};
+
+pub(super) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };
+
+/// What the template can be given.
+static CARRIES: Carries = Carries { tools: true, call_ids: true, ..super::CARRIES };
+
+pub(super) type Result<T> = std::result::Result<T, RenderError>;
+
+fn unsaid(message: Option<usize>, text: &str) -> RenderError {
+    RenderError::new(Code::RenderUnsupported, message, text)
+}
+
+fn compose<'a>(conversation: &Conversation<'a>, options: &RenderOptions) -> Result<Composed<'a>> {
+    let mut composed = Composed::default();
+    let engine = match options.harmony.is_template() {
+        true => Engine::Transformers,
+        false => Engine::Reference,
+    };
+    let rest = opening(conversation, Some(engine), options, &mut composed)?;
+    let mut in_turn = false;
+    for (index, message) in conversation.messages.iter().enumerate().skip(rest) {
+        let mut message = message.clone();
+        match message.role {
+            Role::System | Role::Developer => {
+                let help = "Apertus has one system message, at the beginning";
+                return Err(unsaid(Some(index), "a role that cannot speak here").help(help));
+            }
+            Role::Tool if !in_turn && message.layout.is_none() => {
+                let help = "a reply follows a call, or another reply";
+                let text = "a tool's reply outside of the assistant's turn";
+                return Err(unsaid(Some(index), text).help(help));
+            }
+            role => in_turn = role != Role::User,
+        }
+        if message.is_call() {
+            address(&mut message, index, &mut composed);
+        }
+        composed.push(message, Some(index));
+    }
+    settle(&mut composed, options.generation_prompt.is_some())?;
+    composed.conversation.origin = RULES.dialect;
+    composed.conversation.layout.clone_from(&conversation.layout);
+    Ok(composed)
+}
+
+/// A call is of a bare name: which namespace that is in goes unsaid.
+fn address(message: &mut Message<'_>, index: usize, composed: &mut Composed<'_>) {
+    let recipient = RULES.recipient(RULES.tool(message));
+    if message.recipient.as_deref() != Some(recipient.as_str()) {
+        let lost = Lost::Recipient;
+        composed.remarks.push(Loss { message: Some(index), span: message.span, lost });
+        message.recipient = Some(recipient.into());
+    }
+}
+
+/// Says what the system and the developer say, with what a template puts in where it is missing,
+/// if `engine` runs one. Gives the place of the first message behind that.
+pub(super) fn opening<'a>(
+    conversation: &Conversation<'a>,
+    engine: Option<Engine>,
+    options: &RenderOptions,
+    composed: &mut Composed<'a>,
+) -> Result<usize> {
+    let messages = &conversation.messages;
+    let speaks = |message: &&Message<'_>| matches!(message.role, Role::System | Role::Developer);
+    let count = messages.iter().take_while(speaks).count();
+    let mut system: Option<(Message<'a>, usize)> = None;
+    let mut section = None;
+    for (index, message) in messages[..count].iter().enumerate() {
+        let is_section = || declare::deliberates(&message.body.text()).is_some();
+        if message.role == Role::Developer && section.is_none() && is_section() {
+            section = Some((message.clone(), index));
+            continue;
+        }
+        let lost = match (message.role, &system) {
+            (Role::System, None) => None,
+            (Role::System, Some(_)) => Some(Lost::Merged),
+            _ => Some(Lost::Developer),
+        };
+        if let Some(lost) = lost {
+            composed.losses.push(Loss { message: Some(index), span: message.span, lost });
+        }
+        match &mut system {
+            None => {
+                let mut first = message.clone();
+                first.role = Role::System;
+                system = Some((first, index));
+            }
+            Some((first, _)) => {
+                let text = format!("{}\n\n{}", first.body.text(), message.body.text());
+                (first.body, first.body_at, first.pieces) = (Body::from(text), 0, None);
+            }
+        }
+    }
+    match (system, engine) {
+        (Some((message, index)), _) => composed.push(message, Some(index)),
+        (None, Some(_)) => composed.push(Message::new(Role::System, system_text(options)?), None),
+        (None, None) => {}
+    }
+    let declared = |thinking, losses: &mut Vec<Loss>| {
+        let engine = engine.unwrap_or(Engine::Reference);
+        declare::section(thinking, &conversation.tools, engine, losses)
+    };
+    match section {
+        Some((message, index)) => {
+            let text = message.body.text();
+            let thinking = declare::deliberates(&text).unwrap_or_default();
+            let says = declared(thinking, &mut Vec::new());
+            // Text declares what it says; messages declare what is beside them.
+            let has_tools = !conversation.tools.is_empty() || engine.is_none();
+            if has_tools && says.as_deref() != Ok(&text) {
+                let (lost, span) = (Lost::Tools, Span::default());
+                composed.losses.push(Loss { message: None, span, lost });
+            }
+            composed.push(message, Some(index));
+        }
+        None if engine.is_none() => {}
+        None => {
+            let text = declared(options.thinking, &mut composed.remarks);
+            let text =
+                text.map_err(|why| unsaid(None, why).at(Place::Document, Span::default()))?;
+            composed.push(Message::new(Role::Developer, text), None);
+        }
+    }
+    Ok(count)
+}
+
+/// The system message of a conversation that has none.
+fn system_text(options: &RenderOptions) -> Result<String> {
+    let date = options.system.as_ref().and_then(|system| system.current_date.as_deref());
+    let help = "give the date, or begin with a system message";
+    let date = date.ok_or_else(|| {
+        unsaid(None, "the template says the current date, and none is given").help(help)
+    })?;
+    Ok(format!(
+        "You are Apertus, a helpful assistant created by the SwissAI initiative.\n\
+         Knowledge cutoff: 2024-04\nCurrent date: {date}"
+    ))
+}

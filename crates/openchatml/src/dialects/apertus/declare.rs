@@ -1,0 +1,344 @@
+//! What the developer section says: whether the model deliberates, and the tools that it may call.
+//!
+//! Tools are declared as the reference template declares them, slips included. What it cannot
+//! declare, it raises an error at.
+
+use crate::Span;
+use crate::convert::{Loss, Lost};
+use crate::dialects::python::{is_true, to_json, to_text};
+use crate::model::{Data, Tool, Value};
+
+/// Where the template is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Engine {
+    /// In the reference formatter: jinja2 as it comes.
+    Reference,
+    /// In `transformers`, which trims around blocks and writes JSON in its own way.
+    Transformers,
+}
+
+type Result<T> = std::result::Result<T, &'static str>;
+
+/// The developer section.
+pub(super) fn section(
+    thinking: bool,
+    tools: &[Tool<'_>],
+    engine: Engine,
+    losses: &mut Vec<Loss>,
+) -> Result<String> {
+    let mut out = String::from(opening(thinking));
+    if tools.is_empty() {
+        out.push_str("Tool Capabilities: disabled");
+        return Ok(out);
+    }
+    out.push_str("Tool Capabilities:\n");
+    for (index, tool) in tools.iter().enumerate() {
+        out.push_str(if index == 0 { "" } else { "\n" });
+        let mut writer = Writer { out: &mut out, engine, depth: 0, unsaid: !tool.extra.is_empty() };
+        writer.tool(tool)?;
+        if writer.unsaid {
+            let span = tool.parameters.as_ref().map_or(Span::default(), |schema| schema.span);
+            losses.push(Loss { message: None, span, lost: Lost::Declaration });
+        }
+    }
+    Ok(out)
+}
+
+const fn opening(thinking: bool) -> &'static str {
+    if thinking { "Deliberation: enabled\n" } else { "Deliberation: disabled\n" }
+}
+
+/// Whether a developer section says that the model deliberates. `None` if it is none.
+pub(super) fn deliberates(text: &str) -> Option<bool> {
+    [true, false].into_iter().find(|thinking| {
+        text.strip_prefix(opening(*thinking)).is_some_and(|it| it.starts_with("Tool Capabilities:"))
+    })
+}
+
+struct Writer<'o> {
+    out: &'o mut String,
+    engine: Engine,
+    depth: usize,
+    /// Whether the declaration says something that the template does not.
+    unsaid: bool,
+}
+
+/// Schemas nest no deeper than this; the template's own engine gives up somewhere, too.
+const DEPTH: usize = 64;
+
+/// What the template says of a parameter, beside its type.
+const SAID: &[&str] = &[
+    "type",
+    "items",
+    "nullable",
+    "oneOf",
+    "enum",
+    "properties",
+    "required",
+    "description",
+    "default",
+];
+
+impl Writer<'_> {
+    fn push(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    fn tool(&mut self, tool: &Tool<'_>) -> Result<()> {
+        let description = tool.description.as_deref();
+        let description =
+            description.ok_or("the template raises an error at a tool without a description")?;
+        for text in ["// ", description, "\ntype ", &tool.name, " = "] {
+            self.push(text);
+        }
+        let parameters = tool.parameters.as_ref().filter(|it| is_true(Some(it)));
+        let properties = parameters.and_then(|it| it.get("properties"));
+        let Some(properties) = properties.filter(|it| is_true(Some(it))) else {
+            self.push("() => any;");
+            return Ok(());
+        };
+        self.notice(parameters, &["type", "properties", "required"]);
+        let entries = entries(properties)?;
+        let required = parameters.and_then(|it| it.get("required"));
+        self.push("(_: {\n");
+        for (index, (name, spec)) in entries.iter().enumerate() {
+            self.parameter(name, spec, required)?;
+            self.push(if index + 1 < entries.len() { ",\n" } else { "\n" });
+        }
+        self.push("}) => any;");
+        Ok(())
+    }
+
+    fn parameter(
+        &mut self,
+        name: &str,
+        spec: &Value<'_>,
+        required: Option<&Value<'_>>,
+    ) -> Result<()> {
+        if let Some(description) = spec.get("description").filter(|it| is_true(Some(it))) {
+            for text in ["// ", text(description)?, "\n"] {
+                self.push(text);
+            }
+        }
+        self.push(name);
+        self.push(if is_required(name, required)? { ": " } else { "?: " });
+        self.kind(spec, &["description", "default"])?;
+        let Some(default) = spec.get("default") else { return Ok(()) };
+        if is_true(spec.get("enum")) {
+            self.push(", // default: ");
+            self.push(text(default)?);
+        } else if is_true(spec.get("oneOf")) {
+            self.push("// default: ");
+            self.push(text(default)?);
+        } else {
+            self.push(", // default: ");
+            self.json(default);
+        }
+        Ok(())
+    }
+
+    /// Notices what of a schema goes unsaid.
+    fn notice(&mut self, spec: Option<&Value<'_>>, said: &[&str]) {
+        let entries = spec.and_then(Value::as_map).unwrap_or_default();
+        self.unsaid |= entries.iter().any(|(key, _)| !said.contains(&key.as_ref()));
+    }
+
+    /// Writes a type. `beside` is said around it.
+    fn kind(&mut self, spec: &Value<'_>, beside: &[&str]) -> Result<()> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return Err("the schema of a tool is nested too deeply");
+        }
+        let kind = spec.get("type");
+        let word = kind.and_then(Value::as_str);
+        let names = kind.and_then(Value::as_list).filter(|names| !names.is_empty());
+        let one_of = spec.get("oneOf").filter(|it| is_true(Some(it)));
+        let said: &[&str] = match (word, names, one_of) {
+            (Some("array"), ..) => self.array(spec)?,
+            (_, Some(names), _) => self.union(names)?,
+            (.., Some(variants)) => self.one_of(variants)?,
+            (Some("string"), ..) => self.string(spec)?,
+            (Some("number" | "integer"), ..) => {
+                self.unsaid |= word == Some("integer");
+                self.push("number");
+                &["type"]
+            }
+            (Some("boolean"), ..) => {
+                self.push("boolean");
+                &["type"]
+            }
+            (Some("object"), ..) => self.object(spec)?,
+            _ => {
+                self.push("any");
+                &[]
+            }
+        };
+        let entries = spec.as_map().unwrap_or_default();
+        self.unsaid |= entries.iter().any(|(key, value)| {
+            let (key, nothing) = (key.as_ref(), !is_true(Some(value)));
+            !said.contains(&key) && !beside.contains(&key) && !(nothing && SAID.contains(&key))
+        });
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn array(&mut self, spec: &Value<'_>) -> Result<&'static [&'static str]> {
+        let Some(items) = spec.get("items").filter(|it| is_true(Some(it))) else {
+            self.push("any[]");
+            self.nullable(spec);
+            return Ok(&["type", "nullable"]);
+        };
+        let start = self.out.len();
+        match items.get("type").and_then(Value::as_str) {
+            // Here the template looks at nothing but the type.
+            Some(word @ ("string" | "number" | "integer" | "boolean")) => {
+                self.unsaid |= items.as_map().is_some_and(|it| it.len() > 1) || word == "integer";
+                self.push(if word == "integer" { "number" } else { word });
+            }
+            _ => self.kind(items, &[])?,
+        }
+        let inner = &self.out[start..];
+        if inner == "object | object" || inner.chars().count() > 50 {
+            self.out.truncate(start);
+            self.push("any");
+            self.unsaid = true;
+        }
+        self.push("[]");
+        self.nullable(spec);
+        Ok(&["type", "items", "nullable"])
+    }
+
+    fn nullable(&mut self, spec: &Value<'_>) {
+        if is_true(spec.get("nullable")) {
+            self.push(" | null");
+        }
+    }
+
+    fn union(&mut self, names: &[Value<'_>]) -> Result<&'static [&'static str]> {
+        for (index, name) in names.iter().enumerate() {
+            self.push(if index == 0 { "" } else { " | " });
+            self.push(
+                &to_text(name).ok_or("the template writes a list of types as Python has it")?,
+            );
+        }
+        Ok(&["type"])
+    }
+
+    fn one_of(&mut self, variants: &Value<'_>) -> Result<&'static [&'static str]> {
+        let variants = variants.as_list().ok_or("`oneOf` is no list")?;
+        for (index, variant) in variants.iter().enumerate() {
+            self.kind(variant, &["description", "default"])?;
+            if let Some(description) = variant.get("description").filter(|it| is_true(Some(it))) {
+                self.push("// ");
+                self.push(text(description)?);
+            }
+            if let Some(default) = variant.get("default") {
+                // What stands between the tags of the template.
+                self.push(match self.engine {
+                    Engine::Reference => "\n                    // default: ",
+                    Engine::Transformers => "                    // default: ",
+                });
+                self.json(default);
+            }
+            if index + 1 < variants.len() {
+                self.push(match self.engine {
+                    Engine::Reference => " | \n                ",
+                    Engine::Transformers => " | \n",
+                });
+            }
+        }
+        Ok(&["oneOf"])
+    }
+
+    fn string(&mut self, spec: &Value<'_>) -> Result<&'static [&'static str]> {
+        let Some(values) = spec.get("enum").filter(|it| is_true(Some(it))) else {
+            self.push("string");
+            self.nullable(spec);
+            return Ok(&["type", "nullable"]);
+        };
+        let values = values.as_list().ok_or("`enum` is no list")?;
+        for (index, value) in values.iter().enumerate() {
+            self.push(if index == 0 { "\"" } else { "\" | \"" });
+            let text = to_text(value).ok_or("the template writes an `enum` as Python has it")?;
+            self.push(&text);
+        }
+        self.push("\"");
+        Ok(&["type", "enum"])
+    }
+
+    fn object(&mut self, spec: &Value<'_>) -> Result<&'static [&'static str]> {
+        let Some(properties) = spec.get("properties").filter(|it| is_true(Some(it))) else {
+            self.push("object");
+            return Ok(&["type"]);
+        };
+        let entries = entries(properties)?;
+        self.push("{\n");
+        for (index, (name, spec_of)) in entries.iter().enumerate() {
+            self.push(name);
+            self.push(if is_required(name, spec.get("required"))? { "" } else { "?" });
+            // What stands between the tags of the template.
+            self.push(": \n                ");
+            self.kind(spec_of, &[])?;
+            self.push(if index + 1 < entries.len() { ", " } else { "" });
+        }
+        self.push("}");
+        Ok(&["type", "properties", "required"])
+    }
+
+    fn json(&mut self, value: &Value<'_>) {
+        let mut json = String::new();
+        match self.engine {
+            Engine::Transformers => to_json(self.out, value),
+            Engine::Reference => {
+                to_json(&mut json, &sorted(value));
+                for c in json.chars() {
+                    self.html_safe(c);
+                }
+            }
+        }
+    }
+
+    /// Writes a character of JSON as jinja2's own filter does: ASCII, and nothing of HTML.
+    fn html_safe(&mut self, c: char) {
+        if c.is_ascii() && !matches!(c, '<' | '>' | '&' | '\'' | '\u{7f}') {
+            return self.out.push(c);
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            self.out.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+}
+
+/// A value with the keys of its mappings in order.
+fn sorted<'a>(value: &Value<'a>) -> Value<'a> {
+    let data = match &value.data {
+        Data::List(items) => Data::List(items.iter().map(sorted).collect()),
+        Data::Map(entries) => {
+            let mut entries: Vec<_> =
+                entries.iter().map(|(key, value)| (key.clone(), sorted(value))).collect();
+            entries.sort_by(|one, two| one.0.cmp(&two.0));
+            Data::Map(entries)
+        }
+        data => data.clone(),
+    };
+    Value::from(data)
+}
+
+fn entries<'v, 'a>(value: &'v Value<'a>) -> Result<&'v [(std::borrow::Cow<'a, str>, Value<'a>)]> {
+    value.as_map().ok_or("`properties` is no mapping")
+}
+
+fn text<'v>(value: &'v Value<'_>) -> Result<&'v str> {
+    value.as_str().ok_or("the template raises an error at a description or default that is no text")
+}
+
+/// Whether a name is among the required ones, as Python's `in` finds it.
+fn is_required(name: &str, required: Option<&Value<'_>>) -> Result<bool> {
+    let Some(required) = required.filter(|it| is_true(Some(it))) else { return Ok(false) };
+    match &required.data {
+        Data::List(names) => Ok(names.iter().any(|it| it.as_str() == Some(name))),
+        Data::String(text) => Ok(text.contains(name)),
+        Data::Map(entries) => Ok(entries.iter().any(|entry| entry.0 == name)),
+        _ => Err("`required` is no list"),
+    }
+}

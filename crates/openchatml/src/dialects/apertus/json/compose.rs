@@ -1,0 +1,65 @@
+//! Makes a conversation one that messages JSON can say.
+
+use std::collections::VecDeque;
+
+use super::super::compose::opening;
+use super::{CARRIES, ORIGIN};
+use crate::convert::{Composed, Composer, Loss, Lost};
+use crate::model::{Conversation, Message, Role};
+use crate::render::{RenderError, RenderOptions};
+
+pub(crate) static COMPOSER: Composer = Composer { carries: &INPUT, compose };
+
+/// What it can be made of.
+static INPUT: crate::convert::Carries = crate::convert::Carries { call_ids: true, ..CARRIES };
+
+fn compose<'a>(
+    conversation: &Conversation<'a>,
+    options: &RenderOptions,
+) -> Result<Composed<'a>, RenderError> {
+    let mut composed = Composed::default();
+    let rest = opening(conversation, None, options, &mut composed)?;
+    composed.conversation.tools.clone_from(&conversation.tools);
+    composed.conversation.origin = ORIGIN;
+    let mut calls: VecDeque<(String, Option<String>)> = VecDeque::new();
+    let mut was_call = false;
+    for (index, message) in conversation.messages.iter().enumerate().skip(rest) {
+        let mut message = message.clone();
+        let mut lose = |message: &Message<'_>, lost| {
+            let loss = Loss { message: Some(index), span: message.span, lost };
+            composed.losses.push(loss);
+        };
+        if matches!(message.role, Role::System | Role::Developer) {
+            lose(&message, Lost::LateSystem);
+            continue;
+        }
+        let id = message.call_id.take().map(|id| id.into_owned());
+        if id.is_some() {
+            lose(&message, Lost::CallId);
+        }
+        if message.is_call() {
+            if !was_call {
+                calls.clear();
+            }
+            let recipient = super::super::RULES.recipient(super::super::RULES.tool(&message));
+            if message.recipient.as_deref() != Some(recipient.as_str()) {
+                lose(&message, Lost::Recipient);
+                message.recipient = Some(recipient.clone().into());
+            }
+            calls.push_back((recipient, id));
+        } else if message.role == Role::Tool {
+            let tool = calls.pop_front().map(|call| call.0);
+            if message.name.as_deref() != tool.as_deref() {
+                if message.name.is_some() {
+                    lose(&message, Lost::Name);
+                }
+                message.name = tool.map(Into::into);
+            }
+        } else if message.role == Role::User {
+            calls.clear();
+        }
+        was_call = message.is_call();
+        composed.push(message, Some(index));
+    }
+    Ok(composed)
+}

@@ -1,0 +1,320 @@
+//! What a message says, in whichever form.
+
+use std::borrow::Cow;
+
+use crate::json::{Json, JsonError, Sheet, Written};
+use crate::model::{Body, Data, Value};
+use crate::{Code, Span};
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+/// The content of a message.
+#[derive(Debug)]
+pub(super) enum Content<'a> {
+    /// A string.
+    Text(Written<'a>),
+    /// A mapping with `text`.
+    System(Written<'a>),
+    /// A mapping with `parts`, which say this together.
+    Parts(Written<'a>),
+    /// A mapping with `blocks`.
+    Blocks(Vec<Block<'a>>),
+    /// Something else.
+    Other,
+}
+
+/// A block of what the assistant says.
+#[derive(Debug)]
+pub(super) struct Block<'a> {
+    pub(super) says: Says<'a>,
+    pub(super) span: Span,
+}
+
+#[derive(Debug)]
+pub(super) enum Says<'a> {
+    Thoughts(Written<'a>),
+    Response(Written<'a>),
+    Calls(Vec<Call<'a>>),
+    Outputs(Vec<(Written<'a>, Span)>),
+}
+
+/// A call of a tool by its bare name.
+#[derive(Debug, Default)]
+pub(super) struct Call<'a> {
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) name: Option<Cow<'a, str>>,
+    pub(super) arguments: Written<'a>,
+    pub(super) span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Thoughts,
+    Calls,
+    Outputs,
+    Response,
+}
+
+impl Kind {
+    const WORDS: &[&str] = &["thoughts", "tool_calls", "tool_outputs", "response"];
+
+    fn from_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "thoughts" => Self::Thoughts,
+            "tool_calls" => Self::Calls,
+            "tool_outputs" => Self::Outputs,
+            "response" => Self::Response,
+            _ => return None,
+        })
+    }
+}
+
+/// Reads content, with its value if that says more than its text.
+pub(super) fn read<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+) -> Result<(Content<'a>, Option<Value<'a>>)> {
+    match json.peek() {
+        Some(b'"') => Ok((Content::Text(sheet.written(json)?.unwrap_or_default()), None)),
+        Some(b'{') => mapping(sheet, json),
+        _ => {
+            sheet.wrong(json, "a string, or an object with `text`, `parts` or `blocks`")?;
+            Ok((Content::Other, None))
+        }
+    }
+}
+
+fn mapping<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+) -> Result<(Content<'a>, Option<Value<'a>>)> {
+    let mut content = Content::Other;
+    let mut value = None;
+    sheet.object(json, &["text", "parts", "blocks"], |sheet, json, key| {
+        content = match key {
+            "text" => {
+                let text = sheet.written(json)?.unwrap_or_default();
+                value = Some(text_of(&text));
+                Content::System(text)
+            }
+            "parts" => {
+                let texts = parts(sheet, json)?;
+                let items = texts.iter().map(part_of).collect();
+                value = Some(Data::Map(vec![("parts".into(), Data::List(items).into())]).into());
+                Content::Parts(Written::joined(texts))
+            }
+            _ => Content::Blocks(blocks(sheet, json)?),
+        };
+        Ok(())
+    })?;
+    Ok((content, value))
+}
+
+fn text_of<'a>(text: &Written<'a>) -> Value<'a> {
+    Data::Map(vec![("text".into(), string_of(text))]).into()
+}
+
+fn part_of<'a>(text: &Written<'a>) -> Value<'a> {
+    Data::Map(vec![("type".into(), "text".into()), ("text".into(), string_of(text))]).into()
+}
+
+fn string_of<'a>(text: &Written<'a>) -> Value<'a> {
+    Data::String(text.body.clone().into_text()).into()
+}
+
+fn parts<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Written<'a>>> {
+    let mut texts: Vec<Written<'a>> = Vec::new();
+    sheet.array(json, |sheet, json| {
+        let mut text = None;
+        let mut is_text = false;
+        let start = json.offset();
+        sheet.object(json, &["type", "text"], |sheet, json, key| {
+            match key {
+                "type" => {
+                    let known = |word: &str| (word == "text").then_some(());
+                    is_text = sheet.word(json, "type of part", &["text"], known)?.is_some();
+                }
+                _ => text = sheet.written(json)?,
+            }
+            Ok(())
+        })?;
+        match text {
+            Some(text) if is_text => texts.push(text),
+            None if is_text => missing(sheet, json, start, "a part has a `text`"),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(texts)
+}
+
+fn missing(sheet: &mut Sheet<'_>, json: &Json<'_>, start: usize, text: &'static str) {
+    sheet.report(Code::ParseJson.at(Span::new(start, json.position()), text));
+}
+
+fn blocks<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Block<'a>>> {
+    let mut blocks = Vec::new();
+    sheet.array(json, |sheet, json| {
+        let (mut kind, mut text, mut calls, mut outputs) = (None, None, None, None);
+        let mut has_type = false;
+        let start = json.offset();
+        let keys = ["type", "text", "calls", "outputs"];
+        let span = sheet.object(json, &keys, |sheet, json, key| {
+            match key {
+                "type" => {
+                    has_type = true;
+                    kind = sheet.word(json, "type of block", Kind::WORDS, Kind::from_word)?;
+                }
+                "text" => text = sheet.written(json)?,
+                "calls" => calls = Some(self::calls(sheet, json)?),
+                _ => outputs = Some(self::outputs(sheet, json)?),
+            }
+            Ok(())
+        })?;
+        let Some(span) = span else { return Ok(()) };
+        let says = match kind {
+            Some(Kind::Thoughts) if text.is_some() => text.map(Says::Thoughts),
+            Some(Kind::Response) if text.is_some() => text.map(Says::Response),
+            Some(Kind::Calls) if calls.is_some() => calls.map(Says::Calls),
+            Some(Kind::Outputs) if outputs.is_some() => outputs.map(Says::Outputs),
+            // An unknown type was reported already.
+            None if has_type => None,
+            _ => {
+                let text = match kind {
+                    None => "a block has a `type`",
+                    Some(Kind::Thoughts | Kind::Response) => "a block of this type has a `text`",
+                    Some(Kind::Calls) => "a block of this type has `calls`",
+                    Some(Kind::Outputs) => "a block of this type has `outputs`",
+                };
+                missing(sheet, json, start, text);
+                None
+            }
+        };
+        blocks.extend(says.map(|says| Block { says, span }));
+        Ok(())
+    })?;
+    Ok(blocks)
+}
+
+fn calls<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Call<'a>>> {
+    let mut calls = Vec::new();
+    sheet.array(json, |sheet, json| {
+        let mut call = Call::default();
+        let span = sheet.object(json, &["name", "arguments", "id"], |sheet, json, key| {
+            field(sheet, json, key, &mut call)
+        })?;
+        push(sheet, &mut calls, call, span);
+        Ok(())
+    })?;
+    Ok(calls)
+}
+
+fn push<'a>(
+    sheet: &mut Sheet<'_>,
+    calls: &mut Vec<Call<'a>>,
+    mut call: Call<'a>,
+    span: Option<Span>,
+) {
+    let Some(span) = span else { return };
+    call.span = span;
+    if call.name.is_none() {
+        sheet.report(Code::ParseJson.at(span, "a call has a `name`"));
+    } else {
+        calls.push(call);
+    }
+}
+
+fn field<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    key: &str,
+    call: &mut Call<'a>,
+) -> Result<()> {
+    match key {
+        "name" => call.name = sheet.text(json)?,
+        "id" => call.id = sheet.text(json)?,
+        _ if json.peek() == Some(b'"') => {
+            call.arguments = sheet.written(json)?.unwrap_or_default();
+        }
+        _ => {
+            // The template takes text only; what is meant is clear.
+            let (body, span) = spelled(sheet, json)?;
+            let found = Code::ParseJson.at(span, "arguments are a string of JSON");
+            sheet.tolerate(found.help("its JSON is taken"));
+            call.arguments.body = body;
+        }
+    }
+    Ok(())
+}
+
+fn outputs<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<(Written<'a>, Span)>> {
+    let mut outputs = Vec::new();
+    sheet.array(json, |sheet, json| {
+        let mut output = None;
+        let span = sheet.object(json, &["output"], |sheet, json, _| {
+            output = said(sheet, json)?;
+            Ok(())
+        })?;
+        let Some(span) = span else { return Ok(()) };
+        match output {
+            Some(output) => outputs.push((output, span)),
+            None => sheet.report(Code::ParseJson.at(span, "an output has an `output`")),
+        }
+        Ok(())
+    })?;
+    Ok(outputs)
+}
+
+/// What a tool said, which is text.
+pub(super) fn said<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Written<'a>>> {
+    if json.peek() == Some(b'"') {
+        return sheet.written(json);
+    }
+    let (body, span) = spelled(sheet, json)?;
+    let found = Code::ParseJson.at(span, "what a tool says is a string");
+    sheet.report(found.help("its JSON is taken"));
+    let mut written = Written::default();
+    written.body = body;
+    Ok(Some(written))
+}
+
+/// Reads a value as it is spelled.
+fn spelled<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<(Body<'a>, Span)> {
+    let start = json.offset();
+    let rest = json.rest();
+    json.skip()?;
+    let span = Span::new(start, json.position());
+    let most = sheet.options.limits.message_bytes;
+    if span.len() <= most {
+        return Ok((Body::from(&rest[..span.len()]), span));
+    }
+    let text = format!("the value exceeds the limit `message_bytes` of {most}");
+    sheet.report(Code::Limit.at(span, text).help("it is left out"));
+    Ok((Body::default(), span))
+}
+
+/// Reads `tool_calls` as OpenAI has them.
+pub(super) fn tool_calls<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Call<'a>>> {
+    let mut calls = Vec::new();
+    sheet.array(json, |sheet, json| {
+        let mut call = Call::default();
+        let span = sheet.object(json, &["id", "type", "function"], |sheet, json, key| {
+            match key {
+                "id" => call.id = sheet.text(json)?,
+                "type" => {
+                    let known = |word: &str| (word == "function").then_some(());
+                    sheet.word(json, "type of tool call", &["function"], known)?;
+                }
+                _ => {
+                    sheet.object(json, &["name", "arguments"], |sheet, json, key| {
+                        field(sheet, json, key, &mut call)
+                    })?;
+                }
+            }
+            Ok(())
+        })?;
+        push(sheet, &mut calls, call, span);
+        Ok(())
+    })?;
+    Ok(calls)
+}

@@ -1,0 +1,19 @@
+//! Messages as JSON: with content as text, or with parts and blocks.
+
+mod compose;
+mod content;
+mod read;
+mod write;
+
+pub(super) use self::compose::COMPOSER;
+pub(super) use self::read::read;
+pub(super) use self::write::write;
+
+use crate::convert::Carries;
+use crate::model::End;
+
+/// Where conversations come from that were read as JSON, or are about to be written so.
+pub(super) const ORIGIN: &str = "apertus:json";
+
+pub(super) static CARRIES: Carries =
+    Carries { tools: true, ends: &[End::End, End::Call], ..super::CARRIES };

@@ -1,0 +1,247 @@
+//! Makes the turns of the assistant what they will be read as: texts that nothing stands between
+//! are one, and replies end where they will be found to end.
+
+use super::RULES;
+use super::compose::Result;
+use crate::convert::{Composed, Loss, Lost};
+use crate::grammar::paired::{Track, split_outputs};
+use crate::model::{Body, End, Message, Role};
+use crate::read::Limits;
+use crate::render::{Place, RenderError};
+use crate::{Code, Control, Span};
+
+/// Settles the turns; `prompts` says whether a prompt follows the last message.
+pub(super) fn settle(composed: &mut Composed<'_>, prompts: bool) -> Result<()> {
+    let messages = std::mem::take(&mut composed.conversation.messages);
+    let places = std::mem::take(&mut composed.places);
+    let mut settled = Settled {
+        composed,
+        calls: Vec::new(),
+        inner: false,
+        prompts,
+        track: Track::start(&RULES),
+        pending: String::new(),
+    };
+    let mut left = messages.into_iter().zip(places).peekable();
+    while let Some((message, place)) = left.next() {
+        match message.role {
+            Role::Tool => {
+                let mut replies = vec![(message, place)];
+                while let Some(next) = left.next_if(|next| next.0.role == Role::Tool) {
+                    replies.push(next);
+                }
+                settled.replies(replies, left.peek().map(|next| &next.0))?;
+            }
+            Role::Assistant if !message.is_call() => {
+                settled.text(message, place, left.peek().map(|next| &next.0))?;
+            }
+            Role::Assistant => settled.call(message, place, left.peek().map(|next| &next.0)),
+            _ => {
+                settled.calls.clear();
+                settled.inner = false;
+                settled.push(message, place, true);
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Settled<'c, 'a> {
+    composed: &'c mut Composed<'a>,
+    /// The calls of the last list that have no reply: tool and id.
+    calls: Vec<(String, Option<String>)>,
+    inner: bool,
+    prompts: bool,
+    track: Track,
+    /// What stands before an empty text that is left out.
+    pending: String,
+}
+
+impl<'a> Settled<'_, 'a> {
+    fn remark(&mut self, message: &Message<'_>, place: Option<usize>, lost: Lost) {
+        self.composed.remarks.push(Loss { message: place, span: message.span, lost });
+    }
+
+    fn last(&self) -> Option<&Message<'a>> {
+        self.composed.conversation.messages.last()
+    }
+
+    fn call(&mut self, message: Message<'a>, place: Option<usize>, next: Option<&Message<'_>>) {
+        let follows = RULES.goes_on(&message)
+            && self.pending.is_empty()
+            && self.last().is_some_and(Message::is_call);
+        if !follows {
+            self.calls.clear();
+            let is_alone = !next.is_some_and(|next| RULES.goes_on(next));
+            let suffix = RULES.controls.spelling(Control::InnerSuffix).unwrap_or_default();
+            let leaves = match message.layout.as_ref().and_then(|it| it.header.as_deref()) {
+                Some(header) => header.contains(suffix),
+                None => is_alone && RULES.tool(&message) == RULES.outer_tool,
+            };
+            self.inner &= !leaves;
+        }
+        let id = message.call_id.as_deref().map(str::to_owned);
+        let tool = message.recipient.as_deref().unwrap_or_default().to_owned();
+        self.calls.push((tool, id));
+        let alone = !follows && !next.is_some_and(|next| RULES.goes_on(next));
+        self.push(message, place, alone);
+    }
+
+    fn text(
+        &mut self,
+        mut message: Message<'a>,
+        place: Option<usize>,
+        next: Option<&Message<'_>>,
+    ) -> Result<()> {
+        if message.end == End::Prompt {
+            self.push(message, place, true);
+            return Ok(());
+        }
+        let inner = message.is_reasoning();
+        let is_laid_out = message.layout.as_ref().is_some_and(|it| it.header.is_some());
+        let goes_on = inner == self.inner && !is_laid_out;
+        let after_list = self.last().is_some_and(|it| it.is_call() || it.role == Role::Tool);
+        if goes_on && after_list && !self.calls.is_empty() && message.body.text().starts_with('[') {
+            let text = "a text right behind calls would be read as the replies to them";
+            let span = Span::new(0, 1);
+            return Err(RenderError::new(Code::RenderControl, place, text).at(Place::Body, span));
+        }
+        let begins = !self.last().is_some_and(|it| matches!(it.role, Role::Assistant | Role::Tool));
+        let is_empty = message.body.is_empty() && message.end == End::End && !is_laid_out;
+        if begins && !inner && is_empty {
+            match next {
+                None if !self.prompts => {
+                    // Where nothing is said, the model is to speak.
+                    self.remark(&message, place, Lost::Empty);
+                    (message.channel, message.end) = (None, End::Prompt);
+                    self.push(message, place, true);
+                    return Ok(());
+                }
+                Some(next)
+                    if next.role == Role::Assistant && (next.is_call() || next.is_reasoning()) =>
+                {
+                    self.leave_out(&message, place);
+                    return Ok(());
+                }
+                _ => {}
+            }
+        } else if is_empty && goes_on {
+            self.leave_out(&message, place);
+            return Ok(());
+        }
+        let joins = |last: &Message<'_>| {
+            last.role == Role::Assistant && !last.is_call() && last.is_reasoning() == inner
+        };
+        if goes_on && self.last().is_some_and(joins) {
+            self.remark(&message, place, Lost::Merged);
+            if let Some(last) = self.composed.conversation.messages.last_mut() {
+                let text = format!("{}{}", last.body.text(), message.body.text());
+                (last.body, last.body_at, last.pieces) = (Body::from(text), 0, None);
+                last.end = message.end;
+                last.recovered |= message.recovered;
+            }
+            return Ok(());
+        }
+        self.inner = inner;
+        self.push(message, place, true);
+        Ok(())
+    }
+
+    /// Replies, in the order of the calls, where each can be found again.
+    fn replies(
+        &mut self,
+        mut replies: Vec<(Message<'a>, Option<usize>)>,
+        next: Option<&Message<'_>>,
+    ) -> Result<()> {
+        let calls = std::mem::take(&mut self.calls);
+        let position = |reply: &Message<'_>| {
+            let id = reply.call_id.as_deref()?;
+            calls.iter().position(|call| call.1.as_deref() == Some(id))
+        };
+        if replies.iter().all(|(reply, _)| position(reply).is_some()) {
+            replies.sort_by_key(|(reply, _)| position(reply));
+        }
+        let is_kept = replies
+            .iter()
+            .any(|(reply, _)| reply.layout.as_ref().is_some_and(|it| it.header.is_some()));
+        let follows = next.filter(|next| {
+            next.role == Role::Assistant && !next.is_call() && next.is_reasoning() == self.inner
+        });
+        let mut text = String::from("[");
+        let mut wanted = Vec::with_capacity(replies.len());
+        for (index, (reply, _)) in replies.iter().enumerate() {
+            text.push_str(if index == 0 { "" } else { ", " });
+            let start = text.len();
+            text.push_str(&reply.body.text());
+            wanted.push(start..text.len());
+        }
+        text.push(']');
+        let end = text.len();
+        text.push_str(&follows.map_or("".into(), |next| next.body.text()));
+        let found = split_outputs(&text, calls.len(), &Limits::default());
+        if found.end != end {
+            let (reply, place) = &replies[replies.len() - 1];
+            let why = "where this reply ends would be found in another place";
+            let help = "a reply that is JSON, one for each call, ends where it ends";
+            let span = Span::new(0, reply.body.len());
+            return Err(RenderError::new(Code::RenderControl, *place, why)
+                .at(Place::Body, span)
+                .help(help));
+        }
+        let is_apart = found.bodies == wanted || is_kept;
+        if !is_apart {
+            // They will be read as one.
+            let bodies = found.bodies.first().cloned().unwrap_or(1..1);
+            for (reply, place) in &replies[1..] {
+                self.composed.remarks.push(Loss {
+                    message: *place,
+                    span: reply.span,
+                    lost: Lost::Merged,
+                });
+            }
+            replies.truncate(1);
+            let (first, _) = &mut replies[0];
+            let body = text[bodies].to_owned();
+            (first.body, first.body_at, first.pieces) = (Body::from(body), 0, None);
+        }
+        let are_named = is_apart && (replies.len() == calls.len() || replies.len() == 1);
+        for (index, (mut reply, place)) in replies.into_iter().enumerate() {
+            let tool = calls.get(index).filter(|_| are_named).map(|call| call.0.as_str());
+            if reply.name.as_deref() != tool {
+                if reply.name.is_some() {
+                    self.remark(&reply, place, Lost::Name);
+                }
+                reply.name = tool.map(|tool| tool.to_owned().into());
+            }
+            self.push(reply, place, true);
+        }
+        Ok(())
+    }
+
+    /// Ids do not travel: replies are told by their order.
+    fn push(&mut self, mut message: Message<'a>, place: Option<usize>, alone: bool) {
+        if message.call_id.take().is_some() {
+            let lost = Lost::CallId;
+            self.composed.losses.push(Loss { message: place, span: message.span, lost });
+        }
+        let opening = self.track.opening(&message, alone);
+        if !self.pending.is_empty() {
+            lay_out(&mut message, std::mem::take(&mut self.pending) + &opening);
+        }
+        self.composed.push(message, place);
+    }
+
+    /// Leaves out a text that says nothing, but not what stands before it.
+    fn leave_out(&mut self, message: &Message<'_>, place: Option<usize>) {
+        self.remark(message, place, Lost::Empty);
+        let opening = self.track.opening(message, true);
+        self.pending.push_str(&opening);
+    }
+}
+
+/// Says what stands before a message, where it is not the canonical layout.
+fn lay_out(message: &mut Message<'_>, header: String) {
+    let layout = message.layout.get_or_insert_default();
+    layout.dialect = RULES.dialect;
+    layout.header = Some(header.into());
+}

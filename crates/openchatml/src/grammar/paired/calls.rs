@@ -1,0 +1,137 @@
+//! Lists of calls: `[{"name": arguments}, …]`, read as they arrive.
+
+use std::borrow::Cow;
+
+use crate::Span;
+use crate::read::{Draft, Keep, Kept};
+
+/// A list of calls that is being read.
+#[derive(Debug, Default)]
+pub(super) struct List<'a> {
+    pub(super) step: Step,
+    /// What arrived of the head of a call, from behind the call before.
+    pub(super) head: Kept<'a>,
+    name: Kept<'a>,
+    /// The call whose arguments are being read, or that waits for what ends it.
+    pub(super) call: Option<Draft<'a>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Before the `[`.
+    #[default]
+    Open,
+    /// Before the first `{`, or the `]` of an empty list.
+    First,
+    /// Before the next `{`.
+    Next,
+    /// Before the quote that begins a name.
+    Quote,
+    Name,
+    /// Before the `:`.
+    Colon,
+    /// After the `:`, where one space may stand.
+    Space,
+    Arguments(Nesting),
+    /// After a call: before a `,` or the `]`.
+    After,
+    /// After the `]`.
+    Closed,
+}
+
+/// How deep in the arguments of a call the reading is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Nesting {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Nesting {
+    /// How many bytes of `text` are arguments, and whether the `}` behind them ends the call.
+    pub(super) fn take(&mut self, text: &str) -> (usize, bool) {
+        for (at, byte) in text.bytes().enumerate() {
+            match byte {
+                _ if std::mem::take(&mut self.escaped) => {}
+                b'\\' if self.in_string => self.escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                _ if self.in_string => {}
+                b'{' | b'[' => self.depth += 1,
+                b'}' if self.depth == 0 => return (at, true),
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        (text.len(), false)
+    }
+
+    /// Whether `arguments` stand in a list of calls as one piece, that is, can be written.
+    pub(super) fn holds(arguments: &str) -> bool {
+        let mut nesting = Self::default();
+        nesting.take(arguments) == (arguments.len(), false)
+            && nesting.depth == 0
+            && !nesting.in_string
+    }
+}
+
+/// What the next bytes of a list are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Head {
+    /// This many of them belong to the list.
+    More(usize),
+    /// After this many, a call begins.
+    Call(usize),
+    /// After this many, the call before is complete, and another one follows.
+    Another(usize),
+    /// After this many, the list cannot go on like this.
+    Wrong(usize),
+}
+
+impl<'a> List<'a> {
+    /// Reads on, anywhere but in arguments. `text` stands at `span`.
+    pub(super) fn head(&mut self, text: &str, at: usize, keep: Keep<'a>, limit: usize) -> Head {
+        for (index, byte) in text.bytes().enumerate() {
+            let next = match (self.step, byte) {
+                (Step::Name, b'"') => Step::Colon,
+                (Step::Name, _) => {
+                    let len = memchr::memchr(b'"', &text.as_bytes()[index..]);
+                    let len = len.unwrap_or(text.len() - index);
+                    if self.name.len() + len > limit {
+                        return Head::Wrong(index);
+                    }
+                    let end = index + len;
+                    let span = Span::new(at + index, at + end);
+                    self.name.push(&text[index..end], span, keep);
+                    return Head::More(end);
+                }
+                (Step::Space, b' ') => {
+                    self.step = Step::Arguments(Nesting::default());
+                    return Head::Call(index + 1);
+                }
+                (Step::Space, _) => {
+                    self.step = Step::Arguments(Nesting::default());
+                    return Head::Call(index);
+                }
+                (step, b' ' | b'\n' | b'\r' | b'\t') => step,
+                (Step::Open, b'[') => Step::First,
+                (Step::First, b']') | (Step::After, b']') => Step::Closed,
+                (Step::First | Step::Next, b'{') => Step::Quote,
+                (Step::Quote, b'"') => Step::Name,
+                (Step::Colon, b':') => Step::Space,
+                (Step::After, b',') => {
+                    self.step = Step::Next;
+                    return Head::Another(index);
+                }
+                _ => return Head::Wrong(index),
+            };
+            self.step = next;
+        }
+        Head::More(text.len())
+    }
+
+    /// The name of the call that begins.
+    pub(super) fn take_name(&mut self) -> Cow<'a, str> {
+        self.head.clear();
+        self.name.take()
+    }
+}

@@ -1,0 +1,278 @@
+//! The lists in a turn of the assistant: calls, and what the tools replied.
+
+use super::calls::{Head, List, Step};
+use super::outputs::{self, Found, Outputs};
+use super::place::Kind;
+use super::reader::{After, Reader, State};
+use super::recover::Rest;
+use crate::model::{Channel, End, Message, Role};
+use crate::read::{Draft, Kept, Out};
+use crate::{Code, Control, Span};
+
+impl<'a> Reader<'a> {
+    /// Text in a list of calls.
+    pub(super) fn calls(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let mut at = 0;
+        while at < text.len() && out.state.stopped.is_none() {
+            let State::Calls(list) = &mut self.state else { break };
+            let place =
+                |at: usize| if span.len() == text.len() { span.start + at } else { span.end };
+            if let Step::Arguments(nesting) = &mut list.step {
+                let (len, ends) = nesting.take(&text[at..]);
+                let Some(call) = &mut list.call else { break };
+                let body = Span::new(place(at), place(at + len));
+                call.push(&text[at..at + len], body, out);
+                at += len;
+                if ends {
+                    self.since = place(at);
+                    self.edge = place(at + 1);
+                    list.step = Step::After;
+                    at += 1;
+                }
+                continue;
+            }
+            let limit = out.options.limits.value_bytes;
+            let head = list.head(&text[at..], place(at), out.keep, limit);
+            let (Head::More(len) | Head::Call(len) | Head::Another(len) | Head::Wrong(len)) = head;
+            list.head.push(&text[at..at + len], Span::new(place(at), place(at + len)), out.keep);
+            at += len;
+            let is_long = list.head.len() > out.options.limits.header_bytes;
+            match head {
+                Head::Call(_) => self.begin_call(place(at), out),
+                Head::Another(_) => {
+                    if let Some(call) = list.call.take() {
+                        call_ends(call, place(at), out);
+                    }
+                    at += 1;
+                }
+                Head::More(_) if !is_long => {}
+                Head::More(_) | Head::Wrong(_) => {
+                    let rest = Span::new(place(at), span.end);
+                    return self.broken_calls(&text[at..], rest, out);
+                }
+            }
+        }
+    }
+
+    fn begin_call(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        let State::Calls(mut list) = std::mem::replace(&mut self.state, State::Turn(After::Text))
+        else {
+            return;
+        };
+        if !out.admits(Span::at(at)) {
+            out.leave_out(self.edge);
+            return;
+        }
+        let name = list.take_name();
+        let mut call = Message::new(Role::Assistant, "");
+        call.channel = Some(Channel::Commentary);
+        call.recipient = Some(self.rules.recipient(&name).into());
+        let outer = self.rules.outer_tool;
+        let leaves = name == outer;
+        self.called.push(self.rules.recipient(&name));
+        list.call = Some(self.begin(Kind::Call(&name, leaves), call, at, out));
+        self.state = State::Calls(list);
+    }
+
+    /// A control token in a list of calls.
+    pub(super) fn in_calls(
+        &mut self,
+        mut list: Box<List<'a>>,
+        control: Control,
+        span: Span,
+        out: &mut Out<'a, '_>,
+    ) {
+        if control == Control::ToolsSuffix && list.step == Step::Closed {
+            match list.call.take() {
+                Some(call) => {
+                    self.edge = span.end;
+                    call_ends(call, span.end, out);
+                }
+                None => {
+                    let place = Span::new(self.opened.unwrap_or(span.start), span.end);
+                    let found = Code::ParseFrame.at(place, "a list of calls without a call");
+                    out.tolerate(found);
+                }
+            }
+            self.behind = span.end;
+            self.state = State::Turn(After::Calls);
+            return;
+        }
+        let text = match control {
+            Control::ToolsSuffix => "the list of calls ends inside of a call",
+            _ => "the list of calls ends without its stop token",
+        };
+        let found = match control {
+            Control::ToolsSuffix => Code::ParseFrame.at(span, text),
+            _ => Code::StreamTruncated.at(span, text),
+        };
+        out.malformed(found.help("the call is not made"));
+        if out.state.stopped.is_some() {
+            self.state = State::Calls(list);
+            return;
+        }
+        self.cut_calls(list, span.start, out);
+        if control == Control::ToolsSuffix {
+            self.behind = span.end;
+            self.edge = span.end;
+            self.state = State::Turn(After::Calls);
+            return;
+        }
+        self.in_turn(control, span, out);
+    }
+
+    /// A list of calls ends at byte `at` before it is complete.
+    pub(super) fn cut_calls(&mut self, mut list: Box<List<'a>>, at: usize, out: &mut Out<'a, '_>) {
+        self.keeps = false;
+        if let Some(mut call) = list.call.take() {
+            if let Step::Arguments(_) = list.step {
+                self.since = at;
+            }
+            call.message.recovered = true;
+            self.edge = at;
+            call.end(End::Open, at, out);
+        }
+        if !list.head.is_empty() && list.step != Step::Closed {
+            let span = list.head.span();
+            let mut rest = Rest::begin(span, out);
+            rest.push(&list.head.take(), span, out);
+            rest.end(at, out);
+            (self.since, self.edge) = (at, at);
+        }
+    }
+
+    /// A list of calls cannot go on with `text`: what follows is hidden.
+    fn broken_calls(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let State::Calls(mut list) = std::mem::replace(&mut self.state, State::Turn(After::Text))
+        else {
+            return;
+        };
+        let first = text.chars().next().map_or(0, char::len_utf8);
+        let place = match span.len() == text.len() {
+            true => Span::new(span.start, span.start + first),
+            false => span,
+        };
+        let found = Code::ParseFrame.at(place, "the list of calls cannot go on like this");
+        out.malformed(found.help("it is `[{\"name\": {…}}, …]`; what follows is hidden"));
+        if out.state.stopped.is_some() {
+            self.state = State::Calls(list);
+            return;
+        }
+        self.keeps = false;
+        if let Some(mut call) = list.call.take() {
+            call.message.recovered = true;
+            call.end(End::Open, span.start, out);
+        }
+        let head = list.head.span();
+        let begins = if list.head.is_empty() { span } else { head };
+        if !out.admits(begins) {
+            return;
+        }
+        let mut rest = Rest::begin(begins, out);
+        rest.push(&list.head.take(), head, out);
+        rest.push(text, span, out);
+        self.state = State::Rest(rest);
+    }
+
+    /// Text in a list of replies.
+    pub(super) fn outputs(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let State::Outputs(kept, scan) = &mut self.state else { return };
+        kept.push(text, span, out.keep);
+        let most = out.options.limits.message_bytes;
+        let Some(end) = scan.next(kept.as_str()) else {
+            if kept.len() > most {
+                self.long_outputs(out);
+            }
+            return;
+        };
+        let waiting = self.called.len() - self.replied;
+        let list = &kept.as_str()[..end];
+        if end <= most
+            && let Some(found) = outputs::values(list, waiting, &out.options.limits)
+        {
+            let kept = std::mem::take(kept);
+            self.replies(kept, &found, out);
+        }
+    }
+
+    /// A list of replies ends where a control token stands, or the input ends.
+    pub(super) fn end_outputs(&mut self, kept: Kept<'a>, out: &mut Out<'a, '_>) {
+        let found = outputs::guess(kept.as_str());
+        self.replies(kept, &found, out);
+    }
+
+    /// A list of replies that exceeds the limit: it is one reply, up to the next control token.
+    fn long_outputs(&mut self, out: &mut Out<'a, '_>) {
+        let State::Outputs(mut kept, _) =
+            std::mem::replace(&mut self.state, State::Turn(After::Text))
+        else {
+            return;
+        };
+        let span = kept.span();
+        let mut rest = Rest::begin(span, out);
+        self.keeps = false;
+        rest.push(&kept.take(), span, out);
+        self.state = State::Rest(rest);
+    }
+
+    fn replies(&mut self, mut kept: Kept<'a>, found: &Outputs, out: &mut Out<'a, '_>) {
+        let span = kept.span();
+        let text = kept.take();
+        let is_exact = span.len() == text.len();
+        let place = |at: usize| if is_exact { span.start + at } else { span.end };
+        let first = self.replied;
+        let are_named = found.found != Found::OtherCount
+            && (found.bodies.len() == self.called.len() - first || found.bodies.len() == 1);
+        self.report(found, Span::new(span.start, place(found.end)), out);
+        let last = found.bodies.len().saturating_sub(1);
+        for (index, body) in found.bodies.iter().enumerate() {
+            let at = Span::new(place(body.start), place(body.end));
+            if !out.admits(at) {
+                return out.leave_out(self.edge);
+            }
+            let mut reply = Message::new(Role::Tool, "");
+            reply.channel = Some(Channel::Commentary);
+            reply.recipient = Some("assistant".into());
+            if are_named && let Some(tool) = self.called.get(first + index) {
+                reply.name = Some(tool.clone().into());
+            }
+            let mut draft = self.begin(Kind::Reply, reply, at.start, out);
+            draft.push(&text[body.clone()], at, out);
+            let end = if index == last { place(found.end) } else { at.end };
+            (self.since, self.edge, self.behind) = (at.end, end, end);
+            self.replied += 1;
+            let open = found.found == Found::Open;
+            draft.message.recovered |= open;
+            draft.end(if open { End::Open } else { End::End }, end, out);
+        }
+        if !are_named {
+            self.replied = self.called.len();
+        }
+        self.state = State::Turn(After::Replies);
+        let rest = &text[found.end..];
+        if !rest.is_empty() {
+            let rest_at = if is_exact { Span::new(place(found.end), span.end) } else { span };
+            self.turn(After::Replies, rest, rest_at, out);
+        }
+    }
+
+    /// Says how a list of replies was read, where that is no matter of course.
+    fn report(&self, found: &Outputs, span: Span, out: &mut Out<'a, '_>) {
+        let text = match found.found {
+            Found::Values | Found::Text => return,
+            Found::OtherCount => "there are more or fewer replies than calls",
+            Found::Guess => "where the tool's reply ends is a guess",
+            Found::Open => {
+                let text = "the text ends inside a list of replies";
+                return out.malformed(Code::StreamTruncated.at(span, text));
+            }
+        };
+        let found = Code::ParseFrame.at(span, text);
+        out.tolerate(found.help("a reply that is JSON, one for each call, is read exactly"));
+    }
+}
+
+/// A call is complete at byte `at`.
+fn call_ends<'a>(mut call: Draft<'a>, at: usize, out: &mut Out<'a, '_>) {
+    call.end(End::Call, at, out);
+}

@@ -1,0 +1,58 @@
+//! Pairs: each role has a token that opens and a token that closes what it says, and the turn of
+//! the assistant has pairs inside (Apertus).
+
+mod calls;
+mod lists;
+mod outputs;
+mod place;
+mod reader;
+mod recover;
+mod track;
+mod writer;
+
+pub(crate) use self::outputs::split as split_outputs;
+pub(crate) use self::reader::reader;
+pub(crate) use self::track::Track;
+pub(crate) use self::writer::write;
+
+use crate::Control;
+use crate::lex::Controls;
+use crate::model::Message;
+
+/// What the dialects of the family differ in.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    /// The name of the dialect.
+    pub(crate) dialect: &'static str,
+    pub(crate) controls: &'static Controls,
+    /// The namespace of the tools that are called by their bare names.
+    pub(crate) namespace: &'static str,
+    /// The tool that is called outside of the inner section if it is called alone.
+    pub(crate) outer_tool: &'static str,
+}
+
+impl Rules {
+    /// The bare name of the tool that a message calls.
+    pub(crate) fn tool<'m>(&self, message: &'m Message<'_>) -> &'m str {
+        let recipient = message.recipient.as_deref().unwrap_or_default();
+        let bare = recipient.strip_prefix(self.namespace).and_then(|it| it.strip_prefix('.'));
+        // A tool outside of the namespace keeps its name, unless it would be taken for one inside.
+        bare.filter(|bare| !bare.contains('.')).unwrap_or(recipient)
+    }
+
+    /// Whether a message is a call that goes on the list of the call before it, if there is one.
+    pub(crate) fn goes_on(&self, message: &Message<'_>) -> bool {
+        let prefix = self.controls.spelling(Control::ToolsPrefix).unwrap_or_default();
+        let header = message.layout.as_ref().filter(|it| it.dialect == self.dialect);
+        let header = header.and_then(|it| it.header.as_deref());
+        message.is_call() && !header.is_some_and(|header| header.contains(prefix))
+    }
+
+    /// Whom a call of this bare name is for.
+    pub(crate) fn recipient(&self, name: &str) -> String {
+        match name.contains('.') {
+            true => name.to_owned(),
+            false => format!("{}.{name}", self.namespace),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Lists of replies: `[`, what the tools said, `]`. The format does not escape what stands in one,
+//! so where it ends is found out (Apertus, decision on tool outputs).
+
+use std::ops::Range;
+
+use crate::json::Json;
+use crate::read::Limits;
+
+/// What a list of replies holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Outputs {
+    /// Where each reply stands.
+    pub(crate) bodies: Vec<Range<usize>>,
+    /// Where the list ends, behind its `]`.
+    pub(crate) end: usize,
+    /// How sure that is.
+    pub(crate) found: Found,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// JSON values, as many as there were calls.
+    Values,
+    /// JSON values, more or fewer than there were calls: they are kept as one reply.
+    OtherCount,
+    /// No JSON, and one place only where it can end: one reply.
+    Text,
+    /// No JSON, and its end was guessed: one reply, which holds all that it could hold.
+    Guess,
+    /// There is no `]`: one reply, up to the end of the text.
+    Open,
+}
+
+/// Looks for the `]` that ends a list of JSON values, in text that arrives bit by bit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Scan {
+    /// How much of the text was looked at.
+    at: usize,
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+    is_done: bool,
+}
+
+impl Scan {
+    /// Where the list ends, behind its `]`, once that has arrived.
+    pub(super) fn next(&mut self, text: &str) -> Option<usize> {
+        if self.is_done {
+            return None;
+        }
+        while let Some(byte) = text.as_bytes().get(self.at) {
+            self.at += 1;
+            match byte {
+                _ if std::mem::take(&mut self.escaped) => {}
+                b'\\' if self.in_string => self.escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                _ if self.in_string => {}
+                b'[' | b'{' => self.depth += 1,
+                b']' | b'}' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth == 0 {
+                        self.is_done = true;
+                        return Some(self.at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+/// Splits a list of JSON values, all of `list`, into replies to so many calls. `None` if it is no
+/// JSON.
+pub(super) fn values(list: &str, calls: usize, limits: &Limits) -> Option<Outputs> {
+    let mut json = Json::new(list, limits);
+    let mut ends = Vec::new();
+    json.array(|json| {
+        json.skip()?;
+        ends.push(json.position());
+        Ok(())
+    })
+    .ok()?;
+    if json.position() != list.len() {
+        return None;
+    }
+    let end = list.len();
+    if ends.len() != calls || ends.len() < 2 {
+        let found = if ends.len() == 1 { Found::Values } else { Found::OtherCount };
+        return Some(Outputs { bodies: vec![1..end - 1], end, found });
+    }
+    let mut bodies = Vec::with_capacity(ends.len());
+    let mut start = 1;
+    for (index, value) in ends.iter().enumerate() {
+        if index + 1 == ends.len() {
+            bodies.push(start..end - 1);
+            break;
+        }
+        let comma = value + list[*value..].find(',')?;
+        bodies.push(start..comma);
+        start = comma + 1;
+        start += usize::from(list[start..].starts_with(' '));
+    }
+    Some(Outputs { bodies, end, found: Found::Values })
+}
+
+/// Splits text that begins with `[`, up to the next control token, into replies to so many calls
+/// and what follows them.
+pub(crate) fn split(text: &str, calls: usize, limits: &Limits) -> Outputs {
+    let list = Scan::default().next(text);
+    list.and_then(|end| values(&text[..end], calls, limits)).unwrap_or_else(|| guess(text))
+}
+
+/// Finds the end of a reply that is no JSON. Where the brackets are in order, it is where the first
+/// one is closed; otherwise it is the last place where it can be, since what a tool said must not
+/// be shown as an answer.
+pub(super) fn guess(text: &str) -> Outputs {
+    let mut depth = 0_usize;
+    let mut close = None;
+    let mut in_order = true;
+    let mut places = 0;
+    for at in memchr::memchr2_iter(b'[', b']', text.as_bytes()) {
+        if text.as_bytes()[at] == b'[' {
+            depth += 1;
+            continue;
+        }
+        places += 1;
+        in_order &= depth > 0;
+        depth = depth.saturating_sub(1);
+        if depth == 0 && close.is_none() {
+            close = Some(at);
+        }
+    }
+    in_order &= depth == 0;
+    let last = text.rfind(']');
+    let (close, found) = match (close.filter(|_| in_order), last) {
+        (Some(close), _) if places == 1 => (close, Found::Text),
+        (Some(close), _) => (close, Found::Guess),
+        (None, Some(last)) if places == 1 => (last, Found::Text),
+        (None, Some(last)) => (last, Found::Guess),
+        (None, None) => {
+            let end = text.len();
+            return Outputs { bodies: vec![1..end], end, found: Found::Open };
+        }
+    };
+    Outputs { bodies: vec![1..close], end: close + 1, found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_end_where_they_can() {
+        let cases: &[(&str, usize, &[&str], &str)] = &[
+            ("[4]The answer", 1, &["4"], "The answer"),
+            ("[4, 5] and", 2, &["4", "5"], " and"),
+            ("[ 4 ,5]", 2, &[" 4 ", "5"], ""),
+            (r#"["a]", {"b": ["]"]}]x"#, 2, &[r#""a]""#, r#"{"b": ["]"]}"#], "x"),
+            ("[4, 5]x", 1, &["4, 5"], "x"),
+            ("[[1, 2]]x", 1, &["[1, 2]"], "x"),
+            ("[]x", 1, &[""], "x"),
+            ("[plain text]see [1]", 1, &["plain text"], "see [1]"),
+            ("[see [1]]so", 1, &["see [1]"], "so"),
+            ("[a] b]so", 1, &["a] b"], "so"),
+            ("[array[0]so", 1, &["array[0"], "so"),
+            ("[\"unclosed]so", 1, &["\"unclosed"], "so"),
+            ("[no end", 1, &["no end"], ""),
+            ("[a, b]x", 2, &["a, b"], "x"),
+        ];
+        for (text, calls, bodies, rest) in cases {
+            let found = split(text, *calls, &Limits::default());
+            let got: Vec<&str> = found.bodies.iter().map(|it| &text[it.clone()]).collect();
+            assert_eq!((got.as_slice(), &text[found.end..]), (*bodies, *rest), "{text}");
+        }
+    }
+}

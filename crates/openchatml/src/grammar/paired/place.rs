@@ -1,0 +1,327 @@
+//! What stands between two messages: the one place that knows it, for reading and for writing.
+//!
+//! In this family a message has no frame of its own. What closes one and what opens the next
+//! depends on both: `]<|inner_suffix|>` between a tool's reply and an answer, `, ` between two
+//! replies, nothing at all between the user's `<|user_end|>` and … `<|assistant_start|>`.
+
+use super::Rules;
+use crate::Control;
+use crate::lex::{Controls, Lexeme, Lexer, Mode};
+use crate::model::{Message, Role};
+
+/// Where the content of the last message ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) at: At,
+    /// Whether what the assistant says next is said to itself.
+    pub(super) inner: bool,
+}
+
+/// What is open there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum At {
+    /// Nothing was said yet, not even the token that begins a sequence.
+    Start,
+    /// Nothing: between what roles say.
+    Outside,
+    /// What another role than the assistant says.
+    Section(Role),
+    /// The turn of the assistant.
+    Turn,
+    /// A call in a list of calls.
+    Call,
+    /// A reply in a list of replies.
+    Reply,
+}
+
+/// What a message is, as far as its surroundings depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind<'m> {
+    Section(Role),
+    Inner,
+    Outer,
+    /// A call of a tool by its bare name; whether it leaves the inner section.
+    Call(&'m str, bool),
+    Reply,
+    /// The turn of the assistant, open for anything.
+    Prompt,
+}
+
+/// A piece of what stands between two messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Piece<'m> {
+    Control(Control),
+    Text(&'m str),
+    /// The name of a tool, which is somebody's text.
+    Name(&'m str),
+}
+
+impl<'m> Piece<'m> {
+    pub(super) fn spelling(self, controls: &Controls) -> &'m str {
+        match self {
+            Self::Control(control) => controls.spelling(control).unwrap_or_default(),
+            Self::Text(text) | Self::Name(text) => text,
+        }
+    }
+}
+
+/// Whose a piece is: what a model is trained to say depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// It ends the message before.
+    Before,
+    /// It says who speaks.
+    Opening,
+    /// It says what kind of message follows.
+    Header,
+}
+
+impl Place {
+    pub(super) const START: Self = Self { at: At::Start, inner: false };
+
+    pub(super) fn is_turn(self) -> bool {
+        matches!(self.at, At::Turn | At::Call | At::Reply)
+    }
+
+    /// What stands between this place and a message, piece by piece.
+    pub(super) fn between<'m, E>(
+        self,
+        kind: Kind<'m>,
+        mut piece: impl FnMut(Owner, Piece<'m>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        use Owner::{Before, Header, Opening};
+        use Piece::{Control as Token, Name, Text};
+        match (self.at, kind) {
+            (At::Call, Kind::Call(..)) => piece(Before, Text("}"))?,
+            (At::Reply, Kind::Reply) => {}
+            (_, Kind::Section(_)) => self.close(true, &mut piece)?,
+            _ => self.close(false, &mut piece)?,
+        }
+        if self.at == At::Start {
+            piece(Opening, Token(Control::Bos))?;
+        }
+        if let Kind::Section(role) = kind {
+            return piece(Opening, Token(Control::Open(role)));
+        }
+        if !self.is_turn() || kind == Kind::Prompt {
+            piece(Opening, Token(Control::Open(Role::Assistant)))?;
+        }
+        match kind {
+            Kind::Inner if !self.inner => piece(Header, Token(Control::InnerPrefix))?,
+            Kind::Outer | Kind::Call(_, true) if self.inner => {
+                piece(Header, Token(Control::InnerSuffix))?;
+            }
+            _ => {}
+        }
+        match kind {
+            Kind::Call(name, _) => {
+                if self.at == At::Call {
+                    piece(Header, Text(", {\""))?;
+                } else {
+                    piece(Header, Token(Control::ToolsPrefix))?;
+                    piece(Header, Text("[{\""))?;
+                }
+                piece(Header, Name(name))?;
+                piece(Header, Text("\": "))
+            }
+            Kind::Reply if self.at == At::Reply => piece(Header, Text(", ")),
+            Kind::Reply => piece(Header, Text("[")),
+            _ => Ok(()),
+        }
+    }
+
+    /// What closes what is open here; the turn of the assistant, too, if somebody else speaks next.
+    pub(super) fn close<'m, E>(
+        self,
+        turn: bool,
+        piece: &mut impl FnMut(Owner, Piece<'m>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut piece = |it| piece(Owner::Before, it);
+        match self.at {
+            At::Section(role) => piece(Piece::Control(Control::Close(role)))?,
+            At::Call => {
+                piece(Piece::Text("}]"))?;
+                piece(Piece::Control(Control::ToolsSuffix))?;
+            }
+            At::Reply => piece(Piece::Text("]"))?,
+            At::Start | At::Outside | At::Turn => {}
+        }
+        match turn && self.is_turn() {
+            true => piece(Piece::Control(Control::Close(Role::Assistant))),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether `raw` is what stands between this place and a message, in the canonical layout.
+    pub(super) fn is_canonical(self, kind: Kind<'_>, raw: &str, controls: &Controls) -> bool {
+        let mut rest = raw;
+        let whole = self.between(kind, |_, piece| {
+            rest = rest.strip_prefix(piece.spelling(controls)).ok_or(())?;
+            Ok::<(), ()>(())
+        });
+        whole.is_ok() && rest.is_empty()
+    }
+
+    /// The place behind a message.
+    pub(super) fn after(self, kind: Kind<'_>) -> Self {
+        match kind {
+            Kind::Section(role) => Self { at: At::Section(role), inner: false },
+            Kind::Inner => Self { at: At::Turn, inner: true },
+            Kind::Outer | Kind::Prompt => Self { at: At::Turn, inner: false },
+            Kind::Call(_, leaves) => {
+                Self { at: At::Call, inner: self.inner && self.is_turn() && !leaves }
+            }
+            Kind::Reply => Self { at: At::Reply, inner: self.inner && self.is_turn() },
+        }
+    }
+
+    /// The place behind `raw`, which was read between this place and a message of this kind, if it
+    /// can stand there.
+    pub(super) fn behind(
+        self,
+        raw: &str,
+        kind: Kind<'_>,
+        controls: &'static Controls,
+    ) -> Option<Self> {
+        let walk = Walk::through(self, raw, controls)?;
+        // Whether a call leaves the inner section shows in what was read.
+        let kind = match kind {
+            Kind::Call(name, _) => Kind::Call(name, false),
+            kind => kind,
+        };
+        walk.admits(kind).then(|| walk.place.after(kind))
+    }
+
+    /// The place behind `raw`, which was read between this place and the end.
+    pub(super) fn through(self, raw: &str, controls: &'static Controls) -> Option<Self> {
+        Walk::through(self, raw, controls).filter(|walk| !walk.listing).map(|walk| walk.place)
+    }
+}
+
+/// A walk through what was read between two messages.
+struct Walk<'r> {
+    place: Place,
+    /// Whether a list of calls is open.
+    listing: bool,
+    /// The text since the last control token.
+    tail: &'r str,
+}
+
+impl<'r> Walk<'r> {
+    fn through(place: Place, raw: &'r str, controls: &'static Controls) -> Option<Self> {
+        let mut walk = Self { place, listing: false, tail: "" };
+        let mut lexer = Lexer::new(controls, Mode::Outside, 0);
+        let mut rest = raw;
+        while let Some(lexeme) = lexer.next(&mut rest, true) {
+            match lexeme {
+                Lexeme::Text(text, _) => walk.text(text)?,
+                Lexeme::Control(control, _) => walk.control(control)?,
+            }
+        }
+        Some(walk)
+    }
+
+    fn text(&mut self, text: &'r str) -> Option<()> {
+        let trimmed = text.trim_ascii();
+        let is_list = trimmed.bytes().all(|byte| b"[]{},:\" \n\r\t".contains(&byte));
+        self.tail = text;
+        match self.place.at {
+            At::Call => {
+                // What closes a call comes first.
+                let rest = trimmed.strip_prefix('}')?;
+                self.listing = true;
+                self.place.at = At::Turn;
+                (rest.starts_with([',', ']']) || rest.trim_ascii_start().starts_with([',', ']']))
+                    .then_some(())
+            }
+            At::Reply => {
+                let rest = trimmed.strip_prefix([']', ','])?;
+                if trimmed.starts_with(']') {
+                    self.place.at = At::Turn;
+                }
+                rest.bytes().all(|byte| b"[] \n\r\t".contains(&byte)).then_some(())
+            }
+            At::Turn if self.listing => Some(()),
+            At::Turn => is_list.then_some(()),
+            At::Start | At::Outside | At::Section(_) => trimmed.is_empty().then_some(()),
+        }
+    }
+
+    fn control(&mut self, control: Control) -> Option<()> {
+        self.tail = "";
+        let Place { at, inner } = &mut self.place;
+        match (control, *at) {
+            (Control::Bos, At::Start) => *at = At::Outside,
+            (Control::Close(role), At::Section(section)) if role == section => *at = At::Outside,
+            (Control::Close(Role::Assistant), At::Turn) if !self.listing => {
+                (*at, *inner) = (At::Outside, false);
+            }
+            (Control::Open(Role::Assistant), At::Start | At::Outside | At::Turn)
+                if !self.listing =>
+            {
+                (*at, *inner) = (At::Turn, false);
+            }
+            (Control::Open(role), At::Start | At::Outside) => {
+                (*at, *inner) = (At::Section(role), false);
+            }
+            (Control::InnerPrefix, At::Turn) if !self.listing => *inner = true,
+            (Control::InnerSuffix, At::Turn) if !self.listing => *inner = false,
+            (Control::ToolsPrefix, At::Turn) if !self.listing => self.listing = true,
+            (Control::ToolsSuffix, At::Turn) if self.listing => self.listing = false,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Whether no list of replies is open.
+    fn is_closed(&self) -> bool {
+        let tail = self.tail.trim_ascii_end();
+        tail.is_empty() || tail.ends_with(']')
+    }
+
+    /// Whether a message of this kind can follow.
+    fn admits(&self, kind: Kind<'_>) -> bool {
+        let Place { at, inner } = self.place;
+        let in_turn = matches!(at, At::Turn) && !self.listing;
+        match kind {
+            Kind::Section(role) => at == At::Section(role) && self.tail.is_empty(),
+            Kind::Inner => in_turn && inner && self.is_closed(),
+            Kind::Outer => in_turn && !inner && self.is_closed(),
+            Kind::Prompt => in_turn && !inner && self.tail.is_empty(),
+            Kind::Call(name, _) => {
+                let head = self.tail.trim_ascii_end().strip_suffix(':');
+                let head = head.and_then(|it| it.trim_ascii_end().strip_suffix('"'));
+                let head = head.and_then(|it| it.strip_suffix(name));
+                let head = head.and_then(|it| it.strip_suffix('"'));
+                let head = head.and_then(|it| it.trim_ascii_end().strip_suffix('{'));
+                let front = head.map(|it| it.trim_ascii_end());
+                self.listing && front.is_some_and(|it| it.ends_with(['[', ',']))
+            }
+            Kind::Reply => {
+                let front = self.tail.trim_ascii_end();
+                match at {
+                    At::Reply => front.ends_with(','),
+                    At::Turn => !self.listing && front.ends_with('['),
+                    _ => false,
+                }
+            }
+        }
+    }
+}
+
+impl Rules {
+    /// What a message is; whether it is `alone` counts for calls.
+    pub(super) fn kind<'m>(&self, message: &'m Message<'_>, alone: bool) -> Kind<'m> {
+        match message.role {
+            Role::Tool => Kind::Reply,
+            Role::Assistant if message.is_call() => {
+                let name = self.tool(message);
+                Kind::Call(name, alone && name == self.outer_tool)
+            }
+            Role::Assistant if message.end == crate::model::End::Prompt => Kind::Prompt,
+            Role::Assistant if message.is_reasoning() => Kind::Inner,
+            Role::Assistant => Kind::Outer,
+            role => Kind::Section(role),
+        }
+    }
+}

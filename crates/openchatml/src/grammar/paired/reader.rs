@@ -1,0 +1,435 @@
+//! The reader of pairs.
+
+use super::Rules;
+use super::calls::List;
+use super::outputs::Scan;
+use super::place::{At, Kind, Place};
+use super::recover::Rest;
+use crate::lex::Lexeme;
+use crate::model::{Channel, End, Layout, Message, Role};
+use crate::read::{Draft, Kept, Out, ReadOptions};
+use crate::{Code, Control, Fix, Span};
+
+/// A push machine from lexemes to messages.
+pub(crate) struct Reader<'a> {
+    pub(super) rules: &'static Rules,
+    pub(super) state: State<'a>,
+    /// Where the content of the last message ended, as what stands between messages depends on it.
+    pub(super) place: Place,
+    /// Whether the assistant speaks to itself.
+    pub(super) inner: bool,
+    /// The byte at which the content of the last message ended.
+    pub(super) since: usize,
+    /// The byte at which the last message ended, with what closes it.
+    pub(super) edge: usize,
+    /// Where the first token of the next message stands, if one came already.
+    pub(super) opened: Option<usize>,
+    /// The byte behind the token, or the list, that was read last.
+    pub(super) behind: usize,
+    /// Whether what stands since the last message can be kept as layout.
+    pub(super) keeps: bool,
+    /// Whether a line break stood between two sections, as in the example of the specification.
+    spaced: bool,
+    pub(super) bos: bool,
+    /// The turn of the assistant has no beginning.
+    pub(super) orphan: bool,
+    /// The tools that the last list of calls called, and how many of them have replied.
+    pub(super) called: Vec<String>,
+    pub(super) replied: usize,
+    pub(super) speaks_as: Option<Role>,
+    /// Whether the completion has begun.
+    began: bool,
+}
+
+pub(super) enum State<'a> {
+    /// Between what roles say, with what stands there.
+    Outside(Kept<'a>),
+    /// In what another role than the assistant says, or in a text of the assistant's.
+    Body(Draft<'a>),
+    /// In the turn of the assistant, behind this.
+    Turn(After),
+    Calls(Box<List<'a>>),
+    /// In a list of replies.
+    Outputs(Kept<'a>, Scan),
+    /// In what is a guess, or left out.
+    Rest(Rest<'a>),
+    /// After the turn of the assistant, whose last message this is.
+    Ended(Draft<'a>, Kept<'a>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    Start,
+    Prefix,
+    Suffix,
+    Calls,
+    Replies,
+    /// A text that something ended.
+    Text,
+}
+
+/// A reader by these rules.
+pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader<'a> {
+    Reader {
+        rules,
+        state: State::Outside(Kept::default()),
+        place: Place::START,
+        inner: false,
+        since: 0,
+        edge: 0,
+        opened: None,
+        behind: 0,
+        keeps: true,
+        spaced: false,
+        bos: false,
+        orphan: false,
+        called: Vec::new(),
+        replied: 0,
+        speaks_as: options.continues,
+        began: options.continues.is_none(),
+    }
+}
+
+impl<'a> crate::read::Reader<'a> for Reader<'a> {
+    fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) {
+        self.complete(out);
+        match lexeme {
+            Lexeme::Text(text, span) => self.take(text, span, out),
+            Lexeme::Control(control, span) => self.control(control, span, out),
+        }
+    }
+
+    fn message(&self) -> Option<&Message<'a>> {
+        match &self.state {
+            State::Body(draft) | State::Ended(draft, _) => Some(&draft.message),
+            State::Calls(list) => list.call.as_ref().map(|call| &call.message),
+            State::Rest(rest) => rest.draft.as_ref().map(|draft| &draft.message),
+            State::Outside(_) | State::Turn(_) | State::Outputs(..) => None,
+        }
+    }
+
+    fn body(&mut self) -> Option<&mut Draft<'a>> {
+        match &mut self.state {
+            State::Body(draft) => Some(draft),
+            _ => None,
+        }
+    }
+
+    fn finish(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        self.complete(out);
+        match out.state.stopped.is_some() {
+            true => self.stop(at, out),
+            false => self.end_input(at, out),
+        }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Begins a completion, once.
+    fn complete(&mut self, out: &mut Out<'a, '_>) {
+        if std::mem::replace(&mut self.began, true) {
+            return;
+        }
+        self.bos = true;
+        match self.speaks_as {
+            Some(Role::Assistant) | None => {
+                self.place.at = At::Turn;
+                self.state = State::Turn(After::Start);
+            }
+            Some(role) => {
+                self.place.at = At::Section(role);
+                let draft = Draft::started(Message::new(role, ""), out);
+                self.state = State::Body(draft);
+            }
+        }
+    }
+
+    fn take(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        match &mut self.state {
+            State::Body(draft) => draft.push(text, span, out),
+            State::Outside(gap) | State::Ended(_, gap) => {
+                let (text, span) = crate::grammar::within_limit(text, span, gap.len(), out);
+                gap.push(text, span, out.keep);
+            }
+            State::Turn(after) => {
+                let after = *after;
+                self.turn(after, text, span, out);
+            }
+            State::Calls(_) => self.calls(text, span, out),
+            State::Outputs(..) => self.outputs(text, span, out),
+            State::Rest(rest) => rest.push(text, span, out),
+        }
+    }
+
+    /// Text in the turn of the assistant, behind something.
+    pub(super) fn turn(&mut self, after: After, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let (mut text, mut span) = (text, span);
+        let may_break = matches!(after, After::Suffix | After::Calls | After::Replies);
+        if self.spaced && may_break && span.start == self.behind && text.starts_with('\n') {
+            // The specification's own example breaks its lines here; the template does not.
+            text = &text[1..];
+            span.start += 1;
+        }
+        if text.is_empty() {
+            return;
+        }
+        let waits = self.replied < self.called.len() || after == After::Calls;
+        if matches!(after, After::Calls | After::Replies) && waits && text.starts_with('[') {
+            self.state = State::Outputs(Kept::default(), Scan::default());
+            return self.outputs(text, span, out);
+        }
+        self.state = State::Body(self.speak(span.start, out));
+        self.take(text, span, out);
+    }
+
+    /// Begins a text of the assistant's at byte `at`.
+    pub(super) fn speak(&mut self, at: usize, out: &mut Out<'a, '_>) -> Draft<'a> {
+        let mut message = Message::new(Role::Assistant, "");
+        let (channel, kind) = match self.inner {
+            true => (Channel::Analysis, Kind::Inner),
+            false => (Channel::Final, Kind::Outer),
+        };
+        message.channel = Some(channel);
+        self.begin(kind, message, at, out)
+    }
+
+    /// Begins a message whose body begins at byte `at`.
+    pub(super) fn begin(
+        &mut self,
+        kind: Kind<'_>,
+        mut message: Message<'a>,
+        at: usize,
+        out: &mut Out<'a, '_>,
+    ) -> Draft<'a> {
+        let start = self.opened.take().unwrap_or(self.edge);
+        message.span = Span::new(start.min(at), at);
+        message.body_at = at;
+        // Whether a call is alone is not known yet.
+        let is_sure = !matches!(kind, Kind::Call(_, true)) || !self.place.inner;
+        if self.keeps
+            && let Some(raw) = out.keep.slice(Span::new(self.since, at))
+            && !(is_sure && self.place.is_canonical(kind, raw, self.rules.controls))
+        {
+            let layout = message.layout.get_or_insert_default();
+            *layout = Box::new(Layout {
+                dialect: self.rules.dialect,
+                header: Some(raw.into()),
+                ..Layout::default()
+            });
+        }
+        self.keeps = true;
+        self.place = self.place.after(kind);
+        self.place.inner = self.inner;
+        if self.orphan && !message.is_call() {
+            message.channel = Some(Channel::Analysis);
+        }
+        message.recovered |= self.orphan;
+        self.check_speaker(&mut message, out);
+        Draft::started(message, out)
+    }
+
+    /// Who completes the assistant's turn speaks for the assistant only.
+    fn check_speaker(&self, message: &mut Message<'a>, out: &mut Out<'a, '_>) {
+        let Some(role) = self.speaks_as.filter(|role| *role != message.role) else { return };
+        let text = format!("a completion of `{role}` speaks as `{}`", message.role);
+        let found = Code::CompletionRole.at(message.span, text);
+        out.malformed(found.help("the message is hidden, and no part of the conversation"));
+        message.recovered = true;
+        message.foreign = true;
+        message.channel = Some(Channel::Analysis);
+    }
+
+    /// Ends a message at byte `at`, where its content ends, too.
+    pub(super) fn end(&mut self, mut draft: Draft<'a>, end: End, at: usize, out: &mut Out<'a, '_>) {
+        draft.message.recovered |= end == End::Open && out.state.stopped.is_some();
+        (self.since, self.edge) = (at, at);
+        draft.end(end, at, out);
+    }
+
+    fn control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let state = std::mem::replace(&mut self.state, State::Turn(After::Text));
+        match state {
+            State::Outside(gap) => self.outside(gap, control, span, out),
+            State::Body(draft) => match self.place.at {
+                At::Section(role) => self.in_section(draft, role, control, span, out),
+                _ => self.in_text(draft, control, span, out),
+            },
+            State::Turn(after) => {
+                self.leave(after, control, span.start, out);
+                self.in_turn(control, span, out);
+            }
+            State::Calls(list) => self.in_calls(list, control, span, out),
+            State::Outputs(kept, _) => {
+                self.end_outputs(kept, out);
+                self.control(control, span, out);
+            }
+            State::Rest(rest) => self.in_rest(rest, control, span, out),
+            State::Ended(draft, gap) => {
+                self.close_turn(draft, End::End, out);
+                self.outside(gap, control, span, out);
+            }
+        }
+    }
+
+    /// Ends the message that ended a turn of the assistant.
+    pub(super) fn close_turn(&mut self, mut draft: Draft<'a>, end: End, out: &mut Out<'a, '_>) {
+        let at = draft.message.span.end;
+        draft.end(end, at, out);
+    }
+
+    /// A control token between what roles say.
+    pub(super) fn outside(
+        &mut self,
+        gap: Kept<'a>,
+        control: Control,
+        span: Span,
+        out: &mut Out<'a, '_>,
+    ) {
+        self.spaced |= self.place.at != At::Start && gap.as_str().contains('\n');
+        self.state = State::Outside(Kept::default());
+        self.end_gap(gap, span.start, out);
+        if !out.admits(span) {
+            return;
+        }
+        let is_first = self.place.at == At::Start;
+        match control {
+            Control::Bos if is_first && !self.bos => self.bos = true,
+            Control::Open(role) => {
+                self.opened = Some(span.start);
+                if !std::mem::replace(&mut self.bos, true) {
+                    let bos = self.spelled(Control::Bos);
+                    let at = Span::at(span.start);
+                    let found = Code::ParseFrame.at(at, format!("the text has no `{bos}`"));
+                    out.tolerate(found.fix(Fix::replace(at, bos)));
+                }
+                if role == Role::Assistant {
+                    self.inner = false;
+                    self.orphan = false;
+                    self.state = State::Turn(After::Start);
+                    return;
+                }
+                let message = Message::new(role, "");
+                self.inner = false;
+                let draft = self.begin(Kind::Section(role), message, span.end, out);
+                self.state = State::Body(draft);
+            }
+            _ => self.stray_outside(control, span, out),
+        }
+    }
+
+    /// A control token in what another role than the assistant says.
+    fn in_section(
+        &mut self,
+        mut draft: Draft<'a>,
+        role: Role,
+        control: Control,
+        span: Span,
+        out: &mut Out<'a, '_>,
+    ) {
+        if control != Control::Close(role) {
+            return self.stray_in_body(draft, control, span, out);
+        }
+        self.since = span.start;
+        self.edge = span.end;
+        draft.end(End::End, span.end, out);
+        self.state = State::Outside(Kept::default());
+    }
+
+    /// A control token in a text of the assistant's.
+    fn in_text(
+        &mut self,
+        mut draft: Draft<'a>,
+        control: Control,
+        span: Span,
+        out: &mut Out<'a, '_>,
+    ) {
+        match control {
+            Control::Close(Role::Assistant) => {
+                let may_end = draft.message.is_answer() && !draft.message.recovered;
+                self.since = span.start;
+                self.edge = span.end;
+                self.state = State::Outside(Kept::default());
+                match (may_end, self.speaks_as) {
+                    (true, None) => {
+                        // Whether it is the end of all shows in what follows.
+                        draft.message.span.end = span.end;
+                        self.state = State::Ended(draft, Kept::default());
+                    }
+                    (true, Some(_)) => draft.end(End::Return, span.end, out),
+                    _ => draft.end(End::End, span.end, out),
+                }
+            }
+            Control::InnerPrefix | Control::InnerSuffix | Control::ToolsPrefix => {
+                self.end(draft, End::End, span.start, out);
+                self.in_turn(control, span, out);
+            }
+            Control::Open(Role::Assistant) => {
+                // A prompt for more.
+                self.end(draft, End::End, span.start, out);
+                self.in_turn(control, span, out);
+            }
+            _ => self.stray_in_body(draft, control, span, out),
+        }
+    }
+
+    /// What stands behind something ends where nothing was said: sometimes that says something.
+    fn leave(&mut self, after: After, control: Control, at: usize, out: &mut Out<'a, '_>) {
+        let says = match (after, control) {
+            (After::Prefix, _) => true,
+            (After::Suffix, Control::ToolsPrefix) => false,
+            (After::Suffix, _) => true,
+            (After::Start, Control::Close(Role::Assistant) | Control::Open(_)) => true,
+            _ => false,
+        };
+        if says && out.admits(Span::at(at)) {
+            let draft = self.speak(at, out);
+            self.end(draft, End::End, at, out);
+        }
+    }
+
+    /// A control token in the turn of the assistant, outside of any text.
+    pub(super) fn in_turn(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        if !out.admits(span) {
+            return;
+        }
+        match control {
+            Control::InnerPrefix | Control::InnerSuffix => {
+                let begins = control == Control::InnerPrefix;
+                if self.inner == begins {
+                    self.unexpected(control, span, out);
+                }
+                self.opened.get_or_insert(span.start);
+                self.inner = begins;
+                self.behind = span.end;
+                self.state = State::Turn(if begins { After::Prefix } else { After::Suffix });
+            }
+            Control::ToolsPrefix => {
+                self.opened.get_or_insert(span.start);
+                self.called.clear();
+                self.replied = 0;
+                self.state = State::Calls(Box::default());
+            }
+            Control::Open(Role::Assistant) => {
+                self.opened = Some(span.start);
+                self.inner = false;
+                self.state = State::Turn(After::Start);
+            }
+            Control::Close(Role::Assistant) => {
+                self.edge = span.end;
+                self.state = State::Outside(Kept::default());
+            }
+            Control::Open(_) => {
+                self.unclosed_turn(span, out);
+                self.outside(Kept::default(), control, span, out);
+            }
+            _ => {
+                self.unexpected(control, span, out);
+                self.keeps = false;
+            }
+        }
+    }
+
+    pub(super) fn spelled(&self, control: Control) -> &'static str {
+        self.rules.controls.spelling(control).unwrap_or_default()
+    }
+}

@@ -1,0 +1,298 @@
+//! What the reader of pairs does with malformed input, and with the end of it.
+
+use super::place::{At, Place};
+use super::reader::{After, Reader, State};
+use crate::grammar::{hidden, stray};
+use crate::model::{End, Message, Role};
+use crate::read::{Draft, Kept, Out, Recover};
+use crate::{Code, Control, Fix, Span};
+
+/// Text that is a guess: a hidden message, or left out.
+pub(super) struct Rest<'a> {
+    pub(super) draft: Option<Draft<'a>>,
+    from: usize,
+    to: usize,
+}
+
+impl<'a> Rest<'a> {
+    /// Begins a hidden message, if that is the policy.
+    pub(super) fn begin(span: Span, out: &mut Out<'a, '_>) -> Self {
+        let keeps = out.options.recover == Recover::Keep;
+        let draft = keeps.then(|| {
+            let place = Span::at(span.start);
+            Draft::started(hidden(Role::Assistant, place, span.start), out)
+        });
+        Self { draft, from: span.start, to: span.start }
+    }
+
+    pub(super) fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        self.to = span.end;
+        if let Some(draft) = &mut self.draft {
+            draft.push(text, span, out);
+        }
+    }
+
+    pub(super) fn end(mut self, at: usize, out: &mut Out<'a, '_>) {
+        match self.draft.take() {
+            Some(mut draft) => draft.end(End::End, at, out),
+            None if self.from < self.to => {
+                let text = "what stands here was left out";
+                out.report(Code::ParseFrame.at(Span::new(self.from, self.to), text));
+            }
+            None => {}
+        }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// A control token in a text that it cannot stand in.
+    pub(super) fn stray_in_body(
+        &mut self,
+        draft: Draft<'a>,
+        control: Control,
+        span: Span,
+        out: &mut Out<'a, '_>,
+    ) {
+        let spelling = self.spelled(control);
+        self.keeps = false;
+        if let Control::Open(_) = control {
+            let stop = match self.place.at {
+                At::Section(role) => self.spelled(Control::Close(role)),
+                _ => self.spelled(Control::Close(Role::Assistant)),
+            };
+            let text = "the message ends without a stop token where the next one begins";
+            let found = Code::StreamTruncated.at(span, text);
+            out.malformed(found.fix(Fix::replace(Span::at(span.start), stop)));
+            if out.state.stopped.is_some() {
+                self.state = State::Body(draft);
+                return;
+            }
+            self.cut(draft, span.start, out);
+            return self.outside(Kept::default(), control, span, out);
+        }
+        let found = Code::ParseFrame.at(span, format!("`{spelling}` inside a message"));
+        out.malformed(found.help("this format has no escape; what follows is hidden"));
+        if out.state.stopped.is_some() {
+            self.state = State::Body(draft);
+            return;
+        }
+        self.cut(draft, span.start, out);
+        if out.admits(span) {
+            let mut rest = Rest::begin(span, out);
+            if let Some(draft) = &mut rest.draft {
+                draft.message.body_at = span.end;
+            }
+            self.state = State::Rest(rest);
+        }
+    }
+
+    fn cut(&mut self, mut draft: Draft<'a>, at: usize, out: &mut Out<'a, '_>) {
+        draft.message.recovered = true;
+        self.end(draft, End::Open, at, out);
+        self.keeps = false;
+    }
+
+    /// A control token in what is a guess.
+    pub(super) fn in_rest(
+        &mut self,
+        rest: Rest<'a>,
+        control: Control,
+        span: Span,
+        out: &mut Out<'a, '_>,
+    ) {
+        let ends = match (control, self.place.at) {
+            (Control::Open(_), _) => true,
+            (Control::Close(role), At::Section(section)) => role == section,
+            (Control::Close(Role::Assistant) | Control::ToolsSuffix, _) => true,
+            _ => false,
+        };
+        if !ends {
+            self.state = State::Rest(rest);
+            return;
+        }
+        self.keeps = false;
+        rest.end(span.start, out);
+        (self.since, self.edge) = (span.start, span.start);
+        match control {
+            Control::ToolsSuffix if self.place.is_turn() => {
+                self.behind = span.end;
+                self.state = State::Turn(After::Calls);
+            }
+            Control::Open(Role::Assistant) if self.place.is_turn() => {
+                self.in_turn(control, span, out);
+            }
+            Control::Open(_) => self.outside(Kept::default(), control, span, out),
+            _ => {
+                self.edge = span.end;
+                self.state = State::Outside(Kept::default());
+            }
+        }
+    }
+
+    /// A control token of a turn that comes out of turn.
+    pub(super) fn unexpected(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let text = format!("`{}` is out of place here", self.spelled(control));
+        out.malformed(Code::ParseFrame.at(span, text));
+        self.keeps = false;
+    }
+
+    /// Somebody else speaks before the turn of the assistant has ended.
+    pub(super) fn unclosed_turn(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        self.keeps = false;
+        let stop = self.spelled(Control::Close(Role::Assistant));
+        let found = Code::StreamTruncated.at(span, "the turn of the assistant has no end");
+        out.malformed(found.fix(Fix::replace(Span::at(span.start), stop)));
+    }
+
+    /// A control token that cannot stand between what roles say.
+    pub(super) fn stray_outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let text = format!("`{}` outside of a message", self.spelled(control));
+        self.keeps = false;
+        out.malformed(Code::ParseFrame.at(span, text));
+        let begins =
+            matches!(control, Control::InnerPrefix | Control::InnerSuffix | Control::ToolsPrefix);
+        if begins && out.state.stopped.is_none() && out.options.recover == Recover::Keep {
+            // A turn that lost its beginning: whose it is is a guess.
+            self.orphan = true;
+            self.inner = control == Control::InnerSuffix;
+            self.bos = true;
+            self.opened = Some(span.start);
+            self.in_turn(control, span, out);
+            self.keeps = false;
+        }
+    }
+
+    /// What stood between two messages, up to byte `at`: layout, or text that lost its place.
+    pub(super) fn end_gap(&mut self, gap: Kept<'a>, at: usize, out: &mut Out<'a, '_>) {
+        if gap.as_str().trim_ascii().is_empty() {
+            return;
+        }
+        self.keeps = false;
+        let span = gap.span();
+        stray(gap, span, out);
+        (self.since, self.edge) = (at, at);
+    }
+
+    /// The input ends at byte `at`.
+    pub(super) fn end_input(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
+        match state {
+            State::Outside(gap) => {
+                self.end_gap(gap, at, out);
+                self.tail(false, at, out);
+            }
+            State::Body(draft) => self.end_body(draft, at, out),
+            State::Turn(after) => self.end_turn(after, at, out),
+            State::Calls(list) => {
+                if !out.options.open_prompt {
+                    let text = "the text ends inside a list of calls";
+                    let found = Code::StreamTruncated.at(Span::at(at), text);
+                    out.malformed(found.help("the call is not made"));
+                }
+                self.cut_calls(list, at, out);
+            }
+            State::Outputs(kept, _) => {
+                self.end_outputs(kept, out);
+                self.end_input(at, out);
+            }
+            State::Rest(rest) => rest.end(at, out),
+            State::Ended(draft, gap) => {
+                let is_last = gap.as_str().trim_ascii().is_empty();
+                self.close_turn(draft, if is_last { End::Return } else { End::End }, out);
+                self.end_gap(gap, at, out);
+                self.tail(is_last, at, out);
+            }
+        }
+    }
+
+    fn end_body(&mut self, mut draft: Draft<'a>, at: usize, out: &mut Out<'a, '_>) {
+        // The template leaves the last turn of the assistant open.
+        let is_whole = self.place.at == At::Turn && self.speaks_as.is_none();
+        if !is_whole && !out.options.open_prompt {
+            let text = "the text ends inside a message";
+            let found = Code::StreamTruncated.at(Span::at(at), text);
+            let stop = match self.place.at {
+                At::Section(role) => role,
+                _ => Role::Assistant,
+            };
+            let stop = self.spelled(Control::Close(stop));
+            out.malformed(found.fix(Fix::replace(Span::at(at), stop)));
+        }
+        self.since = at;
+        draft.end(if is_whole { End::End } else { End::Open }, at, out);
+    }
+
+    fn end_turn(&mut self, after: After, at: usize, out: &mut Out<'a, '_>) {
+        match after {
+            After::Start => {
+                if !out.options.open_prompt {
+                    let text = "the text ends where the assistant is to speak";
+                    out.malformed(Code::StreamTruncated.at(Span::at(at), text));
+                }
+                let message = Message::new(Role::Assistant, "");
+                let draft = self.begin(super::place::Kind::Prompt, message, at, out);
+                self.end(draft, End::Prompt, at, out);
+            }
+            After::Prefix | After::Suffix => {
+                let draft = self.speak(at, out);
+                self.end_body(draft, at, out);
+            }
+            After::Calls | After::Replies | After::Text => self.tail(false, at, out),
+        }
+    }
+
+    /// How what follows the last message is laid out, up to the end at byte `at`.
+    fn tail(&mut self, returns: bool, at: usize, out: &mut Out<'a, '_>) {
+        let Some(raw) = out.keep.slice(Span::new(self.since, at)).filter(|_| self.keeps) else {
+            return;
+        };
+        if self.place == Place::START {
+            if !raw.is_empty() {
+                out.to.layout(crate::read::Place::Lead, raw.into(), self.rules.dialect);
+            }
+            return;
+        }
+        let mut rest = Some(raw);
+        let _ = self.place.close::<()>(returns, &mut |_, piece| {
+            let wanted = piece.spelling(self.rules.controls);
+            rest = rest.and_then(|rest| rest.strip_prefix(wanted));
+            Ok(())
+        });
+        if rest != Some("") {
+            out.to.layout(crate::read::Place::Tail, raw.into(), self.rules.dialect);
+        }
+    }
+
+    /// Reading has stopped: what is being read stands as far as it came.
+    pub(super) fn stop(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
+        match state {
+            State::Body(mut draft) => {
+                draft.message.recovered = true;
+                draft.end(End::Open, at, out);
+            }
+            State::Calls(mut list) => match list.call.take() {
+                Some(mut call) => {
+                    call.message.recovered = true;
+                    call.end(End::Open, at, out);
+                    if !list.head.is_empty() {
+                        out.leave_out(list.head.span().start);
+                    }
+                }
+                None => out.leave_out(self.opened.unwrap_or(self.edge)),
+            },
+            State::Outputs(kept, _) => out.leave_out(kept.span().start),
+            State::Rest(rest) => rest.end(at, out),
+            State::Ended(draft, gap) => {
+                self.close_turn(draft, End::End, out);
+                if !gap.as_str().trim_ascii().is_empty() {
+                    out.leave_out(gap.span().start);
+                }
+            }
+            State::Outside(gap) if !gap.as_str().trim_ascii().is_empty() => {
+                out.leave_out(gap.span().start);
+            }
+            State::Outside(_) | State::Turn(_) => {}
+        }
+    }
+}

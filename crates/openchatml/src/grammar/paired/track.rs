@@ -1,0 +1,92 @@
+//! Follows what the template writes, step by step, to see where that is not the canonical layout.
+
+use super::Rules;
+use super::place::{At, Kind, Place};
+use crate::Control;
+use crate::model::{Message, Role};
+
+/// What the template has written since the last message, and what it would write canonically.
+#[derive(Debug)]
+pub(crate) struct Track {
+    rules: &'static Rules,
+    place: Place,
+    since: String,
+}
+
+impl Track {
+    /// Behind the developer section, with which each text begins.
+    pub(crate) fn new(rules: &'static Rules) -> Self {
+        let place = Place { at: At::Section(Role::Developer), inner: false };
+        let mut track = Self { rules, place, since: String::new() };
+        track.control(Control::Close(Role::Developer));
+        track
+    }
+
+    /// Before all text.
+    pub(crate) fn start(rules: &'static Rules) -> Self {
+        Self { rules, place: Place::START, since: String::new() }
+    }
+
+    /// What stands between the message before and this one, a call that is `alone` or not.
+    pub(crate) fn opening(&mut self, message: &Message<'_>, alone: bool) -> String {
+        let controls = self.rules.controls;
+        let kind = self.rules.kind(message, alone);
+        let layout = message.layout.as_ref().filter(|it| it.dialect == self.rules.dialect);
+        let raw = layout.and_then(|it| it.header.as_deref());
+        if let Some(raw) = raw
+            && let Some(behind) = self.place.behind(raw, kind, controls)
+        {
+            self.place = behind;
+            return raw.to_owned();
+        }
+        let mut opening = String::new();
+        let _ = self.place.between::<()>(kind, |_, piece| {
+            opening.push_str(piece.spelling(controls));
+            Ok(())
+        });
+        self.place = self.place.after(kind);
+        opening
+    }
+
+    pub(crate) fn control(&mut self, control: Control) {
+        self.since.push_str(self.rules.controls.spelling(control).unwrap_or_default());
+    }
+
+    pub(crate) fn text(&mut self, text: &str) {
+        self.since.push_str(text);
+    }
+
+    /// Says that the body of a message follows, of a call that is `alone` or not.
+    pub(crate) fn message(&mut self, message: &mut Message<'_>, alone: bool) {
+        let kind = self.rules.kind(message, alone);
+        let controls = self.rules.controls;
+        let is_canonical = self.place.is_canonical(kind, &self.since, controls);
+        let kept = self.place.behind(&self.since, kind, controls).filter(|_| !is_canonical);
+        let behind = kept.unwrap_or_else(|| self.place.after(kind));
+        let section = match kind {
+            Kind::Section(role) => Some(role),
+            _ => None,
+        };
+        if !is_canonical {
+            let layout = message.layout.get_or_insert_default();
+            layout.dialect = self.rules.dialect;
+            layout.header = Some(self.since.clone().into());
+        }
+        self.since.clear();
+        self.place = behind;
+        if let Some(role) = section {
+            self.control(Control::Close(role));
+        }
+    }
+
+    /// What the template writes behind the last message, if that is not the canonical layout.
+    pub(crate) fn tail(self) -> Option<String> {
+        let mut rest = Some(self.since.as_str());
+        let _ = self.place.close::<()>(false, &mut |_, piece| {
+            let wanted = piece.spelling(self.rules.controls);
+            rest = rest.and_then(|rest| rest.strip_prefix(wanted));
+            Ok(())
+        });
+        (rest != Some("")).then_some(self.since)
+    }
+}

@@ -1,0 +1,229 @@
+//! The writer of pairs.
+
+use super::Rules;
+use super::calls::Nesting;
+use super::place::{At, Kind, Owner, Piece, Place};
+use crate::lex::Mode;
+use crate::model::{Conversation, Document, End, Message, Role};
+use crate::render::{
+    LayoutChoice, Part, Place as Where, RenderError, RenderOptions, Sink, SinkError, write_raw,
+};
+use crate::{Code, Control, Span};
+
+/// Writes a document.
+pub(crate) fn write(
+    rules: &'static Rules,
+    document: &Document<'_>,
+    options: &RenderOptions,
+    sink: &mut dyn Sink,
+) -> Result<(), RenderError> {
+    let Some(conversation) = document.as_conversation() else {
+        return Err(RenderError::not_a_conversation(rules.dialect));
+    };
+    Writer { rules, options, sink, place: Place::START }.conversation(conversation)
+}
+
+struct Writer<'w> {
+    rules: &'static Rules,
+    options: &'w RenderOptions,
+    sink: &'w mut dyn Sink,
+    place: Place,
+}
+
+type Written = Result<(), RenderError>;
+
+/// Why a piece cannot be written, and where it belongs.
+type Failed = (Where, SinkError);
+
+impl Writer<'_> {
+    fn conversation(&mut self, conversation: &Conversation<'_>) -> Written {
+        let messages = &conversation.messages;
+        let around = conversation.layout.as_deref().filter(|it| self.keeps(it.dialect));
+        let prompts = self.options.generation_prompt.is_some();
+        if messages.is_empty() && !prompts {
+            let lead = around.and_then(|it| it.lead.as_deref()).unwrap_or_default();
+            let raw = write_raw(lead, Mode::Outside, self.rules.controls, self.sink);
+            return raw.map_err(|error| RenderError::sink(error, None, Where::Document));
+        }
+        let rules = self.rules;
+        let goes_on = |at: usize| messages.get(at).is_some_and(|it| rules.goes_on(it));
+        for (index, message) in messages.iter().enumerate() {
+            let follows = index > 0 && messages[index - 1].is_call() && goes_on(index);
+            let alone = !goes_on(index + 1) && !follows;
+            let is_last = index + 1 == messages.len() && !prompts;
+            self.message(index, message, alone, is_last)?;
+            let is_open = matches!(message.end, End::Open | End::Prompt);
+            if is_last && (is_open || self.options.continue_final) {
+                return Ok(());
+            }
+        }
+        if let Some(role) = self.options.generation_prompt {
+            return self.prompt(role, messages.len());
+        }
+        self.finish(messages.last(), around.and_then(|it| it.tail.as_deref()))
+    }
+
+    fn keeps(&self, dialect: &str) -> bool {
+        self.options.layout == LayoutChoice::Keep && dialect == self.rules.dialect
+    }
+
+    fn message(
+        &mut self,
+        index: usize,
+        message: &Message<'_>,
+        alone: bool,
+        is_last: bool,
+    ) -> Written {
+        let kind = self.rules.kind(message, alone);
+        self.check(index, message, kind, is_last)?;
+        let fail = |(place, error): Failed| RenderError::sink(error, Some(index), place);
+        let layout = message.layout.as_deref().filter(|it| self.keeps(it.dialect));
+        let raw = layout.and_then(|it| it.header.as_deref());
+        let kept =
+            raw.and_then(|raw| Some((raw, self.place.behind(raw, kind, self.rules.controls)?)));
+        match kept {
+            Some((raw, place)) => {
+                self.raw(raw, kind, index).map_err(fail)?;
+                self.place = place;
+            }
+            None => {
+                self.between(kind, index).map_err(fail)?;
+                self.place = self.place.after(kind);
+            }
+        }
+        self.sink.part(Part::Body);
+        let body = message.body.text();
+        self.sink.text(&body).map_err(|error| fail((Where::Body, error)))?;
+        self.sink.part(Part::End);
+        Ok(())
+    }
+
+    /// Refuses what the template refuses, and what would be read as something else.
+    fn check(&self, index: usize, message: &Message<'_>, kind: Kind<'_>, last: bool) -> Written {
+        let refuse = |code: Code, place, text: &str| {
+            Err(RenderError::new(code, Some(index), text).at(place, Span::default()))
+        };
+        match kind {
+            Kind::Call(name, _) => {
+                if name.contains(['"', '\n']) {
+                    let text = "the name of a tool cannot have a quote or a line break";
+                    return refuse(Code::ParseHeader, Where::Recipient, text);
+                }
+                let is_open = last && message.end == End::Open;
+                if !is_open && !Nesting::holds(&message.body.text()) {
+                    let text = "these arguments would not end where they end";
+                    return refuse(Code::RenderControl, Where::Body, text);
+                }
+                Ok(())
+            }
+            Kind::Prompt if !last || !message.body.is_empty() => {
+                refuse(Code::RenderUnsupported, Where::End, "only the last message can be a prompt")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes what stands between the last message and the next.
+    fn between(&mut self, kind: Kind<'_>, index: usize) -> Result<(), Failed> {
+        let mut owner = Owner::Before;
+        let sink = &mut *self.sink;
+        let whole = self.place.between(kind, |of, piece| {
+            advance(&mut owner, of, index, sink);
+            emit(piece, sink)
+        });
+        advance(&mut owner, Owner::Header, index, sink);
+        whole
+    }
+
+    /// Writes the same as it was read.
+    fn raw(&mut self, raw: &str, kind: Kind<'_>, index: usize) -> Result<(), Failed> {
+        let mut owner = Owner::Before;
+        let mut rest = raw;
+        // What closes the last message belongs to it, in whatever layout.
+        let turn = matches!(kind, Kind::Section(_));
+        let controls = self.rules.controls;
+        let sink = &mut *self.sink;
+        let mut fits = true;
+        self.place.close(turn, &mut |_, piece| match rest
+            .strip_prefix(piece.spelling(controls))
+            .filter(|_| fits)
+        {
+            Some(after) => {
+                rest = after;
+                emit(piece, sink)
+            }
+            None => {
+                fits = false;
+                Ok(())
+            }
+        })?;
+        let error = |error| (Where::Document, error);
+        let begins = controls.spelling(Control::Open(Role::Assistant)).unwrap_or_default();
+        let opening = match (rest.rfind(begins), turn) {
+            (_, true) => rest.len(),
+            (Some(at), false) => at + begins.len(),
+            (None, false) => 0,
+        };
+        let (opening, header) = rest.split_at(opening);
+        advance(&mut owner, Owner::Opening, index, sink);
+        write_raw(opening, Mode::Outside, controls, sink).map_err(error)?;
+        advance(&mut owner, Owner::Header, index, sink);
+        write_raw(header, Mode::Outside, controls, sink).map_err(error)
+    }
+
+    /// Writes what a model is to go on from.
+    fn prompt(&mut self, role: Role, index: usize) -> Written {
+        let kind = match role {
+            Role::Assistant => Kind::Prompt,
+            role => Kind::Section(role),
+        };
+        if role == Role::Tool {
+            let text = "a tool has no turn of its own in this format";
+            return Err(RenderError::new(Code::RenderUnsupported, None, text));
+        }
+        self.between(kind, index)
+            .map_err(|(place, error)| RenderError::sink(error, Some(index), place))
+    }
+
+    /// Writes what closes the last message.
+    fn finish(&mut self, last: Option<&Message<'_>>, tail: Option<&str>) -> Written {
+        let fail = |(place, error): Failed| RenderError::sink(error, None, place);
+        if let Some(tail) = tail.filter(|tail| self.can_end(tail)) {
+            return write_raw(tail, Mode::Outside, self.rules.controls, self.sink)
+                .map_err(|error| fail((Where::Document, error)));
+        }
+        let returns = last.is_some_and(|last| last.end == End::Return);
+        let sink = &mut *self.sink;
+        self.place.close(returns, &mut |_, piece| emit(piece, sink)).map_err(fail)
+    }
+
+    /// Whether a text can close what is open.
+    fn can_end(&self, tail: &str) -> bool {
+        let controls = self.rules.controls;
+        let ends = |place: Option<Place>| {
+            place.is_some_and(|it| it.at == At::Outside || it.at == At::Turn)
+        };
+        ends(self.place.through(tail, controls))
+    }
+}
+
+/// Says whose the next pieces are, as far as that is not said yet.
+fn advance(owner: &mut Owner, to: Owner, index: usize, sink: &mut dyn Sink) {
+    if *owner == Owner::Before && to != Owner::Before {
+        sink.part(Part::Gap);
+        sink.part(Part::Opening(index));
+        *owner = Owner::Opening;
+    }
+    if *owner == Owner::Opening && to == Owner::Header {
+        sink.part(Part::Header);
+        *owner = Owner::Header;
+    }
+}
+
+fn emit(piece: Piece<'_>, sink: &mut dyn Sink) -> Result<(), Failed> {
+    match piece {
+        Piece::Control(control) => sink.control(control).map_err(|error| (Where::End, error)),
+        Piece::Text(text) => sink.text(text).map_err(|error| (Where::Role, error)),
+        Piece::Name(name) => sink.text(name).map_err(|error| (Where::Recipient, error)),
+    }
+}
