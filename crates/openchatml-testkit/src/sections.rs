@@ -86,7 +86,7 @@ impl Turn {
         }
         (self.in_text, self.in_list) = (false, true);
         if calls.len() == 1 && one_in(source, 4) {
-            let said = text::hostile(source).replace(['[', ']', '"'], "");
+            let said = format!("x{}", text::hostile(source).replace(['[', ']', '"'], ""));
             messages.push(reply(&calls[0], said));
         } else if one_in(source, 2) {
             for tool in &calls {

@@ -105,7 +105,11 @@ impl Adapter<'_, '_> {
 
     /// Why the message cannot be carried at all: it would become visible, or gain authority.
     fn unsayable(&self) -> Option<Lost> {
-        let Message { role, recipient, .. } = &self.message;
+        let Message { role, recipient, end, .. } = &self.message;
+        if *end == End::Prompt && self.message.body.is_empty() && !self.carries.ends.contains(end) {
+            // Nothing was said yet.
+            return Some(Lost::Open);
+        }
         if !self.carries.roles.contains(role) && *role != Role::Developer {
             return Some(Lost::Reply);
         }

@@ -123,8 +123,10 @@ impl<'a> Draft<'a> {
             excess.end = span.end;
             return ("", Span::at(span.start));
         }
+        let is_exact = span.len() == text.len();
         let (text, kept) = cut_at(text, span, most.saturating_sub(self.bytes));
-        self.excess = Some(Span::new(span.start + text.len(), span.end));
+        let start = if is_exact { span.start + text.len() } else { span.start };
+        self.excess = Some(Span::new(start, span.end));
         (text, kept)
     }
 

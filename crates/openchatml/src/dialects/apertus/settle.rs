@@ -161,6 +161,15 @@ impl<'a> Settled<'_, 'a> {
         if replies.iter().all(|(reply, _)| position(reply).is_some()) {
             replies.sort_by_key(|(reply, _)| position(reply));
         }
+        if calls.is_empty() {
+            let (reply, place) = &replies[0];
+            let why = "a reply to no call would be read as what the assistant says";
+            let span = Span::new(0, reply.body.len());
+            let error = RenderError::new(Code::RenderControl, *place, why);
+            return Err(error
+                .at(Place::Body, span)
+                .help("a reply follows the call that it answers"));
+        }
         let is_kept = replies
             .iter()
             .any(|(reply, _)| reply.layout.as_ref().is_some_and(|it| it.header.is_some()));

@@ -96,13 +96,11 @@ impl<'a> List<'a> {
                 (Step::Name, _) => {
                     let len = memchr::memchr(b'"', &text.as_bytes()[index..]);
                     let len = len.unwrap_or(text.len() - index);
-                    if self.name.len() + len > limit {
-                        return Head::Wrong(index);
-                    }
-                    let end = index + len;
+                    let room = limit.saturating_sub(self.name.len()).min(len);
+                    let end = text.floor_char_boundary(index + room);
                     let span = Span::new(at + index, at + end);
                     self.name.push(&text[index..end], span, keep);
-                    return Head::More(end);
+                    return if room < len { Head::Wrong(end) } else { Head::More(end) };
                 }
                 (Step::Space, b' ') => {
                     self.step = Step::Arguments(Nesting::default());

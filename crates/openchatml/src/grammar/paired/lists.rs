@@ -32,21 +32,28 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let limit = out.options.limits.value_bytes;
-            let head = list.head(&text[at..], place(at), out.keep, limit);
+            let room = out.options.limits.header_bytes.saturating_sub(list.head.len());
+            let end = text.floor_char_boundary(at.saturating_add(room));
+            let head = match at < end {
+                true => list.head(&text[at..end], place(at), out.keep, limit),
+                false => Head::Wrong(0),
+            };
             let (Head::More(len) | Head::Call(len) | Head::Another(len) | Head::Wrong(len)) = head;
             list.head.push(&text[at..at + len], Span::new(place(at), place(at + len)), out.keep);
             at += len;
-            let is_long = list.head.len() > out.options.limits.header_bytes;
             match head {
                 Head::Call(_) => self.begin_call(place(at), out),
                 Head::Another(_) => {
                     if let Some(call) = list.call.take() {
                         call_ends(call, place(at), out);
                     }
+                    let comma = Span::new(place(at), place(at + 1));
+                    list.head.clear();
+                    list.head.push(",", comma, out.keep);
                     at += 1;
                 }
-                Head::More(_) if !is_long => {}
-                Head::More(_) | Head::Wrong(_) => {
+                Head::More(_) => {}
+                Head::Wrong(_) => {
                     let rest = Span::new(place(at), span.end);
                     return self.broken_calls(&text[at..], rest, out);
                 }
@@ -111,7 +118,7 @@ impl<'a> Reader<'a> {
             self.state = State::Calls(list);
             return;
         }
-        self.cut_calls(list, span.start, out);
+        self.cut_calls(list, false, span.start, out);
         if control == Control::ToolsSuffix {
             self.behind = span.end;
             self.edge = span.end;
@@ -121,14 +128,21 @@ impl<'a> Reader<'a> {
         self.in_turn(control, span, out);
     }
 
-    /// A list of calls ends at byte `at` before it is complete.
-    pub(super) fn cut_calls(&mut self, mut list: Box<List<'a>>, at: usize, out: &mut Out<'a, '_>) {
+    /// A list of calls ends at byte `at` before it is complete; whether the model `goes_on` there.
+    pub(super) fn cut_calls(
+        &mut self,
+        mut list: Box<List<'a>>,
+        goes_on: bool,
+        at: usize,
+        out: &mut Out<'a, '_>,
+    ) {
         self.keeps = false;
+        let is_open = matches!(list.step, Step::Arguments(_));
         if let Some(mut call) = list.call.take() {
-            if let Step::Arguments(_) = list.step {
+            if is_open {
                 self.since = at;
             }
-            call.message.recovered = true;
+            call.message.recovered = !(is_open && goes_on);
             self.edge = at;
             call.end(End::Open, at, out);
         }
@@ -179,19 +193,17 @@ impl<'a> Reader<'a> {
         let State::Outputs(kept, scan) = &mut self.state else { return };
         kept.push(text, span, out.keep);
         let most = out.options.limits.message_bytes;
-        let Some(end) = scan.next(kept.as_str()) else {
-            if kept.len() > most {
-                self.long_outputs(out);
-            }
-            return;
-        };
         let waiting = self.called.len() - self.replied;
-        let list = &kept.as_str()[..end];
-        if end <= most
-            && let Some(found) = outputs::values(list, waiting, &out.options.limits)
-        {
-            let kept = std::mem::take(kept);
-            self.replies(kept, &found, out);
+        let end = scan.next(kept.as_str()).filter(|end| *end <= most);
+        let found = end
+            .and_then(|end| outputs::values(&kept.as_str()[..end], waiting, &out.options.limits));
+        match found {
+            Some(found) => {
+                let kept = std::mem::take(kept);
+                self.replies(kept, &found, out);
+            }
+            None if kept.len() > most => self.long_outputs(out),
+            None => {}
         }
     }
 

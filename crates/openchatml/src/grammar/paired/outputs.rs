@@ -86,7 +86,12 @@ pub(super) fn values(list: &str, calls: usize, limits: &Limits) -> Option<Output
     }
     let end = list.len();
     if ends.len() != calls || ends.len() < 2 {
-        let found = if ends.len() == 1 { Found::Values } else { Found::OtherCount };
+        let found = match ends.len() {
+            1 => Found::Values,
+            // A reply that says nothing.
+            0 if calls == 1 => Found::Text,
+            _ => Found::OtherCount,
+        };
         return Some(Outputs { bodies: vec![1..end - 1], end, found });
     }
     let mut bodies = Vec::with_capacity(ends.len());

@@ -1,5 +1,6 @@
 //! What the reader of pairs does with malformed input, and with the end of it.
 
+use super::calls::Step;
 use super::place::{At, Place};
 use super::reader::{After, Reader, State};
 use crate::grammar::{hidden, stray};
@@ -184,12 +185,13 @@ impl<'a> Reader<'a> {
             State::Body(draft) => self.end_body(draft, at, out),
             State::Turn(after) => self.end_turn(after, at, out),
             State::Calls(list) => {
-                if !out.options.open_prompt {
+                let goes_on = out.options.open_prompt && matches!(list.step, Step::Arguments(_));
+                if !goes_on {
                     let text = "the text ends inside a list of calls";
                     let found = Code::StreamTruncated.at(Span::at(at), text);
                     out.malformed(found.help("the call is not made"));
                 }
-                self.cut_calls(list, at, out);
+                self.cut_calls(list, goes_on, at, out);
             }
             State::Outputs(kept, _) => {
                 self.end_outputs(kept, out);

@@ -105,8 +105,8 @@ impl Writer<'_> {
         };
         match kind {
             Kind::Call(name, _) => {
-                if name.contains(['"', '\n']) {
-                    let text = "the name of a tool cannot have a quote or a line break";
+                if name.contains('"') {
+                    let text = "the name of a tool cannot have a quote";
                     return refuse(Code::ParseHeader, Where::Recipient, text);
                 }
                 let is_open = last && message.end == End::Open;
