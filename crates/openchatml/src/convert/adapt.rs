@@ -106,8 +106,11 @@ impl Adapter<'_, '_> {
     /// Why the message cannot be carried at all: it would become visible, or gain authority.
     fn unsayable(&self) -> Option<Lost> {
         let Message { role, recipient, end, .. } = &self.message;
-        if *end == End::Prompt && self.message.body.is_empty() && !self.carries.ends.contains(end) {
-            // Nothing was said yet.
+        let is_hidden = || self.message.visibility() == Visibility::Hidden;
+        let says_all = self.carries.ends.contains(end)
+            && !(self.carries.channels == Channels::Sections && is_hidden());
+        if *end == End::Prompt && self.message.body.is_empty() && !says_all {
+            // Nothing was said yet, and it would be open for anything.
             return Some(Lost::Open);
         }
         if !self.carries.roles.contains(role) && *role != Role::Developer {
