@@ -86,6 +86,8 @@ pub enum Channels {
     None,
     /// Fixed by the kind of message: thinking, content, tool calls and replies of a turn.
     Turns,
+    /// The same without thinking.
+    Calls,
 }
 
 /// The intents that a format can carry.
@@ -105,8 +107,18 @@ pub enum Intents {
     All,
     /// None can be declared, and all commentary that is no call is a preamble (HIP-1 §6).
     Implied,
+    /// None can be declared, and what the assistant says before a call, in one turn with it, is a
+    /// preamble.
+    BeforeCalls,
     /// No message declares one.
     None,
+}
+
+impl Channels {
+    /// Whether the kind of a message says on which channel it is.
+    pub(super) fn are_fixed(self) -> bool {
+        matches!(self, Self::Turns | Self::Calls)
+    }
 }
 
 impl Carries {
@@ -176,8 +188,10 @@ impl Carries {
         match self.intents {
             Intents::All => true,
             Intents::None => message.intent.is_none(),
-            Intents::Implied if message.is_commentary() => message.intent == Some(Intent::Preamble),
-            Intents::Implied => message.intent.is_none(),
+            Intents::Implied | Intents::BeforeCalls if message.is_commentary() => {
+                message.intent == Some(Intent::Preamble)
+            }
+            Intents::Implied | Intents::BeforeCalls => message.intent.is_none(),
         }
     }
 
@@ -187,11 +201,30 @@ impl Carries {
             || self.declared_tools && declares_tools(conversation)
     }
 
+    /// Whether the message may stand before the next one: a preamble may have to stand before a call.
+    pub(super) fn fits_preamble(&self, message: &Message<'_>, next: Option<&Message<'_>>) -> bool {
+        self.intents != Intents::BeforeCalls
+            || !message.is_commentary()
+            || !message.body.is_empty()
+                && next.is_some_and(|next| next.is_call() && next.name == message.name)
+    }
+
+    fn fits_preambles(&self, messages: &[Message<'_>]) -> bool {
+        let next = messages.iter().skip(1).map(Some).chain([None]);
+        messages.iter().zip(next).all(|(message, next)| self.fits_preamble(message, next))
+    }
+
     fn fits_channel(&self, message: &Message<'_>) -> bool {
         match self.channels {
             Channels::All => true,
             Channels::None => message.channel.is_none(),
-            Channels::Turns => fits_turn(message),
+            Channels::Calls if message.is_reasoning() => false,
+            Channels::Turns | Channels::Calls if message.is_commentary() => {
+                self.intents != Intents::None
+                    && message.end == End::End
+                    && message.call_id.is_none()
+            }
+            Channels::Turns | Channels::Calls => fits_turn(message),
         }
     }
 
@@ -215,6 +248,7 @@ impl Carries {
         };
         header
             && self.fits_tools(conversation)
+            && self.fits_preambles(&conversation.messages)
             && match conversation.messages.split_last() {
                 None => true,
                 Some((last, rest)) => {

@@ -6,6 +6,7 @@ mod canonical;
 pub(crate) mod chatml;
 pub(crate) mod harmony;
 mod im;
+mod openai;
 mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
 pub(crate) mod openchatml_2_2;
@@ -14,14 +15,17 @@ pub use self::canonical::DIALECT as JSON;
 pub use self::chatml::DIALECT as CHATML;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::im::DIALECT as IM;
+pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
 
-pub(crate) use self::canonical::{write_header, write_message, write_string_field};
+pub(crate) use self::canonical::{write_header, write_message, write_string_field, write_tool};
 pub(crate) use self::harmony::{
     TEMPLATE_CARRIES, TEMPLATE_ORIGIN, ask, by_template, declares_tools, kept_by_reference, open,
 };
+
+pub(crate) use self::openai::parts;
 
 use std::fmt;
 use std::str::FromStr;
@@ -29,7 +33,7 @@ use std::str::FromStr;
 use crate::check::Book;
 use crate::convert::Carries;
 use crate::lex::{Controls, Mode};
-use crate::model::Document;
+use crate::model::{Document, Message};
 use crate::read::{Keep, Parsed, ReadOptions, Reader};
 use crate::render::{RenderError, RenderOptions, Sink};
 
@@ -40,10 +44,10 @@ use crate::render::{RenderError, RenderOptions, Sink};
 ///
 /// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
-/// assert_eq!(names[3..], ["chatml", "harmony", "im", "json"]);
+/// assert_eq!(names[3..], ["chatml", "harmony", "im", "json", "openai"]);
 /// ```
 pub static ALL: &[&Dialect] =
-    &[&OPENCHATML_2_2, &OPENCHATML_2_0, &OPENCHATML_0_1, &CHATML, &HARMONY, &IM, &JSON];
+    &[&OPENCHATML_2_2, &OPENCHATML_2_0, &OPENCHATML_0_1, &CHATML, &HARMONY, &IM, &JSON, &OPENAI];
 
 /// A chat-markup dialect.
 ///
@@ -155,6 +159,12 @@ pub struct Format {
     pub(crate) carrier: Carrier,
 }
 
+/// Whether the content that a message was read from still says what the message says.
+pub(crate) fn says_the_same(message: &Message<'_>) -> bool {
+    let dialect = message.layout.as_deref().map_or("", |layout| layout.dialect);
+    openai::content_of(message, dialect, "").is_some()
+}
+
 /// Harmony as text.
 pub(crate) const HARMONY_TEXT: Format = Format { dialect: &HARMONY, carrier: Carrier::Text };
 
@@ -213,7 +223,8 @@ impl Format {
     /// // The formats that a call can be written in without a loss of its id.
     /// let with_ids = Format::all().filter(|format| format.carries().call_ids);
     /// let names: Vec<_> = with_ids.map(|format| format.to_string()).collect();
-    /// assert_eq!(names, ["openchatml-2.2", "openchatml-2.2:json", "openchatml-2.0:json", "json"]);
+    /// assert_eq!(names[..2], ["openchatml-2.2", "openchatml-2.2:json"]);
+    /// assert_eq!(names[2..], ["openchatml-2.0:json", "json", "openai"]);
     /// ```
     pub fn carries(self) -> &'static Carries {
         match (self.carrier, &self.dialect.json) {

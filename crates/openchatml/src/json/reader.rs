@@ -79,6 +79,16 @@ impl<'a> Json<'a> {
         &self.text[self.at..]
     }
 
+    /// The text from `start` up to the end of the last thing.
+    pub(crate) fn since(&self, start: usize) -> &'a str {
+        &self.text[start..self.at]
+    }
+
+    /// How much was mended so far.
+    pub(crate) fn mended(&self) -> usize {
+        self.mended.len()
+    }
+
     /// Takes `bytes` bytes without looking at them.
     pub(crate) fn advance(&mut self, bytes: usize) {
         self.at += bytes;
@@ -327,6 +337,14 @@ impl<'a> Json<'a> {
             entries = unique;
         }
         Ok(Data::Map(entries))
+    }
+
+    /// Takes a value of any kind and leaves it. Whoever reads it has its keys to check.
+    pub(crate) fn pass(&mut self) -> Result<()> {
+        let noted = self.duplicates.len();
+        self.skip()?;
+        self.duplicates.truncate(noted);
+        Ok(())
     }
 
     /// Takes a value of any kind and leaves it, noting repeated keys.

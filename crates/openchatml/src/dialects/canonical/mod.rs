@@ -4,8 +4,9 @@
 mod read;
 mod write;
 
+pub(crate) use self::read::function_of;
 pub(crate) use self::write::{
-    message as write_message, string_field as write_string_field, write_header,
+    message as write_message, string_field as write_string_field, write_header, write_tool,
 };
 
 use super::{Dialect, JsonForm};
@@ -35,4 +36,4 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 /// JSON needs no control tokens.
-static CONTROLS: Controls = Controls::new(&[], Escape::None);
+pub(super) static CONTROLS: Controls = Controls::new(&[], Escape::None);

@@ -130,7 +130,12 @@ fn function<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Too
         return sheet.wrong(json, "an object").map(|()| None);
     }
     let value = json.value()?;
-    let Data::Map(fields) = value.data else { return Ok(None) };
+    Ok(function_of(sheet, value))
+}
+
+/// The tool that an object declares as a function.
+pub(crate) fn function_of<'a>(sheet: &mut Sheet<'_>, value: Value<'a>) -> Option<Tool<'a>> {
+    let Data::Map(fields) = value.data else { return None };
     let mut tool = Tool::default();
     for (key, field) in fields {
         match (key.as_ref(), field.data) {
@@ -152,9 +157,9 @@ fn function<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Too
     }
     if tool.name.is_empty() {
         sheet.report(Code::ParseJson.at(value.span, "the function has no name"));
-        return Ok(None);
+        return None;
     }
-    Ok(Some(tool))
+    Some(tool)
 }
 
 /// A call names its tool in a header.

@@ -97,7 +97,8 @@ pub(crate) fn write_header(out: &mut String, header: &Header<'_>) {
     out.push('}');
 }
 
-fn write_tool(out: &mut String, tool: &Tool<'_>) {
+/// Writes the declaration of a tool.
+pub(crate) fn write_tool(out: &mut String, tool: &Tool<'_>) {
     out.push_str(r#"{"type":"function","function":{"name":"#);
     write_string(out, &tool.name);
     string_field(out, "description", tool.description.as_deref());
