@@ -71,6 +71,11 @@ fn openai() {
     run("openai");
 }
 
+#[test]
+fn sharegpt() {
+    run("sharegpt");
+}
+
 /// Every clause has a case, every case names clauses that exist, and no name is used twice.
 #[test]
 fn every_clause_has_a_case() {

@@ -87,9 +87,11 @@ fn by_keys(
     let turn: Weights = &[("role", 30), ("tool_calls", 50), ("thinking", 30), ("tool_call_id", 20)];
     let chat_list: Weights = &[("role", 25), ("tool_calls", 45), ("tool_call_id", 20)];
     let chat: Weights = &[("messages", 50), ("choices", 80)];
-    let (document, chat) = match is_list {
-        true => ((&dialects::CHATML, wire), chat_list),
-        false => ((&dialects::JSON, whole), chat),
+    let turns: Weights = &[("from", 45), ("value", 45)];
+    let record: Weights = &[("conversations", 90), ("conversation", 50)];
+    let (document, chat, turns) = match is_list {
+        true => ((&dialects::CHATML, wire), chat_list, turns),
+        false => ((&dialects::JSON, whole), chat, record),
     };
     let is_chat = !signs.is_empty();
     let mut cases = vec![
@@ -97,6 +99,7 @@ fn by_keys(
         (&dialects::OPENCHATML_2_2, message),
         (&dialects::OPENCHATML_2_0, turn),
         (&dialects::OPENAI, chat),
+        (&dialects::SHAREGPT, turns),
     ];
     let case = |(dialect, weights): (&'static Dialect, Weights)| {
         let mut case = Case::new(dialect, Carrier::Json);

@@ -10,6 +10,7 @@ mod openai;
 mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
 pub(crate) mod openchatml_2_2;
+mod sharegpt;
 
 pub use self::canonical::DIALECT as JSON;
 pub use self::chatml::DIALECT as CHATML;
@@ -19,6 +20,7 @@ pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
+pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub(crate) use self::canonical::{write_header, write_message, write_string_field, write_tool};
 pub(crate) use self::harmony::{
@@ -44,10 +46,19 @@ use crate::render::{RenderError, RenderOptions, Sink};
 ///
 /// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
-/// assert_eq!(names[3..], ["chatml", "harmony", "im", "json", "openai"]);
+/// assert_eq!(names[3..], ["chatml", "harmony", "im", "json", "openai", "sharegpt"]);
 /// ```
-pub static ALL: &[&Dialect] =
-    &[&OPENCHATML_2_2, &OPENCHATML_2_0, &OPENCHATML_0_1, &CHATML, &HARMONY, &IM, &JSON, &OPENAI];
+pub static ALL: &[&Dialect] = &[
+    &OPENCHATML_2_2,
+    &OPENCHATML_2_0,
+    &OPENCHATML_0_1,
+    &CHATML,
+    &HARMONY,
+    &IM,
+    &JSON,
+    &OPENAI,
+    &SHAREGPT,
+];
 
 /// A chat-markup dialect.
 ///

@@ -106,6 +106,10 @@ pub(crate) const CASES: &[Case] = &[
     case("messages", "openai", |n| format!("[{}]", list(&object("content", "a"), n))),
     case("json_depth", "openai", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
     case("diagnostics", "openai", |n| format!("[{}]", list("1", n))),
+    case("message_bytes", "sharegpt", |n| format!("[{}]", from_human(&letters(n)))),
+    case("messages", "sharegpt", |n| format!("[{}]", list(&from_human("a"), n))),
+    case("json_depth", "sharegpt", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
+    case("diagnostics", "sharegpt", |n| format!("[{}]", list("1", n))),
     case("value_bytes", "json", |n| messages(&named(&letters(n)))),
     case("value_bytes", "openchatml-2.2:json", |n| named(&letters(n))),
     case("value_bytes", "openchatml-2.0:json", |n| named(&letters(n))),
@@ -240,6 +244,11 @@ fn named(name: &str) -> String {
 /// A message of one segment.
 fn segments(kind: &str, text: &str) -> String {
     format!(r#"{{"role":"user","content":[{{"type":"{kind}","text":"{text}"}}]}}"#)
+}
+
+/// A turn that says this.
+fn from_human(text: &str) -> String {
+    format!(r#"{{"from":"human","value":"{text}"}}"#)
 }
 
 /// A call of a custom tool.

@@ -193,7 +193,9 @@ fn spelled_call(
             one_line(raw, check(raw, limits).error.is_some(), limits)
         }
     };
-    let is_json = body.is_empty() || is_object(&body);
+    // Text of which nothing is known is no JSON.
+    let is_left_out = arguments.is_none_or(|it| it.data == Data::Null);
+    let is_json = is_left_out || is_object(&body);
     call.content_type = is_json.then_some("json".into());
     let (body, is_cut) = sheet.limited(Cow::Owned(body.into_owned()), span);
     Written::new(body, 0).cut(is_cut).say(&mut call);

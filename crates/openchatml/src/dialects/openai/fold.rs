@@ -49,7 +49,7 @@ impl Writer {
         write_string_field(out, "author", author);
         write_string_field(out, "tool_call_id", message.call_id.as_deref());
         content(out, message);
-        write_fields(out, message);
+        write_fields(out, message, NAME);
         out.push('}');
     }
 
@@ -87,7 +87,7 @@ impl Writer {
         }
         out.push_str(if turn.calls.is_empty() { "" } else { "]" });
         if let Some(first) = messages.first() {
-            write_fields(out, first);
+            write_fields(out, first, NAME);
         }
         out.push('}');
         Ok(&messages[turn.len()..])
@@ -107,7 +107,7 @@ impl<'m, 'a> Turn<'m, 'a> {
     /// for none.
     fn of(messages: &'m [Message<'a>]) -> Self {
         let mut turn = Turn { reasoning: None, content: None, refusal: None, calls: &[] };
-        let joins = |message: &&Message<'_>| joins(message, &messages[0]);
+        let joins = |message: &&Message<'_>| joins(message, &messages[0], NAME);
         let mut rest = messages;
         turn.reasoning = rest.first().filter(|first| first.is_reasoning());
         if turn.reasoning.is_some() {
@@ -148,8 +148,8 @@ impl<'m, 'a> Turn<'m, 'a> {
 
 /// Whether a message can be in the object that begins with `first`. What is said of an object holds
 /// for the messages that were in it, and for no others.
-fn joins(message: &Message<'_>, first: &Message<'_>) -> bool {
-    let has_fields = |message| beyond_of(message, NAME).is_some_and(|it| !it.fields.is_empty());
+pub(crate) fn joins(message: &Message<'_>, first: &Message<'_>, dialect: &str) -> bool {
+    let has_fields = |message| beyond_of(message, dialect).is_some_and(|it| !it.fields.is_empty());
     let was_in = first.span.start <= message.span.start && message.span.end <= first.span.end;
     std::ptr::eq(message, first)
         || message.role == Role::Assistant

@@ -99,7 +99,7 @@ pub(super) fn read<'a>(
         state.replies.call(call);
     }
     if let Some(message) = messages.get_mut(first).filter(|_| !fields.is_empty()) {
-        beyond(message).fields = fields;
+        beyond(message, NAME).fields = fields;
     }
     Ok(())
 }
@@ -114,9 +114,12 @@ fn role<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Speaker
 }
 
 /// What the format says of a message beyond the model.
-pub(super) fn beyond<'m, 'a>(message: &'m mut Message<'a>) -> &'m mut Beyond<'a> {
+pub(crate) fn beyond<'m, 'a>(
+    message: &'m mut Message<'a>,
+    dialect: &'static str,
+) -> &'m mut Beyond<'a> {
     let layout = message.layout.get_or_insert_default();
-    layout.dialect = NAME;
+    layout.dialect = dialect;
     layout.beyond.get_or_insert_default()
 }
 
@@ -241,7 +244,7 @@ impl<'a> Turn<'a> {
         if let Some((key, written)) = self.reasoning {
             let mut message = say(Channel::Analysis, written);
             if key != "reasoning_content" {
-                beyond(&mut message).key = key;
+                beyond(&mut message, NAME).key = key;
             }
             messages.push(message);
         }
@@ -259,7 +262,7 @@ impl<'a> Turn<'a> {
         }
         if let Some(written) = self.refusal {
             let mut message = say(Channel::Final, written);
-            beyond(&mut message).key = "refusal";
+            beyond(&mut message, NAME).key = "refusal";
             messages.push(message);
         }
         messages.extend(self.calls);

@@ -7,9 +7,12 @@ pub(crate) mod parts;
 mod read;
 pub(crate) mod replies;
 pub(crate) mod tools;
-mod write;
+pub(crate) mod write;
 
-pub(crate) use self::fold::content_of;
+pub(crate) use self::fold::{content_of, joins};
+pub(crate) use self::message::beyond;
+pub(crate) use self::read::{Fields, aside, document_layout};
+pub(crate) use self::write as writing;
 
 use super::canonical::CONTROLS;
 use super::{Dialect, JsonForm};

@@ -59,6 +59,18 @@ impl Replies {
             _ => (None, Some(name)),
         }
     }
+
+    /// The same where replies have no ids: one that answers the oldest call that waits says nothing.
+    pub(crate) fn said_in_order<'m>(
+        &mut self,
+        reply: &'m Message<'_>,
+    ) -> (Option<&'m str>, Option<&'m str>) {
+        if self.pairs.oldest() == reply.name.as_deref() {
+            self.pairs.reply(None, None);
+            return (None, None);
+        }
+        self.said(reply)
+    }
 }
 
 /// The whole name of a tool that is called by its short one, where `tool` is the one that is asked.

@@ -3,7 +3,7 @@
 use super::fold::{Writer, beyond_of};
 use super::{NAME, tools};
 use crate::json::{write_string, write_value};
-use crate::model::{Conversation, Document};
+use crate::model::{Conversation, Document, Message};
 use crate::render::{RenderError, RenderOptions};
 use crate::{Code, Value};
 
@@ -67,8 +67,8 @@ pub(crate) fn write_field(out: &mut String, key: &str, value: &Value<'_>) {
 }
 
 /// Writes what the JSON of the dialect said of a message beyond the model.
-pub(super) fn write_fields(out: &mut String, message: &crate::Message<'_>) {
-    for (key, value) in beyond_of(message, NAME).map_or(&[][..], |beyond| &beyond.fields) {
+pub(crate) fn write_fields(out: &mut String, message: &Message<'_>, dialect: &str) {
+    for (key, value) in beyond_of(message, dialect).map_or(&[][..], |beyond| &beyond.fields) {
         write_field(out, key, value);
     }
 }

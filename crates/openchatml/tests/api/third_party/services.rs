@@ -149,3 +149,24 @@ fn messages_with_thinking_become_the_samples_that_others_make() {
     }
     score.finish();
 }
+
+#[test]
+fn turns_of_data_sets_are_read_as_others_read_them() {
+    let mut score = Score::new("dataset.sharegpt");
+    for case in score.cases(&["dataset_samples.jsonl"]) {
+        let (text, wanted) = (case["input"]["record"].to_string(), &case["expected"]);
+        let parsed = read(&text, "sharegpt");
+        let has_errors = parsed.has_errors();
+        let conversation = parsed.document.as_conversation().expect("one");
+        let messages = &conversation.messages;
+        let calls: Vec<_> = messages.iter().filter(|it| it.is_call()).map(call).collect();
+        let texts = messages.iter().filter(|it| !it.is_call()).map(|it| it.body.text());
+        let is_same = !has_errors
+            && json!(roles(messages)) == wanted["roles"]
+            && json!(calls) == wanted["tool_calls"]
+            && json!(texts.collect::<Vec<_>>()) == wanted["texts"]
+            && json!(conversation.tools.len()) == wanted["n_tools"];
+        score.take(&case["id"], is_same, || format!("{messages:#?} {:?}", parsed.diagnostics));
+    }
+    score.finish();
+}
