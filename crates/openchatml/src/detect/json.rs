@@ -27,7 +27,10 @@ pub(super) fn detect(text: &str) -> Vec<Candidate> {
         None if is_list => items,
         None => &[],
     };
-    by_keys(is_list, key, signs(inside))
+    let of_body = ["input", "output"].iter().find_map(|key| value.get(key)?.as_list());
+    let mut candidates = if is_list { items } else { of_body.unwrap_or_default() }.iter();
+    let item = candidates.find(|item| is_item(item, is_list)).map(|item| item.span);
+    by_keys(is_list, key, &signs(inside), item)
 }
 
 /// JSON that is cut off, or not quite JSON, as the wire list in the ChatML specification, where a
@@ -43,7 +46,16 @@ fn broken(text: &str) -> Vec<Candidate> {
     // The keys of messages speak only where these are not inside of something else.
     let of_whole = ["messages", "infill", "files", "conversations", "choices", "input", "output"];
     let is_whole = !is_list && of_whole.iter().any(|key| find(key).is_some());
-    by_keys(is_list, |key| find(key).filter(|_| !is_whole || of_whole.contains(&key)), Vec::new())
+    by_keys(is_list, |key| find(key).filter(|_| !is_whole || of_whole.contains(&key)), &[], None)
+}
+
+/// An item of the Responses API. In the body of a request messages need not say that they are one.
+fn is_item(item: &Value<'_>, is_list: bool) -> bool {
+    match item.get("type").and_then(Value::as_str) {
+        Some("message" | "reasoning" | "item_reference") => true,
+        Some(kind) => kind.strip_suffix("_output").unwrap_or(kind).ends_with("_call"),
+        None => !is_list && item.get("role").is_some(),
+    }
 }
 
 /// What only the messages of services have, or have not: `true` for Chat Completions.
@@ -78,7 +90,8 @@ type Weights = &'static [(&'static str, u32)];
 fn by_keys(
     is_list: bool,
     key: impl Fn(&str) -> Option<Span>,
-    signs: Vec<(&'static str, Span)>,
+    signs: &[(&'static str, Span)],
+    item: Option<Span>,
 ) -> Vec<Candidate> {
     let whole: Weights = &[("messages", 60), ("infill", 80), ("files", 80), ("header", 20)];
     let wire: Weights = &[("token", 90)];
@@ -89,6 +102,7 @@ fn by_keys(
     let chat: Weights = &[("messages", 50), ("choices", 80)];
     let turns: Weights = &[("from", 45), ("value", 45)];
     let record: Weights = &[("conversations", 90), ("conversation", 50)];
+    let body: Weights = &[("instructions", 20)];
     let (document, chat, turns) = match is_list {
         true => ((&dialects::CHATML, wire), chat_list, turns),
         false => ((&dialects::JSON, whole), chat, record),
@@ -100,6 +114,7 @@ fn by_keys(
         (&dialects::OPENCHATML_2_0, turn),
         (&dialects::OPENAI, chat),
         (&dialects::SHAREGPT, turns),
+        (&dialects::RESPONSES, body),
     ];
     let case = |(dialect, weights): (&'static Dialect, Weights)| {
         let mut case = Case::new(dialect, Carrier::Json);
@@ -108,8 +123,11 @@ fn by_keys(
                 case.speaks(*weight, format!("key `{name}`"), span);
             }
         }
+        if let Some(span) = item.filter(|_| dialect.id == dialects::RESPONSES.id) {
+            case.speaks(75, "an item", span);
+        }
         if case.score > 0 && dialect.id == dialects::OPENAI.id {
-            for (what, span) in &signs {
+            for (what, span) in signs {
                 case.speaks(15, *what, *span);
             }
         } else if is_chat {

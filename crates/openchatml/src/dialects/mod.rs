@@ -10,6 +10,7 @@ mod openai;
 mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
 pub(crate) mod openchatml_2_2;
+mod responses;
 mod sharegpt;
 
 pub use self::canonical::DIALECT as JSON;
@@ -20,9 +21,12 @@ pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
+pub use self::responses::DIALECT as RESPONSES;
 pub use self::sharegpt::DIALECT as SHAREGPT;
 
-pub(crate) use self::canonical::{write_header, write_message, write_string_field, write_tool};
+pub(crate) use self::canonical::{
+    write_function, write_header, write_message, write_string_field, write_tool,
+};
 pub(crate) use self::harmony::{
     TEMPLATE_CARRIES, TEMPLATE_ORIGIN, ask, by_template, declares_tools, kept_by_reference, open,
 };
@@ -46,7 +50,7 @@ use crate::render::{RenderError, RenderOptions, Sink};
 ///
 /// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
-/// assert_eq!(names[3..], ["chatml", "harmony", "im", "json", "openai", "sharegpt"]);
+/// assert_eq!(names[3..], ["chatml", "harmony", "im", "json", "openai", "responses", "sharegpt"]);
 /// ```
 pub static ALL: &[&Dialect] = &[
     &OPENCHATML_2_2,
@@ -57,6 +61,7 @@ pub static ALL: &[&Dialect] = &[
     &IM,
     &JSON,
     &OPENAI,
+    &RESPONSES,
     &SHAREGPT,
 ];
 
@@ -173,7 +178,8 @@ pub struct Format {
 /// Whether the content that a message was read from still says what the message says.
 pub(crate) fn says_the_same(message: &Message<'_>) -> bool {
     let dialect = message.layout.as_deref().map_or("", |layout| layout.dialect);
-    openai::content_of(message, dialect, "").is_some()
+    let between = responses::between_parts(dialect == RESPONSES.id && message.is_reasoning());
+    openai::content_of(message, dialect, between).is_some()
 }
 
 /// Harmony as text.
@@ -235,7 +241,7 @@ impl Format {
     /// let with_ids = Format::all().filter(|format| format.carries().call_ids);
     /// let names: Vec<_> = with_ids.map(|format| format.to_string()).collect();
     /// assert_eq!(names[..2], ["openchatml-2.2", "openchatml-2.2:json"]);
-    /// assert_eq!(names[2..], ["openchatml-2.0:json", "json", "openai"]);
+    /// assert_eq!(names[2..], ["openchatml-2.0:json", "json", "openai", "responses"]);
     /// ```
     pub fn carries(self) -> &'static Carries {
         match (self.carrier, &self.dialect.json) {

@@ -18,6 +18,7 @@ pub(crate) const DIALECTS: &[&str] = &[
     "im",
     "json",
     "openai",
+    "responses",
     "sharegpt",
 ];
 

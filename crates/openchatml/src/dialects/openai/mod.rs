@@ -9,7 +9,7 @@ pub(crate) mod replies;
 pub(crate) mod tools;
 pub(crate) mod write;
 
-pub(crate) use self::fold::{content_of, joins};
+pub(crate) use self::fold::{beyond_of, content_of, joins};
 pub(crate) use self::message::beyond;
 pub(crate) use self::read::{Fields, aside, document_layout};
 pub(crate) use self::write as writing;

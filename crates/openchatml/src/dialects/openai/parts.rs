@@ -127,7 +127,7 @@ fn reasoning(piece: Piece<'_>) -> Piece<'_> {
 }
 
 /// Reports a part that says nothing, or nothing that is known.
-fn report(sheet: &mut Sheet<'_>, part: &Value<'_>, kind: Kind) {
+pub(crate) fn report(sheet: &mut Sheet<'_>, part: &Value<'_>, kind: Kind) {
     let text = match kind {
         Kind::Other(Lost::Part) => {
             let word = part.get("type").and_then(Value::as_str).unwrap_or_default();

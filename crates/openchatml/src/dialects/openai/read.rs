@@ -46,7 +46,10 @@ pub(crate) fn document_layout<'a>(
 }
 
 /// Keys and their values.
-pub(crate) type Fields<'a> = Vec<(Cow<'a, str>, Value<'a>)>;
+pub(crate) type Fields<'a> = Vec<Field<'a>>;
+
+/// A key and its value.
+pub(crate) type Field<'a> = (Cow<'a, str>, Value<'a>);
 
 /// Keys of bodies that say something of the conversation, and then those that do not.
 const KEYS: &[&str] = &[

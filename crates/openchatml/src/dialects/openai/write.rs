@@ -1,6 +1,7 @@
 //! Writing the body of a request: messages and tools.
 
 use super::fold::{Writer, beyond_of};
+use super::read::Field;
 use super::{NAME, tools};
 use crate::json::{write_string, write_value};
 use crate::model::{Conversation, Document, Message};
@@ -44,11 +45,7 @@ pub(crate) fn estimate(conversation: &Conversation<'_>) -> usize {
 
 /// Writes what stands around the messages: tools, and what else the document said.
 pub(crate) fn write_document(out: &mut String, conversation: &Conversation<'_>, dialect: &str) {
-    let layout = conversation.layout.as_deref().filter(|layout| layout.dialect == dialect);
-    let beyond = layout.and_then(|layout| layout.beyond.as_deref());
-    let fields = beyond.map_or(&[][..], |beyond| &beyond.fields);
-    let hosted = fields.iter().find(|field| field.0 == "tools");
-    let hosted = hosted.and_then(|field| field.1.as_list()).unwrap_or_default();
+    let (fields, hosted) = aside_of(conversation, dialect);
     if !conversation.tools.is_empty() || !hosted.is_empty() {
         out.push_str(",\"tools\":");
         tools::write(out, &conversation.tools, hosted);
@@ -56,6 +53,18 @@ pub(crate) fn write_document(out: &mut String, conversation: &Conversation<'_>, 
     for (key, value) in fields.iter().filter(|field| field.0 != "tools") {
         write_field(out, key, value);
     }
+}
+
+/// What a document said beside its messages, and the tools among that.
+pub(crate) fn aside_of<'c, 'a>(
+    conversation: &'c Conversation<'a>,
+    dialect: &str,
+) -> (&'c [Field<'a>], &'c [Value<'a>]) {
+    let layout = conversation.layout.as_deref().filter(|layout| layout.dialect == dialect);
+    let beyond = layout.and_then(|layout| layout.beyond.as_deref());
+    let fields = beyond.map_or(&[][..], |beyond| &beyond.fields);
+    let hosted = fields.iter().find(|field| field.0 == "tools");
+    (fields, hosted.and_then(|field| field.1.as_list()).unwrap_or_default())
 }
 
 /// Writes `,"key":value`.

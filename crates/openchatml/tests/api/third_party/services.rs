@@ -170,3 +170,15 @@ fn turns_of_data_sets_are_read_as_others_read_them() {
     }
     score.finish();
 }
+
+#[test]
+fn items_are_the_messages_that_others_make_of_them() {
+    let mut score = Score::new("openai_responses_items.to_harmony");
+    for case in score.cases(&["vllm_gptoss.jsonl"]) {
+        let text = case["input"]["items"].to_string();
+        let messages = read(&text, "responses").into_conversation().messages;
+        let same = same(&messages, &case["expected"]["messages"]);
+        score.take(&case["id"], same.is_ok(), || same.err().unwrap_or_default());
+    }
+    score.finish();
+}
