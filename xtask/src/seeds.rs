@@ -14,6 +14,9 @@ const CORPUS: &str = "fuzz/corpus";
 /// Schemas with what follows them and what does not.
 const SCHEMAS: &str = "crates/openchatml-grammars/tests/schemas.json";
 
+/// Formats that are JSON and do not say so.
+const JSON_ONLY: &[&str] = &["openai", "responses", "sharegpt"];
+
 /// A header is what stands before this.
 const FIRST_MESSAGE: &[u8] = b"<|start|>";
 
@@ -137,7 +140,8 @@ fn add_schemas(inputs: &mut Vec<Input>) -> io::Result<()> {
 fn add_case(case: &Value, dialect: &str, inputs: &mut Vec<Input>) {
     let field = |key: &str| case[key].as_str();
     let name = field("name").unwrap_or_default();
-    let kind = Kind::of_json(field("format").unwrap_or(dialect).ends_with("json"));
+    let format = field("format").unwrap_or(dialect);
+    let kind = Kind::of_json(format.ends_with("json") || JSON_ONLY.contains(&format));
     let bytes = field("input").map(|text| text.as_bytes().to_vec());
     let bytes = bytes.or_else(|| field("bytes").map(unhex));
     if let Some(bytes) = bytes {

@@ -79,7 +79,23 @@ pub fn conversation(source: &mut Source<'_>, format: Format) -> Conversation<'st
         }
         conversation.messages.push(one);
     }
+    if carries.intents == Intents::BeforeCalls {
+        lead_calls(source, &mut conversation.messages);
+    }
     conversation
+}
+
+/// Makes some of the answers before calls preambles.
+fn lead_calls(source: &mut Source<'_>, messages: &mut [Message<'static>]) {
+    for at in 1..messages.len() {
+        let (before, after) = messages.split_at_mut(at);
+        let (one, call) = (&mut before[at - 1], &after[0]);
+        let leads = one.is_answer() && call.is_call() && one.name == call.name;
+        if leads && !one.body.is_empty() && one_in(source, 2) {
+            one.channel = Some(Channel::Commentary);
+            one.intent = Some(Intent::Preamble);
+        }
+    }
 }
 
 fn header(source: &mut Source<'_>, version: &'static str) -> Header<'static> {
@@ -144,7 +160,9 @@ pub fn message(source: &mut Source<'_>, format: Format) -> Message<'static> {
     let mut message = Message::new(pick(source, carries.roles), "");
     match carries.channels {
         Channels::All => all_fields(source, format, &mut message),
-        Channels::Turns | Channels::Sections => turn_fields(source, &mut message),
+        Channels::Turns | Channels::Calls | Channels::Sections => {
+            turn_fields(source, format, &mut message);
+        }
         Channels::None => {
             message.end = pick(source, carries.ends);
         }
@@ -159,9 +177,14 @@ pub fn message(source: &mut Source<'_>, format: Format) -> Message<'static> {
         }
     }
     if carries.needs_names && message.role == Role::Tool {
-        message.name = Some(format!("functions.{}", text::value(source)).into());
+        let is_fixed = carries.channels != Channels::All;
+        let space = if is_fixed && one_in(source, 3) { "" } else { "functions." };
+        message.name = Some(format!("{space}{}", text::value(source)).into());
     }
     message.body = body(source, format, &message);
+    if carries.channels != Channels::All {
+        call_type(source, format, &mut message);
+    }
     if message.end == End::Prompt {
         message.body = Body::default();
     }
@@ -211,7 +234,7 @@ fn all_fields(source: &mut Source<'_>, format: Format, message: &mut Message<'st
 fn intent(source: &mut Source<'_>, format: Format, message: &mut Message<'static>) {
     match format.carries().intents {
         Intents::All if one_in(source, 4) => message.intent = Some(pick(source, Intent::ALL)),
-        Intents::Implied => {
+        Intents::Implied | Intents::BeforeCalls => {
             let is_preamble = message.role == Role::Assistant
                 && message.channel == Some(Channel::Commentary)
                 && message.recipient.is_none();
@@ -221,24 +244,45 @@ fn intent(source: &mut Source<'_>, format: Format, message: &mut Message<'static
     }
 }
 
+/// A call of a turn takes JSON, or it takes text that is no JSON.
+fn call_type(source: &mut Source<'_>, format: Format, message: &mut Message<'static>) {
+    if !message.is_call() {
+        return;
+    }
+    if one_in(source, 2) {
+        message.body = Body::from(text::json(source));
+    }
+    message.content_type = Some("json".into());
+    let is_carried = (format.carries().content_types)(message);
+    let may_be_text = !message.body.text().starts_with('{');
+    if !is_carried || may_be_text && one_in(source, 2) {
+        message.content_type = None;
+    }
+}
+
 /// The kinds of messages that a turn in JSON is made of.
-fn turn_fields(source: &mut Source<'_>, message: &mut Message<'static>) {
+fn turn_fields(source: &mut Source<'_>, format: Format, message: &mut Message<'static>) {
+    let carries = format.carries();
     match message.role {
         Role::Tool => {
             message.channel = Some(Channel::Commentary);
             message.recipient = Some("assistant".into());
-            if one_in(source, 2) {
+            if carries.call_ids && one_in(source, 2) {
                 message.call_id = Some(text::value(source).into());
             }
         }
         Role::Assistant => match source.int_in_range(0..=2).unwrap_or(0) {
-            0 => message.channel = Some(Channel::Analysis),
-            1 => message.channel = Some(Channel::Final),
+            0 if carries.channels == Channels::Turns => message.channel = Some(Channel::Analysis),
+            1 if carries.intents == Intents::Implied && one_in(source, 2) => {
+                message.channel = Some(Channel::Commentary);
+                message.intent = Some(Intent::Preamble);
+            }
+            0 | 1 => message.channel = Some(Channel::Final),
             _ => {
                 message.channel = Some(Channel::Commentary);
                 message.recipient = Some(text::value(source).into());
                 message.end = End::Call;
-                if one_in(source, 2) {
+                if carries.call_ids && one_in(source, 2) {
                     message.call_id = Some(text::value(source).into());
                 }
             }

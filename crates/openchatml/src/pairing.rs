@@ -100,13 +100,30 @@ impl Pairs {
         found.or_else(|| self.by_id.get(id).copied())
     }
 
-    /// Answers the oldest call that waits, of the tool that is named if one is.
-    fn next_waiting(&mut self, tool: Option<&str>) -> Option<usize> {
+    /// The tool of the oldest call that waits.
+    pub(crate) fn oldest(&mut self) -> Option<&str> {
+        self.queue();
+        while let Some(at) = self.by_order.front().copied() {
+            if !self.calls[at].answered {
+                return Some(&self.calls[at].tool);
+            }
+            self.by_order.pop_front();
+        }
+        None
+    }
+
+    /// Puts the calls that are new in the queues.
+    fn queue(&mut self) {
         for (at, call) in self.calls.iter().enumerate().skip(self.queued) {
             self.by_tool.entry(bare(&call.tool).to_owned()).or_default().push_back(at);
             self.by_order.push_back(at);
         }
         self.queued = self.calls.len();
+    }
+
+    /// Answers the oldest call that waits, of the tool that is named if one is.
+    fn next_waiting(&mut self, tool: Option<&str>) -> Option<usize> {
+        self.queue();
         let queue = match tool {
             Some(tool) => self.by_tool.get_mut(bare(tool))?,
             None => &mut self.by_order,

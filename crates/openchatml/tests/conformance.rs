@@ -66,6 +66,21 @@ fn json() {
     run("json");
 }
 
+#[test]
+fn openai() {
+    run("openai");
+}
+
+#[test]
+fn sharegpt() {
+    run("sharegpt");
+}
+
+#[test]
+fn responses() {
+    run("responses");
+}
+
 /// Every clause has a case, every case names clauses that exist, and no name is used twice.
 #[test]
 fn every_clause_has_a_case() {

@@ -21,7 +21,7 @@ use openchatml::harmony::SystemContent;
 use openchatml::render::{LayoutChoice, Profile};
 use openchatml::{
     Conversation, Document, Event, Format, Lines, Parsed, Policy, RenderOptions, Role, Stream,
-    Visibility, convert, history, render,
+    Visibility, convert, history,
 };
 use openchatml_testkit::markdown::{anchor, guides, keep_guides, lines, push_line, with_blocks};
 
@@ -151,7 +151,8 @@ fn messages(conversation: &Conversation<'_>) -> String {
 }
 
 fn rendered(document: &Document<'_>, format: &str) -> String {
-    render(document, format.parse().unwrap(), &RenderOptions::default()).unwrap()
+    let format = format.parse().unwrap();
+    convert::convert(document, format, &RenderOptions::default()).unwrap().output
 }
 
 fn seen(conversation: &Conversation<'_>) -> String {

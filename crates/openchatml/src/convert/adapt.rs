@@ -31,7 +31,34 @@ pub(super) fn conversation<'a>(
             kept.push(index);
         }
     }
+    lead_calls(&mut adapted.messages, &kept, carries, losses);
     Some((adapted, kept))
+}
+
+/// Makes preambles answers where a format cannot say them.
+fn lead_calls(
+    messages: &mut [Message<'_>],
+    kept: &[usize],
+    carries: &Carries,
+    losses: &mut Vec<Loss>,
+) {
+    let before = losses.len();
+    for (at, from) in kept.iter().enumerate() {
+        if !carries.fits_preamble(&messages[at], messages.get(at + 1)) {
+            answer(&mut messages[at]);
+            let span = messages[at].span;
+            losses.push(Loss { message: Some(*from), span, lost: Lost::Preamble });
+        }
+    }
+    if losses.len() > before {
+        losses.sort_by_key(|loss| loss.message);
+    }
+}
+
+/// Makes a preamble an answer: the user sees both.
+fn answer(message: &mut Message<'_>) {
+    message.channel = Some(Channel::Final);
+    message.intent = None;
 }
 
 fn document(adapted: &mut Conversation<'_>, carries: &Carries, losses: &mut Vec<Loss>) {
@@ -85,6 +112,10 @@ impl Adapter<'_, '_> {
             self.lose(Lost::Developer);
             self.message.role = Role::System;
         }
+        if self.carries.channels == Channels::Calls && self.message.is_commentary() {
+            self.lose(Lost::Preamble);
+            answer(&mut self.message);
+        }
         self.channel();
         self.attributes();
         self.end();
@@ -131,12 +162,18 @@ impl Adapter<'_, '_> {
                 let is_made = self.message.end == End::Call || goes_on;
                 (recipient.is_some() && !is_made).then_some(Lost::Call)
             }
-            (Channels::Turns, Role::Assistant) => match (recipient, channel) {
+            (Channels::Turns | Channels::Calls, Role::Assistant) => match (recipient, channel) {
                 (Some(_), _) if self.message.end == End::Call => None,
                 (Some(_), _) => Some(Lost::Call),
-                (None, Channel::Analysis) => None,
+                (None, Channel::Analysis) => {
+                    (self.carries.channels == Channels::Calls).then_some(Lost::Analysis)
+                }
                 (None, Channel::Final) if !hidden => None,
-                (None, _) => Some(Lost::Commentary),
+                (None, _) => match self.carries.intents {
+                    Intents::Implied | Intents::BeforeCalls => None,
+                    _ if self.carries.channels == Channels::Calls && !hidden => None,
+                    _ => Some(Lost::Commentary),
+                },
             },
             (Channels::None, Role::Assistant) if hidden => Some(match (recipient, channel) {
                 (Some(_), _) => Lost::Call,
@@ -160,7 +197,7 @@ impl Adapter<'_, '_> {
             (_, Role::Tool) => Some(Channel::Commentary),
             (_, Role::Assistant) if self.message.recipient.is_some() => Some(Channel::Commentary),
             (Channels::Sections, Role::Assistant) => return self.section(),
-            (Channels::Turns, Role::Assistant) => Some(self.message.effective_channel()),
+            (_, Role::Assistant) => Some(self.message.effective_channel()),
         };
         let before = self.message.channel;
         // `final` is what a message without a channel is.
@@ -193,16 +230,18 @@ impl Adapter<'_, '_> {
         }
         self.recipient();
         let is_paired = self.message.is_call() || self.message.role == Role::Tool;
-        let only_paired = matches!(carries.channels, Channels::Turns | Channels::Sections);
-        let keeps_id = carries.call_ids && (!only_paired || is_paired);
+        let keeps_id = carries.call_ids && (!carries.channels.are_fixed() || is_paired);
         if self.message.call_id.is_some() && !keeps_id {
             self.message.call_id = None;
             self.lose(Lost::CallId);
         }
         self.intent();
         if self.message.content_type.is_some() && !(carries.content_types)(&self.message) {
-            self.message.content_type = None;
             let constrained = std::mem::take(&mut self.message.constrained);
+            // The type may be carried where the constraint is not.
+            if !constrained || !(carries.content_types)(&self.message) {
+                self.message.content_type = None;
+            }
             self.lose(if constrained { Lost::Constraint } else { Lost::ContentType });
         }
     }
@@ -212,7 +251,8 @@ impl Adapter<'_, '_> {
             return;
         }
         self.message.intent = None;
-        if self.carries.intents == Intents::Implied && self.message.is_commentary() {
+        let implied = matches!(self.carries.intents, Intents::Implied | Intents::BeforeCalls);
+        if implied && self.message.is_commentary() {
             // Without a word about it, it would be shown.
             self.message.channel = Some(Channel::Analysis);
             return self.lose(Lost::CommentaryMoved);
@@ -223,8 +263,7 @@ impl Adapter<'_, '_> {
     fn recipient(&mut self) {
         let carries = self.carries;
         let is_reply = self.message.role == Role::Tool;
-        let is_turn = matches!(carries.channels, Channels::Turns | Channels::Sections);
-        let fixed = is_turn && !self.message.is_call();
+        let fixed = carries.channels.are_fixed() && !self.message.is_call();
         if self.message.recipient.is_some() && (!carries.recipients || fixed) {
             let implied = is_reply && self.message.recipient.as_deref() == Some("assistant");
             self.message.recipient = None;
@@ -233,7 +272,7 @@ impl Adapter<'_, '_> {
             }
         }
         // What the turns of JSON imply.
-        if is_turn && is_reply {
+        if carries.channels.are_fixed() && is_reply {
             self.message.recipient = Some("assistant".into());
         }
     }
@@ -243,7 +282,9 @@ impl Adapter<'_, '_> {
         let is_call = self.message.is_call();
         let fits = end == End::End
             || self.carries.ends.contains(&end)
-                && (self.carries.channels != Channels::Turns || is_call);
+                && (is_call
+                    || !self.carries.channels.are_fixed()
+                    || self.carries.channels == Channels::Sections);
         let is_open = matches!(end, End::Open | End::Prompt);
         let fits = fits && (self.last || self.carries.open_inside || !is_open);
         // A guess must not be taken for a call that is to be made.

@@ -89,6 +89,8 @@ pub enum Channels {
     /// Sections of the assistant's turn tell what its messages are: reasoning, calls, answers. What
     /// it says to the user on its way to calls is part of the answer.
     Sections,
+    /// The same without thinking.
+    Calls,
 }
 
 /// The intents that a format can carry.
@@ -108,8 +110,18 @@ pub enum Intents {
     All,
     /// None can be declared, and all commentary that is no call is a preamble (HIP-1 §6).
     Implied,
+    /// None can be declared, and what the assistant says before a call, in one turn with it, is a
+    /// preamble.
+    BeforeCalls,
     /// No message declares one.
     None,
+}
+
+impl Channels {
+    /// Whether the kind of a message says on which channel it is.
+    pub(super) fn are_fixed(self) -> bool {
+        matches!(self, Self::Turns | Self::Calls | Self::Sections)
+    }
 }
 
 impl Carries {
@@ -180,8 +192,10 @@ impl Carries {
         match self.intents {
             Intents::All => true,
             Intents::None => message.intent.is_none(),
-            Intents::Implied if message.is_commentary() => message.intent == Some(Intent::Preamble),
-            Intents::Implied => message.intent.is_none(),
+            Intents::Implied | Intents::BeforeCalls if message.is_commentary() => {
+                message.intent == Some(Intent::Preamble)
+            }
+            Intents::Implied | Intents::BeforeCalls => message.intent.is_none(),
         }
     }
 
@@ -191,12 +205,31 @@ impl Carries {
             || self.declared_tools && declares_tools(conversation)
     }
 
+    /// Whether the message may stand before the next one: a preamble may have to stand before a call.
+    pub(super) fn fits_preamble(&self, message: &Message<'_>, next: Option<&Message<'_>>) -> bool {
+        self.intents != Intents::BeforeCalls
+            || !message.is_commentary()
+            || !message.body.is_empty()
+                && next.is_some_and(|next| next.is_call() && next.name == message.name)
+    }
+
+    fn fits_preambles(&self, messages: &[Message<'_>]) -> bool {
+        let next = messages.iter().skip(1).map(Some).chain([None]);
+        messages.iter().zip(next).all(|(message, next)| self.fits_preamble(message, next))
+    }
+
     fn fits_channel(&self, message: &Message<'_>) -> bool {
         match self.channels {
             Channels::All => true,
             Channels::None => message.channel.is_none(),
-            Channels::Turns => fits_turn(message),
             Channels::Sections => fits_section(message),
+            Channels::Calls if message.is_reasoning() => false,
+            Channels::Turns | Channels::Calls if message.is_commentary() => {
+                self.intents != Intents::None
+                    && message.end == End::End
+                    && message.call_id.is_none()
+            }
+            Channels::Turns | Channels::Calls => fits_turn(message),
         }
     }
 
@@ -220,6 +253,7 @@ impl Carries {
         };
         header
             && self.fits_tools(conversation)
+            && self.fits_preambles(&conversation.messages)
             && match conversation.messages.split_last() {
                 None => true,
                 Some((last, rest)) => {

@@ -21,8 +21,7 @@ pub(super) type Step =
 /// read in this very form: then it stays as it is.
 pub(super) fn complete<'a>(document: &Document<'a>, target: Format) -> Option<Document<'a>> {
     let conversation = document.as_conversation()?;
-    let form = target.dialect.text?;
-    if conversation.origin == form.name {
+    if target.dialect.text.is_some_and(|form| form.name == conversation.origin) {
         return None;
     }
     let carries = target.carries();

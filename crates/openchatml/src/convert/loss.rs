@@ -118,6 +118,36 @@ lost! {
     Empty = "empty message dropped",
     /// That the reader had to guess at the message.
     Recovered = "recovered mark dropped",
+    /// An image.
+    Image = "image dropped",
+    /// Sound.
+    Audio = "audio dropped",
+    /// A video.
+    Video = "video dropped",
+    /// A file.
+    File = "file dropped",
+    /// A part of content that is none of these.
+    Part = "content part dropped",
+    /// That what the assistant says is a refusal.
+    Refusal = "refusal mark dropped",
+    /// What is cited in the text, and where.
+    Annotations = "annotations dropped",
+    /// How much a message counts in training.
+    Weight = "weight dropped",
+    /// A summary of reasoning.
+    Summary = "reasoning summary dropped",
+    /// Reasoning that only the service can read.
+    Encrypted = "encrypted reasoning dropped",
+    /// An item that stands for one that the service keeps.
+    Reference = "item reference dropped",
+    /// The call of a tool that the service runs itself, or what came of it.
+    Hosted = "hosted tool call dropped",
+    /// The declaration of a tool that is no function.
+    HostedTool = "hosted tool dropped",
+    /// Something else that only the format of the input has a place for.
+    Item = "item dropped",
+    /// A preamble becomes an answer, where a format has preambles before calls only, or none.
+    Preamble = "preamble moved to final",
     /// A message that went so that the rest fits a budget.
     Truncated = "message dropped to fit",
     /// The end of a long text, which went so that the rest fits a budget.

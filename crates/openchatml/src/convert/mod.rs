@@ -4,12 +4,14 @@
 //! had, with one named exception: where there is no `developer`, it becomes `system`.
 
 mod adapt;
+mod beyond;
 mod carries;
 mod complete;
 mod compose;
 mod loss;
 mod sidecar;
 
+pub(crate) use self::beyond::losses as losses_beyond;
 pub use self::carries::{Carries, Channels, Intents};
 pub use self::loss::{Loss, Lost};
 pub use self::sidecar::{OtherConversation, Sidecar};
@@ -239,6 +241,7 @@ pub fn prepare<'d, 'a>(
     if let Some(prepared) = by_template(document, target, options) {
         return prepared.map(|(mut prepared, mut remarks)| {
             prepared.losses.append(&mut remarks);
+            beyond(document, target, &mut prepared.losses);
             prepared
         });
     }
@@ -252,6 +255,7 @@ pub fn prepare<'d, 'a>(
         _ => None,
     };
     origins.place_all(&mut losses);
+    beyond(document, target, &mut losses);
     let changed = match adapted {
         Some((adapted, kept)) => {
             origins = origins.behind(&kept);
@@ -262,6 +266,16 @@ pub fn prepare<'d, 'a>(
     let completed = complete::complete(changed.as_ref().unwrap_or(document), target);
     let document = completed.or(changed).map_or(Cow::Borrowed(document), Cow::Owned);
     Ok(Prepared { document, losses, origins })
+}
+
+/// Adds what the document says beyond the model, in the order of its messages.
+fn beyond(document: &Document<'_>, target: Format, losses: &mut Vec<Loss>) {
+    let Document::Conversation(conversation) = document else { return };
+    let more = losses_beyond(conversation, target);
+    if !more.is_empty() {
+        losses.extend(more);
+        losses.sort_by_key(|loss| loss.message);
+    }
 }
 
 /// The document with what `options` ask for, and nothing else.
@@ -354,5 +368,6 @@ pub fn adapt<'a>(document: &Document<'a>, target: Format) -> (Option<Document<'a
     let mut losses = Vec::new();
     let Document::Conversation(conversation) = document else { return (None, losses) };
     let adapted = adapt::conversation(conversation, target.carries(), &mut losses);
+    beyond(document, target, &mut losses);
     (adapted.map(|(adapted, _)| Document::Conversation(adapted)), losses)
 }

@@ -132,9 +132,9 @@ static FIELDS: &[Field] = &[
     always!(role, Role, [Developer]),
     text!(name, Name),
     text!(recipient, Recipient),
-    word!(channel, Channel, [Channel, CommentaryMoved]),
+    word!(channel, Channel, [Channel, CommentaryMoved, Preamble]),
     text!(call_id, CallId),
-    word!(intent, Intent, [Intent]),
+    word!(intent, Intent, [Intent, Preamble]),
     text!(content_type, ContentType),
     Field {
         name: "constrained",

@@ -1,8 +1,8 @@
 //! Which format a text is in, and what speaks for it.
 
+mod json;
+
 use crate::dialects::{self, Carrier, Format};
-use crate::json::Json;
-use crate::model::{Data, Value};
 use crate::{Control, Span};
 
 /// How much of a text is looked at, in bytes.
@@ -61,7 +61,7 @@ pub struct Evidence {
 pub fn detect(text: &str) -> Vec<Candidate> {
     let looked = &text[..text.floor_char_boundary(LOOK_BYTES)];
     let mut found = match looked.trim_start().as_bytes().first() {
-        Some(b'{' | b'[') => json(text),
+        Some(b'{' | b'[') => json::detect(text),
         _ => Vec::new(),
     };
     if found.is_empty() {
@@ -271,60 +271,4 @@ fn version(text: &str) -> Option<(&str, Span)> {
         at += line.len();
     }
     None
-}
-
-fn json(text: &str) -> Vec<Candidate> {
-    let value = match Json::new(text, &crate::Limits::default()).mending().value() {
-        Ok(value) => value,
-        Err(_) => return broken_json(text),
-    };
-    let is_list = matches!(value.data, Data::List(_));
-    let items = match &value.data {
-        Data::List(items) => items.as_slice(),
-        _ => std::slice::from_ref(&value),
-    };
-    let key = |key: &str| {
-        let place = |item: &Value<'_>| Some((item.span, item.get(key)?.span));
-        // A key of the document itself stands for its value, that of an item for the item.
-        items.iter().find_map(place).map(|(item, value)| if is_list { item } else { value })
-    };
-    by_keys(is_list, key)
-}
-
-/// JSON that is cut off, or not quite JSON, as the wire list in the ChatML specification, where a
-/// curly quote ends a string: the keys in it speak all the same.
-fn broken_json(text: &str) -> Vec<Candidate> {
-    let mut bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
-    let (is_list, second) = (bytes.next() == Some(b'['), bytes.next());
-    if !matches!(second, Some(b'"' | b'{')) {
-        return Vec::new();
-    }
-    let look = Look { text };
-    let find = |key: &str| look.find(&format!("\"{key}\":"));
-    // The keys of messages speak only where these are not inside of something else.
-    let of_whole = ["messages", "infill", "files"];
-    let is_whole = !is_list && of_whole.iter().any(|key| find(key).is_some());
-    by_keys(is_list, |key| find(key).filter(|_| !is_whole || of_whole.contains(&key)))
-}
-
-/// What the keys of a document, or of the items of a list, speak for.
-fn by_keys(is_list: bool, key: impl Fn(&str) -> Option<Span>) -> Vec<Candidate> {
-    type Weights = &'static [(&'static str, u32)];
-    let whole: Weights = &[("messages", 60), ("infill", 80), ("files", 80), ("header", 20)];
-    let wire: Weights = &[("token", 90)];
-    let message: Weights =
-        &[("role", 30), ("tool_call", 50), ("channel", 40), ("intent", 10), ("thinking", 5)];
-    let turn: Weights = &[("role", 30), ("tool_calls", 50), ("thinking", 30), ("tool_call_id", 20)];
-    let document = if is_list { (&dialects::CHATML, wire) } else { (&dialects::JSON, whole) };
-    let cases = [document, (&dialects::OPENCHATML_2_2, message), (&dialects::OPENCHATML_2_0, turn)];
-    let candidates = cases.into_iter().filter_map(|(dialect, weights)| {
-        let mut case = Case::new(dialect, Carrier::Json);
-        for (name, weight) in weights {
-            if let Some(span) = key(name) {
-                case.speaks(*weight, format!("key `{name}`"), span);
-            }
-        }
-        case.finish()
-    });
-    candidates.collect()
 }

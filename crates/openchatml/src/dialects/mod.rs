@@ -7,24 +7,32 @@ mod canonical;
 pub(crate) mod chatml;
 pub(crate) mod harmony;
 mod im;
+mod openai;
 mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
 pub(crate) mod openchatml_2_2;
 pub(crate) mod python;
+mod responses;
+mod sharegpt;
 
 pub use self::apertus::DIALECT as APERTUS;
 pub use self::canonical::DIALECT as JSON;
 pub use self::chatml::DIALECT as CHATML;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::im::DIALECT as IM;
+pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
+pub use self::responses::DIALECT as RESPONSES;
+pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub(crate) use self::canonical::{
-    function_of, write_header, write_message, write_string_field, write_tool,
+    function_of, write_function, write_header, write_message, write_string_field, write_tool,
 };
 pub(crate) use self::harmony::{ask, declares_tools, kept_by_reference, open};
+
+pub(crate) use self::openai::parts;
 
 use std::fmt;
 use std::str::FromStr;
@@ -32,7 +40,7 @@ use std::str::FromStr;
 use crate::check::Book;
 use crate::convert::{Carries, Composer};
 use crate::lex::{Controls, Mode};
-use crate::model::{Conversation, Document};
+use crate::model::{Conversation, Document, Message};
 use crate::read::{Keep, Parsed, ReadOptions, Reader};
 use crate::render::{RenderError, RenderOptions, Sink};
 
@@ -43,10 +51,22 @@ use crate::render::{RenderError, RenderOptions, Sink};
 ///
 /// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
-/// assert_eq!(names[3..], ["chatml", "harmony", "apertus", "im", "json"]);
+/// assert_eq!(names[3..7], ["chatml", "harmony", "apertus", "im"]);
+/// assert_eq!(names[7..], ["json", "openai", "responses", "sharegpt"]);
 /// ```
-pub static ALL: &[&Dialect] =
-    &[&OPENCHATML_2_2, &OPENCHATML_2_0, &OPENCHATML_0_1, &CHATML, &HARMONY, &APERTUS, &IM, &JSON];
+pub static ALL: &[&Dialect] = &[
+    &OPENCHATML_2_2,
+    &OPENCHATML_2_0,
+    &OPENCHATML_0_1,
+    &CHATML,
+    &HARMONY,
+    &APERTUS,
+    &IM,
+    &JSON,
+    &OPENAI,
+    &RESPONSES,
+    &SHAREGPT,
+];
 
 /// A chat-markup dialect.
 ///
@@ -164,6 +184,13 @@ pub struct Format {
     pub(crate) carrier: Carrier,
 }
 
+/// Whether the content that a message was read from still says what the message says.
+pub(crate) fn says_the_same(message: &Message<'_>) -> bool {
+    let dialect = message.layout.as_deref().map_or("", |layout| layout.dialect);
+    let between = responses::between_parts(dialect == RESPONSES.id && message.is_reasoning());
+    openai::content_of(message, dialect, between).is_some()
+}
+
 impl Format {
     /// Canonical JSON: it can say whatever a conversation holds.
     ///
@@ -219,7 +246,8 @@ impl Format {
     /// // The formats that a call can be written in without a loss of its id.
     /// let with_ids = Format::all().filter(|format| format.carries().call_ids);
     /// let names: Vec<_> = with_ids.map(|format| format.to_string()).collect();
-    /// assert_eq!(names, ["openchatml-2.2", "openchatml-2.2:json", "openchatml-2.0:json", "json"]);
+    /// assert_eq!(names[..2], ["openchatml-2.2", "openchatml-2.2:json"]);
+    /// assert_eq!(names[2..], ["openchatml-2.0:json", "json", "openai", "responses"]);
     /// ```
     pub fn carries(self) -> &'static Carries {
         match (self.carrier, &self.dialect.json) {

@@ -28,6 +28,11 @@ pub(crate) struct Written<'a> {
 }
 
 impl<'a> Speaker<'a> {
+    /// A role that is known.
+    pub(crate) fn known(role: Role) -> Self {
+        Self { role, name: None, is_guess: false }
+    }
+
     /// Writes the speaker into a message that is complete otherwise.
     pub(crate) fn speak(self, message: &mut Message<'a>) {
         message.role = self.role;
@@ -57,6 +62,23 @@ impl<'a> Written<'a> {
         Self { body: Body::from(whole), at: 0, is_cut }
     }
 
+    /// Text, and where it stands if it is the same there.
+    pub(crate) fn new(text: Cow<'a, str>, at: usize) -> Self {
+        let at = if matches!(text, Cow::Borrowed(_)) { at } else { 0 };
+        Self { body: Body::from(text), at, is_cut: false }
+    }
+
+    /// The same, which exceeded `message_bytes` if that is so.
+    pub(crate) fn cut(mut self, is_cut: bool) -> Self {
+        self.is_cut = is_cut;
+        self
+    }
+
+    /// Whether it says nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.body.is_empty()
+    }
+
     /// The body of `message`.
     pub(crate) fn say(self, message: &mut Message<'a>) {
         message.body = self.body;
@@ -73,8 +95,18 @@ impl Sheet<'_> {
         legacy: bool,
     ) -> Result<Option<Speaker<'a>>> {
         let Some((word, span)) = self.string(json)? else { return Ok(None) };
+        Ok(Some(self.speaker_of(word, span, legacy)))
+    }
+
+    /// The same of a word that is read.
+    pub(crate) fn speaker_of<'a>(
+        &mut self,
+        word: Cow<'a, str>,
+        span: Span,
+        legacy: bool,
+    ) -> Speaker<'a> {
         if let Some(role) = Role::from_word(&word) {
-            return Ok(Some(Speaker { role, name: None, is_guess: false }));
+            return Speaker::known(role);
         }
         let is_guess = !(legacy && word.starts_with("functions."));
         if is_guess {
@@ -82,7 +114,7 @@ impl Sheet<'_> {
             let help = did_you_mean(&word, Role::WORDS, "the message is hidden");
             self.report(Code::ParseJson.at(span, text).help(help));
         }
-        Ok(Some(Speaker { role: Role::Tool, name: Some(word), is_guess }))
+        Speaker { role: Role::Tool, name: Some(word), is_guess }
     }
 
     /// The speaker of the object at `span`, which may not have said it.
@@ -216,10 +248,15 @@ impl Sheet<'_> {
         json: &mut Json<'a>,
     ) -> Result<Option<(Cow<'a, str>, bool)>> {
         let Some((text, span)) = self.string(json)? else { return Ok(None) };
+        Ok(Some(self.limited(text, span)))
+    }
+
+    /// Text that stands at `span` up to the limit `message_bytes`, and whether it exceeds that.
+    pub(crate) fn limited<'a>(&mut self, text: Cow<'a, str>, span: Span) -> (Cow<'a, str>, bool) {
         let mut room = Room::new(self.options.limits.message_bytes);
         let text = room.take(text);
         self.exceeds(room.is_exceeded, span);
-        Ok(Some((text, room.is_exceeded)))
+        (text, room.is_exceeded)
     }
 
     /// Reads the text of a body, or its segments where there is more than plain text.

@@ -79,6 +79,16 @@ impl<'a> Json<'a> {
         &self.text[self.at..]
     }
 
+    /// The text from `start` up to the end of the last thing.
+    pub(crate) fn since(&self, start: usize) -> &'a str {
+        &self.text[start..self.at]
+    }
+
+    /// How much was mended so far.
+    pub(crate) fn mended(&self) -> usize {
+        self.mended.len()
+    }
+
     /// Takes `bytes` bytes without looking at them.
     pub(crate) fn advance(&mut self, bytes: usize) {
         self.at += bytes;
@@ -156,6 +166,24 @@ impl<'a> Json<'a> {
             return Ok(());
         }
         Err(self.unexpected(wanted))
+    }
+
+    /// The string under `key` in the object that comes next, if it is there. Nothing is taken.
+    pub(crate) fn ahead(&mut self, key: &str) -> Option<Cow<'a, str>> {
+        let at = self.offset();
+        let mut ahead = Json { duplicates: Vec::new(), mended: Vec::new(), at, ..*self };
+        let mut found = None;
+        // That it was found ends the reading.
+        let _ = ahead.object(|json, name, span| {
+            if name != key {
+                return json.pass();
+            }
+            if json.peek() == Some(b'"') {
+                found = Some(json.string()?.0);
+            }
+            Err(json.error(span, "found"))
+        });
+        found
     }
 
     /// Nothing but white space may be left.
@@ -327,6 +355,14 @@ impl<'a> Json<'a> {
             entries = unique;
         }
         Ok(Data::Map(entries))
+    }
+
+    /// Takes a value of any kind and leaves it. Whoever reads it has its keys to check.
+    pub(crate) fn pass(&mut self) -> Result<()> {
+        let noted = self.duplicates.len();
+        self.skip()?;
+        self.duplicates.truncate(noted);
+        Ok(())
     }
 
     /// Takes a value of any kind and leaves it, noting repeated keys.

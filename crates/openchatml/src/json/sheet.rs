@@ -21,7 +21,7 @@ pub(crate) struct Sheet<'o> {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Key(String),
+    Key(&'static str),
     Index(usize),
 }
 
@@ -65,6 +65,13 @@ impl<'o> Sheet<'o> {
             Mode::Lenient => Severity::Warning,
         };
         self.report(diagnostic.severity(severity));
+    }
+
+    /// Reports what only strict reading is interested in.
+    pub(crate) fn remark(&mut self, diagnostic: Diagnostic) {
+        if self.options.mode == Mode::Strict {
+            self.report(diagnostic.severity(Severity::Note));
+        }
     }
 
     fn pointer(&self) -> String {
@@ -201,7 +208,7 @@ impl<'o> Sheet<'o> {
                 self.repeated(&key, span);
             }
             seen |= 1 << at;
-            self.path.push(Step::Key(known[at].to_owned()));
+            self.path.push(Step::Key(known[at]));
             let read = entry(self, json, known[at]);
             self.path.pop();
             read

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::Value;
+use super::{Beyond, Value};
 
 /// The layout of one message.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,8 @@ pub(crate) struct Layout<'a> {
     pub(crate) content: Option<Value<'a>>,
     /// The token ids that it was.
     pub(crate) ids: Option<Arc<[u32]>>,
+    /// What the JSON of the dialect says and the model does not.
+    pub(crate) beyond: Option<Box<Beyond<'a>>>,
 }
 
 impl Layout<'_> {
@@ -36,6 +38,7 @@ impl Layout<'_> {
             after: self.after.map(own),
             content: self.content.map(Value::into_owned),
             ids: self.ids,
+            beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),
         }
     }
 }
@@ -49,11 +52,18 @@ pub(crate) struct DocumentLayout<'a> {
     pub(crate) lead: Option<Cow<'a, str>>,
     /// What stood after the last one.
     pub(crate) tail: Option<Cow<'a, str>>,
+    /// What the JSON of the dialect says of the document and the model does not.
+    pub(crate) beyond: Option<Box<Beyond<'a>>>,
 }
 
 impl DocumentLayout<'_> {
     pub(crate) fn into_owned(self) -> DocumentLayout<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
-        DocumentLayout { dialect: self.dialect, lead: self.lead.map(own), tail: self.tail.map(own) }
+        DocumentLayout {
+            dialect: self.dialect,
+            lead: self.lead.map(own),
+            tail: self.tail.map(own),
+            beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The one representation of a conversation that every dialect reads into and writes from.
 
+mod beyond;
 mod body;
 mod conversation;
 mod header;
@@ -9,6 +10,7 @@ mod message;
 mod role;
 mod value;
 
+pub(crate) use self::beyond::Beyond;
 pub use self::body::{Body, Segment, Segments};
 pub use self::conversation::{Content, Conversation, Document, Part, Tool};
 pub use self::header::Header;

@@ -321,6 +321,7 @@ impl<'a> DocumentLayout<'a> {
         lead: Option<Cow<'a, str>>,
         tail: Option<Cow<'a, str>>,
     ) -> Option<Box<Self>> {
-        (lead.is_some() || tail.is_some()).then(|| Box::new(Self { dialect, lead, tail }))
+        (lead.is_some() || tail.is_some())
+            .then(|| Box::new(Self { dialect, lead, tail, beyond: None }))
     }
 }

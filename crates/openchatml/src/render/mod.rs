@@ -299,7 +299,8 @@ fn fitted<'d, 'a>(
     options: &RenderOptions,
 ) -> Result<(Cow<'d, Document<'a>>, Origins), RenderError> {
     let Prepared { document, losses, origins } = convert::open(document, format, options)?;
-    if let Some(loss) = losses.first() {
+    let beyond = document.as_conversation().map(|it| convert::losses_beyond(it, format));
+    if let Some(loss) = losses.iter().chain(beyond.iter().flatten()).next() {
         return Err(refused(loss, format));
     }
     if document.as_conversation().is_none_or(|it| format.carries().fits_all(it)) {

@@ -52,3 +52,26 @@ fn what_a_reply_says_in_a_field_of_its_own_it_does_not_say_again() {
     let reply = Reply { ok: false, extra, ..Reply::default() };
     assert_eq!(reply.to_json(), r#"{"ok":false,"more":1}"#);
 }
+
+/// Whatever a format is converted to and back, numbers are spelled as they were.
+#[test]
+fn numbers_keep_their_spelling_on_the_way() {
+    const SPELLED: &str = r#"{"a":1.0,"b":1e400,"c":12345678901234567890,"d":-0.10E+2}"#;
+    let tool = format!(r#"{{"type":"function","function":{{"name":"f","parameters":{SPELLED}}}}}"#);
+    let call = format!(
+        r#"{{"role":"assistant","tool_calls":[{{"id":"c","type":"function","function":{{"name":"f","arguments":{SPELLED}}}}}]}}"#
+    );
+    let reply = r#"{"role":"tool","tool_call_id":"c","content":"1"}"#;
+    let mut text = format!(r#"{{"messages":[{call},{reply}],"tools":[{tool}]}}"#);
+    let mut from: Format = "openai".parse().expect("a format");
+    let formats = ["openai", "json", "openai"];
+    for to in formats {
+        let to: Format = to.parse().expect("a format");
+        let document = parse(&text, from, &ReadOptions::default()).document;
+        let conversation = document.as_conversation().expect("one");
+        let schema = conversation.tools[0].parameters.as_ref().expect("a schema").to_json();
+        assert_eq!((schema.as_str(), &*conversation.messages[0].body.text()), (SPELLED, SPELLED));
+        text = render(&document, to, &RenderOptions::default()).expect("JSON");
+        from = to;
+    }
+}

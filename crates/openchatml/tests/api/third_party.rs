@@ -5,6 +5,7 @@ mod chat;
 mod outputs;
 mod prompts;
 mod score;
+mod services;
 mod streams;
 
 use openchatml::{Format, ReadOptions, RenderOptions, parse, render};

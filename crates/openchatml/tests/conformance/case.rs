@@ -9,8 +9,18 @@ use openchatml::{Format, InfillOrder, Limits, Mode, ReadOptions, Recover, Render
 use serde::Deserialize;
 
 /// The folders of the suite.
-pub(crate) const DIALECTS: &[&str] =
-    &["openchatml-2.2", "openchatml-2.0", "openchatml-0.1", "chatml", "harmony", "im", "json"];
+pub(crate) const DIALECTS: &[&str] = &[
+    "openchatml-2.2",
+    "openchatml-2.0",
+    "openchatml-0.1",
+    "chatml",
+    "harmony",
+    "im",
+    "json",
+    "openai",
+    "responses",
+    "sharegpt",
+];
 
 /// One case.
 #[derive(Deserialize)]

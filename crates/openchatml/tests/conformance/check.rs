@@ -41,10 +41,10 @@ pub(crate) fn case(case: &Case, failures: &mut Failures) {
     }
 }
 
-/// A document as canonical JSON.
+/// A document as canonical JSON, without what only the format of the input has a place for.
 pub(crate) fn canonical(document: &Document<'_>) -> String {
-    render(document, "json".parse().expect("a format"), &RenderOptions::default())
-        .expect("canonical JSON carries everything")
+    let converted = convert::convert(document, Format::JSON, &RenderOptions::default());
+    converted.expect("canonical JSON carries everything else").output
 }
 
 /// A JSON text, laid out so that it can be compared line by line.

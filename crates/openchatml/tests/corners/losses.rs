@@ -75,7 +75,10 @@ fn everything_that_can_be_lost_is_lost_somewhere() {
     kept_call.role = Role::User;
     let mut typed = on(Role::User, None);
     typed.content_type = Some("markdown".into());
+    let mut preamble = on(Role::Assistant, Some(Channel::Commentary));
+    preamble.intent = Some(Intent::Preamble);
     let messages = vec![
+        preamble,
         typed,
         on(Role::Developer, None),
         on(Role::Assistant, Some(Channel::Analysis)),
@@ -94,11 +97,34 @@ fn everything_that_can_be_lost_is_lost_somewhere() {
     for format in Format::all() {
         all.extend(lost(messages.clone(), &format.to_string()));
     }
+    all.extend(lost_of_services());
     // These are lost where token ids are counted, and where tools are declared: see below.
     all.extend([Lost::Truncated, Lost::Cut, Lost::Declaration]);
     for kind in Lost::ALL {
         assert!(all.contains(kind), "`{}` is never lost", kind.as_str());
     }
+}
+
+/// What only the formats of services have, on the way to canonical JSON.
+fn lost_of_services() -> Vec<Lost> {
+    let chat = r#"{"messages":[
+        {"role":"user","content":[{"type":"image_url"},{"type":"input_audio"},{"type":"file"},
+            {"type":"video_url"},{"type":"hologram"}]},
+        {"role":"assistant","refusal":"No.","annotations":[1],"weight":0}
+    ],"tools":[{"type":"custom"}]}"#;
+    let mut all = Vec::new();
+    let items = r#"[{"type":"reasoning","summary":[1],"encrypted_content":"A"},
+        {"type":"item_reference"},{"type":"web_search_call"},{"type":"compaction"},
+        {"role":"user","content":"Hi."}]"#;
+    let documents = [(chat, "openai"), (items, "responses")];
+    for (text, format) in documents {
+        let format = format.parse().expect("a format");
+        let document = parse(text, format, &ReadOptions::default()).document;
+        assert_eq!(adapt(&document, format).1, [], "{text}");
+        let losses = adapt(&document, Format::JSON).1;
+        all.extend(losses.iter().map(|loss| loss.lost));
+    }
+    all
 }
 
 /// What a declaration has no words for is lost by name: once for each tool, and no more once it is

@@ -99,6 +99,24 @@ pub(crate) const CASES: &[Case] = &[
     }),
     case("message_bytes", "openchatml-2.0:json", |n| object("content", &letters(n))),
     case("message_bytes", "openchatml-2.0:json", |n| thought(&letters(n))),
+    case("message_bytes", "openai", |n| messages(&object("content", &letters(n)))),
+    case("message_bytes", "openai", |n| messages(&segments("text", &letters(n)))),
+    case("message_bytes", "openai", |n| messages(&given(&letters(n)))),
+    case("value_bytes", "openai", |n| messages(&named(&letters(n)))),
+    case("messages", "openai", |n| format!("[{}]", list(&object("content", "a"), n))),
+    case("json_depth", "openai", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
+    case("diagnostics", "openai", |n| format!("[{}]", list("1", n))),
+    case("message_bytes", "sharegpt", |n| format!("[{}]", from_human(&letters(n)))),
+    case("messages", "sharegpt", |n| format!("[{}]", list(&from_human("a"), n))),
+    case("json_depth", "sharegpt", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
+    case("diagnostics", "sharegpt", |n| format!("[{}]", list("1", n))),
+    case("message_bytes", "responses", |n| format!("[{}]", object("content", &letters(n)))),
+    case("message_bytes", "responses", |n| format!("[{}]", segments("input_text", &letters(n)))),
+    case("message_bytes", "responses", |n| format!(r#"{{"input":"{}"}}"#, letters(n))),
+    case("value_bytes", "responses", |n| format!("[{}]", named(&letters(n)))),
+    case("messages", "responses", |n| format!("[{}]", list(&object("content", "a"), n))),
+    case("json_depth", "responses", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
+    case("diagnostics", "responses", |n| format!("[{}]", list("1", n))),
     case("value_bytes", "json", |n| messages(&named(&letters(n)))),
     case("value_bytes", "openchatml-2.2:json", |n| named(&letters(n))),
     case("value_bytes", "openchatml-2.0:json", |n| named(&letters(n))),
@@ -233,6 +251,17 @@ fn named(name: &str) -> String {
 /// A message of one segment.
 fn segments(kind: &str, text: &str) -> String {
     format!(r#"{{"role":"user","content":[{{"type":"{kind}","text":"{text}"}}]}}"#)
+}
+
+/// A turn that says this.
+fn from_human(text: &str) -> String {
+    format!(r#"{{"from":"human","value":"{text}"}}"#)
+}
+
+/// A call of a custom tool.
+fn given(text: &str) -> String {
+    let custom = format!(r#"{{"type":"custom","custom":{{"name":"f","input":"{text}"}}}}"#);
+    format!(r#"{{"role":"assistant","tool_calls":[{custom}]}}"#)
 }
 
 /// A message of the assistant that only thinks.

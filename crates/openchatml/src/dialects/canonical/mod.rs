@@ -6,7 +6,8 @@ mod write;
 
 pub(crate) use self::read::function_of;
 pub(crate) use self::write::{
-    message as write_message, string_field as write_string_field, write_header, write_tool,
+    message as write_message, string_field as write_string_field, write_function, write_header,
+    write_tool,
 };
 
 use super::{Dialect, JsonForm};

@@ -99,7 +99,14 @@ pub(crate) fn write_header(out: &mut String, header: &Header<'_>) {
 
 /// Writes the declaration of a tool.
 pub(crate) fn write_tool(out: &mut String, tool: &Tool<'_>) {
-    out.push_str(r#"{"type":"function","function":{"name":"#);
+    out.push_str(r#"{"type":"function","function":{"#);
+    write_function(out, tool);
+    out.push_str("}}");
+}
+
+/// Writes what a tool is as a function, without the braces.
+pub(crate) fn write_function(out: &mut String, tool: &Tool<'_>) {
+    out.push_str("\"name\":");
     write_string(out, &tool.name);
     string_field(out, "description", tool.description.as_deref());
     let parameters = tool.parameters.iter().map(|value| ("parameters", value));
@@ -107,7 +114,6 @@ pub(crate) fn write_tool(out: &mut String, tool: &Tool<'_>) {
     for (key, value) in parameters.chain(extra) {
         value_field(out, key, value);
     }
-    out.push_str("}}");
 }
 
 fn value_field(out: &mut String, key: &str, value: &Value<'_>) {

@@ -12,7 +12,8 @@ use crate::{Code, Fix, Span};
 pub(crate) fn is_type_word(message: &Message<'_>) -> bool {
     let word = message.content_type.as_deref().unwrap_or_default();
     speaks(message.role)
-        && !looks_like_tool(word)
+        // Where the recipient is known, no word is taken for it.
+        && (message.recipient.is_some() || !looks_like_tool(word))
         && word.split_once('=').is_none_or(|(name, _)| Attribute::from_word(name).is_none())
         && !spells_token(word)
 }

@@ -1,0 +1,194 @@
+//! One object for all that the assistant thinks, says and calls in one go: as many messages as read
+//! back the same.
+
+use super::replies::Replies;
+use super::write::write_fields;
+use super::{NAME, calls, parts};
+use crate::Code;
+use crate::dialects::write_string_field;
+use crate::json::{write_string, write_value};
+use crate::model::{Beyond, Message, Role, Value};
+use crate::render::RenderError;
+
+type Result<T> = std::result::Result<T, RenderError>;
+
+/// Writes messages in their order.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    replies: Replies,
+}
+
+impl Writer {
+    /// Writes the objects of a list.
+    pub(super) fn messages(&mut self, out: &mut String, messages: &[Message<'_>]) -> Result<()> {
+        let mut rest = messages;
+        while let Some((first, others)) = rest.split_first() {
+            if rest.len() < messages.len() {
+                out.push(',');
+            }
+            rest = match first.role {
+                Role::Assistant => self.turn(out, rest, messages.len() - rest.len())?,
+                _ => {
+                    self.other(out, first);
+                    others
+                }
+            };
+        }
+        Ok(())
+    }
+
+    fn other(&mut self, out: &mut String, message: &Message<'_>) {
+        out.push_str(r#"{"role":""#);
+        out.push_str(message.role.as_str());
+        out.push('"');
+        let (name, author) = match message.role {
+            Role::Tool => self.replies.said(message),
+            _ => (message.name.as_deref(), None),
+        };
+        write_string_field(out, "name", name);
+        write_string_field(out, "author", author);
+        write_string_field(out, "tool_call_id", message.call_id.as_deref());
+        content(out, message);
+        write_fields(out, message, NAME);
+        out.push('}');
+    }
+
+    /// Writes the longest turn that begins here, and gives the messages after it.
+    fn turn<'m, 'a>(
+        &mut self,
+        out: &mut String,
+        messages: &'m [Message<'a>],
+        index: usize,
+    ) -> Result<&'m [Message<'a>]> {
+        let turn = Turn::of(messages);
+        if let Some(said) =
+            turn.content.filter(|said| said.is_commentary() && turn.calls.is_empty())
+        {
+            let at = messages.iter().position(|message| std::ptr::eq(message, said));
+            let text = "`openai` has preambles before calls only";
+            let index = index + at.unwrap_or_default();
+            return Err(RenderError::new(Code::RenderUnsupported, Some(index), text));
+        }
+        out.push_str(r#"{"role":"assistant""#);
+        write_string_field(out, "name", messages.first().and_then(|it| it.name.as_deref()));
+        if let Some(reasoning) = turn.reasoning {
+            let key = beyond_of(reasoning, NAME).map_or("", |beyond| beyond.key);
+            let key = if key.is_empty() { "reasoning_content" } else { key };
+            write_string_field(out, key, Some(&reasoning.body.text()));
+        }
+        if let Some(said) = turn.content {
+            content(out, said);
+        }
+        write_string_field(out, "refusal", turn.refusal.map(|it| it.body.text()).as_deref());
+        for (at, call) in turn.calls.iter().enumerate() {
+            out.push_str(if at == 0 { ",\"tool_calls\":[" } else { "," });
+            calls::write(out, call);
+            self.replies.call(call);
+        }
+        out.push_str(if turn.calls.is_empty() { "" } else { "]" });
+        if let Some(first) = messages.first() {
+            write_fields(out, first, NAME);
+        }
+        out.push('}');
+        Ok(&messages[turn.len()..])
+    }
+}
+
+/// The messages of one object.
+struct Turn<'m, 'a> {
+    reasoning: Option<&'m Message<'a>>,
+    content: Option<&'m Message<'a>>,
+    refusal: Option<&'m Message<'a>>,
+    calls: &'m [Message<'a>],
+}
+
+impl<'m, 'a> Turn<'m, 'a> {
+    /// The longest turn at the front of `messages`. Empty text stands alone, or it would be taken
+    /// for none.
+    fn of(messages: &'m [Message<'a>]) -> Self {
+        let mut turn = Turn { reasoning: None, content: None, refusal: None, calls: &[] };
+        let joins = |message: &&Message<'_>| joins(message, &messages[0], NAME);
+        let mut rest = messages;
+        turn.reasoning = rest.first().filter(|first| first.is_reasoning());
+        if turn.reasoning.is_some() {
+            rest = &rest[1..];
+            if messages[0].body.is_empty() {
+                return turn;
+            }
+        }
+        let is_said = |it: &&Message<'_>| it.is_answer() || it.is_commentary();
+        let said = rest.first().filter(joins).filter(is_said).filter(|it| !is_refusal(it));
+        if let Some(said) = said.filter(|it| turn.reasoning.is_none() || !is_silent(it)) {
+            turn.content = Some(said);
+            rest = &rest[1..];
+            if is_silent(said) {
+                return turn;
+            }
+        }
+        let is_preamble = turn.content.is_some_and(Message::is_commentary);
+        let refusal = rest.first().filter(joins).filter(|it| it.is_answer() && is_refusal(it));
+        let is_alone = turn.reasoning.is_none() && turn.content.is_none();
+        let refusal = refusal.filter(|it| !is_preamble && (is_alone || !it.body.is_empty()));
+        if refusal.is_some() {
+            turn.refusal = refusal;
+            return turn;
+        }
+        if turn.content.is_none() || is_preamble {
+            let count = rest.iter().take_while(|it| joins(it) && it.is_call()).count();
+            turn.calls = &rest[..count];
+        }
+        turn
+    }
+
+    fn len(&self) -> usize {
+        let said = [self.reasoning, self.content, self.refusal];
+        said.into_iter().flatten().count() + self.calls.len()
+    }
+}
+
+/// Whether a message can be in the object that begins with `first`. What is said of an object holds
+/// for the messages that were in it, and for no others.
+pub(crate) fn joins(message: &Message<'_>, first: &Message<'_>, dialect: &str) -> bool {
+    let has_fields = |message| beyond_of(message, dialect).is_some_and(|it| !it.fields.is_empty());
+    let was_in = first.span.start <= message.span.start && message.span.end <= first.span.end;
+    std::ptr::eq(message, first)
+        || message.role == Role::Assistant
+            && message.name == first.name
+            && !has_fields(message)
+            && (was_in || !has_fields(first))
+}
+
+/// Whether the content of a message would be taken for none.
+fn is_silent(message: &Message<'_>) -> bool {
+    message.body.is_empty() && content_of(message, NAME, "").is_none()
+}
+
+fn is_refusal(message: &Message<'_>) -> bool {
+    beyond_of(message, NAME).is_some_and(|beyond| beyond.key == "refusal")
+}
+
+/// What the JSON of the dialect said of a message beyond the model.
+pub(crate) fn beyond_of<'m, 'a>(message: &'m Message<'a>, dialect: &str) -> Option<&'m Beyond<'a>> {
+    let layout = message.layout.as_deref().filter(|layout| layout.dialect == dialect)?;
+    layout.beyond.as_deref()
+}
+
+/// The parts that a message was read from, if they still say what it says.
+pub(crate) fn content_of<'m, 'a>(
+    message: &'m Message<'a>,
+    dialect: &str,
+    between: &str,
+) -> Option<&'m Value<'a>> {
+    let layout = message.layout.as_deref().filter(|layout| layout.dialect == dialect)?;
+    let content = layout.content.as_ref()?;
+    let said = parts::joined(content.as_list()?, between);
+    (message.body.text() == said).then_some(content)
+}
+
+fn content(out: &mut String, message: &Message<'_>) {
+    out.push_str(",\"content\":");
+    match content_of(message, NAME, "") {
+        Some(content) => write_value(out, content),
+        None => write_string(out, &message.body.text()),
+    }
+}

@@ -1,0 +1,309 @@
+//! One object: all that somebody says in one go.
+
+use std::borrow::Cow;
+
+use super::parts::{Piece, pieces};
+use super::replies::Replies;
+use super::tools::Declared;
+use super::{NAME, calls};
+use crate::json::{Json, JsonError, Sheet, Speaker, Written};
+use crate::model::{Beyond, Channel, Data, Intent, Layout, Message, Role, Value};
+use crate::{Code, Span};
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+/// What is known of the document while its messages are read.
+#[derive(Debug, Default)]
+pub(super) struct State<'a> {
+    pub(super) declared: Declared<'a>,
+    pub(super) replies: Replies,
+}
+
+const KEYS: &[&str] = &[
+    "role",
+    "content",
+    "tool_calls",
+    "tool_call_id",
+    "reasoning_content",
+    "name",
+    "refusal",
+    "reasoning",
+    "thinking",
+    "function_call",
+    "author",
+    "tool_name",
+    // What is kept as it stands.
+    "weight",
+    "loss_weight",
+    "audio",
+    "annotations",
+];
+
+/// What an object says before it is known whose words they are.
+#[derive(Default)]
+pub(super) struct Turn<'a> {
+    /// The reasoning, and the key that it stands under.
+    reasoning: Option<(&'static str, Written<'a>)>,
+    content: Option<Written<'a>>,
+    pieces: Vec<Piece<'a>>,
+    refusal: Option<Written<'a>>,
+    calls: Vec<Message<'a>>,
+    fields: Vec<(Cow<'a, str>, Value<'a>)>,
+    name: Option<Cow<'a, str>>,
+    author: Option<Cow<'a, str>>,
+}
+
+pub(super) fn read<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+    state: &mut State<'a>,
+) -> Result<()> {
+    let mut turn = Turn::default();
+    let mut message = Message::new(Role::User, "");
+    message.in_json = true;
+    let mut speaker = None;
+    let span = sheet.object(json, KEYS, |sheet, json, key| {
+        match key {
+            "role" => speaker = role(sheet, json)?,
+            "content" => turn.content(sheet, json, &mut state.declared)?,
+            "tool_calls" => calls::read(sheet, json, &mut turn.calls)?,
+            "function_call" => calls::read_legacy(sheet, json, &mut turn.calls)?,
+            "tool_call_id" => message.call_id = sheet.value(json, key, &mut message)?,
+            "name" | "tool_name" => turn.name = sheet.value(json, key, &mut message)?,
+            "author" => turn.author = sheet.value(json, key, &mut message)?,
+            "reasoning_content" | "reasoning" | "thinking" => turn.reasoning(sheet, json, key)?,
+            "refusal" => turn.refusal = sheet.written(json)?,
+            _ => {
+                let value = json.value()?;
+                if value.data != Data::Null {
+                    turn.fields.push((key.into(), value));
+                }
+            }
+        }
+        Ok(())
+    })?;
+    let Some(span) = span else { return Ok(()) };
+    message.span = span;
+    let speaker = sheet.spoken(speaker, span);
+    let first = messages.len();
+    let fields = std::mem::take(&mut turn.fields);
+    match speaker.role() {
+        Some(Role::Assistant) => turn.unfold(sheet, &message, messages),
+        role => {
+            let message = turn.said_by_another(sheet, role, speaker, message, &mut state.replies);
+            messages.push(message);
+        }
+    }
+    for call in messages[first..].iter().filter(|message| message.is_call()) {
+        state.replies.call(call);
+    }
+    if let Some(message) = messages.get_mut(first).filter(|_| !fields.is_empty()) {
+        beyond(message, NAME).fields = fields;
+    }
+    Ok(())
+}
+
+/// Who speaks. A `function` is a tool of the old days.
+fn role<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Speaker<'a>>> {
+    let Some((word, span)) = sheet.string(json)? else { return Ok(None) };
+    Ok(Some(match word.as_ref() {
+        "function" => Speaker::known(Role::Tool),
+        _ => sheet.speaker_of(word, span, true),
+    }))
+}
+
+/// What the format says of a message beyond the model.
+pub(crate) fn beyond<'m, 'a>(
+    message: &'m mut Message<'a>,
+    dialect: &'static str,
+) -> &'m mut Beyond<'a> {
+    let layout = message.layout.get_or_insert_default();
+    layout.dialect = dialect;
+    layout.beyond.get_or_insert_default()
+}
+
+impl<'a> Turn<'a> {
+    fn content(
+        &mut self,
+        sheet: &mut Sheet<'_>,
+        json: &mut Json<'a>,
+        declared: &mut Declared<'a>,
+    ) -> Result<()> {
+        (self.content, self.pieces) = (None, Vec::new());
+        if json.peek() != Some(b'[') {
+            self.content = sheet.written(json)?;
+            return Ok(());
+        }
+        if let Data::List(parts) = json.value()?.data {
+            self.pieces = pieces(sheet, parts, declared);
+        }
+        Ok(())
+    }
+
+    /// Reads reasoning. Some services give it under two keys: it is the same then.
+    fn reasoning(
+        &mut self,
+        sheet: &mut Sheet<'_>,
+        json: &mut Json<'a>,
+        key: &'static str,
+    ) -> Result<()> {
+        let start = json.offset();
+        let Some(written) = sheet.written(json)? else { return Ok(()) };
+        match &self.reasoning {
+            Some((_, before)) if before.body == written.body || written.is_empty() => {}
+            Some((_, before)) if !before.is_empty() => {
+                let span = Span::new(start, json.position());
+                let found = Code::ParseJson.at(span, "the object has reasoning already");
+                sheet.report(found.help("this is left out"));
+            }
+            _ => self.reasoning = Some((key, written)),
+        }
+        Ok(())
+    }
+
+    /// A message of anybody but the assistant.
+    fn said_by_another(
+        self,
+        sheet: &mut Sheet<'_>,
+        role: Option<Role>,
+        speaker: Speaker<'a>,
+        mut message: Message<'a>,
+        replies: &mut Replies,
+    ) -> Message<'a> {
+        let span = message.span;
+        let is_extra = |piece: &Piece<'_>| !matches!(piece, Piece::Said(..));
+        let reasons = self.reasoning.is_some_and(|(_, written)| !written.is_empty());
+        if reasons || !self.calls.is_empty() || self.pieces.iter().any(is_extra) {
+            let found = Code::ParseJson.at(span, "only the assistant thinks and calls tools");
+            sheet.report(found.help("this is left out"));
+        }
+        let refusal = self.refusal.filter(|written| !written.is_empty());
+        match (self.content, said(self.pieces), refusal) {
+            (Some(content), ..) => content.say(&mut message),
+            (None, Some((content, parts)), _) => {
+                content.say(&mut message);
+                keep(&mut message, parts);
+            }
+            (None, None, Some(refusal)) => refusal.say(&mut message),
+            (None, None, None) => {
+                sheet.tolerate(Code::ParseJson.at(span, "the message has no content"));
+            }
+        }
+        if role != Some(Role::Tool) && message.call_id.take().is_some() {
+            let text = "only a tool's reply has a `tool_call_id`";
+            sheet.report(Code::ParseJson.at(span, text).help("it is left out"));
+        }
+        message.name = match role {
+            Some(Role::Tool) => {
+                message.channel = Some(Channel::Commentary);
+                message.recipient = Some("assistant".into());
+                replies.name(message.call_id.as_deref(), self.name, self.author)
+            }
+            _ => self.author.or(self.name),
+        };
+        speaker.speak(&mut message);
+        message
+    }
+
+    /// Leaves out empty text, which is as good as none where anything else is said.
+    fn hush(&mut self) {
+        let is_silent = self.reasoning.as_ref().is_none_or(|(_, written)| written.is_empty())
+            && self.content.as_ref().is_none_or(Written::is_empty)
+            && self.refusal.as_ref().is_none_or(Written::is_empty)
+            && self.pieces.is_empty()
+            && self.calls.is_empty();
+        let (has_content, has_refusal) = (self.content.is_some(), self.refusal.is_some());
+        self.reasoning
+            .take_if(|(_, it)| it.is_empty() && (!is_silent || has_content || has_refusal));
+        self.refusal.take_if(|it| it.is_empty() && (!is_silent || has_content));
+        self.content.take_if(|it| it.is_empty() && !is_silent);
+    }
+
+    /// The messages of the assistant: what it thinks, says and calls.
+    fn unfold(
+        mut self,
+        sheet: &mut Sheet<'_>,
+        like: &Message<'a>,
+        messages: &mut Vec<Message<'a>>,
+    ) {
+        let first = messages.len();
+        if like.call_id.is_some() {
+            let text = "only a tool's reply has a `tool_call_id`";
+            sheet.report(Code::ParseJson.at(like.span, text).help("it is left out"));
+        }
+        self.hush();
+        let say = |channel, written: Written<'a>| {
+            let mut message = Message::new(Role::Assistant, "");
+            message.channel = Some(channel);
+            message.span = like.span;
+            message.in_json = true;
+            written.say(&mut message);
+            message
+        };
+        if let Some((key, written)) = self.reasoning {
+            let mut message = say(Channel::Analysis, written);
+            if key != "reasoning_content" {
+                beyond(&mut message, NAME).key = key;
+            }
+            messages.push(message);
+        }
+        messages.extend(self.content.map(|written| say(Channel::Final, written)));
+        for piece in self.pieces {
+            match piece {
+                Piece::Calls(calls) => messages.extend(calls),
+                Piece::Reasoning(written) => messages.push(say(Channel::Analysis, written)),
+                Piece::Said(written, parts) => {
+                    let mut message = say(Channel::Final, written);
+                    keep(&mut message, parts);
+                    messages.push(message);
+                }
+            }
+        }
+        if let Some(written) = self.refusal {
+            let mut message = say(Channel::Final, written);
+            beyond(&mut message, NAME).key = "refusal";
+            messages.push(message);
+        }
+        messages.extend(self.calls);
+        if messages.len() == first {
+            sheet.tolerate(Code::ParseJson.at(like.span, "the message says nothing"));
+        }
+        let name = self.author.or(self.name);
+        for message in &mut messages[first..] {
+            message.name.clone_from(&name);
+            message.recovered |= like.recovered;
+        }
+        lead(&mut messages[first..]);
+    }
+}
+
+/// What the assistant says right before a call is a preamble.
+fn lead(messages: &mut [Message<'_>]) {
+    for at in 1..messages.len() {
+        let (before, after) = messages.split_at_mut(at);
+        let Some(said) = before.last_mut() else { continue };
+        let is_refusal = said.layout.as_deref().and_then(|it| it.beyond.as_deref());
+        let is_refusal = is_refusal.is_some_and(|beyond| beyond.key == "refusal");
+        if after[0].is_call() && said.is_answer() && !said.body.is_empty() && !is_refusal {
+            said.channel = Some(Channel::Commentary);
+            said.intent = Some(Intent::Preamble);
+        }
+    }
+}
+
+/// The only thing that is said, if anything is.
+fn said(pieces: Vec<Piece<'_>>) -> Option<(Written<'_>, Option<Value<'_>>)> {
+    pieces.into_iter().find_map(|piece| match piece {
+        Piece::Said(written, parts) => Some((written, parts)),
+        _ => None,
+    })
+}
+
+/// Keeps the parts that a message was read from.
+fn keep<'a>(message: &mut Message<'a>, parts: Option<Value<'a>>) {
+    if let Some(parts) = parts {
+        let layout = Layout { dialect: NAME, content: Some(parts), ..Layout::default() };
+        message.layout = Some(Box::new(layout));
+    }
+}

@@ -1,0 +1,88 @@
+//! The messages of OpenAI's Chat Completions, which half of the world speaks.
+
+pub(crate) mod calls;
+mod fold;
+mod message;
+pub(crate) mod parts;
+mod read;
+pub(crate) mod replies;
+pub(crate) mod tools;
+pub(crate) mod write;
+
+pub(crate) use self::fold::{beyond_of, content_of, joins};
+pub(crate) use self::message::beyond;
+pub(crate) use self::read::{Fields, aside, document_layout};
+pub(crate) use self::write as writing;
+
+use super::canonical::CONTROLS;
+use super::{Dialect, JsonForm};
+use crate::check::{Book, RULES_OF_ALL};
+use crate::convert::{Carries, Channels, Intents};
+use crate::model::{Conversation, End, Message, Role};
+use crate::pairing::Pairing;
+
+/// OpenAI's Chat Completions: a list of messages, or the body of a request or of a response.
+///
+/// ```
+/// use openchatml::{Carrier, Format, dialects, parse};
+///
+/// // One object is all that the assistant thinks, says and calls in one go.
+/// let format = Format::new(&dialects::OPENAI, Carrier::Json).expect("it has it");
+/// let text = r#"[{"role":"assistant","reasoning_content":"Easy.","content":"4."}]"#;
+/// let messages = parse(text, format, &Default::default()).into_conversation().messages;
+/// assert!(messages[0].is_reasoning() && messages[1].is_answer());
+/// ```
+pub static DIALECT: Dialect = Dialect {
+    id: NAME,
+    title: "OpenAI Chat Completions messages",
+    controls: &CONTROLS,
+    carries: &CARRIES,
+    text: None,
+    json: Some(JsonForm {
+        read: read::read,
+        write: write::write,
+        carries: &CARRIES,
+        composer: |_, _| None,
+    }),
+};
+
+const NAME: &str = "openai";
+
+static CARRIES: Carries = Carries {
+    needs_call_ids: true,
+    needs_names: true,
+    tools: true,
+    roles: Role::ALL,
+    names: |_| true,
+    channels: Channels::Turns,
+    recipients: true,
+    reply_recipients: true,
+    call_ids: true,
+    intents: Intents::BeforeCalls,
+    content_types: is_json_call,
+    ends: &[End::End, End::Call],
+    makes_calls: true,
+    ..Carries::NOTHING
+};
+
+/// The arguments of a function are JSON; what a custom tool takes is text of no particular type.
+pub(super) fn is_json_call(message: &Message<'_>) -> bool {
+    let is_json = message.content_type.as_deref() == Some("json");
+    message.is_call() && is_json && !message.constrained
+}
+
+/// The rules that a conversation is checked by: where no call has an id, order pairs them.
+pub(super) fn book(conversation: &Conversation<'_>) -> Option<&'static Book> {
+    let has_ids = conversation.messages.iter().any(|message| message.call_id.is_some());
+    Some(if has_ids { &BY_ID } else { &BY_ORDER })
+}
+
+static BY_ID: Book = Book {
+    controls: &CONTROLS,
+    versions: &[],
+    pairing: Pairing::ById,
+    requires_channels: false,
+    rules: RULES_OF_ALL,
+};
+
+static BY_ORDER: Book = Book { pairing: Pairing::ByOrder, ..BY_ID };

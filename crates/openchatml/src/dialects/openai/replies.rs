@@ -1,0 +1,83 @@
+//! The names of the tools that reply. A reply names its call by an id, and the call knows the tool.
+
+use std::borrow::Cow;
+
+use super::calls::recipient;
+use crate::model::Message;
+use crate::pairing::{Paired, Pairs, bare};
+
+/// The calls so far, for the replies to them. Reading and writing go the same way.
+#[derive(Debug, Default)]
+pub(crate) struct Replies {
+    pairs: Pairs,
+}
+
+impl Replies {
+    /// Takes a call.
+    pub(crate) fn call(&mut self, call: &Message<'_>) {
+        let tool = call.recipient.as_deref().unwrap_or_default();
+        self.pairs.call(call.call_id.as_deref(), tool);
+    }
+
+    /// The tool of the call that a reply answers: that of its id, or the oldest that waits.
+    fn answered(&mut self, id: Option<&str>, name: Option<&str>) -> Option<&str> {
+        match self.pairs.reply(id, name) {
+            Paired::Answer(call) | Paired::Again(call) => Some(self.pairs.tool(call)),
+            Paired::Unknown => None,
+        }
+    }
+
+    /// The name of the tool that replies, where `name` is what the reply says of it, without its
+    /// namespace, and `author` is the whole name.
+    pub(crate) fn name<'a>(
+        &mut self,
+        id: Option<&str>,
+        name: Option<Cow<'a, str>>,
+        author: Option<Cow<'a, str>>,
+    ) -> Option<Cow<'a, str>> {
+        let tool = self.answered(id, author.as_deref().or(name.as_deref()));
+        match (author, name) {
+            (Some(author), _) => Some(author),
+            (None, Some(name)) => Some(whole(name, tool)),
+            (None, None) => tool.map(|tool| Cow::Owned(tool.to_owned())),
+        }
+    }
+
+    /// What a reply must say for [`name`](Self::name) to give its name: `name` and `author`.
+    pub(crate) fn said<'m>(
+        &mut self,
+        reply: &'m Message<'_>,
+    ) -> (Option<&'m str>, Option<&'m str>) {
+        let (id, name) = (reply.call_id.as_deref(), reply.name.as_deref());
+        let tool = self.answered(id, name);
+        let Some(name) = name else { return (None, None) };
+        if id.is_some() && tool == Some(name) {
+            return (None, None);
+        }
+        match bare(name) {
+            short if whole(Cow::Borrowed(short), tool) == name => (Some(short), None),
+            _ => (None, Some(name)),
+        }
+    }
+
+    /// The same where replies have no ids: one that answers the oldest call that waits says nothing.
+    pub(crate) fn said_in_order<'m>(
+        &mut self,
+        reply: &'m Message<'_>,
+    ) -> (Option<&'m str>, Option<&'m str>) {
+        if self.pairs.oldest() == reply.name.as_deref() {
+            self.pairs.reply(None, None);
+            return (None, None);
+        }
+        self.said(reply)
+    }
+}
+
+/// The whole name of a tool that is called by its short one, where `tool` is the one that is asked.
+fn whole<'a>(name: Cow<'a, str>, tool: Option<&str>) -> Cow<'a, str> {
+    match tool.filter(|tool| bare(tool) == name) {
+        _ if bare(&name) != name => name,
+        Some(tool) => Cow::Owned(tool.to_owned()),
+        None => recipient(&name),
+    }
+}

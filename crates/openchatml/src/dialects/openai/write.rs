@@ -1,0 +1,83 @@
+//! Writing the body of a request: messages and tools.
+
+use super::fold::{Writer, beyond_of};
+use super::read::Field;
+use super::{NAME, tools};
+use crate::json::{write_string, write_value};
+use crate::model::{Conversation, Document, Message};
+use crate::render::{RenderError, RenderOptions};
+use crate::{Code, Value};
+
+type Result<T> = std::result::Result<T, RenderError>;
+
+pub(super) fn write(document: &Document<'_>, options: &RenderOptions) -> Result<String> {
+    let conversation = conversation(document, options, NAME)?;
+    let mut out = String::with_capacity(estimate(conversation));
+    out.push_str(r#"{"messages":["#);
+    Writer::default().messages(&mut out, &conversation.messages)?;
+    out.push(']');
+    write_document(&mut out, conversation, NAME);
+    out.push('}');
+    Ok(out)
+}
+
+/// The conversation that is to be written in a format that has no open messages.
+pub(crate) fn conversation<'d, 'a>(
+    document: &'d Document<'a>,
+    options: &RenderOptions,
+    dialect: &str,
+) -> Result<&'d Conversation<'a>> {
+    let Some(conversation) = document.as_conversation() else {
+        return Err(RenderError::not_a_conversation(dialect));
+    };
+    if options.generation_prompt.is_some() || options.continue_final {
+        let text = format!("`{dialect}` has no open messages");
+        let help = "write a text form, or token ids";
+        return Err(RenderError::new(Code::RenderUnsupported, None, text).help(help));
+    }
+    Ok(conversation)
+}
+
+/// About how long the JSON will be.
+pub(crate) fn estimate(conversation: &Conversation<'_>) -> usize {
+    64 + conversation.messages.iter().map(|message| message.body.len() + 64).sum::<usize>()
+}
+
+/// Writes what stands around the messages: tools, and what else the document said.
+pub(crate) fn write_document(out: &mut String, conversation: &Conversation<'_>, dialect: &str) {
+    let (fields, hosted) = aside_of(conversation, dialect);
+    if !conversation.tools.is_empty() || !hosted.is_empty() {
+        out.push_str(",\"tools\":");
+        tools::write(out, &conversation.tools, hosted);
+    }
+    for (key, value) in fields.iter().filter(|field| field.0 != "tools") {
+        write_field(out, key, value);
+    }
+}
+
+/// What a document said beside its messages, and the tools among that.
+pub(crate) fn aside_of<'c, 'a>(
+    conversation: &'c Conversation<'a>,
+    dialect: &str,
+) -> (&'c [Field<'a>], &'c [Value<'a>]) {
+    let layout = conversation.layout.as_deref().filter(|layout| layout.dialect == dialect);
+    let beyond = layout.and_then(|layout| layout.beyond.as_deref());
+    let fields = beyond.map_or(&[][..], |beyond| &beyond.fields);
+    let hosted = fields.iter().find(|field| field.0 == "tools");
+    (fields, hosted.and_then(|field| field.1.as_list()).unwrap_or_default())
+}
+
+/// Writes `,"key":value`.
+pub(crate) fn write_field(out: &mut String, key: &str, value: &Value<'_>) {
+    out.push(',');
+    write_string(out, key);
+    out.push(':');
+    write_value(out, value);
+}
+
+/// Writes what the JSON of the dialect said of a message beyond the model.
+pub(crate) fn write_fields(out: &mut String, message: &Message<'_>, dialect: &str) {
+    for (key, value) in beyond_of(message, dialect).map_or(&[][..], |beyond| &beyond.fields) {
+        write_field(out, key, value);
+    }
+}

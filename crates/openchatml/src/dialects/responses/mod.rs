@@ -1,0 +1,64 @@
+//! The items of OpenAI's Responses API.
+
+mod item;
+mod read;
+mod write;
+
+use super::canonical::CONTROLS;
+use super::openai::{book, is_json_call};
+use super::{Dialect, JsonForm};
+use crate::convert::{Carries, Channels, Intents};
+use crate::model::{End, Message, Role};
+
+/// OpenAI's Responses API: a list of items, or the body of a request or of a response.
+///
+/// ```
+/// use openchatml::{Carrier, Format, dialects, parse};
+///
+/// let format = Format::new(&dialects::RESPONSES, Carrier::Json).expect("it has it");
+/// let text = r#"[{"type":"reasoning","content":[{"type":"reasoning_text","text":"Easy."}]},
+///     {"type":"message","role":"assistant","content":[{"type":"output_text","text":"4."}]}]"#;
+/// let messages = parse(text, format, &Default::default()).into_conversation().messages;
+/// assert!(messages[0].is_reasoning() && messages[1].is_answer());
+/// ```
+pub static DIALECT: Dialect = Dialect {
+    id: NAME,
+    title: "OpenAI Responses items",
+    controls: &CONTROLS,
+    carries: &CARRIES,
+    text: None,
+    json: Some(JsonForm {
+        read: read::read,
+        write: write::write,
+        carries: &CARRIES,
+        composer: |_, _| None,
+    }),
+};
+
+const NAME: &str = "responses";
+
+static CARRIES: Carries = Carries {
+    needs_call_ids: true,
+    needs_names: true,
+    tools: true,
+    roles: Role::ALL,
+    names: |message| !message.is_call() && !message.is_reasoning(),
+    channels: Channels::Turns,
+    recipients: true,
+    reply_recipients: true,
+    call_ids: true,
+    intents: Intents::Implied,
+    content_types: is_json_call,
+    ends: &[End::End, End::Call],
+    makes_calls: true,
+    ..Carries::NOTHING
+};
+
+/// What stands between the parts of reasoning; other parts are one text.
+fn between(message: &Message<'_>) -> &'static str {
+    between_parts(message.is_reasoning())
+}
+
+pub(super) fn between_parts(is_reasoning: bool) -> &'static str {
+    if is_reasoning { "\n" } else { "" }
+}

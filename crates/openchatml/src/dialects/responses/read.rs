@@ -1,0 +1,160 @@
+//! Reading a list of items, or the body of a request or of a response.
+
+use super::item;
+use super::{NAME, book};
+use crate::dialects::openai::replies::Replies;
+use crate::dialects::openai::tools::Declared;
+use crate::dialects::openai::{Fields, aside, beyond, document_layout};
+use crate::json::{Json, JsonError, Sheet};
+use crate::model::{Conversation, Message, Role, Value};
+use crate::read::{Parsed, ReadOptions};
+use crate::{Code, Span};
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+/// What is known of the document while its items are read.
+#[derive(Default)]
+pub(super) struct State<'a> {
+    pub(super) replies: Replies,
+    /// Items that are no messages, since the last message.
+    pub(super) pending: Vec<Value<'a>>,
+    instructions: Option<Message<'a>>,
+    declared: Declared<'a>,
+    fields: Fields<'a>,
+}
+
+pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
+    let mut sheet = Sheet::new(options);
+    let mut json = sheet.json(text);
+    let mut conversation = Conversation::default();
+    let messages = &mut conversation.messages;
+    let mut state = State::default();
+    let read = match json.peek() {
+        Some(b'{') => body(&mut sheet, &mut json, messages, &mut state),
+        _ => items(&mut sheet, &mut json, messages, &mut state),
+    };
+    if let Some(instructions) = state.instructions {
+        messages.insert(0, instructions);
+        messages.truncate(options.limits.messages);
+    }
+    conversation.tools = state.declared.functions;
+    conversation.layout = document_layout(NAME, state.fields, state.declared.hosted, state.pending);
+    sheet.finish(json, read, conversation.into(), book)
+}
+
+/// Keys of bodies that say something of the conversation, and then those that do not.
+const KEYS: &[&str] = &[
+    "input",
+    "output",
+    "instructions",
+    "tools",
+    // A request.
+    "model",
+    "background",
+    "conversation",
+    "include",
+    "max_output_tokens",
+    "max_tool_calls",
+    "metadata",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "prompt",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "reasoning",
+    "safety_identifier",
+    "service_tier",
+    "store",
+    "stream",
+    "stream_options",
+    "temperature",
+    "text",
+    "tool_choice",
+    "top_logprobs",
+    "top_p",
+    "truncation",
+    "user",
+    "context_management",
+    // A response.
+    "id",
+    "object",
+    "created_at",
+    "completed_at",
+    "status",
+    "error",
+    "incomplete_details",
+    "usage",
+    "output_text",
+    "billing",
+    "frequency_penalty",
+    "presence_penalty",
+];
+
+fn items<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+    state: &mut State<'a>,
+) -> Result<()> {
+    sheet.messages(json, messages, |sheet, json, messages| {
+        let first = messages.len();
+        item::read(sheet, json, messages, state)?;
+        if let Some(message) = messages.get_mut(first) {
+            if message.is_call() {
+                state.replies.call(message);
+            }
+            if !state.pending.is_empty() {
+                beyond(message, NAME).items = std::mem::take(&mut state.pending);
+            }
+        }
+        Ok(())
+    })
+}
+
+fn body<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+    state: &mut State<'a>,
+) -> Result<()> {
+    let start = json.offset();
+    let mut has_items = false;
+    sheet.object(json, KEYS, |sheet, json, key| {
+        has_items |= matches!(key, "input" | "output");
+        match key {
+            "input" if json.peek() == Some(b'"') => {
+                messages.extend(said(sheet, json, Role::User)?);
+                messages.truncate(sheet.options.limits.messages);
+            }
+            "input" | "output" => items(sheet, json, messages, state)?,
+            "instructions" if json.peek() == Some(b'[') => items(sheet, json, messages, state)?,
+            "instructions" => {
+                state.instructions = said(sheet, json, Role::Developer)?.map(|mut message| {
+                    beyond(&mut message, NAME).key = "instructions";
+                    message
+                });
+            }
+            "tools" => state.declared.read(sheet, json)?,
+            _ => aside(sheet, json, key, &mut state.fields)?,
+        }
+        Ok(())
+    })?;
+    if !has_items {
+        let span = Span::new(start, start + 1);
+        sheet.report(Code::ParseJson.at(span, "the object has neither `input` nor `output`"));
+    }
+    Ok(())
+}
+
+/// A message that is a string.
+fn said<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, role: Role) -> Result<Option<Message<'a>>> {
+    let start = json.offset();
+    let written = sheet.written(json)?;
+    Ok(written.map(|written| {
+        let mut message = Message::new(role, "");
+        message.in_json = true;
+        message.span = Span::new(start, json.position());
+        written.say(&mut message);
+        message
+    }))
+}

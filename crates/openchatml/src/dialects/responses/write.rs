@@ -1,0 +1,157 @@
+//! Writing the body of a request: items and tools.
+
+use std::collections::HashSet;
+
+use super::{NAME, between};
+use crate::dialects::openai::replies::Replies;
+use crate::dialects::openai::{beyond_of, calls, content_of, writing};
+use crate::dialects::{write_function, write_string_field};
+use crate::json::{write_string, write_value};
+use crate::model::{Conversation, Document, Message, Role};
+use crate::render::{RenderError, RenderOptions};
+
+pub(super) fn write(
+    document: &Document<'_>,
+    options: &RenderOptions,
+) -> Result<String, RenderError> {
+    let conversation = writing::conversation(document, options, NAME)?;
+    let mut out = String::with_capacity(writing::estimate(conversation));
+    let (instructions, messages) = match conversation.messages.split_first() {
+        Some((first, rest)) if are_instructions(first) => (Some(first), rest),
+        _ => (None, conversation.messages.as_slice()),
+    };
+    out.push_str(r#"{"input":["#);
+    let mut writer = Writer::default();
+    let mut comma = "";
+    for message in messages {
+        for item in beyond_of(message, NAME).map_or(&[][..], |beyond| &beyond.items) {
+            out.push_str(std::mem::replace(&mut comma, ","));
+            write_value(&mut out, item);
+        }
+        out.push_str(std::mem::replace(&mut comma, ","));
+        writer.item(&mut out, message);
+    }
+    let layout = conversation.layout.as_deref().filter(|layout| layout.dialect == NAME);
+    let beyond = layout.and_then(|layout| layout.beyond.as_deref());
+    for item in beyond.map_or(&[][..], |beyond| &beyond.items) {
+        out.push_str(std::mem::replace(&mut comma, ","));
+        write_value(&mut out, item);
+    }
+    out.push(']');
+    let instructions = instructions.map(|message| message.body.text());
+    write_string_field(&mut out, "instructions", instructions.as_deref());
+    write_around(&mut out, conversation);
+    out.push('}');
+    Ok(out)
+}
+
+/// Whether a message stood beside the items, and can stand there again.
+fn are_instructions(message: &Message<'_>) -> bool {
+    let was = beyond_of(message, NAME).is_some_and(|beyond| beyond.key == "instructions");
+    was && message.role == Role::Developer && message.name.is_none()
+}
+
+fn write_around(out: &mut String, conversation: &Conversation<'_>) {
+    let (fields, hosted) = writing::aside_of(conversation, NAME);
+    if !conversation.tools.is_empty() || !hosted.is_empty() {
+        let mut comma = "";
+        out.push_str(",\"tools\":[");
+        for tool in &conversation.tools {
+            out.push_str(std::mem::replace(&mut comma, ","));
+            out.push_str(r#"{"type":"function","#);
+            write_function(out, tool);
+            out.push('}');
+        }
+        for tool in hosted {
+            out.push_str(std::mem::replace(&mut comma, ","));
+            write_value(out, tool);
+        }
+        out.push(']');
+    }
+    for (key, value) in fields.iter().filter(|field| field.0 != "tools") {
+        writing::write_field(out, key, value);
+    }
+}
+
+/// Writes items in their order.
+#[derive(Default)]
+struct Writer<'m> {
+    replies: Replies,
+    /// The ids of calls that take text.
+    custom: HashSet<&'m str>,
+}
+
+impl<'m> Writer<'m> {
+    fn item(&mut self, out: &mut String, message: &'m Message<'_>) {
+        match message {
+            call if call.is_call() => {
+                self.replies.call(call);
+                if !calls::is_function(call) {
+                    self.custom.extend(call.call_id.as_deref());
+                }
+                write_call(out, call);
+            }
+            reasoning if reasoning.is_reasoning() => write_reasoning(out, reasoning),
+            reply if reply.role == Role::Tool => {
+                let (name, author) = self.replies.said(reply);
+                let is_custom = reply.call_id.as_deref().is_some_and(|id| self.custom.contains(id));
+                let kind = if is_custom { "custom_tool_call" } else { "function_call" };
+                out.push_str(r#"{"type":""#);
+                out.push_str(kind);
+                out.push_str(r#"_output""#);
+                write_string_field(out, "call_id", reply.call_id.as_deref());
+                write_string_field(out, "name", name);
+                write_string_field(out, "author", author);
+                write_content(out, "output", reply);
+            }
+            message => {
+                out.push_str(r#"{"type":"message","role":""#);
+                out.push_str(message.role.as_str());
+                out.push('"');
+                write_string_field(out, "name", message.name.as_deref());
+                write_content(out, "content", message);
+                let phase = message.is_commentary().then_some("commentary");
+                write_string_field(out, "phase", phase);
+            }
+        }
+        writing::write_fields(out, message, NAME);
+        out.push('}');
+    }
+}
+
+fn write_content(out: &mut String, key: &str, message: &Message<'_>) {
+    match content_of(message, NAME, between(message)) {
+        Some(content) => writing::write_field(out, key, content),
+        None => write_string_field(out, key, Some(&message.body.text())),
+    }
+}
+
+fn write_call(out: &mut String, call: &Message<'_>) {
+    let (name, recipient) = calls::name_of(call.recipient.as_deref().unwrap_or_default());
+    let (kind, body) = match calls::is_function(call) {
+        true => ("function_call", "arguments"),
+        false => ("custom_tool_call", "input"),
+    };
+    out.push_str(r#"{"type":""#);
+    out.push_str(kind);
+    out.push('"');
+    write_string_field(out, "call_id", call.call_id.as_deref());
+    write_string_field(out, "name", Some(name));
+    write_string_field(out, body, Some(&call.body.text()));
+    write_string_field(out, "recipient", recipient);
+}
+
+/// Writes reasoning, with the summary that it must have.
+fn write_reasoning(out: &mut String, reasoning: &Message<'_>) {
+    out.push_str(r#"{"type":"reasoning""#);
+    let fields = beyond_of(reasoning, NAME).map_or(&[][..], |beyond| &beyond.fields);
+    if fields.iter().all(|field| field.0 != "summary") {
+        out.push_str(r#","summary":[]"#);
+    }
+    if content_of(reasoning, NAME, between(reasoning)).is_some() {
+        return write_content(out, "content", reasoning);
+    }
+    out.push_str(r#","content":[{"type":"reasoning_text","text":"#);
+    write_string(out, &reasoning.body.text());
+    out.push_str("}]");
+}

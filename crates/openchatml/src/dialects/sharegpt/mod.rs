@@ -1,0 +1,66 @@
+//! ShareGPT: the conversations of data sets, as turns that say whom they are from.
+
+mod read;
+mod write;
+
+use super::canonical::CONTROLS;
+use super::openai::{calls, is_json_call};
+use super::{Dialect, JsonForm};
+use crate::check::{Book, RULES_OF_ALL};
+use crate::convert::{Carries, Channels};
+use crate::model::{End, Message, Role};
+use crate::pairing::Pairing;
+
+/// ShareGPT: `{"conversations": [{"from": "human", "value": "…"}]}`.
+///
+/// ```
+/// use openchatml::{Carrier, Format, Role, dialects, parse};
+///
+/// let format = Format::new(&dialects::SHAREGPT, Carrier::Json).expect("it has it");
+/// let text = r#"{"conversations":[{"from":"human","value":"2 + 2?"},{"from":"gpt","value":"4."}]}"#;
+/// let messages = parse(text, format, &Default::default()).into_conversation().messages;
+/// assert!(messages[0].role == Role::User && messages[1].is_answer());
+/// ```
+pub static DIALECT: Dialect = Dialect {
+    id: NAME,
+    title: "ShareGPT",
+    controls: &CONTROLS,
+    carries: &CARRIES,
+    text: None,
+    json: Some(JsonForm {
+        read: read::read,
+        write: write::write,
+        carries: &CARRIES,
+        composer: |_, _| None,
+    }),
+};
+
+const NAME: &str = "sharegpt";
+
+static CARRIES: Carries = Carries {
+    needs_names: true,
+    tools: true,
+    roles: &[Role::System, Role::User, Role::Assistant, Role::Tool],
+    names: |_| true,
+    channels: Channels::Calls,
+    recipients: true,
+    reply_recipients: true,
+    content_types: takes_object,
+    ends: &[End::End, End::Call],
+    makes_calls: true,
+    ..Carries::NOTHING
+};
+
+/// The arguments of a call are an object; anything else is text.
+fn takes_object(call: &Message<'_>) -> bool {
+    let is_object = || call.body.as_plain().is_some_and(calls::is_object);
+    is_json_call(call) && (call.body.is_empty() || is_object())
+}
+
+static BOOK: Book = Book {
+    controls: &CONTROLS,
+    versions: &[],
+    pairing: Pairing::ByOrder,
+    requires_channels: false,
+    rules: RULES_OF_ALL,
+};

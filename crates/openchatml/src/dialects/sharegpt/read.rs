@@ -1,0 +1,239 @@
+//! Reading a list of turns, or a record that holds one.
+
+use std::borrow::Cow;
+
+use super::{BOOK, NAME};
+use crate::dialects::openai::replies::Replies;
+use crate::dialects::openai::tools::Declared;
+use crate::dialects::openai::{Fields, aside, beyond, calls, document_layout};
+use crate::json::{Json, JsonError, Sheet, Speaker, Written};
+use crate::model::{Channel, Conversation, Data, Message, Role};
+use crate::read::{Parsed, ReadOptions};
+use crate::{Code, Span};
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+/// What is known of a record while it is read.
+#[derive(Default)]
+struct State<'a> {
+    system: Option<Message<'a>>,
+    declared: Declared<'a>,
+    replies: Replies,
+    fields: Fields<'a>,
+}
+
+pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
+    let mut sheet = Sheet::new(options);
+    let mut json = sheet.json(text);
+    let mut conversation = Conversation::default();
+    let messages = &mut conversation.messages;
+    let mut state = State::default();
+    let read = match json.peek() {
+        Some(b'{') => record(&mut sheet, &mut json, messages, &mut state),
+        _ => turns(&mut sheet, &mut json, messages, &mut state.replies),
+    };
+    if let Some(system) = state.system {
+        messages.insert(0, system);
+        messages.truncate(options.limits.messages);
+    }
+    conversation.tools = state.declared.functions;
+    conversation.layout = document_layout(NAME, state.fields, state.declared.hosted, Vec::new());
+    sheet.finish(json, read, conversation.into(), |_| Some(&BOOK))
+}
+
+/// Keys of records that say something of the conversation, and then those that do not.
+const KEYS: &[&str] = &[
+    "conversations",
+    "conversation",
+    "system",
+    "system_prompt",
+    "tools",
+    "functions",
+    "images",
+    "videos",
+    "audios",
+    "id",
+    "idx",
+    "source",
+    "dataset",
+    "category",
+    "task",
+    "language",
+    "lang",
+    "model",
+    "title",
+    "hash",
+    "score",
+    "metadata",
+    "meta",
+];
+
+fn record<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+    state: &mut State<'a>,
+) -> Result<()> {
+    let start = json.offset();
+    let mut has_turns = false;
+    sheet.object(json, KEYS, |sheet, json, key| {
+        match key {
+            "conversations" | "conversation" => {
+                has_turns = true;
+                turns(sheet, json, messages, &mut state.replies)?;
+            }
+            "system" | "system_prompt" => state.system = system(sheet, json)?,
+            "tools" | "functions" => state.declared.read(sheet, json)?,
+            _ => aside(sheet, json, key, &mut state.fields)?,
+        }
+        Ok(())
+    })?;
+    if !has_turns {
+        let span = Span::new(start, start + 1);
+        sheet.report(Code::ParseJson.at(span, "the object has no `conversations`"));
+    }
+    Ok(())
+}
+
+/// Reads the system prompt, if it says anything.
+fn system<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Message<'a>>> {
+    let start = json.offset();
+    let written = sheet.written(json)?.filter(|written| !written.is_empty());
+    Ok(written.map(|written| {
+        let mut message = Message::new(Role::System, "");
+        message.in_json = true;
+        message.span = Span::new(start, json.position());
+        written.say(&mut message);
+        message
+    }))
+}
+
+fn turns<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+    replies: &mut Replies,
+) -> Result<()> {
+    sheet.messages(json, messages, |sheet, json, messages| turn(sheet, json, messages, replies))
+}
+
+const TURN_KEYS: &[&str] =
+    &["from", "value", "role", "content", "name", "author", "weight", "loss", "loss_weight"];
+
+/// Who a turn is from.
+enum From<'a> {
+    Speaker(Speaker<'a>),
+    /// The assistant, and the value is a call.
+    Call,
+}
+
+fn turn<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+    replies: &mut Replies,
+) -> Result<()> {
+    let mut message = Message::new(Role::User, "");
+    message.in_json = true;
+    let (mut from, mut value, mut author) = (None, None, None);
+    let mut place = Span::default();
+    let mut fields = Fields::new();
+    let span = sheet.object(json, TURN_KEYS, |sheet, json, key| {
+        match key {
+            "from" | "role" => from = read_from(sheet, json)?,
+            "value" | "content" => {
+                let start = json.offset();
+                value = sheet.written(json)?;
+                place = Span::new(start, json.position());
+            }
+            "name" => message.name = sheet.value(json, key, &mut message)?,
+            "author" => author = sheet.value(json, key, &mut message)?,
+            _ => {
+                let value = json.value()?;
+                if value.data != Data::Null {
+                    fields.push((key.into(), value));
+                }
+            }
+        }
+        Ok(())
+    })?;
+    let Some(span) = span else { return Ok(()) };
+    message.span = span;
+    let written = value.unwrap_or_else(|| {
+        sheet.tolerate(Code::ParseJson.at(span, "the turn has no `value`"));
+        Written::default()
+    });
+    let first = messages.len();
+    if let Some(From::Call) = from {
+        called(sheet, message, written, place, messages);
+    } else {
+        let speaker = match from {
+            Some(From::Speaker(speaker)) => speaker,
+            _ => sheet.spoken(None, span),
+        };
+        if speaker.role() == Some(Role::Tool) {
+            message.name = replies.name(None, message.name, author);
+        }
+        messages.push(said(speaker, message, written));
+    }
+    for call in messages[first..].iter().filter(|message| message.is_call()) {
+        replies.call(call);
+    }
+    if let Some(message) = messages.get_mut(first).filter(|_| !fields.is_empty()) {
+        beyond(message, NAME).fields = fields;
+    }
+    Ok(())
+}
+
+/// Who a turn is from, by the names that data sets have for it.
+fn read_from<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<From<'a>>> {
+    let Some((word, span)) = sheet.string(json)? else { return Ok(None) };
+    let role = match word.as_ref() {
+        "human" => Role::User,
+        "gpt" | "model" | "chatgpt" | "bard" | "bing" | "claude" | "ai" | "bot" => Role::Assistant,
+        "observation" | "function_response" | "tool_response" | "function" => Role::Tool,
+        "function_call" | "tool_call" => return Ok(Some(From::Call)),
+        _ => return Ok(Some(From::Speaker(sheet.speaker_of(word, span, true)))),
+    };
+    Ok(Some(From::Speaker(Speaker::known(role))))
+}
+
+/// A turn that is a message.
+fn said<'a>(speaker: Speaker<'a>, mut message: Message<'a>, written: Written<'a>) -> Message<'a> {
+    written.say(&mut message);
+    match speaker.role() {
+        Some(Role::Assistant) => message.channel = Some(Channel::Final),
+        Some(Role::Tool) => {
+            message.channel = Some(Channel::Commentary);
+            message.recipient = Some("assistant".into());
+        }
+        _ => {}
+    }
+    speaker.speak(&mut message);
+    message
+}
+
+/// The calls that a turn makes. What is no call is hidden: nobody knows what it is.
+fn called<'a>(
+    sheet: &mut Sheet<'_>,
+    mut message: Message<'a>,
+    written: Written<'a>,
+    place: Span,
+    messages: &mut Vec<Message<'a>>,
+) {
+    written.say(&mut message);
+    let text: Cow<'_, str> = message.body.text();
+    if let Some(calls) = calls::spelled(sheet, &text, place) {
+        messages.extend(calls.into_iter().map(|mut call| {
+            call.name.clone_from(&message.name);
+            call.recovered |= message.recovered;
+            call
+        }));
+        return;
+    }
+    drop(text);
+    message.role = Role::Assistant;
+    message.channel = Some(Channel::Analysis);
+    message.recovered = true;
+    messages.push(message);
+}

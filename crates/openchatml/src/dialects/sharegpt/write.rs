@@ -1,0 +1,104 @@
+//! Writing a record: turns and tools.
+
+use super::NAME;
+use crate::dialects::openai::replies::Replies;
+use crate::dialects::openai::{calls, joins, writing};
+use crate::dialects::write_string_field;
+use crate::json::write_string;
+use crate::model::{Document, Message, Role};
+use crate::render::{RenderError, RenderOptions};
+
+pub(super) fn write(
+    document: &Document<'_>,
+    options: &RenderOptions,
+) -> Result<String, RenderError> {
+    let conversation = writing::conversation(document, options, NAME)?;
+    let mut out = String::with_capacity(writing::estimate(conversation));
+    out.push_str(r#"{"conversations":["#);
+    let mut replies = Replies::default();
+    let mut rest = conversation.messages.as_slice();
+    while let Some(first) = rest.first() {
+        if rest.len() < conversation.messages.len() {
+            out.push(',');
+        }
+        let joined = |message: &&Message<'_>| message.is_call() && joins(message, first, NAME);
+        let count = rest.iter().take_while(joined).count();
+        if count > 0 {
+            write_calls(&mut out, &rest[..count], &mut replies);
+        } else {
+            write_turn(&mut out, first, &mut replies);
+        }
+        rest = &rest[count.max(1)..];
+    }
+    out.push(']');
+    writing::write_document(&mut out, conversation, NAME);
+    out.push('}');
+    Ok(out)
+}
+
+fn write_turn(out: &mut String, message: &Message<'_>, replies: &mut Replies) {
+    let from = match message.role {
+        Role::System | Role::Developer => "system",
+        Role::User => "human",
+        Role::Assistant => "gpt",
+        Role::Tool => "observation",
+    };
+    let (name, author) = match message.role {
+        Role::Tool => replies.said_in_order(message),
+        _ => (message.name.as_deref(), None),
+    };
+    open(out, from, name);
+    write_string_field(out, "author", author);
+    close(out, &message.body.text(), message);
+}
+
+fn write_calls(out: &mut String, turn: &[Message<'_>], replies: &mut Replies) {
+    let mut value = String::new();
+    for (at, call) in turn.iter().enumerate() {
+        value.push_str(if at > 0 { ", " } else { "" });
+        write_call(&mut value, call);
+        replies.call(call);
+    }
+    if turn.len() > 1 {
+        value.insert(0, '[');
+        value.push(']');
+    }
+    if let Some(first) = turn.first() {
+        open(out, "function_call", first.name.as_deref());
+        close(out, &value, first);
+    }
+}
+
+fn open(out: &mut String, from: &str, name: Option<&str>) {
+    out.push_str(r#"{"from":""#);
+    out.push_str(from);
+    out.push('"');
+    write_string_field(out, "name", name);
+}
+
+fn close(out: &mut String, value: &str, message: &Message<'_>) {
+    write_string_field(out, "value", Some(value));
+    writing::write_fields(out, message, NAME);
+    out.push('}');
+}
+
+/// Writes a call as data sets do, with spaces. Arguments that are no object are text.
+fn write_call(out: &mut String, call: &Message<'_>) {
+    let (name, recipient) = calls::name_of(call.recipient.as_deref().unwrap_or_default());
+    out.push_str("{\"name\": ");
+    write_string(out, name);
+    let body = call.body.text();
+    let is_left_out = body.is_empty() && call.content_type.is_some();
+    if !is_left_out {
+        out.push_str(", \"arguments\": ");
+        match calls::is_object(&body) && !body.contains(['\n', '\r']) {
+            true => out.push_str(&body),
+            false => write_string(out, &body),
+        }
+    }
+    if let Some(recipient) = recipient {
+        out.push_str(", \"recipient\": ");
+        write_string(out, recipient);
+    }
+    out.push('}');
+}
