@@ -5,6 +5,7 @@ use super::outputs::{self, Found, Outputs};
 use super::place::Kind;
 use super::reader::{After, Reader, State};
 use super::recover::Rest;
+use crate::lex::Lexeme;
 use crate::model::{Channel, End, Message, Role};
 use crate::read::{Draft, Kept, Out};
 use crate::{Code, Control, Span};
@@ -15,6 +16,10 @@ impl<'a> Reader<'a> {
         let mut at = 0;
         while at < text.len() && out.state.stopped.is_none() {
             let State::Calls(list) = &mut self.state else { break };
+            let rest = Lexeme::Text(&text[at..], Span::new(span.start + at, span.end));
+            if list.call.is_none() && !out.goes_on(rest) {
+                return;
+            }
             let place =
                 |at: usize| if span.len() == text.len() { span.start + at } else { span.end };
             if let Step::Arguments(nesting) = &mut list.step {
@@ -264,7 +269,9 @@ impl<'a> Reader<'a> {
         let rest = &text[found.end..];
         if !rest.is_empty() {
             let rest_at = if is_exact { Span::new(place(found.end), span.end) } else { span };
-            self.turn(After::Replies, rest, rest_at, out);
+            if out.goes_on(Lexeme::Text(rest, rest_at)) {
+                self.turn(After::Replies, rest, rest_at, out);
+            }
         }
     }
 
