@@ -11,6 +11,7 @@ pub mod mutate;
 pub mod property;
 pub mod run;
 pub mod text;
+pub mod wire;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

@@ -62,6 +62,8 @@ pub struct ChatWriter {
     calls: usize,
     content: Text,
     reasoning: Text,
+    /// Whether there was a message for the user, with text or without.
+    is_answered: bool,
     is_started: bool,
 }
 
@@ -102,6 +104,7 @@ impl ChatWriter {
             calls: 0,
             content: Text::default(),
             reasoning: Text::default(),
+            is_answered: false,
             is_started: false,
         }
     }
@@ -188,7 +191,12 @@ impl ChatWriter {
                     Outcome::Completed(_) => "stop",
                     _ => ending.incomplete.finish_reason(),
                 };
-                self.choice(out, Some(reason), |delta| delta);
+                // An answer without text is no missing answer.
+                let is_empty = self.is_answered && !self.content.is_begun;
+                self.choice(out, Some(reason), |delta| match is_empty {
+                    true => delta.text("content", ""),
+                    false => delta,
+                });
             }
         }
         if let Some(usage) = ending.usage {
@@ -226,11 +234,7 @@ impl ChatWriter {
             self.course.is_certain(message, &call.arguments, &call.id);
         }
         let is_shown = matches!(self.kind, Kind::Visible | Kind::Preamble);
-        if is_shown && !self.content.is_begun && message.is_some_and(|it| it.end != End::Prompt) {
-            // An answer without text is no missing answer.
-            self.content.is_begun = true;
-            self.text("content", "", "", out);
-        }
+        self.is_answered |= is_shown && message.is_some_and(|it| it.end != End::Prompt);
         self.kind = Kind::Silent;
         self.content.has_gap = true;
         self.reasoning.has_gap = true;
