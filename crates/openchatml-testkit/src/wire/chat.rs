@@ -32,19 +32,18 @@ pub fn chat(text: &str) -> Vec<Value> {
     }
     assert!(is_over, "no end: {text}");
     joined(chunks, |chunk| {
-        let mut of = chunk.clone();
-        let delta = of.get_mut("choices")?.get_mut(0)?["delta"].as_object_mut()?;
-        for key in ["content", "reasoning_content"] {
-            if let Some(Value::String(text)) = delta.get_mut(key).filter(|text| **text != "") {
-                let text = std::mem::take(text);
-                return Some((of, text));
-            }
-        }
-        let call = delta.get_mut("tool_calls")?.get_mut(0)?;
-        if call.get("id").is_some() {
-            return None;
-        }
-        let text = call["function"]["arguments"].take();
-        Some((of, text.as_str()?.to_owned()))
+        let call = chunk.pointer("/choices/0/delta/tool_calls/0");
+        let is_first = call.is_some_and(|call| call.get("id").is_some());
+        TEXTS.into_iter().filter(|_| !is_first).find(|place| {
+            let text = chunk.pointer(place).and_then(Value::as_str);
+            text.is_some_and(|text| !text.is_empty())
+        })
     })
 }
+
+/// Where the text of a delta may stand.
+const TEXTS: [&str; 3] = [
+    "/choices/0/delta/content",
+    "/choices/0/delta/reasoning_content",
+    "/choices/0/delta/tool_calls/0/function/arguments",
+];

@@ -8,7 +8,7 @@ use openchatml::wire::{ChatWriter, Ending, Reasoning, Response, ResponsesWriter}
 use openchatml::{
     Document, Event, Format, Keep, Policy, ReadOptions, RenderOptions, Stream, render,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub use self::chat::chat;
 pub use self::responses::responses;
@@ -18,8 +18,8 @@ pub use self::responses::responses;
 pub enum Thoughts {
     /// It is dropped.
     Drop,
-    /// Each paragraph becomes its length.
-    Length,
+    /// Each paragraph becomes its first word.
+    FirstWord,
     /// Each paragraph becomes the same word.
     Constant,
     /// It is written.
@@ -28,12 +28,14 @@ pub enum Thoughts {
 
 impl Thoughts {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Drop, Self::Length, Self::Constant, Self::Raw];
+    pub const ALL: [Self; 4] = [Self::Drop, Self::FirstWord, Self::Constant, Self::Raw];
 
     fn policy(self) -> Reasoning {
         match self {
             Self::Drop => Reasoning::Drop,
-            Self::Length => Reasoning::summary(|text| format!("{} bytes", text.len())),
+            Self::FirstWord => Reasoning::summary(|text| {
+                text.split_whitespace().next().unwrap_or_default().to_owned()
+            }),
             Self::Constant => Reasoning::summary(|_| "Thinking.".to_owned()),
             Self::Raw => Reasoning::Raw,
         }
@@ -100,25 +102,27 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("an event is JSON")).collect()
 }
 
-/// Joins neighbours that are deltas of the same text.
-fn joined(events: Vec<Value>, delta: impl Fn(&Value) -> Option<(Value, String)>) -> Vec<Value> {
+/// Joins neighbours that are deltas of the same text, which stands at the pointer that `text` gives.
+fn joined(events: Vec<Value>, text: fn(&Value) -> Option<&'static str>) -> Vec<Value> {
     let mut out: Vec<Value> = Vec::new();
-    let mut last: Option<(Value, String)> = None;
-    for event in events {
-        let now = delta(&event);
-        if let (Some((of, text)), Some((next, more))) = (&mut last, &now)
-            && of == next
-        {
-            text.push_str(more);
+    for mut event in events {
+        let place = text(&event);
+        let last = out.last_mut().filter(|last| place.is_some() && text(last) == place);
+        let (Some(place), Some(last)) = (place, last) else {
+            out.push(event);
+            continue;
+        };
+        let [before, more] = [&mut *last, &mut event]
+            .map(|event| event.pointer_mut(place).expect("it has a text").take());
+        if *last == event {
+            let both = [before, more].map(|text| text.as_str().unwrap_or_default().to_owned());
+            *last.pointer_mut(place).expect("it has a text") = both.concat().into();
             continue;
         }
-        let before = std::mem::replace(&mut last, now);
-        out.extend(before.map(|(of, text)| json!({"of": of, "text": text})));
-        if last.is_none() {
-            out.push(event);
-        }
+        *last.pointer_mut(place).expect("it has a text") = before;
+        *event.pointer_mut(place).expect("it has a text") = more;
+        out.push(event);
     }
-    out.extend(last.map(|(of, text)| json!({"of": of, "text": text})));
     out
 }
 
@@ -171,8 +175,8 @@ pub fn writes(text: &str, cuts: &[usize], setup: &Setup) {
     let whole = responses(&setup.responses([bytes]));
     assert_eq!(responses(&setup.responses(chunks.clone())), whole, "{text:?} at {cuts:?}");
     let of = |name: &str| -> String {
-        let deltas = whole.iter().filter(|event| event["of"]["type"] == name);
-        deltas.filter_map(|event| event["text"].as_str()).collect()
+        let deltas = whole.iter().filter(|event| event["type"] == name);
+        deltas.filter_map(|event| event["delta"].as_str()).collect()
     };
     assert_eq!(of("response.output_text.delta"), said.shown.concat(), "{text:?}");
     assert_eq!(of("response.function_call_arguments.delta"), said.arguments, "{text:?}");
@@ -180,17 +184,14 @@ pub fn writes(text: &str, cuts: &[usize], setup: &Setup) {
 
     let whole = chat(&setup.chat([bytes]));
     assert_eq!(chat(&setup.chat(chunks)), whole, "{text:?} at {cuts:?}");
-    let of = |key: &str| -> String {
-        let deltas = whole.iter().filter(|chunk| {
-            let delta = &chunk["of"]["choices"][0]["delta"];
-            delta.get(key).is_some()
-        });
-        deltas.filter_map(|chunk| chunk["text"].as_str()).collect()
+    let of = |place: &str| -> String {
+        let deltas = whole.iter().filter_map(|chunk| chunk.pointer("/choices/0/delta"));
+        deltas.filter_map(|delta| delta.pointer(place)?.as_str()).collect()
     };
-    assert_eq!(of("content"), said.shown.join("\n\n"), "{text:?}");
-    assert_eq!(of("tool_calls"), said.arguments, "{text:?}");
+    assert_eq!(of("/content"), said.shown.join("\n\n"), "{text:?}");
+    assert_eq!(of("/tool_calls/0/function/arguments"), said.arguments, "{text:?}");
     if setup.thoughts == Thoughts::Raw {
-        assert_eq!(of("reasoning_content").replace('\n', ""), reasoning.replace('\n', ""));
+        assert_eq!(of("/reasoning_content").replace('\n', ""), reasoning.replace('\n', ""));
     }
 }
 
