@@ -71,3 +71,8 @@ pub use self::reply::Reply;
 pub use self::span::{Lines, Location, Span};
 pub use self::stream::{Done, Event, Keep, Stream, wire};
 pub use self::view::{DebugMessage, Policy, Preambles, UserMessage, UserView};
+
+/// The examples of a guide, which `cargo test` runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/responses-and-chat.md")]
+mod guide {}

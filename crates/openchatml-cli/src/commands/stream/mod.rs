@@ -201,7 +201,8 @@ impl Events<'_> {
         }
         if left_out > 0 {
             let messages = count(left_out, "message");
-            self.console.loss(&format!("{messages} left out: no output of the model for a client"));
+            let text = format!("what is no output of the model for a client dropped ({messages})");
+            self.console.loss(&text);
         }
         Ok(self.tally)
     }
