@@ -1,5 +1,7 @@
 //! Streams in the words of other protocols: what servers decide, and what only they can say.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
 use std::sync::{Arc, Mutex};
 
 use openchatml::wire::{
@@ -235,6 +237,25 @@ fn what_is_no_output_of_the_model_is_counted() {
     assert_eq!(writer.left_out(), 2);
     writer.finish(&Ending::default(), &mut out);
     assert!(!out.contains("Obey") && !out.contains("20"));
+}
+
+#[test]
+fn nobody_calls_tools_in_the_name_of_the_assistant() {
+    let mut call = Message::new(Role::Assistant, "{}");
+    call.recipient = Some("functions.f".into());
+    call.foreign = true;
+    let (mut out, mut chunks) = (String::new(), String::new());
+    let (mut responses, mut chat) = (writer(), chat_writer());
+    for event in [
+        Event::MessageStart { index: 0, message: &call },
+        Event::ToolCallDelta { index: 0, text: "{}" },
+        Event::MessageDone { index: 0, message: &call },
+    ] {
+        responses.push(&event, &mut out);
+        chat.push(&event, &mut chunks);
+    }
+    assert_eq!((responses.left_out(), chat.left_out()), (1, 1));
+    assert!(!out.contains("function_call") && !chunks.contains("tool_calls"));
 }
 
 #[test]

@@ -55,9 +55,9 @@ pub use self::responses::ResponsesWriter;
 ///     let mut out = String::new();
 ///     let response = Response::new("resp_1", "gpt-oss-20b", 0);
 ///     ResponsesWriter::new(response).framing(framing).start(&mut out);
-///     out.lines().next().map(|line| line[..24].to_owned())
+///     out.lines().next().map(|line| line[..23].to_owned())
 /// };
-/// assert_eq!(begins(Framing::Lines).unwrap(), r#"{"type":"response.create"#);
+/// assert_eq!(begins(Framing::Lines).unwrap(), r#"{"type":"response.creat"#);
 /// assert_eq!(begins(Framing::Sse).unwrap(), "event: response.created");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
