@@ -259,6 +259,36 @@ fn nobody_calls_tools_in_the_name_of_the_assistant() {
 }
 
 #[test]
+fn what_belongs_to_no_message_is_left_out() {
+    let answer = Message::answer("");
+    let events = [
+        Event::ToolCallDelta { index: 0, text: "no call" },
+        Event::MessageStart { index: 0, message: &answer },
+        Event::ToolCallDelta { index: 0, text: "no call" },
+        Event::ReasoningDelta { index: 0, text: "no call" },
+        Event::Delta { index: 0, text: "4.", is_preamble: false },
+        Event::MessageDone { index: 0, message: &answer },
+        Event::Delta { index: 0, text: "no call", is_preamble: false },
+    ];
+    let (mut out, mut chunks) = (String::new(), String::new());
+    let mut responses = writer().reasoning(Reasoning::Raw);
+    let mut chat = chat_writer().reasoning(Reasoning::Raw);
+    for event in &events {
+        responses.push(event, &mut out);
+        chat.push(event, &mut chunks);
+    }
+    assert!(!out.contains("no call") && !chunks.contains("no call"), "{out}{chunks}");
+    assert!(out.contains("4.") && chunks.contains("4."));
+}
+
+#[test]
+fn a_writer_may_go_to_another_thread() {
+    fn goes<T: Send + 'static>(_: T) {}
+    goes(writer().reasoning(Reasoning::summary(|_| String::new())));
+    goes(chat_writer());
+}
+
+#[test]
 fn how_much_a_response_took_is_told_if_that_is_given() {
     let mut ending = Ending::default();
     ending.usage = Some(Usage { input: 70, cached: 64, output: 9, reasoning: 5 });

@@ -49,13 +49,44 @@ impl Status {
     }
 }
 
-impl What {
+/// What the protocol calls a kind of items, and the events of its text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Words {
     /// What the ids of such items begin with.
-    pub(super) const fn kind(&self) -> &'static str {
+    pub(super) id: &'static str,
+    pub(super) delta: &'static str,
+    pub(super) done: &'static str,
+    /// The field that has all of the text.
+    pub(super) text: &'static str,
+}
+
+pub(super) static MESSAGE: Words = Words {
+    id: "msg",
+    delta: "response.output_text.delta",
+    done: "response.output_text.done",
+    text: "text",
+};
+
+pub(super) static REASONING: Words = Words {
+    id: "rs",
+    delta: "response.reasoning_text.delta",
+    done: "response.reasoning_text.done",
+    text: "text",
+};
+
+pub(super) static CALL: Words = Words {
+    id: "fc",
+    delta: "response.function_call_arguments.delta",
+    done: "response.function_call_arguments.done",
+    text: "arguments",
+};
+
+impl What {
+    pub(super) const fn words(&self) -> &'static Words {
         match self {
-            Self::Answer | Self::Preamble => "msg",
-            Self::Reasoning { .. } => "rs",
-            Self::Call { .. } => "fc",
+            Self::Answer | Self::Preamble => &MESSAGE,
+            Self::Reasoning { .. } => &REASONING,
+            Self::Call { .. } => &CALL,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Events of the Responses API, which are numbered.
 
 use super::Framing;
-use super::item::{Item, What};
+use super::item::{Item, MESSAGE, What};
 use super::object::Object;
 
 /// Writes events, with their numbers.
@@ -38,18 +38,14 @@ impl Events {
     ) {
         self.write(name, out, |object| {
             let object = object.text("item_id", &item.id).place("output_index", item.place);
-            // Arguments have no place among parts, and only what a user sees has annotations.
+            // Arguments have no place among parts.
             let object = match item.what {
                 What::Call { .. } => object,
                 _ => object.place("content_index", 0),
             };
             let object = fields(object);
-            match name {
-                "response.output_text.delta" | "response.output_text.done" => {
-                    object.json("logprobs", "[]")
-                }
-                _ => object,
-            }
+            let has_logprobs = [MESSAGE.delta, MESSAGE.done].contains(&name);
+            if has_logprobs { object.json("logprobs", "[]") } else { object }
         });
     }
 

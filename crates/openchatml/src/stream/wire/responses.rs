@@ -1,7 +1,7 @@
 //! The stream of the Responses API.
 
 use super::course::{CallIds, Course, Outcome, kind, tool};
-use super::item::{Item, Status, What, write_summary};
+use super::item::{CALL, Item, MESSAGE, REASONING, Status, What, Words, write_summary};
 use super::numbered::Events;
 use super::reasoning::{Reasoning, Thoughts};
 use super::response::{Ending, Response, State};
@@ -126,12 +126,10 @@ impl ResponsesWriter {
         self.course.event(event);
         match *event {
             Event::MessageStart { message, .. } => self.open(message, out),
-            Event::Delta { text, .. } => self.delta("response.output_text.delta", text, out),
-            Event::ToolCallDelta { text, .. } => {
-                self.delta("response.function_call_arguments.delta", text, out);
-            }
+            Event::Delta { text, .. } => self.delta(&MESSAGE, text, out),
+            Event::ToolCallDelta { text, .. } => self.delta(&CALL, text, out),
             Event::ReasoningDelta { text, .. } if self.thoughts.are_raw() => {
-                self.delta("response.reasoning_text.delta", text, out);
+                self.delta(&REASONING, text, out);
             }
             Event::ReasoningDelta { text, .. } if self.is_reasoning() => {
                 for summary in self.thoughts.add(text) {
@@ -176,8 +174,12 @@ impl ResponsesWriter {
     }
 
     fn is_reasoning(&self) -> bool {
-        let is_reasoning = |item: &Item| matches!(item.what, What::Reasoning { .. });
-        self.item.as_ref().is_some_and(is_reasoning)
+        self.is_item(&REASONING)
+    }
+
+    /// Whether the item that is being written is of this kind.
+    fn is_item(&self, words: &Words) -> bool {
+        self.item.as_ref().is_some_and(|item| item.what.words() == words)
     }
 
     /// Begins the item that a message becomes, if it becomes one.
@@ -195,7 +197,7 @@ impl ResponsesWriter {
             Kind::Silent => return,
         };
         let is_call = matches!(what, What::Call { .. });
-        let id = self.response.item_id(what.kind(), self.done);
+        let id = self.response.item_id(what.words().id, self.done);
         self.item = Some(Item::new(id, what, self.done));
         // Of others it is told once they say something: a header that breaks off says nothing.
         if is_call {
@@ -219,12 +221,15 @@ impl ResponsesWriter {
         }
     }
 
-    /// Writes text of the item.
-    fn delta(&mut self, name: &'static str, text: &str, out: &mut String) {
+    /// Writes text of the item, if it is of the kind that has such text.
+    fn delta(&mut self, words: &'static Words, text: &str, out: &mut String) {
+        if !self.is_item(words) {
+            return;
+        }
         self.add(out);
         let Some(item) = &mut self.item else { return };
         item.text.push_str(text);
-        self.events.part(name, item, out, |object| object.text("delta", text));
+        self.events.part(words.delta, item, out, |object| object.text("delta", text));
     }
 
     /// Writes a whole summary.
@@ -295,15 +300,11 @@ impl ResponsesWriter {
     }
 
     fn end_item(&mut self, item: &Item, status: Status, out: &mut String) {
-        let (name, key) = match item.what {
-            What::Answer | What::Preamble => ("response.output_text.done", "text"),
-            What::Reasoning { .. } => ("response.reasoning_text.done", "text"),
-            What::Call { .. } => ("response.function_call_arguments.done", "arguments"),
-        };
+        let words = item.what.words();
         // Clients make a call once its arguments are done.
-        let is_call = matches!(item.what, What::Call { .. });
+        let is_call = *words == CALL;
         if item.what.has_part() || is_call && status == Status::Completed {
-            self.events.part(name, item, out, |object| object.text(key, &item.text));
+            self.events.part(words.done, item, out, |object| object.text(words.text, &item.text));
         }
         if item.what.has_part() {
             self.events.part("response.content_part.done", item, out, |object| {
