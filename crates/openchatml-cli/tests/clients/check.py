@@ -1,8 +1,9 @@
 """Checks what `ocml stream` writes for other protocols with the official client of these.
 
-    check.py OCML CONFORMANCE
+    check.py OCML SUMMARIZED CONFORMANCE
 
 OCML is the command, CONFORMANCE the folder of the conformance suite, whose inputs are streamed.
+SUMMARIZED is the example of that name, for what the command does not write.
 Each event must be of a type that the client knows, with all of its fields, no other ones, and
 values of exactly these types. The client reads the streams, too, and puts the responses together.
 """
@@ -171,10 +172,28 @@ def refuses():
         assert wrong("responses", json.dumps(event | {name: value})), name
 
 
-def main(ocml, folder):
+def summaries(summarized, folder):
+    """Checks summaries of reasoning. How many there are."""
+    count = 0
+    for args, text in inputs(folder):
+        if args != ["-f", "harmony", "--role", "assistant"]:
+            continue
+        lines = subprocess.run([summarized], input=text.encode(), capture_output=True, check=True)
+        lines = lines.stdout.decode().splitlines()
+        named = [(json.loads(line)["type"], line) for line in lines]
+        responses("".join(f"event: {name}\ndata: {line}\n\n" for name, line in named))
+        count += sum(name == "response.reasoning_summary_part.done" for name, _ in named)
+    return count
+
+
+def main(ocml, summarized, folder):
     refuses()
+    folder = pathlib.Path(folder)
+    count = summaries(summarized, folder)
+    assert count > 0, "nothing was summarized"
+    print(f"{count} parts of summaries are what the client expects")
     ends = {}
-    for args, text in inputs(pathlib.Path(folder)):
+    for args, text in inputs(folder):
         for protocol, check in [("responses", responses), ("chat", chat)]:
             for reasoning in ["drop", "raw"]:
                 command = [ocml, "stream", *args, "--events", protocol, "--sse"]

@@ -15,7 +15,6 @@ use crate::{Severity, json};
 pub(super) struct Course {
     /// How the response ended, unless a message began after that.
     done: Option<Done>,
-    is_cancelled: bool,
     has_messages: bool,
     has_errors: bool,
     /// The message that is being read.
@@ -49,7 +48,6 @@ impl Course {
                 self.left_out += usize::from(kind(message) == Kind::Silent);
             }
             Event::Done { reason, .. } => self.done = Some(*reason),
-            Event::Cancel { .. } => self.is_cancelled = true,
             Event::Diagnostic { index, diagnostic } if diagnostic.severity == Severity::Error => {
                 self.has_errors = true;
                 self.is_wrong |= self.open.is_some() && self.open == *index;
@@ -80,7 +78,6 @@ impl Course {
     /// What becomes of the response, now that it has ended.
     pub(super) fn outcome(&self) -> Outcome {
         match self.done {
-            _ if self.is_cancelled => Outcome::Incomplete,
             _ if self.has_errors && !self.has_messages => Outcome::Failed,
             Some(done) if !self.has_uncertain_call => Outcome::Completed(done),
             _ => Outcome::Incomplete,
