@@ -49,7 +49,7 @@ fn types(events: &[Json]) -> Vec<&str> {
 
 #[test]
 fn a_summarizer_is_given_paragraphs() {
-    let text = "<|channel|>analysis<|message|>\n\nOne.\n\nTwo\r\nlines.\r\n\r\n\n \n\nThree.<|end|>\
+    let text = "<|channel|>analysis<|message|>\n\nOne.\n\n \n\nTwo\r\nlines.\r\n\r\nThree.<|end|>\
         <|start|>assistant<|channel|>analysis<|message|>Four.\n\n<|end|>\
         <|start|>assistant<|channel|>analysis<|message|> <|end|>";
     for chunk in [1, 2, 3, 1000] {
