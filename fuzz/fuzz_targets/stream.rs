@@ -1,4 +1,5 @@
-//! Streams anything, cut anywhere, and compares with reading it whole.
+//! Streams anything, cut anywhere, and compares with reading it whole; writes it as other protocols
+//! do.
 
 #![no_main]
 
@@ -8,4 +9,5 @@ use openchatml_testkit::{Source, run};
 
 fuzz_target!(|bytes: &[u8]| {
     run::streams(&mut Source::new(bytes));
+    run::writes(&mut Source::new(bytes));
 });

@@ -3,11 +3,11 @@
 use openchatml::convert::Sidecar;
 use openchatml::declare::{Style, typescript};
 use openchatml::{
-    Carrier, Conversation, Document, Format, Message, Mode, ReadOptions, Recover, RenderOptions,
-    Role, Value, parse, render,
+    Carrier, Conversation, Document, Format, Keep, Message, Mode, ReadOptions, Recover,
+    RenderOptions, Role, Value, parse, render,
 };
 
-use crate::{Source, document, mutate, one_in, pick, property, text};
+use crate::{Source, document, mutate, one_in, pick, property, text, wire};
 
 /// The formats whose carrier is text.
 pub fn text_formats() -> Vec<Format> {
@@ -96,13 +96,56 @@ pub fn streams(source: &mut Source<'_>) {
     property::chunk_invariant(&text, &cuts, format, &options);
 }
 
+/// Writes a stream as other protocols do, cut anywhere.
+pub fn writes(source: &mut Source<'_>) {
+    let setup = wire::Setup {
+        format: pick(source, &text_formats()),
+        options: options(source),
+        thoughts: pick(source, &wire::Thoughts::ALL),
+        for_user: one_in(source, 4),
+        keep: pick(source, &[Keep::Bodies, Keep::Nothing]),
+    };
+    let text = any_text(source, setup.format);
+    let mut cuts: Vec<usize> = match source.int_in_range(0..=2).unwrap_or(0) {
+        0 if text.len() < 1000 => (0..text.len()).collect(),
+        _ => (0..3).map(|_| source.int_in_range(0..=text.len()).unwrap_or(0)).collect(),
+    };
+    cuts.sort_unstable();
+    wire::writes(&text, &cuts, &setup);
+}
+
+/// Compares what is written of two conversations that differ in hidden text alone, for clients that
+/// make calls and for users.
+pub fn writes_nothing_hidden(source: &mut Source<'_>) {
+    let format = pick(source, &text_formats());
+    let thoughts = pick(source, &[wire::Thoughts::Drop, wire::Thoughts::Constant]);
+    let [one, two] = differ_in_hidden(source, format);
+    let setup = |for_user| wire::Setup {
+        format,
+        options: ReadOptions::default(),
+        thoughts,
+        for_user,
+        keep: Keep::Bodies,
+    };
+    wire::hides(&one, &two, &setup(true));
+    // Who makes calls sees them: these are the same in both.
+    let mut two = two;
+    if let (Document::Conversation(one), Document::Conversation(two)) = (&one, &mut two) {
+        for (one, two) in one.messages.iter().zip(&mut two.messages) {
+            if one.is_call() {
+                two.body = one.body.clone();
+            }
+        }
+    }
+    wire::hides(&one, &two, &setup(false));
+}
+
 /// Streams bytes that need not be text: whole and byte by byte they tell the same.
 pub fn streams_bytes(bytes: &[u8]) {
     for format in text_formats() {
         let options = ReadOptions::default();
-        let whole = property::stream([bytes], format, &options, openchatml::Keep::Bodies);
-        let bytewise =
-            property::stream(bytes.chunks(1), format, &options, openchatml::Keep::Bodies);
+        let whole = property::stream([bytes], format, &options, Keep::Bodies);
+        let bytewise = property::stream(bytes.chunks(1), format, &options, Keep::Bodies);
         assert_eq!(bytewise, whole, "{format}: {bytes:?}");
         for found in &whole.diagnostics {
             assert!(found.span.end <= bytes.len(), "{format}: {found} is outside of {bytes:?}");

@@ -14,6 +14,8 @@ mod diff;
 mod invariant;
 #[path = "conformance/live.rs"]
 mod live;
+#[path = "conformance/wire.rs"]
+mod wire;
 
 use self::case::Case;
 use self::diff::Failures;

@@ -85,6 +85,16 @@ fn hidden_text_does_not_show_in_what_a_user_sees() {
     cases(CASES, run::hides);
 }
 
+#[test]
+fn other_protocols_say_what_the_stream_says() {
+    cases(CASES / 4, run::writes);
+}
+
+#[test]
+fn hidden_text_does_not_show_in_other_protocols() {
+    cases(CASES, run::writes_nothing_hidden);
+}
+
 /// What a format cannot carry comes back from the sidecar: every message that was written has the
 /// fields that it had, and what is lost is lost by name.
 #[test]

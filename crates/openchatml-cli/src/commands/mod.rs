@@ -34,7 +34,7 @@ pub(crate) enum Command {
     Fmt(fmt::FmtArgs),
     /// Show what a user may see
     Show(show::ShowArgs),
-    /// Turn a model's output into events while it arrives
+    // A comment of its own would hide the longer one of its arguments.
     Stream(stream::StreamArgs),
     /// Write the grammar of a model's completions
     Grammar(grammar::GrammarArgs),

@@ -122,3 +122,97 @@ fn only_text_formats_stream() {
     ocml(["stream", "-f", "json"]).exits(2);
     ocml(["stream", "-f", "auto"]).exits(2);
 }
+
+const CALL: &str = "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant\
+    <|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>";
+
+/// What is written of `CALL` with these options.
+fn wire(options: &[&str]) -> String {
+    let args = ["stream", "-f", "harmony", "--role", "assistant", "--created", "7"];
+    ocml_with(args.iter().chain(options), CALL).silent().stdout
+}
+
+#[test]
+fn events_can_be_those_of_the_responses_api() {
+    let out = wire(&["--events", "responses", "--model", "gpt-oss-20b"]);
+    let last = json(out.lines().last().unwrap());
+    assert_eq!(last["type"], "response.completed");
+    let response = &last["response"];
+    assert_eq!((&response["id"], &response["model"]), (&"resp_7".into(), &"gpt-oss-20b".into()));
+    assert_eq!(response["output"][0]["name"], "f");
+    assert!(!out.contains("SECRET") && !out.contains("\"reasoning\""), "{out}");
+    let out = wire(&["--events", "responses", "--response-id", "resp_x", "--reasoning", "raw"]);
+    assert!(out.contains("SECRET") && out.contains("rs_x_0"), "{out}");
+    let out = wire(&["--events", "responses", "--user"]);
+    assert!(!out.contains("function_call") && out.contains("response.completed"), "{out}");
+    let out = wire(&["--events", "responses", "--sse"]);
+    for event in out.split_terminator("\n\n") {
+        let (name, data) = event.split_once('\n').unwrap();
+        let data = json(data.strip_prefix("data: ").unwrap());
+        assert_eq!(name.strip_prefix("event: ").unwrap(), data["type"]);
+    }
+}
+
+#[test]
+fn events_can_be_chunks_of_chat_completions() {
+    let out = wire(&["--events", "chat", "--sse"]);
+    let mut events: Vec<_> = out.split_terminator("\n\n").collect();
+    assert_eq!(events.pop(), Some("data: [DONE]"));
+    let last = json(events.pop().unwrap().strip_prefix("data: ").unwrap());
+    assert_eq!(last["choices"][0]["finish_reason"], "tool_calls");
+    assert_eq!((&last["id"], &last["created"]), (&"chatcmpl-7".into(), &7.into()));
+    assert!(!out.contains("SECRET"), "{out}");
+    let out = wire(&["--events", "chat", "--reasoning", "raw"]);
+    assert!(out.contains(r#"{"reasoning_content":"SECRET"}"#) && !out.contains("[DONE]"), "{out}");
+}
+
+#[test]
+fn a_response_begins_before_the_model_says_anything() {
+    let args = ["stream", "-f", "harmony", "--role", "assistant", "--events", "chat"];
+    let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
+    let stdin = child.stdin.take().unwrap();
+    let mut line = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    assert!(line.contains(r#""role":"assistant""#), "{line}");
+    drop(stdin);
+    finish(child).exits(1);
+}
+
+#[test]
+fn ids_are_counted() {
+    let ids = "[200005, 17196, 200008, 19, 13, 200002]";
+    let args = ["stream", "-f", "harmony", "--role", "assistant", "--ids", "--prompt-tokens", "7"];
+    for (protocol, names) in [
+        ("responses", ["/response/usage/input_tokens", "/response/usage/output_tokens"]),
+        ("chat", ["/usage/prompt_tokens", "/usage/completion_tokens"]),
+    ] {
+        let ran = ocml_with(args.iter().chain(&["--events", protocol]), ids).silent();
+        let last = json(ran.stdout.lines().last().unwrap());
+        let counts = names.map(|name| last.pointer(name).and_then(|count| count.as_u64()));
+        assert_eq!(counts, [Some(7), Some(6)], "{last}");
+    }
+    ocml(["stream", "-f", "harmony", "--prompt-tokens", "7"]).exits(2);
+}
+
+#[test]
+fn findings_are_no_events_of_other_protocols() {
+    let args = ["stream", "-f", "harmony", "--role", "assistant", "--events", "responses"];
+    let text = "<|channel|>final<|message|>Hi";
+    let ran = ocml_with(args, text).exits(1);
+    assert!(ran.stdout.contains("response.incomplete") && !ran.stdout.contains("E-"), "{ran:#?}");
+    assert_eq!(ran.stderr, "");
+    ocml_with(args.iter().chain(&["-v"]), text).exits(1).says("E-STREAM-TRUNCATED");
+    // What others say is left out, and that is said.
+    let text = "<|channel|>final<|message|>Hi<|end|><|start|>user<|message|>Ho<|end|>";
+    ocml_with(args, text).exits(1).says("W-LOSS");
+}
+
+#[test]
+fn options_of_other_protocols_are_for_these() {
+    for option in [["--reasoning", "raw"], ["--model", "m"], ["--response-id", "r"]] {
+        ocml(["stream", "-f", "harmony"].iter().chain(&option)).exits(2).says(option[0]);
+    }
+    let user = ["stream", "-f", "harmony", "--events", "chat", "--user", "--reasoning", "raw"];
+    ocml(user).exits(2);
+}

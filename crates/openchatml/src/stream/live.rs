@@ -27,7 +27,7 @@ pub(super) struct LiveState {
 
 /// What the text of a message is told as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// Not at all: it is in the message when that is done.
     #[default]
     Silent,
@@ -35,6 +35,24 @@ enum Kind {
     Preamble,
     Reasoning,
     Call,
+}
+
+impl Kind {
+    /// What the text of `message` is told as.
+    pub(super) fn of(message: &Message<'_>) -> Self {
+        match message.role {
+            Role::Assistant if message.is_call() => Self::Call,
+            Role::Assistant if message.is_reasoning() => Self::Reasoning,
+            Role::Assistant if message.visibility() == Visibility::User => {
+                if message.effective_channel() == Channel::Commentary {
+                    Self::Preamble
+                } else {
+                    Self::Visible
+                }
+            }
+            _ => Self::Silent,
+        }
+    }
 }
 
 /// A receiver that tells.
@@ -134,19 +152,7 @@ impl Receiver<'static> for Live<'_> {
     fn header(&mut self, _: Header<'static>) {}
 
     fn start(&mut self, message: &Message<'static>) {
-        let preamble = message.effective_channel() == Channel::Commentary;
-        self.state.kind = match message.role {
-            Role::Assistant if message.is_call() => Kind::Call,
-            Role::Assistant if message.is_reasoning() => Kind::Reasoning,
-            Role::Assistant if message.visibility() == Visibility::User => {
-                if preamble {
-                    Kind::Preamble
-                } else {
-                    Kind::Visible
-                }
-            }
-            _ => Kind::Silent,
-        };
+        self.state.kind = Kind::of(message);
         self.state.line_breaks = 0;
         self.state.open = true;
         self.state.began = true;

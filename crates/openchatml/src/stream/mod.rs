@@ -2,6 +2,7 @@
 
 mod event;
 mod live;
+pub mod wire;
 
 pub use self::event::{Done, Event};
 

@@ -9,3 +9,4 @@ mod numbers;
 mod stream;
 mod third_party;
 mod visibility;
+mod wire;

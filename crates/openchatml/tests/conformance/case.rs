@@ -53,6 +53,8 @@ pub(crate) struct Case {
     pub(crate) negotiate: Option<Negotiate>,
     #[serde(default)]
     pub(crate) converts: Vec<Convert>,
+    #[serde(default)]
+    pub(crate) writes: Vec<Writes>,
     /// Where the case stands.
     #[serde(skip)]
     pub(crate) place: String,
@@ -108,6 +110,17 @@ pub(crate) struct Convert {
     date: Option<String>,
     effort: Option<String>,
     response_formats: Option<String>,
+}
+
+/// What is written of the stream in the words of another protocol.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Writes {
+    pub(crate) to: String,
+    pub(crate) reasoning: Option<String>,
+    #[serde(default)]
+    pub(crate) user: bool,
+    pub(crate) output: String,
 }
 
 /// A conversion that is refused.

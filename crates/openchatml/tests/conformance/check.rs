@@ -10,12 +10,15 @@ use serde_json::Value;
 
 use crate::case::{Case, Convert, Finding, Negotiate, Renders};
 use crate::diff::Failures;
-use crate::live;
+use crate::{live, wire};
 
 /// Checks everything that a case says.
 pub(crate) fn case(case: &Case, failures: &mut Failures) {
     if let Some(lines) = &case.events {
         events(case, lines, failures);
+    }
+    for writes in &case.writes {
+        wire::case(case, writes, failures);
     }
     if case.bytes.is_some() {
         return;

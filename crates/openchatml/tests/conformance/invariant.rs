@@ -11,6 +11,7 @@ use crate::case::Case;
 use crate::check::canonical;
 use crate::diff::Failures;
 use crate::live::{Told, field, told};
+use crate::wire;
 
 /// Checks what holds for every input.
 pub(crate) fn case(case: &Case, failures: &mut Failures) {
@@ -29,6 +30,7 @@ pub(crate) fn case(case: &Case, failures: &mut Failures) {
     }
     if is_text {
         well_formed(case, failures);
+        wire::byte_by_byte(case);
     }
 }
 

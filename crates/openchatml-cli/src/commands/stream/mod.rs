@@ -1,18 +1,23 @@
 //! `stream`: a model's output as events, while it arrives.
 
+mod wire;
+
 use std::error::Error;
 use std::io::{self, Read as _};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use openchatml::wire::{Ending, Framing};
 use openchatml::{Event, Format, Mode, Policy, Severity, Stream};
 use openchatml_tokens::Tokenizer;
+
+use self::wire::{WireArgs, Writer};
 
 use crate::args::{DenyArgs, PreambleArgs, ReaderArgs, text_format};
 use crate::console::Console;
 use crate::encodings::{Encodings, O200K_HARMONY};
 use crate::failure::{Failure, Status};
 use crate::output::Target;
-use crate::report::Tally;
+use crate::report::{Tally, count};
 
 /// How much is read at once, if there is so much.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -22,12 +27,17 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Reads raw output from standard input and writes one JSON object for each event as soon as that
 /// is certain: message.start, response.delta, response.reasoning_text.delta,
 /// response.tool_call.delta, response.delta.flush, message.done, response.done, diagnostic.
+///
+/// `--events` writes the stream of the Responses API or the chunks of Chat Completions instead, as
+/// clients of these read them. They have no reasoning then, unless `--reasoning raw` says so.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   my-model | ocml stream -f openchatml-2.2 --role assistant
   my-model | ocml stream -f openchatml-2.2 --role assistant --user --sse
-  my-model --ids | ocml stream -f harmony --ids --role assistant")]
+  my-model --ids | ocml stream -f harmony --ids --role assistant
+  my-model | ocml stream -f harmony --role assistant --events responses --sse
+  my-model | ocml stream -f harmony --role assistant --events chat --sse --model gpt-oss-20b")]
 pub(crate) struct StreamArgs {
     /// The format of the output; a text format
     #[arg(short = 'f', long = "from", visible_alias = "format", value_name = "FORMAT")]
@@ -49,6 +59,8 @@ pub(crate) struct StreamArgs {
     #[command(flatten)]
     preambles: PreambleArgs,
     #[command(flatten)]
+    wire: WireArgs,
+    #[command(flatten)]
     reader: ReaderArgs,
     #[command(flatten)]
     deny: DenyArgs,
@@ -59,35 +71,42 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
     let options = args.reader.options(Mode::Lenient);
     let usage = |error: &dyn Error| Failure::Usage(error.to_string());
     let mut events = Events {
-        shape: if args.sse { Shape::Sse } else { Shape::Lines },
+        writer: args.wire.writer(if args.sse { Framing::Sse } else { Framing::Lines })?,
         policy: args.user.then(|| args.preambles.policy()),
         console,
         text: String::new(),
         tally: Tally::default(),
     };
     let mut target = Target::stdout();
+    let mut count = 0;
     if args.ids {
         let encoding = Encodings::open(&args.encoding, console)?.one();
         let tokenizer = Tokenizer::new(args.from, encoding);
         let tokenizer = tokenizer.map_err(|error| usage(&error))?;
         let mut stream = tokenizer.stream(&options);
         let mut numbers = Numbers::default();
+        events.start(&mut target)?;
         each_chunk(|chunk| {
-            stream.feed(&numbers.of(chunk), |event| events.add(&event));
+            let ids = numbers.of(chunk);
+            count += ids.len();
+            stream.feed(&ids, |event| events.add(&event));
             events.flush(&mut target)
         })?;
-        stream.feed(&numbers.last(), |event| events.add(&event));
+        let ids = numbers.last();
+        count += ids.len();
+        stream.feed(&ids, |event| events.add(&event));
         stream.finish(|event| events.add(&event));
     } else {
         let mut stream = Stream::new(args.from, &options).map_err(|error| usage(&error))?;
+        events.start(&mut target)?;
         each_chunk(|chunk| {
             stream.feed(chunk, |event| events.add(&event));
             events.flush(&mut target)
         })?;
         stream.finish(|event| events.add(&event));
     }
-    events.flush(&mut target)?;
-    Ok(events.tally.status(args.deny.deny_warnings))
+    let tally = events.finish(&args.wire.ending(count), &mut target)?;
+    Ok(tally.status(args.deny.deny_warnings))
 }
 
 /// Takes what arrives on standard input, as soon as it does.
@@ -135,16 +154,9 @@ impl Numbers {
     }
 }
 
-/// How events are written.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Shape {
-    Lines,
-    Sse,
-}
-
 /// Events that are not written yet.
 struct Events<'a> {
-    shape: Shape,
+    writer: Writer,
     /// What a user may see, if the events are for one.
     policy: Option<Policy>,
     console: &'a Console,
@@ -153,29 +165,22 @@ struct Events<'a> {
 }
 
 impl Events<'_> {
+    /// Writes what stands before the first event.
+    fn start(&mut self, target: &mut Target) -> Result<(), Failure> {
+        self.writer.start(&mut self.text);
+        self.flush(target)
+    }
+
     fn add(&mut self, event: &Event<'_>) {
         if let Event::Diagnostic { diagnostic, .. } = event {
             self.tally.count(diagnostic.severity);
-            let is_told = self.policy.is_none();
+            let is_told = self.policy.is_none() && self.writer.tells_findings();
             if !is_told && diagnostic.severity > Severity::Note {
                 self.console.detail(&diagnostic.to_string());
             }
         }
-        if self.policy.is_some_and(|policy| !event.is_for_user(policy)) {
-            return;
-        }
-        match self.shape {
-            Shape::Lines => {
-                event.write_json(&mut self.text);
-                self.text.push('\n');
-            }
-            Shape::Sse => {
-                self.text.push_str("event: ");
-                self.text.push_str(event.name());
-                self.text.push_str("\ndata: ");
-                event.write_json(&mut self.text);
-                self.text.push_str("\n\n");
-            }
+        if self.policy.is_none_or(|policy| event.is_for_user(policy)) {
+            self.writer.push(event, &mut self.text);
         }
     }
 
@@ -186,5 +191,19 @@ impl Events<'_> {
             self.text.clear();
         }
         Ok(())
+    }
+
+    /// Writes what stands after the last event. What was found.
+    fn finish(mut self, ending: &Ending, target: &mut Target) -> Result<Tally, Failure> {
+        let left_out = self.writer.finish(ending, &mut self.text);
+        if !self.text.is_empty() {
+            target.write(self.text.as_bytes())?;
+        }
+        if left_out > 0 {
+            let messages = count(left_out, "message");
+            let text = format!("what is no output of the model for a client dropped ({messages})");
+            self.console.loss(&text);
+        }
+        Ok(self.tally)
     }
 }

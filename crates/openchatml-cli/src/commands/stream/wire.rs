@@ -1,0 +1,162 @@
+//! In whose words events are written.
+
+use clap::{Args, ValueEnum};
+use openchatml::Event;
+use openchatml::wire::{ChatWriter, Ending, Framing, Reasoning, Response, ResponsesWriter, Usage};
+
+use crate::failure::Failure;
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Events")]
+pub(super) struct WireArgs {
+    /// In whose words events are written
+    #[arg(long, value_name = "PROTOCOL", default_value = "openchatml")]
+    events: Protocol,
+    /// What becomes of reasoning, with `--events responses` or `chat`; dropped unless this says
+    /// otherwise
+    #[arg(long, value_name = "POLICY", conflicts_with = "user")]
+    reasoning: Option<ReasoningArg>,
+    /// The name of the model, with `--events responses` or `chat`
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// The id of the response, with `--events responses` or `chat`; made of the time if left out
+    #[arg(long, value_name = "ID")]
+    response_id: Option<String>,
+    /// When the response was made, with `--events responses` or `chat`; now if left out
+    #[arg(long, value_name = "SECONDS")]
+    created: Option<u64>,
+    /// Tell how many tokens it took, with `--events responses` or `chat`: so many of the prompt,
+    /// and the ids that are read, those of reasoning among them
+    #[arg(long, value_name = "COUNT", requires = "ids")]
+    prompt_tokens: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Protocol {
+    /// The events of OpenChatML
+    Openchatml,
+    /// The stream of the Responses API
+    Responses,
+    /// The chunks of Chat Completions
+    Chat,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ReasoningArg {
+    /// It is left out
+    Drop,
+    /// It is written
+    Raw,
+}
+
+impl WireArgs {
+    /// What writes the events.
+    pub(super) fn writer(&self, framing: Framing) -> Result<Writer, Failure> {
+        if self.events == Protocol::Openchatml {
+            return match self.unused() {
+                Some(option) => Err(Failure::Usage(format!(
+                    "`{option}` is for `--events responses` and `--events chat`"
+                ))),
+                None => Ok(Writer::OpenChatMl(framing)),
+            };
+        }
+        let created = self.created.unwrap_or_else(|| {
+            u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default()
+        });
+        let kind = if self.events == Protocol::Chat { "chatcmpl-" } else { "resp_" };
+        let id = self.response_id.clone().unwrap_or_else(|| format!("{kind}{created}"));
+        let response = Response::new(id, self.model.as_deref().unwrap_or("unknown"), created);
+        let reasoning = match self.reasoning {
+            Some(ReasoningArg::Raw) => Reasoning::Raw,
+            Some(ReasoningArg::Drop) | None => Reasoning::Drop,
+        };
+        Ok(if self.events == Protocol::Chat {
+            let writer = ChatWriter::new(response).framing(framing).reasoning(reasoning);
+            Writer::Chat(Box::new(writer))
+        } else {
+            let writer = ResponsesWriter::new(response).framing(framing).reasoning(reasoning);
+            Writer::Responses(Box::new(writer))
+        })
+    }
+
+    /// An option that events of OpenChatML have no use for.
+    fn unused(&self) -> Option<&'static str> {
+        let given = [
+            (self.reasoning.is_some(), "--reasoning"),
+            (self.model.is_some(), "--model"),
+            (self.response_id.is_some(), "--response-id"),
+            (self.created.is_some(), "--created"),
+            (self.prompt_tokens.is_some(), "--prompt-tokens"),
+        ];
+        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
+    }
+
+    /// How a response of so many ids ends.
+    pub(super) fn ending(&self, ids: usize) -> Ending {
+        let mut ending = Ending::default();
+        ending.usage = self.prompt_tokens.map(|input| Usage {
+            input,
+            output: u64::try_from(ids).unwrap_or(u64::MAX),
+            ..Usage::default()
+        });
+        ending
+    }
+}
+
+/// What writes events.
+pub(super) enum Writer {
+    OpenChatMl(Framing),
+    Responses(Box<ResponsesWriter>),
+    Chat(Box<ChatWriter>),
+}
+
+impl Writer {
+    /// Whether findings are among its events.
+    pub(super) fn tells_findings(&self) -> bool {
+        matches!(self, Self::OpenChatMl(_))
+    }
+
+    /// Writes what stands before the first event.
+    pub(super) fn start(&mut self, out: &mut String) {
+        match self {
+            Self::OpenChatMl(_) => {}
+            Self::Responses(writer) => writer.start(out),
+            Self::Chat(writer) => writer.start(out),
+        }
+    }
+
+    pub(super) fn push(&mut self, event: &Event<'_>, out: &mut String) {
+        match self {
+            Self::OpenChatMl(Framing::Lines) => {
+                event.write_json(out);
+                out.push('\n');
+            }
+            Self::OpenChatMl(Framing::Sse) => {
+                out.push_str("event: ");
+                out.push_str(event.name());
+                out.push_str("\ndata: ");
+                event.write_json(out);
+                out.push_str("\n\n");
+            }
+            Self::Responses(writer) => writer.push(event, out),
+            Self::Chat(writer) => writer.push(event, out),
+        }
+    }
+
+    /// Writes what stands after the last event. How many messages were left out.
+    pub(super) fn finish(self, ending: &Ending, out: &mut String) -> usize {
+        match self {
+            Self::OpenChatMl(_) => 0,
+            Self::Responses(writer) => {
+                let left_out = writer.left_out();
+                writer.finish(ending, out);
+                left_out
+            }
+            Self::Chat(writer) => {
+                let left_out = writer.left_out();
+                writer.finish(ending, out);
+                left_out
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The events of a stream in the words of other protocols: the streams of the Responses API and of
+//! Chat Completions, as clients of these read them.
+//!
+//! A writer is given the events of a [`Stream`](crate::Stream) and adds what they become to a
+//! `String`. Ids, the name of the model and the time are parameters; the same events give the same
+//! bytes. What a call, an answer and an end become, and what has no counterpart, is told event by
+//! event in `docs/guide/responses-and-chat.md`.
+//!
+//! ```
+//! use openchatml::wire::{ChatWriter, Ending, Framing, Response};
+//! use openchatml::{ReadOptions, Role, Stream};
+//!
+//! let mut options = ReadOptions::default();
+//! options.continues = Some(Role::Assistant);
+//! let mut stream = Stream::new("harmony".parse()?, &options)?;
+//! let response = Response::new("chatcmpl-1", "gpt-oss-20b", 1_763_000_000);
+//! let mut writer = ChatWriter::new(response).framing(Framing::Sse);
+//!
+//! let mut out = String::new();
+//! writer.start(&mut out);
+//! for chunk in ["<|channel|>analysis<|message|>Easy.<|end|>",
+//!     "<|start|>assistant<|channel|>final<|message|>4.<|return|>"]
+//! {
+//!     stream.feed(chunk.as_bytes(), |event| writer.push(&event, &mut out));
+//!     // Here a server sends what is in `out`, and clears it.
+//! }
+//! stream.finish(|event| writer.push(&event, &mut out));
+//! writer.finish(&Ending::default(), &mut out);
+//! assert!(out.contains(r#""delta":{"content":"4."}"#));
+//! assert!(!out.contains("Easy"));
+//! assert!(out.ends_with("data: [DONE]\n\n"));
+//! # Ok::<(), openchatml::UnknownName>(())
+//! ```
+
+mod chat;
+mod course;
+mod item;
+mod numbered;
+mod object;
+mod reasoning;
+mod response;
+mod responses;
+
+pub use self::chat::ChatWriter;
+pub use self::reasoning::Reasoning;
+pub use self::response::{Ending, Incomplete, Response, Usage};
+pub use self::responses::ResponsesWriter;
+
+/// How one event is told from the next.
+///
+/// ```
+/// use openchatml::wire::{Framing, Response, ResponsesWriter};
+///
+/// let begins = |framing| {
+///     let mut out = String::new();
+///     let response = Response::new("resp_1", "gpt-oss-20b", 0);
+///     ResponsesWriter::new(response).framing(framing).start(&mut out);
+///     out.lines().next().map(|line| line[..23].to_owned())
+/// };
+/// assert_eq!(begins(Framing::Lines).unwrap(), r#"{"type":"response.creat"#);
+/// assert_eq!(begins(Framing::Sse).unwrap(), "event: response.created");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Framing {
+    /// Each stands on a line of its own.
+    #[default]
+    Lines,
+    /// Each is a server-sent event.
+    Sse,
+}
+
+impl Framing {
+    /// Adds one event, which `write` writes on one line.
+    fn write(self, out: &mut String, name: Option<&str>, write: impl FnOnce(&mut String)) {
+        if self == Self::Lines {
+            write(out);
+            return out.push('\n');
+        }
+        if let Some(name) = name {
+            out.push_str("event: ");
+            out.push_str(name);
+            out.push('\n');
+        }
+        out.push_str("data: ");
+        write(out);
+        out.push_str("\n\n");
+    }
+}
+
+/// What clients are told if the input has no message at all.
+const NOTHING_SAID: &str = "the output of the model has no message";

@@ -1,0 +1,108 @@
+//! What becomes of reasoning: the policy of whoever runs the server.
+
+use std::fmt;
+
+/// What a writer does with reasoning. Nothing in a stream can change it.
+///
+/// ```
+/// use openchatml::Event;
+/// use openchatml::wire::{ChatWriter, Ending, Reasoning, Response};
+///
+/// let written = |policy| {
+///     let mut out = String::new();
+///     let mut writer = ChatWriter::new(Response::new("chatcmpl-1", "m", 0)).reasoning(policy);
+///     let message = openchatml::Message::reasoning("");
+///     for event in [
+///         Event::MessageStart { index: 0, message: &message },
+///         Event::ReasoningDelta { index: 0, text: "Two and two is four." },
+///         Event::MessageDone { index: 0, message: &message },
+///     ] {
+///         writer.push(&event, &mut out);
+///     }
+///     writer.finish(&Ending::default(), &mut out);
+///     out
+/// };
+/// assert!(!written(Reasoning::Drop).contains("reasoning"));
+/// assert!(written(Reasoning::Raw).contains(r#""reasoning_content":"Two and two is four.""#));
+/// let told = written(Reasoning::summary(|_| "Adding.".to_owned()));
+/// assert!(told.contains("Adding.") && !told.contains("four"));
+/// ```
+#[derive(Default)]
+#[non_exhaustive]
+pub enum Reasoning {
+    /// Nothing of it is written: neither what it says, nor that there was any.
+    #[default]
+    Drop,
+    /// What a summarizer makes of it. It is given each paragraph of reasoning that is not blank,
+    /// once that has ended or the message has, without the white space around it. What it gives is
+    /// written, unless that is empty.
+    ///
+    /// Whoever reads the response learns how often the summarizer gave something, and when.
+    Summary(Box<dyn FnMut(&str) -> String + Send>),
+    /// All of it is written.
+    Raw,
+}
+
+impl Reasoning {
+    /// [`Reasoning::Summary`] by this function.
+    pub fn summary(summarizer: impl FnMut(&str) -> String + Send + 'static) -> Self {
+        Self::Summary(Box::new(summarizer))
+    }
+}
+
+impl fmt::Debug for Reasoning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Drop => "Drop",
+            Self::Summary(_) => "Summary",
+            Self::Raw => "Raw",
+        })
+    }
+}
+
+/// The policy, and the paragraph that has not ended.
+#[derive(Default)]
+pub(super) struct Thoughts {
+    pub(super) policy: Reasoning,
+    paragraph: String,
+}
+
+impl Thoughts {
+    pub(super) fn are_dropped(&self) -> bool {
+        matches!(self.policy, Reasoning::Drop)
+    }
+
+    pub(super) fn are_raw(&self) -> bool {
+        matches!(self.policy, Reasoning::Raw)
+    }
+
+    /// Takes text of a message, and gives the summaries of the paragraphs that end in it.
+    pub(super) fn add(&mut self, text: &str) -> Vec<String> {
+        let mut summaries = Vec::new();
+        let Reasoning::Summary(summarizer) = &mut self.policy else { return summaries };
+        for line in text.split_inclusive('\n') {
+            self.paragraph.push_str(line);
+            if self.paragraph.ends_with("\n\n") || self.paragraph.ends_with("\n\r\n") {
+                summaries.extend(summary(&mut **summarizer, &self.paragraph));
+                self.paragraph.clear();
+            }
+        }
+        summaries
+    }
+
+    /// Takes the end of a message, and gives the summary of its last paragraph.
+    pub(super) fn end(&mut self) -> Option<String> {
+        let paragraph = std::mem::take(&mut self.paragraph);
+        let Reasoning::Summary(summarizer) = &mut self.policy else { return None };
+        summary(&mut **summarizer, &paragraph)
+    }
+}
+
+/// What the summarizer makes of a paragraph, if that says something and it does.
+fn summary(summarizer: &mut dyn FnMut(&str) -> String, paragraph: &str) -> Option<String> {
+    let paragraph = paragraph.trim();
+    if paragraph.is_empty() {
+        return None;
+    }
+    Some(summarizer(paragraph)).filter(|summary| !summary.is_empty())
+}

@@ -1,0 +1,271 @@
+//! What both protocols say of a response as a whole.
+
+use std::borrow::Cow;
+
+use super::object::Object;
+use crate::json::write_value;
+use crate::model::Value;
+
+/// What a response is called, and what it repeats of its request.
+///
+/// ```
+/// use openchatml::wire::{Response, ResponsesWriter};
+/// use openchatml::{Data, Value};
+///
+/// let mut response = Response::new("resp_1", "gpt-oss-20b", 1_763_000_000);
+/// let temperature = Value::from(Data::Number("0.7".into()));
+/// response.request.push(("temperature".into(), temperature));
+/// let mut out = String::new();
+/// ResponsesWriter::new(response).start(&mut out);
+/// assert!(out.contains(r#""temperature":0.7"#));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Response {
+    /// Its id.
+    pub id: String,
+    /// The name of the model.
+    pub model: String,
+    /// When it was made, in seconds since the beginning of 1970.
+    pub created_at: u64,
+    /// What tells the ids of its items and calls from those of other responses: the first item is
+    /// `msg_`, this, and `0`.
+    pub items: String,
+    /// Fields of the request that the Responses API repeats in the response: `tools`,
+    /// `instructions`, `temperature`, … Those that clients rely on have defaults. Chat Completions
+    /// repeat nothing.
+    ///
+    /// Of two fields with one name the first counts. The writer's own fields cannot be replaced.
+    pub request: Vec<(Cow<'static, str>, Value<'static>)>,
+}
+
+/// What is written if the request does not say it.
+const DEFAULTS: [(&str, &str); 7] = [
+    ("instructions", "null"),
+    ("metadata", "{}"),
+    ("parallel_tool_calls", "true"),
+    ("temperature", "null"),
+    ("tool_choice", "\"auto\""),
+    ("tools", "[]"),
+    ("top_p", "null"),
+];
+
+/// What the writer says itself.
+const OWN: [&str; 9] = [
+    "id",
+    "object",
+    "created_at",
+    "status",
+    "error",
+    "incomplete_details",
+    "model",
+    "output",
+    "usage",
+];
+
+impl Response {
+    /// A response with this id by this model, made so many seconds after the beginning of 1970.
+    ///
+    /// What tells the ids of its items from others comes from its id.
+    ///
+    /// ```
+    /// use openchatml::wire::Response;
+    ///
+    /// assert_eq!(Response::new("resp_ab", "m", 0).items, "ab_");
+    /// assert_eq!(Response::new("chatcmpl-ab", "m", 0).items, "ab_");
+    /// ```
+    pub fn new(id: impl Into<String>, model: impl Into<String>, created_at: u64) -> Self {
+        let id = id.into();
+        let own = ["resp_", "chatcmpl-"].into_iter().find_map(|kind| id.strip_prefix(kind));
+        let items = format!("{}_", own.unwrap_or(&id));
+        Self { id, model: model.into(), created_at, items, request: Vec::new() }
+    }
+
+    /// The id of the item at `place`.
+    pub(super) fn item_id(&self, kind: &str, place: usize) -> String {
+        format!("{kind}_{}{place}", self.items)
+    }
+
+    /// Writes it as the Responses API does.
+    pub(super) fn write(&self, out: &mut String, state: &State<'_>) {
+        let mut object = Object::new(out)
+            .text("id", &self.id)
+            .text("object", "response")
+            .number("created_at", self.created_at)
+            .text("status", state.status);
+        object = match state.error {
+            Some(error) => object.object("error", |object| {
+                object.text("code", "server_error").text("message", error)
+            }),
+            None => object.json("error", "null"),
+        };
+        object = match state.incomplete {
+            Some(why) => object.object("incomplete_details", |o| o.text("reason", why.as_str())),
+            None => object.json("incomplete_details", "null"),
+        };
+        object = object.text("model", &self.model).with("output", |out| {
+            out.push('[');
+            out.push_str(state.output);
+            out.push(']');
+        });
+        object = self.write_request(object);
+        match state.usage {
+            Some(usage) => object.object("usage", |object| usage.write(object, &RESPONSES)).end(),
+            None => object.json("usage", "null").end(),
+        }
+    }
+
+    fn write_request<'o>(&self, mut object: Object<'o>) -> Object<'o> {
+        let says = |name: &str| self.request.iter().any(|(key, _)| key == name);
+        for (key, value) in DEFAULTS.into_iter().filter(|(key, _)| !says(key)) {
+            object = object.json(key, value);
+        }
+        for (place, (key, value)) in self.request.iter().enumerate() {
+            let is_told = self.request[..place].iter().any(|(before, _)| before == key);
+            if !is_told && !OWN.contains(&key.as_ref()) {
+                object = object.with(key, |out| write_value(out, value));
+            }
+        }
+        object
+    }
+}
+
+/// How far a response is.
+#[derive(Clone, Copy, Default)]
+pub(super) struct State<'s> {
+    pub(super) status: &'static str,
+    pub(super) error: Option<&'s str>,
+    pub(super) incomplete: Option<Incomplete>,
+    /// Its items, with commas between them.
+    pub(super) output: &'s str,
+    pub(super) usage: Option<Usage>,
+}
+
+/// How a response ended, as far as its events do not say it.
+///
+/// ```
+/// use openchatml::wire::{Ending, Response, ResponsesWriter, Usage};
+///
+/// let mut ending = Ending::default();
+/// ending.usage = Some(Usage { input: 7, output: 2, ..Usage::default() });
+/// ending.error = Some("the engine stopped".to_owned());
+/// let mut out = String::new();
+/// ResponsesWriter::new(Response::new("resp_1", "m", 0)).finish(&ending, &mut out);
+/// assert!(out.contains(r#""type":"response.failed""#));
+/// assert!(out.contains(r#""total_tokens":9"#));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ending {
+    /// What it is called if it is not complete.
+    pub incomplete: Incomplete,
+    /// How many tokens it took, if that is to be told. It tells how much was reasoned, too.
+    pub usage: Option<Usage>,
+    /// Why the server could not go on, if it could not. Clients show this.
+    pub error: Option<String>,
+}
+
+/// Why a response is not complete. The protocols know no other reasons.
+///
+/// ```
+/// use openchatml::wire::Incomplete;
+///
+/// let words = [Incomplete::MaxOutputTokens, Incomplete::ContentFilter].map(Incomplete::as_str);
+/// assert_eq!(words, ["max_output_tokens", "content_filter"]);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Incomplete {
+    /// The output ended too early, for whatever reason: `max_output_tokens`, or `length`.
+    #[default]
+    MaxOutputTokens,
+    /// A filter ended it: `content_filter`.
+    ContentFilter,
+}
+
+impl Incomplete {
+    /// The reason, as the Responses API names it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MaxOutputTokens => "max_output_tokens",
+            Self::ContentFilter => "content_filter",
+        }
+    }
+
+    /// The reason, as Chat Completions name it.
+    pub(super) const fn finish_reason(self) -> &'static str {
+        match self {
+            Self::MaxOutputTokens => "length",
+            Self::ContentFilter => "content_filter",
+        }
+    }
+}
+
+/// How many tokens a response took.
+///
+/// ```
+/// use openchatml::wire::{ChatWriter, Ending, Response, Usage};
+///
+/// let mut ending = Ending::default();
+/// ending.usage = Some(Usage { input: 70, cached: 64, output: 9, reasoning: 5 });
+/// let mut out = String::new();
+/// ChatWriter::new(Response::new("chatcmpl-1", "m", 0)).finish(&ending, &mut out);
+/// let usage = out.lines().last().unwrap();
+/// assert!(usage.contains(r#""choices":[],"usage":{"prompt_tokens":70,"#));
+/// assert!(usage.contains(r#""completion_tokens_details":{"reasoning_tokens":5}"#));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Usage {
+    /// Of the prompt.
+    pub input: u64,
+    /// Of the prompt, and known already.
+    pub cached: u64,
+    /// Of the output, reasoning included.
+    pub output: u64,
+    /// Of reasoning.
+    pub reasoning: u64,
+}
+
+/// What a protocol calls the parts of a [`Usage`].
+pub(super) struct Names {
+    input: &'static str,
+    input_details: &'static str,
+    /// What the details of the input have beside what was known already.
+    written: Option<&'static str>,
+    output: &'static str,
+    output_details: &'static str,
+}
+
+const RESPONSES: Names = Names {
+    input: "input_tokens",
+    input_details: "input_tokens_details",
+    written: Some("cache_write_tokens"),
+    output: "output_tokens",
+    output_details: "output_tokens_details",
+};
+
+pub(super) const CHAT: Names = Names {
+    input: "prompt_tokens",
+    input_details: "prompt_tokens_details",
+    written: None,
+    output: "completion_tokens",
+    output_details: "completion_tokens_details",
+};
+
+impl Usage {
+    pub(super) fn write<'o>(self, object: Object<'o>, names: &Names) -> Object<'o> {
+        object
+            .number(names.input, self.input)
+            .object(names.input_details, |object| {
+                let object = object.number("cached_tokens", self.cached);
+                match names.written {
+                    Some(written) => object.number(written, 0),
+                    None => object,
+                }
+            })
+            .number(names.output, self.output)
+            .object(names.output_details, |object| {
+                object.number("reasoning_tokens", self.reasoning)
+            })
+            .number("total_tokens", self.input.saturating_add(self.output))
+    }
+}

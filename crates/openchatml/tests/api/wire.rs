@@ -1,0 +1,308 @@
+//! Streams in the words of other protocols: what servers decide, and what only they can say.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
+use std::sync::{Arc, Mutex};
+
+use openchatml::wire::{
+    ChatWriter, Ending, Incomplete, Reasoning, Response, ResponsesWriter, Usage,
+};
+use openchatml::{Data, Event, Keep, Message, ReadOptions, Role, Stream, Value};
+use serde_json::{Value as Json, json};
+
+const ANSWER: &str = "<|channel|>analysis<|message|>Easy.<|end|><|start|>assistant\
+    <|channel|>final<|message|>4.<|return|>";
+
+fn stream(format: &str) -> Stream {
+    let mut options = ReadOptions::default();
+    options.continues = Some(Role::Assistant);
+    Stream::new(format.parse().unwrap(), &options).unwrap()
+}
+
+fn writer() -> ResponsesWriter {
+    ResponsesWriter::new(Response::new("resp_1", "m", 1))
+}
+
+fn chat_writer() -> ChatWriter {
+    ChatWriter::new(Response::new("chatcmpl-1", "m", 1))
+}
+
+fn lines(out: &str) -> Vec<Json> {
+    out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// What the writer writes of a completion in Harmony, fed in chunks of so many bytes.
+fn written(mut writer: ResponsesWriter, text: &str, chunk: usize, ending: &Ending) -> Vec<Json> {
+    let mut out = String::new();
+    let mut stream = stream("harmony");
+    for chunk in text.as_bytes().chunks(chunk) {
+        stream.feed(chunk, |event| writer.push(&event, &mut out));
+    }
+    stream.finish(|event| writer.push(&event, &mut out));
+    writer.finish(ending, &mut out);
+    lines(&out)
+}
+
+fn types(events: &[Json]) -> Vec<&str> {
+    events.iter().map(|event| event["type"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_summarizer_is_given_paragraphs() {
+    let text = "<|channel|>analysis<|message|>\n\nOne.\n\n \n\nTwo\r\nlines.\r\n\r\nThree.<|end|>\
+        <|start|>assistant<|channel|>analysis<|message|>Four.\n\n<|end|>\
+        <|start|>assistant<|channel|>analysis<|message|> <|end|>";
+    for chunk in [1, 2, 3, 1000] {
+        let given = Arc::new(Mutex::new(Vec::new()));
+        let list = Arc::clone(&given);
+        let policy = Reasoning::summary(move |paragraph| {
+            list.lock().unwrap().push(paragraph.to_owned());
+            String::new()
+        });
+        let events = written(writer().reasoning(policy), text, chunk, &Ending::default());
+        let given = given.lock().unwrap();
+        assert_eq!(*given, ["One.", "Two\r\nlines.", "Three.", "Four."]);
+        // A summarizer that says nothing does not show that there was reasoning.
+        let all = ["response.created", "response.in_progress", "response.completed"];
+        assert_eq!(types(&events), all);
+    }
+}
+
+#[test]
+fn a_server_can_tell_summaries_of_its_own() {
+    let thought = Message::reasoning("");
+    let answer = Message::answer("");
+    let events = [
+        Event::MessageStart { index: 0, message: &thought },
+        Event::ReasoningDelta { index: 0, text: "Secret." },
+        Event::ReasoningSummaryDelta { index: 0, text: "I " },
+        Event::ReasoningSummaryDelta { index: 0, text: "add." },
+        Event::MessageDone { index: 0, message: &thought },
+        Event::MessageStart { index: 1, message: &answer },
+        Event::Delta { index: 1, text: "4.", is_preamble: false },
+        // It comes too late.
+        Event::ReasoningSummaryDelta { index: 0, text: "Late." },
+        Event::MessageDone { index: 1, message: &answer },
+    ];
+    let mute = || Reasoning::summary(|_| String::new());
+    for (policy, is_written) in [(Reasoning::Drop, false), (mute(), true), (Reasoning::Raw, true)] {
+        let is_raw = matches!(policy, Reasoning::Raw);
+        let (mut out, mut writer) = (String::new(), writer().reasoning(policy));
+        events.iter().for_each(|event| writer.push(event, &mut out));
+        writer.finish(&Ending::default(), &mut out);
+        assert_eq!(out.contains("Secret."), is_raw);
+        assert!(!out.contains("Late."));
+        let output = lines(&out).pop().unwrap()["response"]["output"].take();
+        let summary = json!([{"type": "summary_text", "text": "I add."}]);
+        assert_eq!(output[0]["summary"] == summary, is_written, "{output}");
+    }
+    for (policy, said) in [(Reasoning::Drop, None), (mute(), Some("I add."))] {
+        let (mut out, mut writer) = (String::new(), chat_writer().reasoning(policy));
+        events.iter().for_each(|event| writer.push(event, &mut out));
+        let chunks = lines(&out);
+        let deltas = chunks.iter().map(|chunk| &chunk["choices"][0]["delta"]);
+        let reasoning: String =
+            deltas.filter_map(|delta| delta["reasoning_content"].as_str()).collect();
+        assert_eq!(reasoning, said.unwrap_or_default());
+    }
+}
+
+#[test]
+fn a_response_that_is_cancelled_is_incomplete() {
+    for (incomplete, reason, finish_reason) in [
+        (Incomplete::MaxOutputTokens, "max_output_tokens", "length"),
+        (Incomplete::ContentFilter, "content_filter", "content_filter"),
+    ] {
+        let mut ending = Ending::default();
+        ending.incomplete = incomplete;
+        let (mut responses, mut chat) = (writer(), chat_writer());
+        let (mut out, mut chunks) = (String::new(), String::new());
+        let mut push = |event: Event<'_>| {
+            responses.push(&event, &mut out);
+            chat.push(&event, &mut chunks);
+        };
+        let mut stream = stream("harmony");
+        stream.feed(b"<|channel|>final<|message|>Once upon", &mut push);
+        stream.cancel(&mut push);
+        responses.finish(&ending, &mut out);
+        chat.finish(&ending, &mut chunks);
+        let last = lines(&out).pop().unwrap();
+        assert_eq!(last["type"], "response.incomplete");
+        assert_eq!(last["response"]["incomplete_details"]["reason"], reason);
+        assert_eq!(last["response"]["output"][0]["status"], "incomplete");
+        let last = lines(&chunks).pop().unwrap();
+        assert_eq!(last["choices"][0]["finish_reason"], finish_reason);
+    }
+}
+
+#[test]
+fn a_reason_is_told_of_what_is_incomplete_only() {
+    let mut ending = Ending::default();
+    ending.incomplete = Incomplete::ContentFilter;
+    let last = written(writer(), ANSWER, 1000, &ending).pop().unwrap();
+    assert_eq!(last["type"], "response.completed");
+    assert_eq!(last["response"]["incomplete_details"], Json::Null);
+}
+
+#[test]
+fn a_server_that_fails_says_so() {
+    let mut ending = Ending::default();
+    ending.error = Some("out of memory".to_owned());
+    let last = written(writer(), ANSWER, 1000, &ending).pop().unwrap();
+    assert_eq!(
+        (&last["type"], &last["response"]["status"]),
+        (&"response.failed".into(), &"failed".into())
+    );
+    let error = json!({"code": "server_error", "message": "out of memory"});
+    assert_eq!(last["response"]["error"], error);
+    // What was said was said.
+    assert_eq!(last["response"]["output"][0]["content"][0]["text"], "4.");
+    let mut out = String::new();
+    chat_writer().finish(&ending, &mut out);
+    assert_eq!(lines(&out)[1]["error"]["message"], "out of memory");
+}
+
+#[test]
+fn a_message_that_never_ends_is_incomplete() {
+    let mut out = String::new();
+    let (mut stream, mut writer) = (stream("harmony"), writer());
+    let text = b"<|channel|>commentary to=functions.f json<|message|>{}";
+    stream.feed(text, |event| writer.push(&event, &mut out));
+    // The engine died: nobody ends the stream.
+    writer.finish(&Ending::default(), &mut out);
+    let last = lines(&out).pop().unwrap();
+    assert_eq!(last["type"], "response.incomplete");
+    assert_eq!(last["response"]["output"][0]["status"], "incomplete");
+}
+
+#[test]
+fn items_are_kept_for_the_last_event_or_not() {
+    let (kept, left) = (writer(), writer().keep(Keep::Nothing));
+    let mut kept = written(kept, ANSWER, 1000, &Ending::default());
+    let mut left = written(left, ANSWER, 1000, &Ending::default());
+    let output = |event: Option<Json>| event.unwrap()["response"]["output"].take();
+    let item = kept[kept.len() - 2]["item"].clone();
+    assert_eq!(output(kept.pop()), json!([item]));
+    assert_eq!(output(left.pop()), json!([]));
+    assert_eq!(kept, left);
+}
+
+#[test]
+fn a_response_repeats_what_the_server_says_of_the_request() {
+    let mut response = Response::new("resp_1", "m", 1);
+    for (key, value) in [("tool_choice", "none"), ("status", "x"), ("tool_choice", "required")] {
+        response.request.push((key.into(), Value::from(value)));
+    }
+    let number = Value::from(Data::Number("0.70".into()));
+    response.request.push(("temperature".into(), number));
+    let mut out = String::new();
+    ResponsesWriter::new(response).start(&mut out);
+    let first = &lines(&out)[0]["response"];
+    assert_eq!((&first["tool_choice"], &first["status"]), (&"none".into(), &"in_progress".into()));
+    assert!(out.contains(r#""temperature":0.70"#));
+    assert_eq!(out.matches("tool_choice").count(), 2);
+}
+
+#[test]
+fn no_two_calls_have_one_id() {
+    let call = |id: &str| {
+        format!("to=functions.f{id}<|channel|>commentary<|constrain|>json<|message|>{{}}<|call|>")
+    };
+    // The model says what would be the id of the next call.
+    let text = format!(
+        " {}<|start|>assistant {}<|start|>assistant {}",
+        call(" call_id=call_1_1"),
+        call(""),
+        call(" call_id=call_1_1"),
+    );
+    let mut out = String::new();
+    let (mut stream, mut writer) = (stream("openchatml-2.2"), writer());
+    stream.feed(text.as_bytes(), |event| writer.push(&event, &mut out));
+    stream.finish(|event| writer.push(&event, &mut out));
+    writer.finish(&Ending::default(), &mut out);
+    let output = lines(&out).pop().unwrap()["response"]["output"].take();
+    let ids: Vec<_> = output.as_array().unwrap().iter().map(|item| &item["call_id"]).collect();
+    assert_eq!(ids, ["call_1_1", "call_1_1_", "call_1_2"]);
+    let states: Vec<_> = output.as_array().unwrap().iter().map(|item| &item["status"]).collect();
+    assert_eq!(states, ["completed", "completed", "incomplete"]);
+}
+
+#[test]
+fn what_is_no_output_of_the_model_is_counted() {
+    let text = "<|channel|>final<|message|>Done.<|end|><|start|>system<|message|>Obey.<|end|>\
+        <|start|>functions.f to=assistant<|channel|>commentary<|message|>20<|end|>";
+    let mut out = String::new();
+    let (mut stream, mut writer) = (stream("harmony"), writer().reasoning(Reasoning::Raw));
+    stream.feed(text.as_bytes(), |event| writer.push(&event, &mut out));
+    assert_eq!(writer.left_out(), 2);
+    writer.finish(&Ending::default(), &mut out);
+    assert!(!out.contains("Obey") && !out.contains("20"));
+}
+
+#[test]
+fn nobody_calls_tools_in_the_name_of_the_assistant() {
+    let mut call = Message::new(Role::Assistant, "{}");
+    call.recipient = Some("functions.f".into());
+    call.foreign = true;
+    let (mut out, mut chunks) = (String::new(), String::new());
+    let (mut responses, mut chat) = (writer(), chat_writer());
+    for event in [
+        Event::MessageStart { index: 0, message: &call },
+        Event::ToolCallDelta { index: 0, text: "{}" },
+        Event::MessageDone { index: 0, message: &call },
+    ] {
+        responses.push(&event, &mut out);
+        chat.push(&event, &mut chunks);
+    }
+    assert_eq!((responses.left_out(), chat.left_out()), (1, 1));
+    assert!(!out.contains("function_call") && !chunks.contains("tool_calls"));
+}
+
+#[test]
+fn what_belongs_to_no_message_is_left_out() {
+    let answer = Message::answer("");
+    let events = [
+        Event::ToolCallDelta { index: 0, text: "no call" },
+        Event::MessageStart { index: 0, message: &answer },
+        Event::ToolCallDelta { index: 0, text: "no call" },
+        Event::ReasoningDelta { index: 0, text: "no call" },
+        Event::Delta { index: 0, text: "4.", is_preamble: false },
+        Event::MessageDone { index: 0, message: &answer },
+        Event::Delta { index: 0, text: "no call", is_preamble: false },
+    ];
+    let (mut out, mut chunks) = (String::new(), String::new());
+    let mut responses = writer().reasoning(Reasoning::Raw);
+    let mut chat = chat_writer().reasoning(Reasoning::Raw);
+    for event in &events {
+        responses.push(event, &mut out);
+        chat.push(event, &mut chunks);
+    }
+    assert!(!out.contains("no call") && !chunks.contains("no call"), "{out}{chunks}");
+    assert!(out.contains("4.") && chunks.contains("4."));
+}
+
+#[test]
+fn a_writer_may_go_to_another_thread() {
+    fn goes<T: Send + 'static>(_: T) {}
+    goes(writer().reasoning(Reasoning::summary(|_| String::new())));
+    goes(chat_writer());
+}
+
+#[test]
+fn how_much_a_response_took_is_told_if_that_is_given() {
+    let mut ending = Ending::default();
+    ending.usage = Some(Usage { input: 70, cached: 64, output: 9, reasoning: 5 });
+    let last = written(writer(), ANSWER, 1000, &ending).pop().unwrap();
+    assert_eq!(
+        last["response"]["usage"],
+        json!({
+            "input_tokens": 70,
+            "input_tokens_details": {"cached_tokens": 64, "cache_write_tokens": 0},
+            "output_tokens": 9,
+            "output_tokens_details": {"reasoning_tokens": 5},
+            "total_tokens": 79,
+        }),
+    );
+    let last = written(writer(), ANSWER, 1000, &Ending::default()).pop().unwrap();
+    assert_eq!(last["response"]["usage"], Json::Null);
+}

@@ -1,0 +1,85 @@
+//! What is written of a stream in the words of other protocols.
+
+use openchatml::Keep;
+use openchatml_testkit::wire::{self, Setup, Thoughts};
+use serde_json::{Map, Value, json};
+
+use crate::case::{Case, Writes};
+use crate::diff::Failures;
+
+/// Checks what a case says is written.
+pub(crate) fn case(case: &Case, writes: &Writes, failures: &mut Failures) {
+    let bytes = case.input_bytes();
+    let setup = Setup {
+        format: case.format(),
+        options: case.options(),
+        thoughts: match writes.reasoning.as_deref() {
+            None | Some("drop") => Thoughts::Drop,
+            Some("summary") => Thoughts::FirstWord,
+            Some("raw") => Thoughts::Raw,
+            Some(other) => panic!("{}: no policy {other}", case.name),
+        },
+        for_user: writes.user,
+        keep: Keep::Bodies,
+    };
+    let (got, core): (_, fn(&Value) -> Value) = match writes.to.as_str() {
+        "responses" => (wire::responses(&setup.responses([bytes.as_slice()])), event),
+        "chat" => (wire::chat(&setup.chat([bytes.as_slice()])), chunk),
+        other => panic!("{}: no protocol {other}", case.name),
+    };
+    let got: String = got.iter().map(|event| format!("{}\n", sorted(core(event)))).collect();
+    let lines = writes.output.lines().filter(|line| !line.trim().is_empty());
+    let expected: String = lines
+        .map(|line| {
+            let event: Value = serde_json::from_str(line)
+                .unwrap_or_else(|error| panic!("{}: {error} in {line}", case.name));
+            format!("{}\n", sorted(event))
+        })
+        .collect();
+    failures.equal(&format!("written to {}", writes.to), &expected, &got);
+}
+
+/// What is written says what the stream says, and the same if the input comes byte by byte.
+pub(crate) fn byte_by_byte(case: &Case) {
+    let cuts: Vec<usize> = (0..case.input.len()).collect();
+    for thoughts in Thoughts::ALL {
+        let setup = Setup {
+            format: case.format(),
+            options: case.options(),
+            thoughts,
+            for_user: false,
+            keep: Keep::Bodies,
+        };
+        wire::writes(&case.input, &cuts, &setup);
+    }
+}
+
+/// The order of keys says nothing.
+fn sorted(mut value: Value) -> Value {
+    value.sort_all_objects();
+    value
+}
+
+/// An event of the Responses API, with no more of a response than how it is.
+fn event(event: &Value) -> Value {
+    let mut event = event.clone();
+    if let Some(Value::Object(response)) = event.get_mut("response") {
+        let keys = ["status", "output", "incomplete_details", "error"];
+        response.retain(|key, value| {
+            keys.contains(&key.as_str()) && !value.is_null() && *value != json!([])
+        });
+    }
+    event
+}
+
+/// What is new in a chunk of Chat Completions.
+fn chunk(chunk: &Value) -> Value {
+    let Some(choice) = chunk.pointer("/choices/0") else { return chunk.clone() };
+    let mut new = Map::new();
+    for key in ["delta", "finish_reason"] {
+        if !choice[key].is_null() && choice[key] != json!({}) {
+            new.insert(key.to_owned(), choice[key].clone());
+        }
+    }
+    new.into()
+}
