@@ -29,6 +29,8 @@ pub(crate) fn case(case: &Case, failures: &mut Failures) {
     }
     if is_text {
         well_formed(case, failures);
+    } else if openchatml_testkit::run::is_of_services(case.format()) {
+        openchatml_testkit::property::rewrites(&case.input, case.format());
     }
 }
 
