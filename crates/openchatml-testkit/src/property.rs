@@ -188,6 +188,27 @@ pub fn lossless(text: &str, format: Format, options: &ReadOptions) {
     }
 }
 
+/// A text in which nothing is found is written again so that it reads the same: JSON of services
+/// has many layouts, and says more than a document.
+///
+/// # Panics
+///
+/// If it is not.
+pub fn rewrites(text: &str, format: Format) {
+    let mut options = ReadOptions::default();
+    options.mode = openchatml::Mode::Strict;
+    let parsed = parse(text, format, &options);
+    if parsed.has_errors() {
+        return;
+    }
+    let write = |document: &Document<'_>| render(document, format, &RenderOptions::default());
+    let again = write(&parsed.document);
+    let again = again.unwrap_or_else(|error| panic!("{format}: {text:?} is not written: {error}"));
+    let reread = parse(&again, format, &options);
+    assert_eq!(reread.document, parsed.document, "{format}: {text:?} is written {again:?}");
+    assert_eq!(write(&reread.document).as_ref(), Ok(&again), "{format}: {text:?}");
+}
+
 /// However a text is cut, the stream tells the same, and the same as reading it whole.
 ///
 /// # Panics

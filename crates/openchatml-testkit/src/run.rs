@@ -18,6 +18,11 @@ fn is_text(format: Format) -> bool {
     format.carrier() == Carrier::Text
 }
 
+/// Whether a format is one of services and data sets, which is JSON only.
+pub fn is_of_services(format: Format) -> bool {
+    matches!(format.dialect().id, "openai" | "responses" | "sharegpt")
+}
+
 /// Options of all kinds.
 pub fn options(source: &mut Source<'_>) -> ReadOptions {
     let mut options = ReadOptions::default();
@@ -65,6 +70,9 @@ pub fn reads(text: &str, format: &str) {
             }
             drop(parsed);
         }
+    }
+    if is_of_services(format) {
+        property::rewrites(text, format);
     }
     if is_text(format) {
         let cuts = [text.len() / 3, text.len() / 2];

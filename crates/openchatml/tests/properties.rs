@@ -41,6 +41,16 @@ fn well_formed_text_is_written_back_byte_for_byte() {
 }
 
 #[test]
+fn json_of_services_is_written_so_that_it_reads_the_same() {
+    let formats: Vec<_> = Format::all().filter(|format| run::is_of_services(*format)).collect();
+    cases(CASES, |source| {
+        let format = pick(source, &formats);
+        let text = run::any_text(source, format);
+        property::rewrites(&text, format);
+    });
+}
+
+#[test]
 fn chunks_do_not_show() {
     cases(CASES, run::streams);
 }

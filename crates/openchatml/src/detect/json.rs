@@ -30,7 +30,7 @@ pub(super) fn detect(text: &str) -> Vec<Candidate> {
     let of_body = ["input", "output"].iter().find_map(|key| value.get(key)?.as_list());
     let mut candidates = if is_list { items } else { of_body.unwrap_or_default() }.iter();
     let item = candidates.find(|item| is_item(item, is_list)).map(|item| item.span);
-    by_keys(is_list, key, &signs(inside), item)
+    by_keys(is_list, key, &signs(inside, is_list), item)
 }
 
 /// JSON that is cut off, or not quite JSON, as the wire list in the ChatML specification, where a
@@ -58,23 +58,35 @@ fn is_item(item: &Value<'_>, is_list: bool) -> bool {
     }
 }
 
-/// What only the messages of services have, or have not: `true` for Chat Completions.
-fn signs(messages: &[Value<'_>]) -> Vec<(&'static str, Span)> {
-    type Has = fn(&Value<'_>) -> bool;
-    let signs: [(&'static str, Has); 6] = [
-        ("content that is `null`", |it| it.get("content").is_some_and(|it| it.data == Data::Null)),
-        ("content in parts", |it| {
-            let parts = it.get("content").and_then(Value::as_list).unwrap_or_default();
-            !parts.is_empty() && parts.iter().all(is_part)
-        }),
-        ("content and calls", |it| it.get("content").is_some() && it.get("tool_calls").is_some()),
-        ("key `reasoning_content`", |it| it.get("reasoning_content").is_some()),
-        ("key `refusal`", |it| it.get("refusal").is_some()),
-        ("key `function_call`", |it| it.get("function_call").is_some()),
-    ];
-    let found = signs
-        .into_iter()
-        .filter_map(|(what, has)| Some((what, messages.iter().find(|message| has(message))?.span)));
+/// Looks at a message.
+type Has = fn(&Value<'_>) -> bool;
+
+/// What the messages of Chat Completions have, and those of other formats have not.
+const SIGNS: &[(&str, Has)] = &[
+    ("content that is `null`", |it| it.get("content").is_some_and(|it| it.data == Data::Null)),
+    ("content in parts", |it| {
+        let parts = it.get("content").and_then(Value::as_list).unwrap_or_default();
+        !parts.is_empty() && parts.iter().all(is_part)
+    }),
+    ("content and calls", |it| it.get("content").is_some() && it.get("tool_calls").is_some()),
+    ("key `reasoning_content`", |it| it.get("reasoning_content").is_some()),
+    ("key `refusal`", |it| it.get("refusal").is_some()),
+    ("key `function_call`", |it| it.get("function_call").is_some()),
+];
+
+/// What they have in an object. A list may be of the turns of OpenChatML 2.0, which have it, too.
+const SIGNS_IN_OBJECTS: &[(&str, Has)] = &[
+    ("key `tool_calls`", |it| it.get("tool_calls").is_some()),
+    ("key `tool_call_id`", |it| it.get("tool_call_id").is_some()),
+    ("key `thinking`", |it| it.get("thinking").is_some()),
+    ("key `reasoning`", |it| it.get("reasoning").is_some()),
+];
+
+/// What of that these messages have.
+fn signs(messages: &[Value<'_>], is_list: bool) -> Vec<(&'static str, Span)> {
+    let more = if is_list { &[] } else { SIGNS_IN_OBJECTS };
+    let first = |has: Has| messages.iter().find(|message| has(message));
+    let found = SIGNS.iter().chain(more).filter_map(|(what, has)| Some((*what, first(*has)?.span)));
     found.collect()
 }
 

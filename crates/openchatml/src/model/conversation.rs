@@ -75,7 +75,8 @@ impl PartialEq for Conversation<'_> {
 
 impl Eq for Conversation<'_> {}
 
-/// A tool that is declared to the model, in the shape of a function. Only canonical JSON has it.
+/// A tool that is declared to the model, in the shape of a function. Canonical JSON has it, and the
+/// JSON of services and data sets.
 ///
 /// ```
 /// use openchatml::{Conversation, RenderOptions, Tool, render};

@@ -74,15 +74,13 @@ const KINDS: &[&str] = &["function", "custom"];
 pub(super) fn read_legacy<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
-    calls: &mut Vec<Message<'a>>,
-) -> Result<()> {
+) -> Result<Option<Message<'a>>> {
     if json.peek() == Some(b'n') {
-        return json.word().map(|_| ());
+        return json.word().map(|_| None);
     }
     let (mut call, mut name) = (blank(), None);
     let span = function(sheet, json, "arguments", &mut name, &mut call)?;
-    calls.extend(span.and_then(|span| named(sheet, call, name, span)));
-    Ok(())
+    Ok(span.and_then(|span| named(sheet, call, name, span)))
 }
 
 /// Reads the name of a function and what it is given, under the key `body`.

@@ -48,6 +48,8 @@ pub(super) struct Turn<'a> {
     pieces: Vec<Piece<'a>>,
     refusal: Option<Written<'a>>,
     calls: Vec<Message<'a>>,
+    /// The call of the old days.
+    legacy: Option<Message<'a>>,
     fields: Vec<(Cow<'a, str>, Value<'a>)>,
     name: Option<Cow<'a, str>>,
     author: Option<Cow<'a, str>>,
@@ -67,8 +69,11 @@ pub(super) fn read<'a>(
         match key {
             "role" => speaker = role(sheet, json)?,
             "content" => turn.content(sheet, json, &mut state.declared)?,
-            "tool_calls" => calls::read(sheet, json, &mut turn.calls)?,
-            "function_call" => calls::read_legacy(sheet, json, &mut turn.calls)?,
+            "tool_calls" => {
+                turn.calls.clear();
+                calls::read(sheet, json, &mut turn.calls)?;
+            }
+            "function_call" => turn.legacy = calls::read_legacy(sheet, json)?,
             "tool_call_id" => message.call_id = sheet.value(json, key, &mut message)?,
             "name" | "tool_name" => turn.name = sheet.value(json, key, &mut message)?,
             "author" => turn.author = sheet.value(json, key, &mut message)?,
@@ -76,6 +81,7 @@ pub(super) fn read<'a>(
             "refusal" => turn.refusal = sheet.written(json)?,
             _ => {
                 let value = json.value()?;
+                turn.fields.retain(|field| field.0 != key);
                 if value.data != Data::Null {
                     turn.fields.push((key.into(), value));
                 }
@@ -84,6 +90,7 @@ pub(super) fn read<'a>(
         Ok(())
     })?;
     let Some(span) = span else { return Ok(()) };
+    turn.calls.extend(turn.legacy.take());
     message.span = span;
     let speaker = sheet.spoken(speaker, span);
     let first = messages.len();
@@ -109,7 +116,7 @@ fn role<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Speaker
     let Some((word, span)) = sheet.string(json)? else { return Ok(None) };
     Ok(Some(match word.as_ref() {
         "function" => Speaker::known(Role::Tool),
-        _ => sheet.speaker_of(word, span, true),
+        _ => sheet.speaker_of(word, span, false),
     }))
 }
 

@@ -91,6 +91,7 @@ fn finish<'a>(mut message: Message<'a>, said: Said<'a>, fields: Fields<'a>) -> M
 /// Keeps what only the service has a use for.
 fn keep<'a>(json: &mut Json<'a>, key: &'static str, fields: &mut Fields<'a>) -> Result<()> {
     let value = json.value()?;
+    fields.retain(|field| field.0 != key);
     if value.data != Data::Null {
         fields.push((key.into(), value));
     }

@@ -150,6 +150,7 @@ fn turn<'a>(
             "author" => author = sheet.value(json, key, &mut message)?,
             _ => {
                 let value = json.value()?;
+                fields.retain(|field: &(_, _)| field.0 != key);
                 if value.data != Data::Null {
                     fields.push((key.into(), value));
                 }
@@ -193,7 +194,12 @@ fn read_from<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Fr
         "gpt" | "model" | "chatgpt" | "bard" | "bing" | "claude" | "ai" | "bot" => Role::Assistant,
         "observation" | "function_response" | "tool_response" | "function" => Role::Tool,
         "function_call" | "tool_call" => return Ok(Some(From::Call)),
-        _ => return Ok(Some(From::Speaker(sheet.speaker_of(word, span, true)))),
+        "developer" => {
+            let found = Code::ParseJson.at(span, "turns are from no `developer`");
+            sheet.tolerate(found.help("name `system`"));
+            Role::Developer
+        }
+        _ => return Ok(Some(From::Speaker(sheet.speaker_of(word, span, false)))),
     };
     Ok(Some(From::Speaker(Speaker::known(role))))
 }
