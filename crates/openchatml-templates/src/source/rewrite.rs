@@ -1,0 +1,236 @@
+//! The source as the engine gets it.
+//!
+//! Three things that the engine does not have are calls there: `{% generation %}` blocks, bounds
+//! on the values that are kept in variables, and bounds on what operators make text of or compare.
+//! Only tags are touched; places in what the engine gets lead back to places in the source.
+
+use std::ops::Range;
+
+use super::operands::{Operands, Operator};
+use super::scan::{Kind, Part, Tag, scan};
+
+/// The functions that are called, by names that the source does not have.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    /// Marks what a generation block writes.
+    pub(crate) generation: String,
+    /// Gives a value that may be kept.
+    pub(crate) keep: String,
+    /// Gives the text of a value.
+    pub(crate) text: String,
+    /// Gives a value that may be compared.
+    pub(crate) bounded: String,
+}
+
+/// A source as the engine gets it.
+#[derive(Clone, Debug)]
+pub(crate) struct Rewritten {
+    pub(crate) text: String,
+    pub(crate) names: Names,
+    /// Where something stands there that the source does not have.
+    edits: Vec<Edit>,
+}
+
+#[derive(Clone, Debug)]
+struct Edit {
+    /// What is replaced in the source.
+    span: Range<usize>,
+    text: String,
+}
+
+/// Tokens that a call is put around.
+struct Wrap {
+    range: Range<usize>,
+    /// The text before them; as many brackets follow them as it opens.
+    call: String,
+}
+
+/// The source as the engine gets it.
+pub(crate) fn rewrite(source: &str) -> Rewritten {
+    let names = Names::unused_in(source);
+    let mut edits = Vec::new();
+    for part in scan(source) {
+        if let Part::Tag(tag) = part {
+            edit(source, &tag, &names, &mut edits);
+        }
+    }
+    let mut text = String::with_capacity(source.len() + edits.len() * 16);
+    let mut at = 0;
+    for Edit { span, text: new } in &edits {
+        text.push_str(&source[at..span.start]);
+        text.push_str(new);
+        at = span.end;
+    }
+    text.push_str(&source[at..]);
+    Rewritten { text, names, edits }
+}
+
+impl Names {
+    fn unused_in(source: &str) -> Self {
+        let mut prefix = "ocml".to_owned();
+        while source.contains(&prefix) {
+            prefix.push('_');
+        }
+        let name = |word: &str| format!("{prefix}_{word}");
+        Self {
+            generation: name("generation"),
+            keep: name("keep"),
+            text: name("text"),
+            bounded: name("bounded"),
+        }
+    }
+}
+
+impl Rewritten {
+    /// The place in the source of a place in what the engine gets.
+    pub(crate) fn place(&self, at: usize) -> usize {
+        // How far places are apart behind the edits so far.
+        let (mut added, mut removed) = (0, 0);
+        for Edit { span, text } in &self.edits {
+            let start = span.start + added - removed;
+            if at < start {
+                break;
+            }
+            if at < start + text.len() {
+                return span.start;
+            }
+            added += text.len();
+            removed += span.len();
+        }
+        at + removed - added
+    }
+}
+
+/// Adds the edits of one tag, in order.
+fn edit(source: &str, tag: &Tag, names: &Names, edits: &mut Vec<Edit>) {
+    let tokens = &tag.tokens;
+    if let ([word], true) = (tokens.as_slice(), tag.is_block) {
+        let text = match word.text(source) {
+            "generation" => format!("call {}()", names.generation),
+            "endgeneration" => "endcall".to_owned(),
+            _ => return,
+        };
+        edits.push(Edit { span: word.span.clone(), text });
+        return;
+    }
+    let mut wraps: Vec<Wrap> = kept(source, tag, names).into_iter().collect();
+    let operands = Operands::new(source, tokens);
+    for at in 0..tokens.len() {
+        let Some(operator) = operands.operator(at) else { continue };
+        let [left, right] = operands.of(at, operator);
+        let is_plain = |range: &Range<usize>| {
+            range.len() <= 1
+                && range.clone().all(|at| matches!(tokens[at].kind, Kind::String | Kind::Number))
+        };
+        let is_guarded = |range: &Range<usize>| match operator {
+            Operator::Concatenation => !is_plain(range),
+            // What is compared with something plain is not looked into.
+            Operator::Comparison => !is_plain(&left) && !is_plain(&right) && !range.is_empty(),
+        };
+        let call = match operator {
+            Operator::Concatenation => &names.text,
+            Operator::Comparison => &names.bounded,
+        };
+        for range in [&left, &right].into_iter().filter(|range| is_guarded(range)) {
+            let call = format!("{call}(");
+            if !wraps.iter().any(|wrap| wrap.range == *range && wrap.call == call) {
+                wraps.push(Wrap { range: range.clone(), call });
+            }
+        }
+    }
+    put(tag, wraps, edits);
+}
+
+/// What `{% set x = … %}` keeps.
+fn kept(source: &str, tag: &Tag, names: &Names) -> Option<Wrap> {
+    let words = || tag.tokens.iter().map(|token| token.text(source));
+    if !tag.is_block || words().next() != Some("set") {
+        return None;
+    }
+    let mut depth = 0usize;
+    let equals = words().position(|word| {
+        match word {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && word == "="
+    })?;
+    // Twice, since `1, 2` is one value.
+    let range = equals + 1..tag.tokens.len();
+    (!range.is_empty()).then(|| Wrap { range, call: format!("{}((", names.keep) })
+}
+
+/// Adds the edits that put calls around tokens.
+fn put(tag: &Tag, mut wraps: Vec<Wrap>, edits: &mut Vec<Edit>) {
+    wraps.sort_by_key(|wrap| (wrap.range.start, usize::MAX - wrap.range.end));
+    let mut put = Vec::new();
+    for (order, Wrap { range, call }) in wraps.iter().enumerate() {
+        let (first, last) = (&tag.tokens[range.start], &tag.tokens[range.end - 1]);
+        let closing = ")".repeat(call.matches('(').count());
+        // What ends at a place ends before something else begins there.
+        put.push(((first.span.start, 1, order), call.clone()));
+        put.push(((last.span.end, 0, order), closing));
+    }
+    put.sort();
+    edits.extend(put.into_iter().map(|((at, ..), text)| Edit { span: at..at, text }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rewrite;
+
+    fn rewritten(source: &str) -> String {
+        let rewritten = rewrite(source);
+        for (at, byte) in source.bytes().enumerate() {
+            // Every place of the source is that of a byte like it, unless that is replaced.
+            let there = rewritten.text.char_indices().find(|(to, _)| {
+                rewritten.place(*to) == at && rewritten.text.as_bytes()[*to] == byte
+            });
+            assert!(there.is_some() || source.contains("generation"), "{source} at {at}");
+        }
+        rewritten.text.replace("ocml_", "@")
+    }
+
+    #[test]
+    fn blocks_of_the_generation_are_calls() {
+        let source = "{%- generation -%}{{ x }}{% endgeneration %}";
+        assert_eq!(rewritten(source), "{%- call @generation() -%}{{ x }}{% endcall %}");
+        for other in [
+            "{# {% generation %} #}",
+            "{% raw %}{% generation %}{% endraw %}",
+            "{{ '{% generation %}' }}",
+            "{% set generation %}",
+        ] {
+            assert_eq!(rewritten(other), other);
+        }
+    }
+
+    #[test]
+    fn operands_are_wrapped_as_far_as_they_reach() {
+        for (source, wanted) in [
+            ("{{ a ~ b }}", "{{ @text(a) ~ @text(b) }}"),
+            ("{{ a ~ 'b' ~ c.d[0] }}", "{{ @text(a) ~ 'b' ~ @text(c.d[0]) }}"),
+            ("{{ a + b * 2 ~ c|trim }}", "{{ a + @text(b * 2) ~ @text(c|trim) }}"),
+            ("{{ (a if b ~ c else d) }}", "{{ (a if @text(b) ~ @text(c) else d) }}"),
+            ("{{ f(a ~ -b, c) }}", "{{ f(@text(a) ~ @text(-b), c) }}"),
+            ("{{ a == 'b' and c in d }}", "{{ a == 'b' and @bounded(c) in @bounded(d) }}"),
+            ("{% if a.b not in c %}", "{% if @bounded(a.b) not in @bounded(c) %}"),
+            ("{% if a is not in b %}", "{% if a is not in b %}"),
+            ("{% for a, b in c ~ d %}", "{% for a, b in @text(c) ~ @text(d) %}"),
+            ("{% for a in b if a == c %}", "{% for a in b if @bounded(a) == @bounded(c) %}"),
+            ("{% set a = b ~ c %}", "{% set a = @keep((@text(b) ~ @text(c))) %}"),
+            ("{% set a, b = 1, c %}", "{% set a, b = @keep((1, c)) %}"),
+            ("{% set n.a = b < c %}", "{% set n.a = @keep((@bounded(b) < @bounded(c))) %}"),
+            ("{% set a | f(b=1) %}", "{% set a | f(b=1) %}"),
+        ] {
+            assert_eq!(rewritten(source), wanted);
+        }
+    }
+
+    #[test]
+    fn names_are_none_of_the_source() {
+        let rewritten = rewrite("{% set ocml_x = a ~ ocml__b %}");
+        assert!(rewritten.text.contains(" = ocml____keep((ocml____text(a) ~ "), "{}", rewritten.text);
+    }
+}
