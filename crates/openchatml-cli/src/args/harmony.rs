@@ -48,6 +48,11 @@ enum BuiltinArg {
 }
 
 impl HarmonyArgs {
+    /// The date.
+    pub(crate) fn date(&self) -> Option<&str> {
+        self.date.as_deref()
+    }
+
     /// The system message of a conversation that has none, if anything is said about it.
     pub(crate) fn system(&self) -> Option<SystemContent<'static>> {
         let says_something = self.date.is_some()

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::scan::{Kind, Token};
+use super::scan::{Kind, Tag, Token};
 
 /// Operators that compare.
 const COMPARISONS: &[&str] = &["==", "!=", "<", ">", "<=", ">="];
@@ -24,11 +24,13 @@ pub(super) enum Operator {
 pub(super) struct Operands<'s> {
     source: &'s str,
     tokens: &'s [Token],
+    /// Where the first operand can begin: a statement has its name before it.
+    first: usize,
 }
 
 impl<'s> Operands<'s> {
-    pub(super) fn new(source: &'s str, tokens: &'s [Token]) -> Self {
-        Self { source, tokens }
+    pub(super) fn new(source: &'s str, tag: &'s Tag) -> Self {
+        Self { source, tokens: &tag.tokens, first: usize::from(tag.is_block) }
     }
 
     fn text(&self, at: usize) -> &'s str {
@@ -77,7 +79,7 @@ impl<'s> Operands<'s> {
 
     fn start(&self, end: usize, operator: Operator) -> usize {
         let mut depth = 0usize;
-        for at in (0..end).rev() {
+        for at in (self.first..end).rev() {
             match self.text(at) {
                 _ if self.tokens[at].kind == Kind::String => {}
                 ")" | "]" | "}" => depth += 1,
@@ -87,7 +89,7 @@ impl<'s> Operands<'s> {
                 _ => {}
             }
         }
-        0
+        self.first.min(end)
     }
 
     fn end(&self, start: usize, operator: Operator) -> usize {

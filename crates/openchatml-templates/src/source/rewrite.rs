@@ -114,7 +114,7 @@ fn edit(source: &str, tag: &Tag, names: &Names, edits: &mut Vec<Edit>) {
         return;
     }
     let mut wraps: Vec<Wrap> = kept(source, tag, names).into_iter().collect();
-    let operands = Operands::new(source, tokens);
+    let operands = Operands::new(source, tag);
     for at in 0..tokens.len() {
         let Some(operator) = operands.operator(at) else { continue };
         let [left, right] = operands.of(at, operator);
