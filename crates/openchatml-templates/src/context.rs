@@ -50,7 +50,11 @@ pub(crate) fn context(
 }
 
 /// The characters of the input that could be marks.
-pub(crate) fn note(conversation: &Conversation<'_>, options: &Options<'_>, used: &mut HashSet<char>) {
+pub(crate) fn note(
+    conversation: &Conversation<'_>,
+    options: &Options<'_>,
+    used: &mut HashSet<char>,
+) {
     for message in &conversation.messages {
         Marks::note(&message.body.text(), used);
         for value in [&message.name, &message.recipient, &message.call_id].into_iter().flatten() {
@@ -98,7 +102,9 @@ fn told(message: &Folded, arguments: Arguments, marker: &mut Marker<'_>) -> Valu
         let reasoning = message.reasoning.iter().map(|said| marked(said, "content"));
         let reasoning = Value::from(reasoning.collect::<Vec<_>>().join(BETWEEN));
         all.push(("reasoning_content", reasoning.clone()));
-        all.push(("thinking", reasoning));
+        // By other names in some templates.
+        all.push(("thinking", reasoning.clone()));
+        all.push(("thought", reasoning));
     }
     if let Some(id) = &message.tool_call_id {
         all.push(("tool_call_id", marked(id, "call_id").into()));
@@ -136,7 +142,8 @@ fn call(call: &Call, arguments: Arguments, marker: &mut Marker<'_>) -> Value {
 
 fn declared(tool: &Tool<'_>, at: usize, marker: &mut Marker<'_>) -> Value {
     let mut place = Place { message: None, field: format!("tools[{at}]") };
-    let mut function = vec![("name".to_owned(), marker.content(&tool.name, &place).into_owned().into())];
+    let mut function =
+        vec![("name".to_owned(), marker.content(&tool.name, &place).into_owned().into())];
     if let Some(description) = &tool.description {
         let description = marker.content(description, &place).into_owned();
         function.push(("description".to_owned(), description.into()));

@@ -46,9 +46,10 @@ impl TemplateFile {
     /// It is JSON, and not of these forms.
     pub fn read(text: &str) -> Result<Self, Diagnostic> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let is_json = text.trim_start().strip_prefix('{').is_some_and(|rest| {
-            rest.trim_start().starts_with(['"', '}'])
-        });
+        let is_json = text
+            .trim_start()
+            .strip_prefix('{')
+            .is_some_and(|rest| rest.trim_start().starts_with(['"', '}']));
         if !is_json {
             let templates = vec![(DEFAULT.to_owned(), text.to_owned())];
             return Ok(Self { templates, ..Self::default() });
@@ -98,9 +99,8 @@ impl TemplateFile {
         let names = || self.names().collect::<Vec<_>>().join(", ");
         match (name, self.templates.as_slice()) {
             (_, []) => Err("the file has no `chat_template`".to_owned()),
-            (Some(name), _) => {
-                find(name).ok_or_else(|| format!("no template is called `{name}`: there are {}", names()))
-            }
+            (Some(name), _) => find(name)
+                .ok_or_else(|| format!("no template is called `{name}`: there are {}", names())),
             (None, [(_, only)]) => Ok(only),
             (None, _) => {
                 let of_tools = find(TOOL_USE).filter(|_| has_tools);

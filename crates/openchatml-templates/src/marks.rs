@@ -21,6 +21,9 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use crate::controls::Controls;
 use crate::source::Literals;
 
+/// Content that is part of a control token, and shorter than this, is no part that counts, in bytes.
+const SHORTEST: usize = 3;
+
 /// The characters that are marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Marks {
@@ -129,8 +132,10 @@ pub(crate) struct Marker<'t> {
     initials: Vec<char>,
     /// The ends of control tokens.
     ends: HashSet<&'t str>,
-    /// All control tokens without their ends.
+    /// All control tokens without their first and last characters.
     inner: String,
+    /// The same without any signs at their ends.
+    words: HashSet<&'t str>,
     longest: usize,
     literals: &'t Literals,
     /// What was marked.
@@ -166,11 +171,13 @@ impl<'t> Marker<'t> {
         });
         let mut finder = AhoCorasick::builder();
         let finder = finder.match_kind(MatchKind::LeftmostLongest).build(sought);
-        let ends = spellings.iter().flat_map(|it| it.char_indices().skip(1).map(|(at, _)| &it[at..]));
+        let ends =
+            spellings.iter().flat_map(|it| it.char_indices().skip(1).map(|(at, _)| &it[at..]));
         let inner = spellings.iter().filter_map(|it| {
             let last = it.chars().next_back()?;
             it.get(first(it)?.len_utf8()..it.len() - last.len_utf8())
         });
+        let words = spellings.iter().map(|it| it.trim_matches(|c: char| !c.is_alphanumeric()));
         Self {
             marks,
             sought: finder.expect("a template is short"),
@@ -178,6 +185,7 @@ impl<'t> Marker<'t> {
             inner: inner.collect::<Vec<_>>().join("\n"),
             longest: spellings.iter().map(String::len).max().unwrap_or_default(),
             initials,
+            words: words.collect(),
             literals,
             marked: Vec::new(),
         }
@@ -234,8 +242,9 @@ impl<'t> Marker<'t> {
         let ends_one = (1..=text.len().min(self.longest))
             .filter_map(|len| text.get(..len))
             .any(|beginning| self.ends.contains(beginning));
-        let is_word = !text.is_empty() && text.len() < self.longest && !text.contains('\n');
-        ends_one || is_word && self.inner.contains(text)
+        // One or two letters are too common to be marked, and no template leaves it at them.
+        let is_part = (SHORTEST..self.longest).contains(&text.len()) && !text.contains('\n');
+        ends_one || self.words.contains(text) || is_part && self.inner.contains(text)
     }
 }
 
@@ -255,9 +264,10 @@ mod tests {
         let mut marker = Marker::new(&marks, &controls, &literals);
         let marked = marker.content(text, &Place::default()).into_owned();
         assert_eq!(marks.without(&marked), text);
-        ['\'', '(', ')'].into_iter().zip(marks.all).fold(marked, |it, (to, from)| {
-            it.replace(from, &to.to_string())
-        })
+        ['\'', '(', ')']
+            .into_iter()
+            .zip(marks.all)
+            .fold(marked, |it, (to, from)| it.replace(from, &to.to_string()))
     }
 
     #[test]
@@ -271,6 +281,7 @@ mod tests {
             ("|end|> x", "'|end|> x"),
             ("think", "'think"),
             ("end|", "'end|"),
+            ("th", "th"),
             // The template compares with it.
             ("user", "user"),
             ("plain", "plain"),

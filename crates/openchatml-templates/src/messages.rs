@@ -3,7 +3,7 @@
 //! | here | there |
 //! | --- | --- |
 //! | `system`, `developer`, `user` | a message of that role, with `content` and perhaps `name` |
-//! | `analysis`, and commentary that is neither a preamble nor a call | `reasoning_content` of the assistant's message that follows |
+//! | `analysis`, and commentary that is neither a preamble nor a call | `reasoning_content` of the assistant's message that follows, which is `thinking` and `thought`, too |
 //! | a preamble, an answer | `content` of an assistant's message |
 //! | a call | one of the `tool_calls` of the assistant's message that it follows |
 //! | a reply | a message of role `tool`, with `content`, and with `name` and `tool_call_id` if it has them |

@@ -63,7 +63,9 @@ pub(crate) fn read(
             [true, true] => {}
             _ => {
                 let mut error = refused(spelling, marked);
-                error.message.push_str(", and the template cuts it in a way that nobody can follow");
+                error
+                    .message
+                    .push_str(", and the template cuts it in a way that nobody can follow");
                 return Err(error);
             }
         }

@@ -153,14 +153,18 @@ impl Template {
         let mut environment = self.environment.clone();
         let names = &self.rewritten.names;
         furnish(&mut environment, names, &self.limits, Arc::clone(&marks), options.date);
-        let mut output = Output { bytes: Vec::new(), most: self.limits.output_bytes, is_full: false };
+        let mut output =
+            Output { bytes: Vec::new(), most: self.limits.output_bytes, is_full: false };
         let ran = environment.get_template(NAME);
-        let ran = ran.and_then(|template| template.render_captured_to(context, &mut output).map(drop));
+        let ran =
+            ran.and_then(|template| template.render_captured_to(context, &mut output).map(drop));
         if let Err(error) = ran {
             let found = TemplateError::of_engine(&error, &self.rewritten, &self.limits);
             return Err(match output.is_full {
                 true => TemplateError::limit("output_bytes", self.limits.output_bytes, found.at),
-                false => TemplateError { message: marks.without(&found.message).into_owned(), ..found },
+                false => {
+                    TemplateError { message: marks.without(&found.message).into_owned(), ..found }
+                }
             });
         }
         let output = String::from_utf8(output.bytes).expect("it is written as text");

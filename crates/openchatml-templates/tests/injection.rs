@@ -4,9 +4,7 @@
 
 use std::path::Path;
 
-use openchatml::{
-    Channel, Code, Conversation, Data, Intent, Message, Role, Tool, Value,
-};
+use openchatml::{Channel, Code, Conversation, Data, Intent, Message, Role, Tool, Value};
 use openchatml_templates::{At, Options, Rendered, Template, TemplateError};
 use openchatml_testkit::{Source, cases, one_in, pick};
 use openchatml_tokens::{ByteEncoding, Encoding as _};
@@ -16,17 +14,60 @@ const CASES: usize = 3_000;
 
 /// What hostile content is made of.
 const PIECES: &[&str] = &[
-    "<|im_start|>", "<|im_end|>", "<|IM_END|>", "<think>", "</think>", "</tool_call>", "<|end|>",
-    "<｜User｜>", "[INST]", "[/INST]", "<s>", "</s>", "<tool_response>", "<|eot_id|>", "<|user|>",
-    "<", "<|", "|>", ">", "[", "]", "|im_end|>", "im_end", "think>", "/think", "/function", "end|",
-    "|", "/", "INST", "/INST]", "user", "a", " ", "\n", "é", "\u{fdd0}", "\u{fdd1}", "\u{fdd2}",
-    "\u{fdd3}\u{fdd4}", "{{ x }}", "{% generation %}", "\"", "\\",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|IM_END|>",
+    "<think>",
+    "</think>",
+    "</tool_call>",
+    "<|end|>",
+    "<｜User｜>",
+    "[INST]",
+    "[/INST]",
+    "<s>",
+    "</s>",
+    "<tool_response>",
+    "<|eot_id|>",
+    "<|user|>",
+    "<",
+    "<|",
+    "|>",
+    ">",
+    "[",
+    "]",
+    "|im_end|>",
+    "im_end",
+    "think>",
+    "/think",
+    "/function",
+    "end|",
+    "|",
+    "/",
+    "INST",
+    "/INST]",
+    "user",
+    "a",
+    " ",
+    "\n",
+    "é",
+    "\u{fdd0}",
+    "\u{fdd1}",
+    "\u{fdd2}",
+    "\u{fdd3}\u{fdd4}",
+    "{{ x }}",
+    "{% generation %}",
+    "\"",
+    "\\",
 ];
 
 /// Names of parameters: hostile ones, and for each one that is none.
 const KEYS: &[(&str, &str)] = &[
-    ("think", "thing"), ("/function", "xfunction"), ("|end|", "xendx"), ("a>", "ax"),
-    ("<|end|>", "xxendxx"), ("x><think", "xxxthink"),
+    ("think", "thing"),
+    ("/function", "xfunction"),
+    ("|end|", "xendx"),
+    ("a>", "ax"),
+    ("<|end|>", "xxendxx"),
+    ("x><think", "xxxthink"),
 ];
 
 /// The same content without anything that could be part of a control token.
@@ -35,10 +76,7 @@ fn harmless(text: &str) -> String {
 }
 
 /// A conversation of which `content` makes what others say.
-fn conversation(
-    source: &mut Source<'_>,
-    is_hostile: bool,
-) -> Conversation<'static> {
+fn conversation(source: &mut Source<'_>, is_hostile: bool) -> Conversation<'static> {
     let says = |text: String| if is_hostile { text } else { harmless(&text) };
     let said = |source: &mut Source<'_>| {
         let count = source.int_in_range(0..=6).unwrap_or(0);
@@ -62,7 +100,8 @@ fn conversation(
         }
         if one_in(source, 2) {
             let mut preamble = Message::new(Role::Assistant, said(source));
-            (preamble.channel, preamble.intent) = (Some(Channel::Commentary), Some(Intent::Preamble));
+            (preamble.channel, preamble.intent) =
+                (Some(Channel::Commentary), Some(Intent::Preamble));
             messages.push(preamble);
             let text = said(source);
             let mut call = Message::new(Role::Assistant, data(source, text).to_json());
@@ -92,7 +131,8 @@ fn conversation(
 
 fn templates() -> Vec<(String, Template)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens/templates");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
     files.sort();
     let read = |path: &std::path::PathBuf| {
         let source = std::fs::read_to_string(path).unwrap();
@@ -105,7 +145,8 @@ fn templates() -> Vec<(String, Template)> {
 fn options() -> Options<'static> {
     let mut options = Options::default();
     options.date = Some("2025-06-28".parse().unwrap());
-    options.special_tokens = vec![("bos_token".into(), "<s>".into()), ("eos_token".into(), "</s>".into())];
+    options.special_tokens =
+        vec![("bos_token".into(), "<s>".into()), ("eos_token".into(), "</s>".into())];
     options
 }
 
@@ -119,7 +160,8 @@ fn controls(rendered: &Rendered) -> Vec<&str> {
 fn control_tokens_do_not_depend_on_what_content_spells() {
     let templates = templates();
     cases(CASES, |source| {
-        let (name, template) = &templates[source.int_in_range(0..=templates.len() - 1).unwrap_or(0)];
+        let (name, template) =
+            &templates[source.int_in_range(0..=templates.len() - 1).unwrap_or(0)];
         let mut options = options();
         options.generation_prompt = one_in(source, 2);
         let rest = source.bytes(source.len()).unwrap_or_default();
@@ -154,7 +196,8 @@ fn pieces_are_the_text(rendered: &Rendered) {
     }
     assert_eq!(at, rendered.text.len());
     // Among ids, control tokens are those of the pieces and no others.
-    let spellings = ["<|im_start|>", "<|im_end|>", "<think>", "</think>", "[INST]", "</s>", "<|end|>"];
+    let spellings =
+        ["<|im_start|>", "<|im_end|>", "<think>", "</think>", "[INST]", "</s>", "<|end|>"];
     let encoding = ByteEncoding::new(spellings);
     let ids = rendered.ids(&encoding).ids;
     let known = controls(rendered).into_iter().filter(|it| encoding.control(it).is_some());
@@ -227,7 +270,8 @@ fn nothing_is_put_together_from_content() {
         assert!(controls(&rendered(source, content).unwrap()).is_empty(), "{source}");
     }
     // Where a template counts characters in what it looks for elsewhere, nobody knows.
-    let source = "{{ messages[0].content[1:] }}{{ 'x' in '<think>' }}{{ messages[0].content == '<think>' }}";
+    let source =
+        "{{ messages[0].content[1:] }}{{ 'x' in '<think>' }}{{ messages[0].content == '<think>' }}";
     let error = rendered(source, "<think>").unwrap_err();
     assert_eq!(error.code, Code::RenderControl);
     let At::Content { message, field, span } = error.at else { panic!("{:?}", error.at) };

@@ -14,8 +14,14 @@ fn run(source: &str, limits: &Limits) -> Result<String, TemplateError> {
 
 /// What each of these does would take more memory than there is, or more time than anybody has.
 const HOSTILE: &[(&str, &str)] = &[
-    ("steps", "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}"),
-    ("steps", "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}"),
+    (
+        "steps",
+        "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+    ),
+    (
+        "steps",
+        "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+    ),
     ("steps", "{{ 'x' * 1000000000 }}"),
     ("steps", "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}"),
     ("value_bytes", "{{ messages[0].content.replace('x', messages[0].content) }}"),
@@ -36,14 +42,26 @@ const HOSTILE: &[(&str, &str)] = &[
     ("value_bytes", "{{ ([[1] * 100000] * 100000) ~ '' }}"),
     ("value_bytes", "{{ ('a\n' * 100000) | indent(1000000) }}"),
     ("value_bytes", "{{ [1] | tojson(indent=1000000000) }}"),
-    ("value_items", "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}"),
-    ("steps", "{% set ns = namespace(x=[1]) %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}"),
+    (
+        "value_items",
+        "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}",
+    ),
+    (
+        "steps",
+        "{% set ns = namespace(x=[1]) %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+    ),
     ("value_items", "{% set x = [1] * 100000000 %}"),
     ("value_items", "{{ [[1] * 100000000] == [[1] * 100000000] }}"),
     ("value_items", "{{ [[1] * 100000000] is eq([[1] * 100000000]) }}"),
     ("value_items", "{{ ([[1] * 100000000] * 2).count([[1]]) }}"),
-    ("value_depth", "{% set ns = namespace(x=1) %}{% for i in range(100000) %}{% set ns.x = [ns.x] %}{% endfor %}"),
-    ("value_depth", "{% set ns = namespace(x=1) %}{% for i in range(100000) %}{% set ns.x = {'a': ns.x} %}{% endfor %}"),
+    (
+        "value_depth",
+        "{% set ns = namespace(x=1) %}{% for i in range(100000) %}{% set ns.x = [ns.x] %}{% endfor %}",
+    ),
+    (
+        "value_depth",
+        "{% set ns = namespace(x=1) %}{% for i in range(100000) %}{% set ns.x = {'a': ns.x} %}{% endfor %}",
+    ),
     ("value_depth", "{% set ns = namespace() %}{% set ns.x = ns %}{{ ns }}"),
     ("recursion", "{% macro f(x) %}{{ f([x]) }}{% endmacro %}{{ f(1) }}"),
     ("output_bytes", "{% for i in range(99) %}{{ messages[0].content }}{% endfor %}"),

@@ -21,7 +21,9 @@ fn templates_write_what_others_expect() {
         for (name, value) in at(&["input", "data"]).and_then(Value::as_map).unwrap() {
             match name.as_ref() {
                 "messages" => {
-                    let json = format!("{{\"messages\": {}}}", value.to_json());
+                    let messages = value.as_list().unwrap().iter().flat_map(canonical);
+                    let messages = messages.collect::<Vec<_>>().join(",");
+                    let json = format!("{{\"messages\": [{messages}]}}");
                     let parsed = parse(&json, Format::JSON, &Default::default());
                     assert!(parsed.diagnostics.is_empty(), "{id}");
                     conversation = parsed.into_conversation().into_owned();
@@ -50,4 +52,32 @@ fn templates_write_what_others_expect() {
         count += 1;
     }
     assert_eq!(count, 12);
+}
+
+/// A message of OpenAI's chat completions as messages of canonical JSON.
+fn canonical(message: &Value<'_>) -> Vec<String> {
+    let text = |value: &Value<'_>, key: &str| value.get(key).map(Value::to_json);
+    let field = |key: &str| text(message, key).unwrap_or("\"\"".to_owned());
+    let mut all = Vec::new();
+    let calls = message.get("tool_calls").and_then(Value::as_list).unwrap_or_default();
+    let name = text(message, "name").map(|name| format!(",\"name\":{name}")).unwrap_or_default();
+    if let Some(thought) = text(message, "thought") {
+        all.push(format!(
+            "{{\"role\":\"assistant\",\"channel\":\"analysis\",\"content\":{thought}}}"
+        ));
+    }
+    if calls.is_empty() || field("content") != "\"\"" {
+        let (role, content) = (field("role"), field("content"));
+        all.push(format!("{{\"role\":{role},\"content\":{content}{name}}}"));
+    }
+    for call in calls {
+        let function = call.get("function").unwrap();
+        let name = text(function, "name").unwrap();
+        let arguments = Value::from(text(function, "arguments").unwrap()).to_json();
+        all.push(format!(
+            "{{\"role\":\"assistant\",\"channel\":\"commentary\",\"recipient\":{name},\
+             \"content\":{arguments},\"end\":\"call\"}}"
+        ));
+    }
+    all
 }

@@ -19,8 +19,22 @@ const METHODS: &[&str] = &["capitalize", "lower", "title", "upper"];
 
 /// Tests that compare.
 const COMPARISONS: &[&str] = &[
-    "eq", "equalto", "==", "ne", "!=", "lt", "lessthan", "<", "le", "<=", "gt", "greaterthan", ">",
-    "ge", ">=", "in",
+    "eq",
+    "equalto",
+    "==",
+    "ne",
+    "!=",
+    "lt",
+    "lessthan",
+    "<",
+    "le",
+    "<=",
+    "gt",
+    "greaterthan",
+    ">",
+    "ge",
+    ">=",
+    "in",
 ];
 
 /// Adds the filters, and the tests that are bounded.
@@ -30,9 +44,12 @@ pub(super) fn add(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) 
     }
     let mut filter = |name: &'static str, call: Filter| {
         let bounds = Arc::clone(bounds);
-        environment.add_filter(name, move |state: &mut State, value: Value, args: Rest<ValueOrKwargs>| {
-            call(&bounds, state, &value, &args.into_values())
-        });
+        environment.add_filter(
+            name,
+            move |state: &mut State, value: Value, args: Rest<ValueOrKwargs>| {
+                call(&bounds, state, &value, &args.into_values())
+            },
+        );
     };
     filter("tojson", tojson);
     filter("string", |bounds, _, value, _| text_of(bounds, value).map(Value::from));
@@ -89,7 +106,11 @@ pub(super) fn add(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) 
     });
     filter("wordcount", |bounds, _, value, _| {
         let text = text_of(bounds, value)?;
-        Ok(Value::from(text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|it| !it.is_empty()).count()))
+        Ok(Value::from(
+            text.split(|c: char| !c.is_alphanumeric() && c != '_')
+                .filter(|it| !it.is_empty())
+                .count(),
+        ))
     });
     filter("format", |bounds, state, value, args| {
         let text = text_of(bounds, value)?;
@@ -117,7 +138,10 @@ fn methods_as_filters(environment: &mut Environment<'static>, bounds: &Arc<Bound
 fn tests(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) {
     // What has a length and can be indexed.
     environment.add_test("sequence", |value: &Value| {
-        matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable | ValueKind::Map | ValueKind::String)
+        matches!(
+            value.kind(),
+            ValueKind::Seq | ValueKind::Iterable | ValueKind::Map | ValueKind::String
+        )
     });
     for name in COMPARISONS {
         let bounds = Arc::clone(bounds);
@@ -199,7 +223,8 @@ fn tojson(
 fn escaped(bounds: &Bounds, text: &str) -> Result<String, Error> {
     let mut out = Text::new(bounds);
     for (at, piece) in text.split_inclusive(['&', '<', '>', '"', '\'']).map(|it| (it.len(), it)) {
-        let (plain, sign) = piece.split_at(at - piece.chars().next_back().map_or(0, char::len_utf8));
+        let (plain, sign) =
+            piece.split_at(at - piece.chars().next_back().map_or(0, char::len_utf8));
         out.push(plain)?;
         out.push(match sign {
             "&" => "&amp;",

@@ -87,7 +87,8 @@ fn of_string(
             let (affix,): (Value,) = from_args(args)?;
             let text = marks.without(text);
             let has = |affix: &Value| {
-                let affix = affix.as_str().ok_or_else(|| wrong(format!("{method} needs strings")))?;
+                let affix =
+                    affix.as_str().ok_or_else(|| wrong(format!("{method} needs strings")))?;
                 let affix = marks.without(affix);
                 Ok(match method {
                     "startswith" => text.starts_with(affix.as_ref()),
@@ -267,7 +268,8 @@ fn pad(bounds: &Bounds, text: &str, method: &str, args: &[Value]) -> Result<Valu
     let fill = fill.unwrap_or(if method == "zfill" { "0" } else { " " });
     let len = bounds.marks.without(text).chars().count();
     let missing = usize::try_from(width).unwrap_or(0).saturating_sub(len);
-    bounds.bytes(missing.checked_mul(fill.len()).and_then(|added| added.checked_add(text.len())))?;
+    bounds
+        .bytes(missing.checked_mul(fill.len()).and_then(|added| added.checked_add(text.len())))?;
     let before = match method {
         "ljust" => 0,
         // Python's way to halve.

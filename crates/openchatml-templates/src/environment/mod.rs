@@ -13,8 +13,8 @@ use minijinja::value::{Kwargs, Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior, Value};
 use minijinja_contrib::globals;
 
-pub(crate) use self::bounds::Exceeded;
 use self::bounds::Bounds;
+pub(crate) use self::bounds::Exceeded;
 use self::methods::wrong;
 use self::text::Text;
 use crate::date::Date;

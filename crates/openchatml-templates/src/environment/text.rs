@@ -43,7 +43,10 @@ impl<'b> Text<'b> {
     fn push_repr(&mut self, value: &Value, depth: usize) -> Result<(), Error> {
         self.bounds.depth(depth)?;
         match value.kind() {
-            ValueKind::String => self.push(&repr(value.as_str().unwrap_or_default())),
+            ValueKind::String => {
+                let text = value.as_str().unwrap_or_default();
+                self.push(&repr(text, |c| self.bounds.marks.contains(&c)))
+            }
             ValueKind::Number => self.push(&number(value)),
             ValueKind::Seq | ValueKind::Iterable => {
                 let [open, close] = if value.is_tuple() { ["(", ")"] } else { ["[", "]"] };
@@ -103,7 +106,7 @@ fn float(number: f64) -> String {
 }
 
 /// A string as Python shows it.
-fn repr(text: &str) -> String {
+fn repr(text: &str, is_mark: impl Fn(char) -> bool) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut out = String::with_capacity(text.len() + 2);
     out.push(quote);
@@ -115,7 +118,7 @@ fn repr(text: &str) -> String {
             '\t' => out.push_str("\\t"),
             c if c == quote => out.extend(['\\', c]),
             ' '..='~' => out.push(c),
-            c if is_printable(c) => out.push(c),
+            c if is_mark(c) || is_printable(c) => out.push(c),
             c => match u32::from(c) {
                 code @ ..0x100 => out.push_str(&format!("\\x{code:02x}")),
                 code @ ..0x1_0000 => out.push_str(&format!("\\u{code:04x}")),
@@ -292,12 +295,10 @@ mod tests {
 
     #[test]
     fn strings_are_shown_like_in_python() {
-        for (text, shown) in [
-            ("it's", "\"it's\""),
-            ("it's \"x\"", r#"'it\'s "x"'"#),
-            ("a\n\u{7f}é", r"'a\n\x7fé'"),
-        ] {
-            assert_eq!(repr(text), shown);
+        for (text, shown) in
+            [("it's", "\"it's\""), ("it's \"x\"", r#"'it\'s "x"'"#), ("a\n\u{7f}é", r"'a\n\x7fé'")]
+        {
+            assert_eq!(repr(text, |_| false), shown);
         }
     }
 }

@@ -62,7 +62,9 @@ impl<'s> Operands<'s> {
         let mut before = (0..at).rev();
         // Between the two are names alone.
         let found = before.find(|at| {
-            is_for(at) || !(self.tokens[*at].kind == Kind::Name || matches!(self.text(*at), "," | "(" | ")"))
+            is_for(at)
+                || !(self.tokens[*at].kind == Kind::Name
+                    || matches!(self.text(*at), "," | "(" | ")"))
         });
         found.is_some_and(|at| is_for(&at))
     }

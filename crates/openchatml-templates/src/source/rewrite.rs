@@ -1,6 +1,6 @@
 //! The source as the engine gets it.
 //!
-//! Three things that the engine does not have are calls there: `{% generation %}` blocks, bounds
+//! Things that the engine does not have are calls there: `{% generation %}` blocks, bounds
 //! on the values that are kept in variables, and bounds on what operators make text of or compare.
 //! Only tags are touched; places in what the engine gets lead back to places in the source.
 
@@ -54,6 +54,12 @@ pub(crate) fn rewrite(source: &str) -> Rewritten {
             edit(source, &tag, &names, &mut edits);
         }
     }
+    // Jinja knows one kind of line break.
+    for (at, _) in source.match_indices('\r') {
+        let text = if source[at + 1..].starts_with('\n') { "" } else { "\n" }.to_owned();
+        edits.push(Edit { span: at..at + 1, text });
+    }
+    edits.sort_by_key(|edit| edit.span.start);
     let mut text = String::with_capacity(source.len() + edits.len() * 16);
     let mut at = 0;
     for Edit { span, text: new } in &edits {
@@ -229,8 +235,19 @@ mod tests {
     }
 
     #[test]
+    fn line_breaks_are_of_one_kind() {
+        let rewritten = rewrite("a\r\n{{ b ~\r'\r\n' }}\r");
+        assert_eq!(rewritten.text.replace("ocml_", "@"), "a\n{{ @text(b) ~\n'\n' }}\n");
+        assert_eq!(rewritten.place(rewritten.text.rfind('}').unwrap()), 16);
+    }
+
+    #[test]
     fn names_are_none_of_the_source() {
         let rewritten = rewrite("{% set ocml_x = a ~ ocml__b %}");
-        assert!(rewritten.text.contains(" = ocml____keep((ocml____text(a) ~ "), "{}", rewritten.text);
+        assert!(
+            rewritten.text.contains(" = ocml____keep((ocml____text(a) ~ "),
+            "{}",
+            rewritten.text
+        );
     }
 }

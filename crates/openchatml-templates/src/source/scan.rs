@@ -154,7 +154,8 @@ fn word(text: &str) -> Option<(Kind, usize)> {
         '0'..='9' => (Kind::Number, number(text)),
         c if is_letter(c) => (Kind::Name, while_of(|c| is_letter(c) || c.is_ascii_digit())),
         c => {
-            let is_pair = ["==", "!=", "<=", ">=", "//", "**"].iter().any(|two| text.starts_with(two));
+            let is_pair =
+                ["==", "!=", "<=", ">=", "//", "**"].iter().any(|two| text.starts_with(two));
             (Kind::Sign, if is_pair { 2 } else { c.len_utf8() })
         }
     })

@@ -8,6 +8,7 @@ alone: the same class, options, extension and functions. Needs `jinja2` 3.1.6 an
 """
 
 import datetime
+import functools
 import json
 import pathlib
 import random
@@ -46,6 +47,11 @@ def tojson(x, ensure_ascii=False, indent=None, separators=None, sort_keys=False)
     return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
+@functools.lru_cache
+def compiled(source):
+    return environment().from_string(source)
+
+
 def environment():
     made = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols]
@@ -59,7 +65,7 @@ def environment():
 def render(source, context):
     """The text and the places of generation blocks in it, or the error."""
     try:
-        marked = environment().from_string(source).render(**context)
+        marked = compiled(source).render(**context)
     except Exception as error:
         raised = type(error) is jinja2.exceptions.TemplateError
         return {"raised": str(error)} if raised else {"error": type(error).__name__}
@@ -132,7 +138,7 @@ def conversation(rng):
             message = {"role": "assistant", "content": ""}
             if rng.random() < 0.5:
                 reasoning = text(rng, hostile) or "Well."
-                message |= {"reasoning_content": reasoning, "thinking": reasoning}
+                message |= {"reasoning_content": reasoning, "thinking": reasoning, "thought": reasoning}
                 said.append({"role": "assistant", "channel": "analysis", "content": reasoning})
             calls = [rng.choice(NAMES) for _ in range(rng.randrange(1, 3))] if rng.random() < 0.4 else []
             preamble = text(rng, hostile)
@@ -194,7 +200,7 @@ def write(path, cases):
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         folder = pathlib.Path(sys.argv[1])
-        write(folder / "conversations.jsonl", conversations(folder, 100))
+        write(folder / "conversations.jsonl", conversations(folder, 30))
     else:
         write(HERE / "snippets.jsonl", snippets())
         write(HERE / "conversations.jsonl", conversations(HERE / "templates", 12))

@@ -23,8 +23,8 @@ use self::template::Templated;
 use self::tokens::{MaskArgs, Shape};
 pub(crate) use self::truncate::{TruncateArgs, truncate};
 use crate::args::{
-    DenyArgs, FormArg, JsonlArgs, OutArgs, ReadArgs, RenderArgs, TemplateArgs, Written, text_format,
-    written,
+    DenyArgs, FormArg, JsonlArgs, OutArgs, ReadArgs, RenderArgs, TemplateArgs, Written,
+    text_format, written,
 };
 use crate::console::Console;
 use crate::encodings::Encodings;
@@ -217,8 +217,7 @@ pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Stat
     };
     let writes_ids = to.tokens || args.template.form == FormArg::Ids;
     let encodings = Encodings::wanted(&args.work.read, writes_ids, console)?;
-    let template =
-        Templated::new(&args.template, &args.work.render, encodings.clone(), console)?;
+    let template = Templated::new(&args.template, &args.work.render, encodings.clone(), console)?;
     let mut converter = args.work.converter(to, purpose, encodings, console)?;
     converter.set_template(template);
     let job = args.work.job().wanting(Wanted::Json);
