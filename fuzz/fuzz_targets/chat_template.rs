@@ -7,14 +7,16 @@ use openchatml_templates::{Limits, Options, Template};
 use openchatml_testkit::{Source, document, one_in};
 
 fuzz_target!(|data: &[u8]| {
-    let mut source = Source::new(data);
+    // The template, and behind a zero what the conversation is made of.
+    let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
+    let (text, rest) = data.split_at(end);
+    let text = String::from_utf8_lossy(text);
+    let mut source = Source::new(rest);
     let format = "openchatml-2.2".parse().expect("a format");
     let conversation = document::conversation(&mut source, format);
     let mut options = Options::default();
     options.generation_prompt = one_in(&mut source, 2);
     options.date = one_in(&mut source, 2).then(|| "2025-06-28".parse().expect("a date"));
-    let rest = source.take_rest();
-    let text = String::from_utf8_lossy(rest);
     let limits = Limits {
         output_bytes: 1 << 20,
         value_bytes: 1 << 20,

@@ -28,6 +28,9 @@ pub struct Ids {
     /// What stands in `{% generation %}` blocks: places among the ids, in order. An id that is
     /// partly in a block is in it.
     pub generation: Vec<Range<usize>>,
+    /// The control tokens of the template that the encoding has no id for, in order. They are
+    /// spelled, as the text that they are for this encoding.
+    pub spelled: Vec<String>,
 }
 
 impl Rendered {
@@ -41,7 +44,12 @@ impl Rendered {
             let spelling = &self.text[piece.span.clone()];
             let id = encoding.control(spelling).filter(|_| piece.is_control);
             match id {
-                None => run.end = piece.span.end,
+                None => {
+                    if piece.is_control && !all.spelled.iter().any(|it| it == spelling) {
+                        all.spelled.push(spelling.to_owned());
+                    }
+                    run.end = piece.span.end;
+                }
                 Some(id) => {
                     self.encode(encoding, run, &mut all.ids, &mut starts);
                     all.ids.push(id);

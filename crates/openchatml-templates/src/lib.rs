@@ -49,3 +49,8 @@ pub use self::limits::Limits;
 pub use self::options::{Arguments, Options};
 pub use self::pieces::{Piece, Rendered};
 pub use self::template::Template;
+
+/// The examples of the guide, which `cargo test` runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/chat-templates.md")]
+mod guide {}

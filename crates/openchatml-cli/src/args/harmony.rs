@@ -8,7 +8,8 @@ use openchatml::harmony::{Effort, Namespace, SystemContent};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Harmony")]
 pub(crate) struct HarmonyArgs {
-    /// Put in a system message that says this date, if there is none: YYYY-MM-DD, or `today`
+    /// Put in a system message that says this date, if there is none: YYYY-MM-DD, or `today`. A
+    /// chat template is told it
     #[arg(long, value_name = "DATE", value_parser = date)]
     date: Option<String>,
 

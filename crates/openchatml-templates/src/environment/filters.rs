@@ -143,6 +143,10 @@ fn tests(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) {
             ValueKind::Seq | ValueKind::Iterable | ValueKind::Map | ValueKind::String
         )
     });
+    environment.add_test("iterable", |value: &Value| {
+        let is_none = matches!(value.kind(), ValueKind::None | ValueKind::Bool | ValueKind::Number);
+        !is_none && value.try_iter().is_ok()
+    });
     for name in COMPARISONS {
         let bounds = Arc::clone(bounds);
         environment.add_test(*name, move |state: &State, value: Value, other: Value| {

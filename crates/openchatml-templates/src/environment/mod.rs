@@ -126,7 +126,7 @@ fn guards(environment: &mut Environment<'static>, names: &Names, bounds: &Arc<Bo
         Ok::<_, Error>(format!("{open}{}{close}", said.as_str().unwrap_or_default()))
     });
     let shared = Arc::clone(bounds);
-    add.add_function(names.keep.clone(), move |state: &State, value: Value| {
+    add.add_function(names.keep.clone(), move |state: &State, value: Value, _: Rest<Value>| {
         shared.keep(state, value)
     });
     let shared = Arc::clone(bounds);

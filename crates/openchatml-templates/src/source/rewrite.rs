@@ -41,8 +41,10 @@ struct Edit {
 /// Tokens that a call is put around.
 struct Wrap {
     range: Range<usize>,
-    /// The text before them; as many brackets follow them as it opens.
+    /// The text before them.
     call: String,
+    /// The text behind them.
+    end: String,
 }
 
 /// The source as the engine gets it.
@@ -140,7 +142,7 @@ fn edit(source: &str, tag: &Tag, names: &Names, edits: &mut Vec<Edit>) {
         for range in [&left, &right].into_iter().filter(|range| is_guarded(range)) {
             let call = format!("{call}(");
             if !wraps.iter().any(|wrap| wrap.range == *range && wrap.call == call) {
-                wraps.push(Wrap { range: range.clone(), call });
+                wraps.push(Wrap { range: range.clone(), call, end: ")".to_owned() });
             }
         }
     }
@@ -164,19 +166,24 @@ fn kept(source: &str, tag: &Tag, names: &Names) -> Option<Wrap> {
     })?;
     // Twice, since `1, 2` is one value.
     let range = equals + 1..tag.tokens.len();
-    (!range.is_empty()).then(|| Wrap { range, call: format!("{}((", names.keep) })
+    // What is assigned to is named, too: a block sees of the variables around it what it names.
+    let end = match words().collect::<Vec<_>>().get(1..3) {
+        Some([namespace, "."]) => format!("), {namespace})"),
+        _ => "))".to_owned(),
+    };
+    (!range.is_empty()).then(|| Wrap { range, call: format!("{}((", names.keep), end })
 }
 
 /// Adds the edits that put calls around tokens.
 fn put(tag: &Tag, mut wraps: Vec<Wrap>, edits: &mut Vec<Edit>) {
     wraps.sort_by_key(|wrap| (wrap.range.start, usize::MAX - wrap.range.end));
     let mut put = Vec::new();
-    for (order, Wrap { range, call }) in wraps.iter().enumerate() {
+    for (order, Wrap { range, call, end }) in wraps.iter().enumerate() {
         let (first, last) = (&tag.tokens[range.start], &tag.tokens[range.end - 1]);
-        let closing = ")".repeat(call.matches('(').count());
         // What ends at a place ends before something else begins there.
         put.push(((first.span.start, 1, order), call.clone()));
-        put.push(((last.span.end, 0, order), closing));
+        // Of those that end together, the inner one first.
+        put.push(((last.span.end, 0, wraps.len() - order), end.clone()));
     }
     put.sort();
     edits.extend(put.into_iter().map(|((at, ..), text)| Edit { span: at..at, text }));
@@ -227,7 +234,7 @@ mod tests {
             ("{% for a in b if a == c %}", "{% for a in b if @bounded(a) == @bounded(c) %}"),
             ("{% set a = b ~ c %}", "{% set a = @keep((@text(b) ~ @text(c))) %}"),
             ("{% set a, b = 1, c %}", "{% set a, b = @keep((1, c)) %}"),
-            ("{% set n.a = b < c %}", "{% set n.a = @keep((@bounded(b) < @bounded(c))) %}"),
+            ("{% set n.a = b < c %}", "{% set n.a = @keep((@bounded(b) < @bounded(c)), n) %}"),
             ("{% set a | f(b=1) %}", "{% set a | f(b=1) %}"),
         ] {
             assert_eq!(rewritten(source), wanted);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use openchatml::{Conversation, Diagnostic, Lines, Span};
+use openchatml::{Code, Conversation, Diagnostic, Lines, Span};
 use openchatml_templates::{
     Arguments, At, Date, Limits, Options, Piece, Rendered, Template, TemplateError, TemplateFile,
 };
@@ -11,7 +11,7 @@ use crate::args::{Bounds, FormArg, RenderArgs, TemplateArgs};
 use crate::console::Console;
 use crate::encodings::Encodings;
 use crate::failure::Failure;
-use crate::input::{Decoded, Origin, Page};
+use crate::input::{Decoded, Origin, Page, finding};
 use crate::output::escape;
 use crate::report::Style;
 
@@ -91,7 +91,7 @@ impl Templated {
         let rendered = rendered.map_err(|error| self.diagnostic(&error, template, conversation))?;
         Ok(match (self.form, &self.encodings) {
             (FormArg::Pieces, _) => pieces(&rendered),
-            (FormArg::Ids, Some(encodings)) => ids(&rendered, encodings),
+            (FormArg::Ids, Some(encodings)) => ids(&rendered, encodings)?,
             _ => rendered.text,
         })
     }
@@ -169,12 +169,24 @@ fn pieces(rendered: &Rendered) -> String {
 }
 
 /// `{"ids": […], "mask": […]}`.
-fn ids(rendered: &Rendered, encodings: &Encodings) -> String {
+///
+/// # Errors
+///
+/// The encoding knows none of the control tokens: it is another model's.
+fn ids(rendered: &Rendered, encodings: &Encodings) -> Result<String, Diagnostic> {
     let ids = rendered.ids(&encodings.one());
+    let mut controls = rendered.pieces.iter().filter(|piece| piece.is_control);
+    let is_spelled =
+        |piece: &Piece| ids.spelled.contains(&rendered.text[piece.span.clone()].to_owned());
+    if !ids.spelled.is_empty() && controls.all(is_spelled) {
+        let text = format!("the encoding has no id for `{}`", ids.spelled.join("`, `"));
+        let found = finding(Code::RenderUnsupported, Span::default(), text);
+        return Err(found.help("name the encoding of the model with --encoding"));
+    }
     let mut mask = vec!["0"; ids.ids.len()];
     for range in ids.generation {
         mask[range].fill("1");
     }
     let ids: Vec<_> = ids.ids.iter().map(u32::to_string).collect();
-    format!("{{\"ids\":[{}],\"mask\":[{}]}}", ids.join(","), mask.join(","))
+    Ok(format!("{{\"ids\":[{}],\"mask\":[{}]}}", ids.join(","), mask.join(",")))
 }
