@@ -125,6 +125,7 @@ fn guards(environment: &mut Environment<'static>, names: &Names, bounds: &Arc<Bo
         let said = caller.call(state, &[])?;
         Ok::<_, Error>(format!("{open}{}{close}", said.as_str().unwrap_or_default()))
     });
+    add.add_function(names.see.clone(), |_: Rest<Value>| Value::UNDEFINED);
     let shared = Arc::clone(bounds);
     add.add_function(names.keep.clone(), move |state: &State, value: Value, _: Rest<Value>| {
         shared.keep(state, value)

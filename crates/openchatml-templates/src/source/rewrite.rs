@@ -4,6 +4,7 @@
 //! on the values that are kept in variables, and bounds on what operators make text of or compare.
 //! Only tags are touched; places in what the engine gets lead back to places in the source.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::operands::{Operands, Operator};
@@ -14,6 +15,8 @@ use super::scan::{Kind, Part, Tag, scan};
 pub(crate) struct Names {
     /// Marks what a generation block writes.
     pub(crate) generation: String,
+    /// Takes any values, and does nothing with them.
+    pub(crate) see: String,
     /// Gives a value that may be kept.
     pub(crate) keep: String,
     /// Gives the text of a value.
@@ -21,6 +24,24 @@ pub(crate) struct Names {
     /// Gives a value that may be compared.
     pub(crate) bounded: String,
 }
+
+/// Names that are none of variables.
+const KEY_WORDS: &[&str] = &[
+    "and",
+    "else",
+    "false",
+    "False",
+    "if",
+    "in",
+    "is",
+    "none",
+    "None",
+    "not",
+    "or",
+    "recursive",
+    "true",
+    "True",
+];
 
 /// A source as the engine gets it.
 #[derive(Clone, Debug)]
@@ -51,9 +72,21 @@ struct Wrap {
 pub(crate) fn rewrite(source: &str) -> Rewritten {
     let names = Names::unused_in(source);
     let mut edits = Vec::new();
-    for part in scan(source) {
-        if let Part::Tag(tag) = part {
-            edit(source, &tag, &names, &mut edits);
+    let tags: Vec<Tag> = scan(source)
+        .into_iter()
+        .filter_map(|part| match part {
+            Part::Tag(tag) => Some(tag),
+            Part::Text(_) => None,
+        })
+        .collect();
+    for (at, tag) in tags.iter().enumerate() {
+        match block_of(source, tag) {
+            Some(true) => edits.push(opening(source, &tags[at..], &names)),
+            Some(false) => {
+                let span = tag.tokens[0].span.clone();
+                edits.push(Edit { span, text: "endcall".to_owned() });
+            }
+            None => edit(source, tag, &names, &mut edits),
         }
     }
     // Jinja knows one kind of line break.
@@ -82,6 +115,7 @@ impl Names {
         let name = |word: &str| format!("{prefix}_{word}");
         Self {
             generation: name("generation"),
+            see: name("see"),
             keep: name("keep"),
             text: name("text"),
             bounded: name("bounded"),
@@ -109,18 +143,56 @@ impl Rewritten {
     }
 }
 
+/// Whether a tag opens a block of the generation, or closes one.
+fn block_of(source: &str, tag: &Tag) -> Option<bool> {
+    match (tag.tokens.as_slice(), tag.is_block) {
+        ([word], true) => match word.text(source) {
+            "generation" => Some(true),
+            "endgeneration" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The edit of the first of these tags, which opens a block of the generation.
+///
+/// A block of the engine sees of the variables around it what it names before it assigns to it, and
+/// does not know all the ways to do so. So all names are named first.
+fn opening(source: &str, tags: &[Tag], names: &Names) -> Edit {
+    let mut seen = BTreeSet::new();
+    let mut depth = 0usize;
+    for tag in tags {
+        match block_of(source, tag) {
+            Some(true) => depth += 1,
+            Some(false) => depth -= 1,
+            None => seen.extend(variables(source, tag)),
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    let seen = seen.into_iter().collect::<Vec<_>>().join(", ");
+    let text = format!("call {}() %}}{{% do {}({seen})", names.generation, names.see);
+    Edit { span: tags[0].tokens[0].span.clone(), text }
+}
+
+/// The names in a tag that may be those of variables.
+fn variables<'s>(source: &'s str, tag: &'s Tag) -> impl Iterator<Item = &'s str> {
+    let skipped = usize::from(tag.is_block);
+    tag.tokens.iter().enumerate().skip(skipped).filter_map(move |(at, token)| {
+        let before = at.checked_sub(1).map(|at| tag.tokens[at].text(source));
+        let word = token.text(source);
+        let is_one = token.kind == Kind::Name
+            && !KEY_WORDS.contains(&word)
+            && !matches!(before, Some("." | "|" | "is"));
+        is_one.then_some(word)
+    })
+}
+
 /// Adds the edits of one tag, in order.
 fn edit(source: &str, tag: &Tag, names: &Names, edits: &mut Vec<Edit>) {
     let tokens = &tag.tokens;
-    if let ([word], true) = (tokens.as_slice(), tag.is_block) {
-        let text = match word.text(source) {
-            "generation" => format!("call {}()", names.generation),
-            "endgeneration" => "endcall".to_owned(),
-            _ => return,
-        };
-        edits.push(Edit { span: word.span.clone(), text });
-        return;
-    }
     let mut wraps: Vec<Wrap> = kept(source, tag, names).into_iter().collect();
     let operands = Operands::new(source, tag);
     for at in 0..tokens.len() {
@@ -207,8 +279,11 @@ mod tests {
 
     #[test]
     fn blocks_of_the_generation_are_calls() {
-        let source = "{%- generation -%}{{ x }}{% endgeneration %}";
-        assert_eq!(rewritten(source), "{%- call @generation() -%}{{ x }}{% endcall %}");
+        let source =
+            "{%- generation -%}{{ x.y | z }}{% set a = b is c %}{% endgeneration %}{{ d }}";
+        let wanted = "{%- call @generation() %}{% do @see(a, b, x) -%}\
+            {{ x.y | z }}{% set a = @keep((b is c)) %}{% endcall %}{{ d }}";
+        assert_eq!(rewritten(source), wanted);
         for other in [
             "{# {% generation %} #}",
             "{% raw %}{% generation %}{% endraw %}",
