@@ -42,88 +42,142 @@ pub(super) fn add(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) 
     for name in FOREIGN {
         environment.remove_filter(name);
     }
-    let mut filter = |name: &'static str, call: Filter| {
+    for (name, call) in FILTERS {
         let bounds = Arc::clone(bounds);
-        environment.add_filter(
-            name,
-            move |state: &mut State, value: Value, args: Rest<ValueOrKwargs>| {
-                call(&bounds, state, &value, &args.into_values())
-            },
-        );
-    };
-    filter("tojson", tojson);
-    filter("string", |bounds, _, value, _| text_of(bounds, value).map(Value::from));
-    filter("safe", |bounds, _, value, _| text_of(bounds, value).map(Value::from));
-    for name in ["e", "escape"] {
-        filter(name, |bounds, _, value, _| Ok(escaped(bounds, &text_of(bounds, value)?)?.into()));
+        let filter = move |state: &mut State, value: Value, args: Rest<ValueOrKwargs>| {
+            call(&bounds, state, &value, &args.into_values())
+        };
+        environment.add_filter(*name, filter);
     }
-    for name in ["length", "count"] {
-        filter(name, |bounds, _, value, _| length(bounds, value));
-    }
-    filter("trim", |bounds, _, value, args| {
-        let (chars,): (Option<&str>,) = from_args(args)?;
-        Ok(methods::strip(bounds, &text_of(bounds, value)?, [true, true], chars).into())
-    });
-    filter("replace", |bounds, _, value, args| {
-        let (args, kwargs) = methods::arguments(args)?;
-        let (old, new, count): (Value, Value, Option<i64>) = from_args(args)?;
-        let count = count.or(kwargs.get("count")?);
-        kwargs.assert_all_used()?;
-        let [text, old, new] = [value, &old, &new].map(|value| text_of(bounds, value));
-        methods::replace(bounds, &text?, &old?, &new?, count).map(Value::from)
-    });
-    for name in ["d", "default"] {
-        filter(name, |_, _, value, args| {
-            let (args, kwargs) = methods::arguments(args)?;
-            let (other, falsy): (Option<Value>, Option<bool>) = from_args(args)?;
-            let other = other.or(kwargs.get("default_value")?).unwrap_or(Value::from(""));
-            let falsy = falsy.or(kwargs.get("boolean")?).unwrap_or(false);
-            kwargs.assert_all_used()?;
-            let is_missing = value.is_undefined() || falsy && !value.is_true();
-            Ok(if is_missing { other } else { value.clone() })
-        });
-    }
-    filter("int", |_, state, value, args| {
-        let (args, kwargs) = methods::arguments(args)?;
-        let (other, base): (Option<Value>, Option<u32>) = from_args(args)?;
-        let other = other.or(kwargs.get("default")?).unwrap_or(Value::from(0));
-        minijinja::filters::int(state, value, Some(other), base, kwargs)
-    });
-    filter("float", |_, state, value, args| {
-        let (args, kwargs) = methods::arguments(args)?;
-        let (other,): (Option<Value>,) = from_args(args)?;
-        let other = other.or(kwargs.get("default")?).unwrap_or(Value::from(0.0));
-        minijinja::filters::float(state, value, Some(other), kwargs)
-    });
-    filter("join", join);
-    filter("indent", indent);
-    filter("center", |bounds, state, value, args| {
-        let (args, kwargs) = methods::arguments(args)?;
-        let (width,): (Option<i64>,) = from_args(args)?;
-        let width = width.or(kwargs.get("width")?).unwrap_or(80);
-        let text = Value::from(text_of(bounds, value)?);
-        methods::call(bounds, state, &text, "center", &[Value::from(width)])
-    });
-    filter("wordcount", |bounds, _, value, _| {
-        let text = text_of(bounds, value)?;
-        Ok(Value::from(
-            text.split(|c: char| !c.is_alphanumeric() && c != '_')
-                .filter(|it| !it.is_empty())
-                .count(),
-        ))
-    });
-    filter("format", |bounds, state, value, args| {
-        let text = text_of(bounds, value)?;
-        let mut all = vec![Value::from(text.clone())];
-        all.extend(methods::format_args(bounds, &text, '%', args)?);
-        let (text, args): (Value, Rest<ValueOrKwargs>) = from_args(&all)?;
-        minijinja::filters::format(state, &text, args)
-    });
     methods_as_filters(environment, bounds);
     tests(environment, bounds);
 }
 
 type Filter = fn(&Bounds, &mut State<'_, '_>, &Value, &[Value]) -> Result<Value, Error>;
+
+/// The filters that are ours.
+const FILTERS: &[(&str, Filter)] = &[
+    ("center", center),
+    ("count", |bounds, _, value, _| length(bounds, value)),
+    ("d", default),
+    ("default", default),
+    ("e", |bounds, _, value, _| escaped(bounds, value)),
+    ("escape", |bounds, _, value, _| escaped(bounds, value)),
+    ("float", float),
+    ("format", format),
+    ("indent", indent),
+    ("int", int),
+    ("join", join),
+    ("length", |bounds, _, value, _| length(bounds, value)),
+    ("replace", replace),
+    ("safe", |bounds, _, value, _| text_of(bounds, value).map(Value::from)),
+    ("string", |bounds, _, value, _| text_of(bounds, value).map(Value::from)),
+    ("tojson", tojson),
+    ("trim", trim),
+    ("wordcount", wordcount),
+];
+
+fn trim(
+    bounds: &Bounds,
+    _: &mut State<'_, '_>,
+    value: &Value,
+    args: &[Value],
+) -> Result<Value, Error> {
+    let (chars,): (Option<&str>,) = from_args(args)?;
+    Ok(methods::strip(bounds, &text_of(bounds, value)?, [true, true], chars).into())
+}
+
+fn replace(
+    bounds: &Bounds,
+    _: &mut State<'_, '_>,
+    value: &Value,
+    args: &[Value],
+) -> Result<Value, Error> {
+    let (args, kwargs) = methods::arguments(args)?;
+    let (old, new, count): (Value, Value, Option<i64>) = from_args(args)?;
+    let count = count.or(kwargs.get("count")?);
+    kwargs.assert_all_used()?;
+    let [text, old, new] = [value, &old, &new].map(|value| text_of(bounds, value));
+    methods::replace(bounds, &text?, &old?, &new?, count).map(Value::from)
+}
+
+fn default(
+    _: &Bounds,
+    _: &mut State<'_, '_>,
+    value: &Value,
+    args: &[Value],
+) -> Result<Value, Error> {
+    let (args, kwargs) = methods::arguments(args)?;
+    let (other, falsy): (Option<Value>, Option<bool>) = from_args(args)?;
+    let other = other.or(kwargs.get("default_value")?).unwrap_or(Value::from(""));
+    let falsy = falsy.or(kwargs.get("boolean")?).unwrap_or(false);
+    kwargs.assert_all_used()?;
+    let is_missing = value.is_undefined() || falsy && !value.is_true();
+    Ok(if is_missing { other } else { value.clone() })
+}
+
+/// As Python's, but for what is no number.
+fn int(
+    _: &Bounds,
+    state: &mut State<'_, '_>,
+    value: &Value,
+    args: &[Value],
+) -> Result<Value, Error> {
+    let (args, kwargs) = methods::arguments(args)?;
+    let (other, base): (Option<Value>, Option<u32>) = from_args(args)?;
+    let other = other.or(kwargs.get("default")?).unwrap_or(Value::from(0));
+    minijinja::filters::int(state, value, Some(other), base, kwargs)
+}
+
+/// As Python's, but for what is no number.
+fn float(
+    _: &Bounds,
+    state: &mut State<'_, '_>,
+    value: &Value,
+    args: &[Value],
+) -> Result<Value, Error> {
+    let (args, kwargs) = methods::arguments(args)?;
+    let (other,): (Option<Value>,) = from_args(args)?;
+    let other = other.or(kwargs.get("default")?).unwrap_or(Value::from(0.0));
+    minijinja::filters::float(state, value, Some(other), kwargs)
+}
+
+fn center(
+    bounds: &Bounds,
+    state: &mut State<'_, '_>,
+    value: &Value,
+    args: &[Value],
+) -> Result<Value, Error> {
+    let (args, kwargs) = methods::arguments(args)?;
+    let (width,): (Option<i64>,) = from_args(args)?;
+    let width = width.or(kwargs.get("width")?).unwrap_or(80);
+    let text = Value::from(text_of(bounds, value)?);
+    methods::call(bounds, state, &text, "center", &[Value::from(width)])
+}
+
+fn wordcount(
+    bounds: &Bounds,
+    _: &mut State<'_, '_>,
+    value: &Value,
+    _: &[Value],
+) -> Result<Value, Error> {
+    let text = text_of(bounds, value)?;
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    Ok(Value::from(words.filter(|word| !word.is_empty()).count()))
+}
+
+fn format(
+    bounds: &Bounds,
+    state: &mut State<'_, '_>,
+    value: &Value,
+    args: &[Value],
+) -> Result<Value, Error> {
+    let text = text_of(bounds, value)?;
+    let mut all = vec![Value::from(text.clone())];
+    all.extend(methods::format_args(bounds, &text, '%', args)?);
+    let (text, args): (Value, Rest<ValueOrKwargs>) = from_args(&all)?;
+    minijinja::filters::format(state, &text, args)
+}
 
 fn methods_as_filters(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) {
     for name in METHODS {
@@ -224,7 +278,8 @@ fn tojson(
     Ok(Value::from(out.text))
 }
 
-fn escaped(bounds: &Bounds, text: &str) -> Result<String, Error> {
+fn escaped(bounds: &Bounds, value: &Value) -> Result<Value, Error> {
+    let text = text_of(bounds, value)?;
     let mut out = Text::new(bounds);
     for (at, piece) in text.split_inclusive(['&', '<', '>', '"', '\'']).map(|it| (it.len(), it)) {
         let (plain, sign) =
@@ -239,7 +294,7 @@ fn escaped(bounds: &Bounds, text: &str) -> Result<String, Error> {
             other => other,
         })?;
     }
-    Ok(out.text)
+    Ok(Value::from(out.text))
 }
 
 fn join(

@@ -64,18 +64,7 @@ fn of_string(
             Ok(strip(bounds, text, ends, chars).into())
         }
         "split" | "rsplit" => split(bounds, text, method == "rsplit", args),
-        "partition" | "rpartition" => {
-            let (separator,): (&str,) = from_args(args)?;
-            not_empty(separator)?;
-            let mut found = marks.find(text, separator);
-            let is_last = method == "rpartition";
-            let parts = match if is_last { found.last() } else { found.next() } {
-                Some(range) => [&text[..range.start], separator, &text[range.end..]],
-                None if is_last => ["", "", text],
-                None => [text, "", ""],
-            };
-            Ok(Value::from(Tuple::from(parts.map(Value::from))))
-        }
+        "partition" | "rpartition" => partition(bounds, text, method, args),
         "replace" => {
             let (args, kwargs) = arguments(args)?;
             let (old, new, count): (&str, &str, Option<i64>) = from_args(args)?;
@@ -83,42 +72,8 @@ fn of_string(
             kwargs.assert_all_used()?;
             replace(bounds, text, old, new, count).map(Value::from)
         }
-        "startswith" | "endswith" => {
-            let (affix,): (Value,) = from_args(args)?;
-            let text = marks.without(text);
-            let has = |affix: &Value| {
-                let affix =
-                    affix.as_str().ok_or_else(|| wrong(format!("{method} needs strings")))?;
-                let affix = marks.without(affix);
-                Ok(match method {
-                    "startswith" => text.starts_with(affix.as_ref()),
-                    _ => text.ends_with(affix.as_ref()),
-                })
-            };
-            if affix.kind() == ValueKind::String {
-                return has(&affix).map(Value::from);
-            }
-            for affix in affix.try_iter()?.checked() {
-                if has(&affix?)? {
-                    return Ok(Value::from(true));
-                }
-            }
-            Ok(Value::from(false))
-        }
-        "removeprefix" | "removesuffix" => {
-            let (affix,): (&str,) = from_args(args)?;
-            let whole = text.len();
-            let found = marks.find(text, affix).find(|range| match method {
-                "removeprefix" => range.start == 0,
-                _ => range.end == whole,
-            });
-            let rest = match found {
-                Some(range) if method == "removeprefix" => &text[range.end..],
-                Some(range) => &text[..range.start],
-                None => text,
-            };
-            Ok(Value::from(rest))
-        }
+        "startswith" | "endswith" => has_affix(bounds, text, method, args),
+        "removeprefix" | "removesuffix" => without_affix(bounds, text, method, args),
         "join" => {
             let (items,): (&Value,) = from_args(args)?;
             join(bounds, items.clone(), text)
@@ -175,6 +130,64 @@ pub(super) fn strip<'t>(
         Some(chars) => bounds.marks.trim(text, ends, |c| chars.contains(c)),
         None => bounds.marks.trim(text, ends, is_space),
     }
+}
+
+/// `partition`, `rpartition`.
+fn partition(bounds: &Bounds, text: &str, method: &str, args: &[Value]) -> Result<Value, Error> {
+    let (separator,): (&str,) = from_args(args)?;
+    not_empty(separator)?;
+    let mut found = bounds.marks.find(text, separator);
+    let is_last = method == "rpartition";
+    let parts = match if is_last { found.last() } else { found.next() } {
+        Some(range) => [&text[..range.start], separator, &text[range.end..]],
+        None if is_last => ["", "", text],
+        None => [text, "", ""],
+    };
+    Ok(Value::from(Tuple::from(parts.map(Value::from))))
+}
+
+/// `startswith`, `endswith`.
+fn has_affix(bounds: &Bounds, text: &str, method: &str, args: &[Value]) -> Result<Value, Error> {
+    let (affix,): (Value,) = from_args(args)?;
+    let text = bounds.marks.without(text);
+    let has = |affix: &Value| {
+        let affix = affix.as_str().ok_or_else(|| wrong(format!("{method} needs strings")))?;
+        let affix = bounds.marks.without(affix);
+        Ok(match method {
+            "startswith" => text.starts_with(affix.as_ref()),
+            _ => text.ends_with(affix.as_ref()),
+        })
+    };
+    if affix.kind() == ValueKind::String {
+        return has(&affix).map(Value::from);
+    }
+    for affix in affix.try_iter()?.checked() {
+        if has(&affix?)? {
+            return Ok(Value::from(true));
+        }
+    }
+    Ok(Value::from(false))
+}
+
+/// `removeprefix`, `removesuffix`.
+fn without_affix(
+    bounds: &Bounds,
+    text: &str,
+    method: &str,
+    args: &[Value],
+) -> Result<Value, Error> {
+    let (affix,): (&str,) = from_args(args)?;
+    let whole = text.len();
+    let found = bounds.marks.find(text, affix).find(|range| match method {
+        "removeprefix" => range.start == 0,
+        _ => range.end == whole,
+    });
+    let rest = match found {
+        Some(range) if method == "removeprefix" => &text[range.end..],
+        Some(range) => &text[..range.start],
+        None => text,
+    };
+    Ok(Value::from(rest))
 }
 
 fn split(bounds: &Bounds, text: &str, from_end: bool, args: &[Value]) -> Result<Value, Error> {

@@ -20,9 +20,9 @@ use crate::report::Style;
 pub(super) struct Templated {
     /// What people call the template.
     name: String,
-    /// The template for conversations without tools, and the one for those with some.
-    templates: [Template; 2],
-    options: Options<'static>,
+    /// The template for conversations without tools, and the one for those with some; and what
+    /// each is told.
+    templates: [(Template, Options<'static>); 2],
     form: FormArg,
     encodings: Option<Encodings>,
 }
@@ -41,35 +41,24 @@ impl Templated {
     ) -> Result<Option<Self>, Failure> {
         let Some(path) = &args.template else { return Ok(None) };
         refuse_what_it_decides(render)?;
-        let file = read(path, console)?;
-        let name = path.display().to_string();
-        let name = match &args.template_name {
-            Some(template) => format!("{name} ({template})"),
-            None => name,
-        };
-        let template = |has_tools| {
-            let source = file.choose(args.template_name.as_deref(), has_tools);
-            let source = source.map_err(|why| Failure::Refused(format!("{name}: {why}")))?;
-            Template::new(source, &Limits::default()).map_err(|error| {
-                told(&name, source, &error, console);
-                Failure::Refused(format!("the template in `{name}` cannot be used"))
-            })
-        };
-        let templates = [template(false)?, template(true)?];
-        let mut options = Options::default();
-        options.generation_prompt = render.generation_prompt;
-        options.thinking = args.thinking;
-        options.date = render.harmony.date().and_then(|date| date.parse::<Date>().ok());
-        if args.arguments_as_text {
-            options.arguments = Arguments::Text;
-        }
-        let variables = args.variables.iter().cloned();
-        options.variables = variables.map(|(key, value)| (key.into(), value)).collect();
-        file.tell(&templates[0], &mut options);
+        let mut files = vec![read(path, console)?];
         for path in &args.tokenizer_config {
-            read(path, console)?.tell(&templates[0], &mut options);
+            files.push(read(path, console)?);
         }
-        Ok(Some(Self { name, templates, options, form: args.form, encodings }))
+        let name = path.display().to_string();
+        let told = |has_tools| {
+            let source = files[0].choose(args.template_name.as_deref(), has_tools);
+            let source = source.map_err(|why| Failure::Refused(format!("{name}: {why}")))?;
+            let template = Template::new(source, &Limits::default()).map_err(|error| {
+                say(&name, source, &error, console);
+                Failure::Refused(format!("the template in `{name}` cannot be used"))
+            })?;
+            let mut options = options(args, render);
+            files.iter().for_each(|file| file.tell(&template, &mut options));
+            Ok((template, options))
+        };
+        let templates = [told(false)?, told(true)?];
+        Ok(Some(Self { name, templates, form: args.form, encodings }))
     }
 
     /// Whether what is written is JSON.
@@ -83,10 +72,10 @@ impl Templated {
     ///
     /// Why it does not.
     pub(super) fn write(&self, conversation: &Conversation<'_>) -> Result<String, Diagnostic> {
-        let template = &self.templates[usize::from(!conversation.tools.is_empty())];
+        let (template, options) = &self.templates[usize::from(!conversation.tools.is_empty())];
         let rendered = match self.form {
-            FormArg::Text => template.render(conversation, &self.options),
-            FormArg::Pieces | FormArg::Ids => template.render_pieces(conversation, &self.options),
+            FormArg::Text => template.render(conversation, options),
+            FormArg::Pieces | FormArg::Ids => template.render_pieces(conversation, options),
         };
         let rendered = rendered.map_err(|error| self.diagnostic(&error, template, conversation))?;
         Ok(match (self.form, &self.encodings) {
@@ -112,6 +101,20 @@ impl Templated {
         }
         found
     }
+}
+
+/// What the command line tells the template.
+fn options(args: &TemplateArgs, render: &RenderArgs) -> Options<'static> {
+    let mut options = Options::default();
+    options.generation_prompt = render.generation_prompt;
+    options.thinking = args.thinking;
+    options.date = render.harmony.date().and_then(|date| date.parse::<Date>().ok());
+    if args.arguments_as_text {
+        options.arguments = Arguments::Text;
+    }
+    let variables = args.variables.iter().cloned();
+    options.variables = variables.map(|(key, value)| (key.into(), value)).collect();
+    options
 }
 
 /// Options that make no difference, since the template decides what they ask for.
@@ -145,7 +148,7 @@ fn read(path: &Path, console: &Console) -> Result<TemplateFile, Failure> {
 }
 
 /// Says what is wrong with a template, and where.
-fn told(name: &str, source: &str, error: &TemplateError, console: &Console) {
+fn say(name: &str, source: &str, error: &TemplateError, console: &Console) {
     let decoded = Decoded::new(source.as_bytes(), 0);
     let mut text = String::new();
     let found = error.to_diagnostic(&Conversation::default());
