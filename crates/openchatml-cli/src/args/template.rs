@@ -14,31 +14,46 @@ pub(crate) struct TemplateArgs {
     pub(crate) template: Option<PathBuf>,
 
     /// Which template of the file: default, or tool_use where there are tools, if not given
-    #[arg(long, value_name = "NAME", requires = "template")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) template_name: Option<String>,
 
     /// Take bos_token, eos_token, … and the control tokens from this file, too: a
     /// `tokenizer_config.json`, or a `tokenizer.json`
-    #[arg(long, value_name = "FILE", requires = "template")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) tokenizer_config: Vec<PathBuf>,
 
     /// A variable for the template; may be repeated
-    #[arg(long = "template-arg", value_name = "KEY=JSON", value_parser = variable, requires = "template")]
+    #[arg(long = "template-arg", value_name = "KEY=JSON", value_parser = variable)]
     pub(crate) variables: Vec<(String, Value<'static>)>,
 
     /// Whether the model is to think: the variable enable_thinking
     #[arg(long, value_name = "WHETHER", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "true", requires = "template")]
+    #[arg(default_missing_value = "true")]
     pub(crate) thinking: Option<bool>,
 
     /// What is written
-    #[arg(long, value_name = "FORM", default_value = "text", requires = "template")]
+    #[arg(long, value_name = "FORM", default_value = "text")]
     #[arg(hide_default_value = true)]
     pub(crate) form: FormArg,
 
     /// Give the arguments of calls to the template as text, and not as data
-    #[arg(long, requires = "template")]
+    #[arg(long)]
     pub(crate) arguments_as_text: bool,
+}
+
+impl TemplateArgs {
+    /// The first option that says something about a template.
+    pub(crate) fn option(&self) -> Option<&'static str> {
+        let options = [
+            (self.template_name.is_some(), "--template-name"),
+            (!self.tokenizer_config.is_empty(), "--tokenizer-config"),
+            (!self.variables.is_empty(), "--template-arg"),
+            (self.thinking.is_some(), "--thinking"),
+            (self.form != FormArg::Text, "--form"),
+            (self.arguments_as_text, "--arguments-as-text"),
+        ];
+        options.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
+    }
 }
 
 /// What is written of what a template writes.

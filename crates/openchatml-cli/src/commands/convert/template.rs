@@ -39,7 +39,13 @@ impl Templated {
         encodings: Option<Encodings>,
         console: &Console,
     ) -> Result<Option<Self>, Failure> {
-        let Some(path) = &args.template else { return Ok(None) };
+        let Some(path) = &args.template else {
+            // `clap` does not ask for what an option needs where that conflicts with another one.
+            return match args.option() {
+                Some(option) => Err(Failure::Usage(format!("{option} needs --template"))),
+                None => Ok(None),
+            };
+        };
         refuse_what_it_decides(render)?;
         let mut files = vec![read(path, console)?];
         for path in &args.tokenizer_config {
