@@ -17,6 +17,9 @@ const SCHEMAS: &str = "crates/openchatml-grammars/tests/schemas.json";
 /// Formats that are JSON and do not say so.
 const JSON_ONLY: &[&str] = &["openai", "responses", "sharegpt"];
 
+/// Chat templates.
+const TEMPLATES: &str = "crates/openchatml-templates/tests/goldens/templates";
+
 /// A header is what stands before this.
 const FIRST_MESSAGE: &[u8] = b"<|start|>";
 
@@ -31,6 +34,8 @@ enum Takes {
     Header,
     /// Schemas.
     Schema,
+    /// Chat templates.
+    Template,
     /// Everything: it takes bytes of any kind, or draws its choices from them.
     All,
 }
@@ -41,6 +46,7 @@ enum Kind {
     Text,
     Json,
     Schema,
+    Template,
 }
 
 impl Kind {
@@ -78,6 +84,7 @@ fn takes(target: &str) -> Takes {
     match target {
         "header" => Takes::Header,
         "schema_json" => Takes::Schema,
+        "chat_template" => Takes::Template,
         _ if target.ends_with("json") => Takes::Json,
         _ if target.starts_with("read_") => Takes::Text,
         _ => Takes::All,
@@ -92,12 +99,13 @@ fn write_target(target: &str, inputs: &[Input]) -> io::Result<()> {
             Takes::Text if input.kind != Kind::Text => continue,
             Takes::Json if input.kind != Kind::Json => continue,
             Takes::Schema if input.kind != Kind::Schema => continue,
+            Takes::Template if input.kind != Kind::Template => continue,
             Takes::Header => {
                 let mut places = input.bytes.windows(FIRST_MESSAGE.len());
                 let Some(end) = places.position(|bytes| bytes == FIRST_MESSAGE) else { continue };
                 &input.bytes[..end]
             }
-            Takes::Text | Takes::Json | Takes::Schema | Takes::All => &input.bytes,
+            _ => &input.bytes,
         };
         fs::write(folder.join(format!("seed-{}", input.name)), bytes)?;
     }
@@ -124,6 +132,10 @@ fn inputs() -> io::Result<Vec<Input>> {
         }
     }
     add_schemas(&mut inputs)?;
+    for path in sorted(TEMPLATES)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        inputs.push(Input { name, kind: Kind::Template, bytes: fs::read(path)? });
+    }
     Ok(inputs)
 }
 

@@ -9,7 +9,11 @@
 mod markdown;
 
 use markdown::Block;
-use openchatml::{Code, Diagnostic, Policy, RenderOptions, Severity, apply_fixes, convert};
+use openchatml::{
+    Code, Conversation, Diagnostic, Message, Policy, RenderOptions, Role, Severity, apply_fixes,
+    convert,
+};
+use openchatml_templates::Template;
 use openchatml_testkit::markdown::{
     Line, Place, anchor, docs as folder, keep, lines, push_line, with_blocks,
 };
@@ -54,7 +58,7 @@ fn every_fix_is_free_of_errors_and_of_its_code() {
 fn every_place_is_inside_of_its_example() {
     for code in Code::ALL {
         for block in blocks(*code, "## Example") {
-            let len = block.bytes().len();
+            let len = if block.info == TEMPLATE { block.text.len() } else { block.bytes().len() };
             for found in findings(&block) {
                 assert!(found.span.end <= len, "{code}: {found}");
             }
@@ -113,6 +117,9 @@ fn blocks(code: Code, section: &str) -> Vec<Block> {
 
 /// What is found in a block when it is read in strict mode, and used as its info string says.
 fn findings(block: &Block) -> Vec<Diagnostic> {
+    if block.info == TEMPLATE {
+        return of_template(&block.text).err().into_iter().collect();
+    }
     let strict = Block { info: format!("{} strict", block.info), ..block.clone() };
     let parsed = strict.read();
     let mut found = parsed.diagnostics;
@@ -132,6 +139,17 @@ fn findings(block: &Block) -> Vec<Diagnostic> {
         found.extend(view.message(index.parse().unwrap()).err().map(|refused| *refused));
     }
     found
+}
+
+/// The info string of a chat template.
+const TEMPLATE: &str = "jinja";
+
+/// Writes a question with a chat template.
+fn of_template(source: &str) -> Result<(), Diagnostic> {
+    let question = Conversation::from_messages([Message::new(Role::User, "What is 2 + 2?")]);
+    let template = Template::new(source, &Default::default());
+    let rendered = template.and_then(|it| it.render(&question, &Default::default()));
+    rendered.map(drop).map_err(|error| error.to_diagnostic(&question))
 }
 
 /// `docs/diagnostics.md`: the list of codes, and each explanation one level down.
@@ -165,6 +183,9 @@ fn push_lower(out: &mut String, line: &Line<'_>) {
 
 /// What the info string of a block says, in words.
 fn read_as(info: &str) -> String {
+    if info == TEMPLATE {
+        return "As a chat template, with a question of the user:".to_owned();
+    }
     let mut text = String::from("Read as");
     for (index, word) in info.split_whitespace().enumerate() {
         let clause = match word.split_once('=') {

@@ -8,7 +8,8 @@ use openchatml::harmony::{Effort, Namespace, SystemContent};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Harmony")]
 pub(crate) struct HarmonyArgs {
-    /// Put in a system message that says this date, if there is none: YYYY-MM-DD, or `today`
+    /// Put in a system message that says this date, if there is none: YYYY-MM-DD, or `today`. A
+    /// chat template is told it
     #[arg(long, value_name = "DATE", value_parser = date)]
     date: Option<String>,
 
@@ -48,6 +49,11 @@ enum BuiltinArg {
 }
 
 impl HarmonyArgs {
+    /// The date.
+    pub(crate) fn date(&self) -> Option<&str> {
+        self.date.as_deref()
+    }
+
     /// The system message of a conversation that has none, if anything is said about it.
     pub(crate) fn system(&self) -> Option<SystemContent<'static>> {
         let says_something = self.date.is_some()

@@ -5,12 +5,14 @@ mod harmony;
 mod limits;
 mod names;
 mod read;
+mod template;
 mod write;
 
 pub(crate) use self::console::{ConsoleArgs, Verbosity};
 pub(crate) use self::limits::Bounds;
 pub(crate) use self::names::{Choice, Written, text_format, written};
 pub(crate) use self::read::{DenyArgs, JsonlArgs, PreambleArgs, ReadArgs, ReaderArgs};
+pub(crate) use self::template::{FormArg, TemplateArgs};
 pub(crate) use self::write::{OutArgs, RenderArgs};
 
 use clap::Parser;

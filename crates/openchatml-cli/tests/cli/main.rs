@@ -20,4 +20,5 @@ mod show;
 mod snapshots;
 mod stream;
 mod support;
+mod templates;
 mod tokens;

@@ -128,6 +128,10 @@ codes! {
         "content spells a control token that cannot be escaped", "This conversation cannot be shown in that format.";
     RenderUnsupported = "E-RENDER-UNSUPPORTED", Error,
         "document that the format cannot carry", "This conversation cannot be shown in that format.";
+    TemplateSyntax = "E-TEMPLATE-SYNTAX", Error,
+        "chat template that cannot be read", "This conversation cannot be shown in that format.";
+    TemplateRender = "E-TEMPLATE-RENDER", Error,
+        "chat template that cannot write the conversation", "This conversation cannot be shown in that format.";
     Loss = "W-LOSS", Warning,
         "conversion loses something", "Something could not be carried over.";
     Return = "W-RETURN", Warning,

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::Span;
+use crate::diagnostic::quote;
+use crate::json::{Json, JsonError};
+use crate::read::Limits;
+use crate::{Code, Diagnostic, Span};
 
 /// A piece of data and where it stands in the input.
 ///
@@ -175,6 +178,38 @@ impl<'a> Value<'a> {
         let mut out = String::new();
         crate::json::write_value(&mut out, self);
         out
+    }
+
+    /// The value that a JSON text is: one value, nested no deeper than [`Limits::json_depth`].
+    ///
+    /// # Errors
+    ///
+    /// It is something else, or an object in it has a key twice.
+    ///
+    /// ```
+    /// use openchatml::{Code, Data, Limits, Value};
+    ///
+    /// let value = Value::from_json(r#"{"a": [2.0]}"#, &Limits::default())?;
+    /// let items = value.get("a").and_then(Value::as_list).unwrap();
+    /// assert_eq!(items[0].data, Data::Number("2.0".into()));
+    /// let error = Value::from_json(r#"{"a": 1, "a": 2}"#, &Limits::default()).unwrap_err();
+    /// assert_eq!((error.code, error.span.start), (Code::DuplicateKey, 9));
+    /// # Ok::<(), openchatml::Diagnostic>(())
+    /// ```
+    pub fn from_json(text: &'a str, limits: &Limits) -> Result<Self, Diagnostic> {
+        let mut json = Json::new(text, limits);
+        let wrong = |error: JsonError| {
+            let code = if error.limit.is_some() { Code::Limit } else { Code::ParseJson };
+            code.at(error.span, error.message)
+        };
+        let value = json.value().map_err(wrong)?;
+        json.end().map_err(wrong)?;
+        match json.take_duplicates().into_iter().next() {
+            None => Ok(value),
+            Some((key, span)) => {
+                Err(Code::DuplicateKey.at(span, format!("{} is given twice", quote(&key))))
+            }
+        }
     }
 
     /// The same value, owning its text.

@@ -30,12 +30,9 @@ pub(crate) fn case(case: &Case, failures: &mut Failures) {
     }
     if is_text {
         well_formed(case, failures);
-<<<<<<< HEAD
         wire::byte_by_byte(case);
-=======
     } else if openchatml_testkit::run::is_of_services(case.format()) {
         openchatml_testkit::property::rewrites(&case.input, case.format());
->>>>>>> ca5ab084b4750001173526e288bf37aa66bd18ce
     }
 }
 

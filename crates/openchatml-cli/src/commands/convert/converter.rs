@@ -1,6 +1,7 @@
 //! From the text of one document to that of another.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use openchatml::convert::{Loss, Sidecar, convert, convert_with_sidecar, prepare};
 use openchatml::render::Profile;
@@ -10,6 +11,7 @@ use openchatml::{
 };
 
 use super::beside::{self, BesideArgs};
+use super::template::Templated;
 use super::tokens::{Shape, Tokens};
 use super::truncate::Budget;
 use super::{response_formats, tools};
@@ -70,6 +72,8 @@ pub(super) struct Converter {
     budget: Option<Budget>,
     /// Whether the target format is that of the input.
     keeps_format: bool,
+    /// What writes instead of the target format.
+    template: Option<Arc<Templated>>,
 }
 
 /// A document as it is written.
@@ -116,7 +120,13 @@ impl Converter {
             wants_sidecar: false,
             budget: None,
             keeps_format: false,
+            template: None,
         }
+    }
+
+    /// Lets a template write, if there is one.
+    pub(super) fn set_template(&mut self, template: Option<Templated>) {
+        self.template = template.map(Arc::new);
     }
 
     /// Makes conversations fit; they are written in the format of the input if that is wanted.
@@ -193,7 +203,12 @@ impl Converter {
 
     /// The carrier of the output.
     pub(super) fn carrier(&self) -> Carrier {
-        if self.tokens.is_some() { Carrier::Json } else { self.target.carrier() }
+        match &self.template {
+            Some(template) if template.is_json() => Carrier::Json,
+            Some(_) => Carrier::Text,
+            None if self.tokens.is_some() => Carrier::Json,
+            None => self.target.carrier(),
+        }
     }
 
     /// The document as it is written, and what is lost.
@@ -240,6 +255,13 @@ impl Converter {
                     return converted;
                 }
             }
+        }
+        if let Some(template) = &self.template {
+            match template.write(document.as_conversation().unwrap_or(&Conversation::default())) {
+                Ok(text) => converted.output = Some(text),
+                Err(found) => converted.found.push(found),
+            }
+            return converted;
         }
         match self.write(&document) {
             Ok(Output { text, losses, sidecar }) => {

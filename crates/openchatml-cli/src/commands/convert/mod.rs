@@ -5,6 +5,7 @@ mod converter;
 mod document;
 mod job;
 mod response_formats;
+mod template;
 mod tokens;
 pub(super) mod tools;
 mod truncate;
@@ -18,10 +19,12 @@ use openchatml::Format;
 use self::beside::BesideArgs;
 use self::converter::{Converter, Purpose};
 use self::job::{Job, Wanted};
+use self::template::Templated;
 use self::tokens::{MaskArgs, Shape};
 pub(crate) use self::truncate::{TruncateArgs, truncate};
 use crate::args::{
-    DenyArgs, JsonlArgs, OutArgs, ReadArgs, RenderArgs, Written, text_format, written,
+    DenyArgs, FormArg, JsonlArgs, OutArgs, ReadArgs, RenderArgs, TemplateArgs, Written,
+    text_format, written,
 };
 use crate::console::Console;
 use crate::encodings::Encodings;
@@ -87,15 +90,19 @@ pub(crate) struct ParseArgs {
 /// Write messages as a prompt for a model
 ///
 /// The messages are JSON, in any JSON format. Reasoning that led to earlier answers is left out,
-/// as a prompt has it, unless --keep-reasoning or --training asks for it.
+/// as a prompt has it, unless --keep-reasoning or --training asks for it. With --template, the chat
+/// template of a model writes them, and decides that and everything else.
 #[derive(Args, Debug)]
 #[command(after_help = RENDER_EXAMPLES, after_long_help = format!("{RENDER_EXAMPLES}\n\n{JSONL_HELP}"))]
 pub(crate) struct RenderCommandArgs {
     /// The format of the prompt
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = written())]
-    to: Written,
+    #[arg(required_unless_present = "template", conflicts_with = "template")]
+    to: Option<Written>,
     /// The file; standard input if it is `-` or not given
     file: Option<PathBuf>,
+    #[command(flatten)]
+    template: TemplateArgs,
     #[command(flatten)]
     work: WorkArgs,
 }
@@ -158,7 +165,8 @@ Examples:
   ocml render -t openchatml-2.2 --generation-prompt messages.json
   ocml render -t im --continue-final draft.json
   ocml render -t harmony --date today --reasoning-effort high --generation-prompt messages.json
-  ocml render -t openchatml-2.2 --training samples.jsonl -o samples.2.2.jsonl";
+  ocml render -t openchatml-2.2 --training samples.jsonl -o samples.2.2.jsonl
+  ocml render --template Qwen3-8B/tokenizer_config.json --generation-prompt messages.json";
 
 const TOKENS_EXAMPLES: &str = "\
 Examples:
@@ -200,9 +208,18 @@ pub(crate) fn parse(args: &ParseArgs, console: &Console) -> Result<Status, Failu
 
 /// Runs `render`.
 pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Status, Failure> {
-    let purpose = Purpose::of_render(&args.work.render);
-    let encodings = Encodings::wanted(&args.work.read, args.to.tokens, console)?;
-    let converter = args.work.converter(args.to, purpose, encodings, console)?;
+    // What a template writes is in no format of ours: all that is asked of this one is that it
+    // carries everything.
+    let to = args.to.unwrap_or(Written { format: JSON, tokens: false });
+    let purpose = match args.template.template {
+        Some(_) => Purpose::Faithful,
+        None => Purpose::of_render(&args.work.render),
+    };
+    let writes_ids = to.tokens || args.template.form == FormArg::Ids;
+    let encodings = Encodings::wanted(&args.work.read, writes_ids, console)?;
+    let template = Templated::new(&args.template, &args.work.render, encodings.clone(), console)?;
+    let mut converter = args.work.converter(to, purpose, encodings, console)?;
+    converter.set_template(template);
     let job = args.work.job().wanting(Wanted::Json);
     job.run(&converter, &one(args.file.as_ref()), console)
 }

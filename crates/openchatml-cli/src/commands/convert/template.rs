@@ -1,0 +1,201 @@
+//! Conversations through chat templates.
+
+use std::path::Path;
+
+use openchatml::{Code, Conversation, Diagnostic, Lines, Span};
+use openchatml_templates::{
+    Arguments, At, Date, Limits, Options, Piece, Rendered, Template, TemplateError, TemplateFile,
+};
+
+use crate::args::{Bounds, FormArg, RenderArgs, TemplateArgs};
+use crate::console::Console;
+use crate::encodings::Encodings;
+use crate::failure::Failure;
+use crate::input::{Decoded, Origin, Page, finding};
+use crate::output::escape;
+use crate::report::Style;
+
+/// Writes conversations with a chat template, on several threads at once.
+#[derive(Clone, Debug)]
+pub(super) struct Templated {
+    /// What people call the template.
+    name: String,
+    /// The template for conversations without tools, and the one for those with some; and what
+    /// each is told.
+    templates: [(Template, Options<'static>); 2],
+    form: FormArg,
+    encodings: Option<Encodings>,
+}
+
+impl Templated {
+    /// The template that was asked for, if one was.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be read, or has no such template; the template is none.
+    pub(super) fn new(
+        args: &TemplateArgs,
+        render: &RenderArgs,
+        encodings: Option<Encodings>,
+        console: &Console,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(path) = &args.template else {
+            // `clap` does not ask for what an option needs where that conflicts with another one.
+            return match args.option() {
+                Some(option) => Err(Failure::Usage(format!("{option} needs --template"))),
+                None => Ok(None),
+            };
+        };
+        refuse_what_it_decides(render)?;
+        let mut files = vec![read(path, console)?];
+        for path in &args.tokenizer_config {
+            files.push(read(path, console)?);
+        }
+        let name = path.display().to_string();
+        let told = |has_tools| {
+            let source = files[0].choose(args.template_name.as_deref(), has_tools);
+            let source = source.map_err(|why| Failure::Refused(format!("{name}: {why}")))?;
+            let template = Template::new(source, &Limits::default()).map_err(|error| {
+                say(&name, source, &error, console);
+                Failure::Refused(format!("the template in `{name}` cannot be used"))
+            })?;
+            let mut options = options(args, render);
+            files.iter().for_each(|file| file.tell(&template, &mut options));
+            Ok((template, options))
+        };
+        let templates = [told(false)?, told(true)?];
+        Ok(Some(Self { name, templates, form: args.form, encodings }))
+    }
+
+    /// Whether what is written is JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.form != FormArg::Text
+    }
+
+    /// A conversation as the template writes it.
+    ///
+    /// # Errors
+    ///
+    /// Why it does not.
+    pub(super) fn write(&self, conversation: &Conversation<'_>) -> Result<String, Diagnostic> {
+        let (template, options) = &self.templates[usize::from(!conversation.tools.is_empty())];
+        let rendered = match self.form {
+            FormArg::Text => template.render(conversation, options),
+            FormArg::Pieces | FormArg::Ids => template.render_pieces(conversation, options),
+        };
+        let rendered = rendered.map_err(|error| self.diagnostic(&error, template, conversation))?;
+        Ok(match (self.form, &self.encodings) {
+            (FormArg::Pieces, _) => pieces(&rendered),
+            (FormArg::Ids, Some(encodings)) => ids(&rendered, encodings)?,
+            _ => rendered.text,
+        })
+    }
+
+    /// An error as one of the conversation: it says where in the template it is.
+    fn diagnostic(
+        &self,
+        error: &TemplateError,
+        template: &Template,
+        conversation: &Conversation<'_>,
+    ) -> Diagnostic {
+        let mut found = error.to_diagnostic(conversation);
+        if let At::Template(span) = error.at {
+            let place = Lines::new(template.source()).locate(span.start);
+            let (line, column) = (place.line, place.column);
+            found.message = format!("{}:{line}:{column}: {}", self.name, found.message);
+            found.span = Span::default();
+        }
+        found
+    }
+}
+
+/// What the command line tells the template.
+fn options(args: &TemplateArgs, render: &RenderArgs) -> Options<'static> {
+    let mut options = Options::default();
+    options.generation_prompt = render.generation_prompt;
+    options.thinking = args.thinking;
+    options.date = render.harmony.date().and_then(|date| date.parse::<Date>().ok());
+    if args.arguments_as_text {
+        options.arguments = Arguments::Text;
+    }
+    let variables = args.variables.iter().cloned();
+    options.variables = variables.map(|(key, value)| (key.into(), value)).collect();
+    options
+}
+
+/// Options that make no difference, since the template decides what they ask for.
+fn refuse_what_it_decides(render: &RenderArgs) -> Result<(), Failure> {
+    let options = [
+        (render.keep_reasoning, "--keep-reasoning"),
+        (render.continue_final, "--continue-final"),
+        (render.training, "--training"),
+        (render.profile.is_template(), "--profile"),
+    ];
+    match options.iter().find(|(is_given, _)| *is_given) {
+        Some((_, option)) => {
+            Err(Failure::Usage(format!("the template decides what it writes; leave out {option}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Reads a file of templates.
+fn read(path: &Path, console: &Console) -> Result<TemplateFile, Failure> {
+    let origin = Origin::of(path);
+    let bytes = origin.read(Bounds::default().input_bytes, console)?;
+    let decoded = Decoded::new(&bytes, 0);
+    TemplateFile::read(&decoded.text).map_err(|found| {
+        let name = origin.name();
+        let mut text = String::new();
+        Style::Text.write(&Page::new(&name, &decoded, 1), &found, &mut text);
+        console.print(&text);
+        Failure::Refused(format!("`{name}` is no file of templates"))
+    })
+}
+
+/// Says what is wrong with a template, and where.
+fn say(name: &str, source: &str, error: &TemplateError, console: &Console) {
+    let decoded = Decoded::new(source.as_bytes(), 0);
+    let mut text = String::new();
+    let found = error.to_diagnostic(&Conversation::default());
+    Style::Text.write(&Page::new(name, &decoded, 1), &found, &mut text);
+    console.print(&text);
+}
+
+/// `{"pieces": [{"control": …}, {"text": …}], "generation": [[start, end]]}`.
+fn pieces(rendered: &Rendered) -> String {
+    let mut out = String::from("{\"pieces\":[");
+    for (index, Piece { span, is_control }) in rendered.pieces.iter().enumerate() {
+        out.push_str(if index == 0 { "" } else { "," });
+        out.push_str(if *is_control { "{\"control\":\"" } else { "{\"text\":\"" });
+        escape(&rendered.text[span.clone()], &mut out);
+        out.push_str("\"}");
+    }
+    out.push_str("],\"generation\":[");
+    let ranges = rendered.generation.iter().map(|it| format!("[{},{}]", it.start, it.end));
+    out.push_str(&ranges.collect::<Vec<_>>().join(","));
+    out + "]}"
+}
+
+/// `{"ids": […], "mask": […]}`.
+///
+/// # Errors
+///
+/// The encoding knows none of the control tokens: it is another model's.
+fn ids(rendered: &Rendered, encodings: &Encodings) -> Result<String, Diagnostic> {
+    let ids = rendered.ids(&encodings.one());
+    let mut controls = rendered.pieces.iter().filter(|piece| piece.is_control);
+    let is_spelled =
+        |piece: &Piece| ids.spelled.contains(&rendered.text[piece.span.clone()].to_owned());
+    if !ids.spelled.is_empty() && controls.all(is_spelled) {
+        let text = format!("the encoding has no id for `{}`", ids.spelled.join("`, `"));
+        let found = finding(Code::RenderUnsupported, Span::default(), text);
+        return Err(found.help("name the encoding of the model with --encoding"));
+    }
+    let mut mask = vec!["0"; ids.ids.len()];
+    for range in ids.generation {
+        mask[range].fill("1");
+    }
+    let ids: Vec<_> = ids.ids.iter().map(u32::to_string).collect();
+    Ok(format!("{{\"ids\":[{}],\"mask\":[{}]}}", ids.join(","), mask.join(",")))
+}

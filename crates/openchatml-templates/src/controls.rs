@@ -1,0 +1,86 @@
+//! The spellings that are control tokens.
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use crate::source::Literals;
+
+/// No special of a template is longer, in bytes.
+const LONGEST: usize = 64;
+
+/// Control tokens, by their spellings.
+#[derive(Clone, Debug)]
+pub(crate) struct Controls {
+    spellings: Vec<String>,
+    finder: AhoCorasick,
+}
+
+impl Controls {
+    /// These. What is empty or white space alone is left out: it is text.
+    pub(crate) fn new(spellings: impl IntoIterator<Item = String>) -> Self {
+        let mut spellings: Vec<_> =
+            spellings.into_iter().filter(|it| !it.trim().is_empty()).collect();
+        spellings.sort_unstable();
+        spellings.dedup();
+        let mut finder = AhoCorasick::builder();
+        let finder = finder.match_kind(MatchKind::LeftmostLongest).build(&spellings);
+        // Too many states for its numbers: gigabytes of spellings.
+        let finder = finder.expect("there are fewer than 2^31 bytes of control tokens");
+        Self { spellings, finder }
+    }
+
+    pub(crate) fn spellings(&self) -> &[String] {
+        &self.spellings
+    }
+
+    /// Where control tokens stand in a text: from the left, the longest first.
+    pub(crate) fn find<'t>(
+        &'t self,
+        text: &'t str,
+    ) -> impl Iterator<Item = (std::ops::Range<usize>, &'t str)> {
+        let found = self.finder.find_iter(text);
+        found.map(|found| (found.range(), self.spellings[found.pattern().as_usize()].as_str()))
+    }
+}
+
+/// What a template spells that looks like a control token: `<|…|>`, `<…>`, `[…]` in capitals.
+pub(crate) fn spelled(literals: &Literals) -> Vec<String> {
+    let mut all = Vec::new();
+    for text in &literals.texts {
+        for (at, c) in text.char_indices().filter(|(_, c)| matches!(c, '<' | '[')) {
+            let rest = &text[at..];
+            let end = if c == '<' { '>' } else { ']' };
+            let Some(len) = rest.find(end).map(|len| len + 1).filter(|len| *len <= LONGEST) else {
+                continue;
+            };
+            let inner = &rest[1..len - 1];
+            let is_one = match c {
+                '<' => inner.chars().any(char::is_alphanumeric) && !inner.contains(is_no_part),
+                _ => {
+                    let word = inner.strip_prefix('/').unwrap_or(inner);
+                    word.len() > 2 && word.bytes().all(|it| it.is_ascii_uppercase() || it == b'_')
+                }
+            };
+            if is_one {
+                all.push(rest[..len].to_owned());
+            }
+        }
+    }
+    all
+}
+
+/// Whether a character is none of a special between `<` and `>`.
+fn is_no_part(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '<' | '"' | '\'' | '{' | '}' | '=' | '\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Literals, spelled};
+
+    #[test]
+    fn what_looks_like_a_control_token_is_one() {
+        let source = "<|im_start|>{{ '</think>' }}<｜User｜>[/INST] [x] <a b> < > <-> a<b [A] x>";
+        let found = spelled(&Literals::of(source));
+        assert_eq!(found, ["<|im_start|>", "</think>", "<｜User｜>", "[/INST]"]);
+    }
+}

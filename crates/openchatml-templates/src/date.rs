@@ -1,0 +1,60 @@
+//! The date that templates are told.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::civil::DateTime;
+use jiff::fmt::strtime::BrokenDownTime;
+
+/// The date, and perhaps the time, that `strftime_now` gives: `2025-06-28` or
+/// `2025-06-28T12:30:00`.
+///
+/// ```
+/// use openchatml::Conversation;
+/// use openchatml_templates::{Options, Template};
+///
+/// let template = Template::new("Today is {{ strftime_now('%d %b %Y') }}.", &Default::default())?;
+/// let mut options = Options::default();
+/// let error = template.render(&Conversation::default(), &options).unwrap_err();
+/// assert_eq!(error.message, "the template asks for the date, and none is given");
+/// options.date = Some("2025-06-28".parse()?);
+/// assert_eq!(template.render(&Conversation::default(), &options)?.text, "Today is 28 Jun 2025.");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Date(DateTime);
+
+/// A text that is no date.
+///
+/// ```
+/// let error = "28.6.2025".parse::<openchatml_templates::Date>().unwrap_err();
+/// assert_eq!(error.to_string(), "a date is written YYYY-MM-DD, and may have a time: THH:MM:SS");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoDate;
+
+impl fmt::Display for NoDate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a date is written YYYY-MM-DD, and may have a time: THH:MM:SS")
+    }
+}
+
+impl std::error::Error for NoDate {}
+
+impl FromStr for Date {
+    type Err = NoDate;
+
+    fn from_str(text: &str) -> Result<Self, NoDate> {
+        let date: DateTime = text.parse().map_err(|_| NoDate)?;
+        let (day, whole) = (date.date().to_string(), date.to_string());
+        if text == day || text == whole { Ok(Self(date)) } else { Err(NoDate) }
+    }
+}
+
+impl Date {
+    /// The date in a format of `strftime`.
+    pub(crate) fn format(self, format: &str) -> Result<String, String> {
+        let time = BrokenDownTime::from(self.0);
+        time.to_string(format).map_err(|error| format!("`strftime_now`: {error}"))
+    }
+}

@@ -1,0 +1,191 @@
+//! Why a template cannot be used, or says nothing.
+
+use std::fmt;
+
+use minijinja::ErrorKind;
+use openchatml::{Code, Conversation, Diagnostic, Span};
+
+use crate::environment::{Exceeded, Raised};
+use crate::limits::Limits;
+use crate::marks::Place;
+use crate::source::Rewritten;
+
+/// Why a template cannot be used, or a conversation cannot be written with it.
+///
+/// ```
+/// use openchatml::{Code, Span};
+/// use openchatml_templates::{At, Template};
+///
+/// let error = Template::new("Hi.\n{% fro x in y %}", &Default::default()).unwrap_err();
+/// assert_eq!((error.code, error.at), (Code::TemplateSyntax, At::Template(Span::new(7, 10))));
+/// assert_eq!(error.message, "unknown statement fro");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TemplateError {
+    /// What kind of error it is: [`Code::TemplateSyntax`], [`Code::TemplateRender`],
+    /// [`Code::RenderControl`] or [`Code::Limit`].
+    pub code: Code,
+    /// What is wrong, in a sentence without a full stop. What the template raises is quoted as it
+    /// is; that may quote content.
+    pub message: String,
+    /// Where it is.
+    pub at: At,
+}
+
+/// Where something is wrong.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Role, Span};
+/// use openchatml_templates::{At, Template};
+///
+/// let source = "<|user|>{{ messages[0].content }}";
+/// let template = Template::new(source, &Default::default())?;
+/// let message = Message::new(Role::User, "say <|user|>");
+/// let conversation = Conversation::from_messages([message]);
+/// let error = template.render(&conversation, &Default::default()).unwrap_err();
+/// let field = "content".to_owned();
+/// assert_eq!(error.at, At::Content { message: Some(0), field, span: Span::new(4, 12) });
+/// assert_eq!(error.to_string(), "message 0, content at byte 4: the text spells the control token `<|user|>`");
+/// # Ok::<(), openchatml_templates::TemplateError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum At {
+    /// In the template.
+    Template(Span),
+    /// In a message or beside the messages.
+    Content {
+        /// The message, from 0; none for tools and variables.
+        message: Option<usize>,
+        /// Which part of it, or which variable.
+        field: String,
+        /// Where in the text of that part; empty if it is not known.
+        span: Span,
+    },
+    /// Nowhere in particular.
+    Nowhere,
+}
+
+impl TemplateError {
+    pub(crate) fn new(code: Code, message: impl Into<String>, at: At) -> Self {
+        Self { code, message: message.into(), at }
+    }
+
+    pub(crate) fn limit(name: &str, value: impl fmt::Display, at: At) -> Self {
+        Self::new(Code::Limit, format!("the template exceeds the limit `{name}` of {value}"), at)
+    }
+
+    /// Content that spells a control token.
+    pub(crate) fn control(token: &str, found: Option<(&Place, usize)>) -> Self {
+        let message = format!("the text spells the control token `{}`", token.escape_debug());
+        let at = match found {
+            Some((Place { message, field }, start)) => At::Content {
+                message: *message,
+                field: field.clone(),
+                span: Span::new(start, start + token.len()),
+            },
+            None => At::Nowhere,
+        };
+        Self::new(Code::RenderControl, message, at)
+    }
+
+    /// An error of the engine.
+    pub(crate) fn of_engine(error: &minijinja::Error, source: &Rewritten, limits: &Limits) -> Self {
+        let at = match error.range() {
+            Some(range) => {
+                let [start, end] = [range.start, range.end].map(|at| source.place(at));
+                At::Template(Span::new(start, end.max(start)))
+            }
+            None => At::Nowhere,
+        };
+        // What it was raised for may be behind what it became on the way.
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+        while let Some(one) = cause {
+            if let Some(Raised(message)) = one.downcast_ref() {
+                return Self::new(Code::TemplateRender, message.clone(), at);
+            }
+            match one.downcast_ref() {
+                Some(Exceeded::ValueBytes) => {
+                    return Self::limit("value_bytes", limits.value_bytes, at);
+                }
+                Some(Exceeded::ValueItems) => {
+                    return Self::limit("value_items", limits.value_items, at);
+                }
+                Some(Exceeded::ValueDepth) => {
+                    return Self::limit("value_depth", limits.value_depth, at);
+                }
+                None => {}
+            }
+            let engine = one.downcast_ref::<minijinja::Error>();
+            if engine.is_some_and(|error| error.kind() == ErrorKind::OutOfFuel) {
+                return Self::limit("steps", limits.steps, at);
+            }
+            if engine.and_then(minijinja::Error::detail) == Some("recursion limit exceeded") {
+                return Self::limit("recursion", limits.recursion, at);
+            }
+            cause = one.source();
+        }
+        let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+        let code = match error.kind() {
+            ErrorKind::SyntaxError | ErrorKind::BadEscape => Code::TemplateSyntax,
+            _ => Code::TemplateRender,
+        };
+        let names = &source.names;
+        let message = match error.kind() {
+            ErrorKind::UnknownMethod | ErrorKind::UndefinedError if error.detail().is_none() => {
+                error.kind().to_string()
+            }
+            _ => detail,
+        };
+        let message = message.replace(&format!("{}()", names.generation), "generation");
+        Self::new(code, message, at)
+    }
+
+    /// The same as a diagnostic. Its place is one in the template, or one in the text that the
+    /// message was read from.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Span};
+    /// use openchatml_templates::Template;
+    ///
+    /// let error = Template::new("{{ 1 + }}", &Default::default()).unwrap_err();
+    /// let found = error.to_diagnostic(&Conversation::default());
+    /// assert_eq!(found.code.as_str(), "E-TEMPLATE-SYNTAX");
+    /// assert_eq!(found.span, Span::new(7, 9));
+    /// ```
+    pub fn to_diagnostic(&self, conversation: &Conversation<'_>) -> Diagnostic {
+        let span = match &self.at {
+            At::Template(span) => *span,
+            At::Content { message: Some(message), .. } => {
+                conversation.messages.get(*message).map(|it| it.span).unwrap_or_default()
+            }
+            At::Content { .. } | At::Nowhere => Span::default(),
+        };
+        let found = self.code.at(span, self.to_string());
+        match self.code {
+            Code::RenderControl => found.help(
+                "write pieces or token ids, where text is never a control token, or leave these \
+                 characters out",
+            ),
+            _ => found,
+        }
+    }
+}
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let At::Content { message, field, span } = &self.at {
+            if let Some(message) = message {
+                write!(f, "message {message}, ")?;
+            }
+            f.write_str(field)?;
+            if !span.is_empty() {
+                write!(f, " at byte {}", span.start)?;
+            }
+            f.write_str(": ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for TemplateError {}

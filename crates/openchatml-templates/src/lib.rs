@@ -1,0 +1,56 @@
+//! Conversations through the chat templates that models are published with.
+//!
+//! A chat template is a Jinja template that writes a list of messages as the prompt of one model.
+//! [`Template`] runs it as the Python library `transformers` does, byte for byte, in a sandbox: it
+//! reads no file and no clock, and [`Limits`] bound what it does. It is a way to write and none to
+//! read.
+//!
+//! Text that a user wrote never becomes structure: [`Template::render`] refuses content that spells
+//! a control token, and [`Template::render_pieces`] says which control tokens are the template's,
+//! so that [token ids](Rendered::ids) of content are those of ordinary text.
+//!
+//! ```
+//! use openchatml::{Conversation, Message, Role};
+//! use openchatml_templates::{Options, Template};
+//!
+//! let source = "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}\
+//!     {% if message.role == 'assistant' %}{% generation %}{{ message.content }}<|end|>\
+//!     {% endgeneration %}{% endif %}{% endfor %}";
+//! let template = Template::new(source, &Default::default())?;
+//! let conversation = Conversation::from_messages([Message::answer("4.")]);
+//! let rendered = template.render(&conversation, &Options::default())?;
+//! assert_eq!(&rendered.text[rendered.generation[0].clone()], "4.<|end|>");
+//! # Ok::<(), openchatml_templates::TemplateError>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod context;
+mod controls;
+mod date;
+mod environment;
+mod error;
+mod file;
+mod ids;
+mod limits;
+mod marks;
+mod messages;
+mod number;
+mod options;
+mod pieces;
+mod source;
+mod template;
+
+pub use self::date::{Date, NoDate};
+pub use self::error::{At, TemplateError};
+pub use self::file::TemplateFile;
+pub use self::ids::Ids;
+pub use self::limits::Limits;
+pub use self::options::{Arguments, Options};
+pub use self::pieces::{Piece, Rendered};
+pub use self::template::Template;
+
+/// The examples of the guide, which `cargo test` runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/chat-templates.md")]
+mod guide {}

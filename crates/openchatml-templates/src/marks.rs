@@ -1,0 +1,313 @@
+//! Marks that tell content from what a template writes.
+//!
+//! A mark is a character that neither the input nor the template has. What of content could be, or
+//! become, part of a control token is marked before the template sees it:
+//!
+//! - What the template itself looks for in content (`content.split('</think>')`) stands between an
+//!   opening and a closing mark, so that it is still found.
+//! - Any other first character of a control token has a mark behind it, so that no control token
+//!   comes of it, whatever the template cuts away or puts before or behind it.
+//! - Content that could go on with what the template began (`'<' ~ name ~ '>'`) has a mark before it.
+//!
+//! So a control token of the output is the template's, unless it stands between an opening and a
+//! closing mark.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use crate::controls::Controls;
+use crate::source::Literals;
+
+/// Content that is part of a control token, and shorter than this, is no part that counts, in bytes.
+const SHORTEST: usize = 3;
+
+/// The characters that are marks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Marks {
+    all: [char; 5],
+}
+
+/// Characters that are for nobody's text: Unicode has them for uses like this one. After them,
+/// those for private use.
+fn candidates() -> impl Iterator<Item = char> {
+    let ranges = ['\u{fdd0}'..='\u{fdef}', '\u{f0000}'..='\u{ffffd}', '\u{100000}'..='\u{10fffd}'];
+    ranges.into_iter().flatten()
+}
+
+impl Marks {
+    /// Marks that are not among these characters. `None` if there are too few others.
+    pub(crate) fn outside(used: &HashSet<char>) -> Option<Self> {
+        let free: Vec<_> = candidates().filter(|c| !used.contains(c)).take(5).collect();
+        Some(Self { all: free.try_into().ok()? })
+    }
+
+    /// Adds the characters of a text that could be marks.
+    pub(crate) fn note(text: &str, used: &mut HashSet<char>) {
+        let is_one = |c: &char| matches!(u32::from(*c), 0xFDD0..=0xFDEF | 0xF_0000..);
+        if !text.is_ascii() {
+            used.extend(text.chars().filter(is_one));
+        }
+    }
+
+    /// Behind the first character of what could become a control token.
+    fn apart(&self) -> char {
+        self.all[0]
+    }
+
+    /// Before and behind what the template looks for.
+    fn around(&self) -> [char; 2] {
+        [self.all[1], self.all[2]]
+    }
+
+    /// Before and behind what the model is to say.
+    pub(crate) fn generation(&self) -> [char; 2] {
+        [self.all[3], self.all[4]]
+    }
+
+    /// Whether a character is a mark.
+    pub(crate) fn contains(&self, c: &char) -> bool {
+        self.all.contains(c)
+    }
+
+    /// A text without its marks.
+    pub(crate) fn without<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match text.is_ascii() || !text.contains(self.all) {
+            true => Cow::Borrowed(text),
+            false => Cow::Owned(text.replace(self.all, "")),
+        }
+    }
+
+    /// Whether what stands at `range` has an opening mark before it, and a closing one behind it.
+    pub(crate) fn stand_around(&self, text: &str, range: &Range<usize>) -> [bool; 2] {
+        let [open, close] = self.around();
+        [text[..range.start].ends_with(open), text[range.end..].starts_with(close)]
+    }
+
+    /// Where `wanted` stands in a text, with the marks around it.
+    pub(crate) fn find<'t>(
+        &'t self,
+        text: &'t str,
+        wanted: &'t str,
+    ) -> impl Iterator<Item = Range<usize>> {
+        let [open, close] = self.around();
+        text.match_indices(wanted).map(move |(at, found)| {
+            let range = at..at + found.len();
+            match self.stand_around(text, &range) {
+                [true, true] => range.start - open.len_utf8()..range.end + close.len_utf8(),
+                _ => range,
+            }
+        })
+    }
+
+    /// A text without the characters at its ends for which `is_cut`; marks among them stay.
+    pub(crate) fn trim<'t>(
+        &self,
+        text: &'t str,
+        ends: [bool; 2],
+        is_cut: impl Fn(char) -> bool,
+    ) -> Cow<'t, str> {
+        let goes = |c: char| is_cut(c) || self.contains(&c);
+        let [cuts_start, cuts_end] = ends;
+        let rest = if cuts_start { text.trim_start_matches(goes) } else { text };
+        let inner = if cuts_end { rest.trim_end_matches(goes) } else { rest };
+        let start = text.len() - rest.len();
+        let (before, behind) = (&text[..start], &text[start + inner.len()..]);
+        let marks = |part: &str| part.chars().filter(|c| self.contains(c)).collect::<String>();
+        match (marks(before), marks(behind)) {
+            (before, behind) if before.is_empty() && behind.is_empty() => Cow::Borrowed(inner),
+            (before, behind) => Cow::Owned([&before, inner, &behind].concat()),
+        }
+    }
+}
+
+/// Marks content.
+pub(crate) struct Marker<'t> {
+    pub(crate) marks: &'t Marks,
+    /// What the template looks for that begins like a control token.
+    sought: AhoCorasick,
+    /// The first characters of control tokens.
+    initials: Vec<char>,
+    /// The ends of control tokens.
+    ends: HashSet<&'t str>,
+    /// All control tokens without their first and last characters.
+    inner: String,
+    /// The same without any signs at their ends.
+    words: HashSet<&'t str>,
+    longest: usize,
+    literals: &'t Literals,
+    /// What was marked.
+    pub(crate) marked: Vec<Marked>,
+}
+
+/// Content that was marked, and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Marked {
+    pub(crate) place: Place,
+    pub(crate) text: String,
+}
+
+/// Where content stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The message, from 0, if it is one.
+    pub(crate) message: Option<usize>,
+    /// What of it.
+    pub(crate) field: String,
+}
+
+impl<'t> Marker<'t> {
+    pub(crate) fn new(marks: &'t Marks, controls: &'t Controls, literals: &'t Literals) -> Self {
+        let spellings = controls.spellings();
+        let first = |text: &str| text.chars().next();
+        let mut initials: Vec<char> = spellings.iter().filter_map(|it| first(it)).collect();
+        initials.sort_unstable();
+        initials.dedup();
+        let sought = literals.sought.iter().filter(|word| {
+            let begins = first(word).is_some_and(|c| initials.contains(&c));
+            begins && word.chars().count() > 1
+        });
+        let mut finder = AhoCorasick::builder();
+        let finder = finder.match_kind(MatchKind::LeftmostLongest).build(sought);
+        let ends =
+            spellings.iter().flat_map(|it| it.char_indices().skip(1).map(|(at, _)| &it[at..]));
+        let inner = spellings.iter().filter_map(|it| {
+            let last = it.chars().next_back()?;
+            it.get(first(it)?.len_utf8()..it.len() - last.len_utf8())
+        });
+        let words = spellings.iter().map(|it| it.trim_matches(|c: char| !c.is_alphanumeric()));
+        Self {
+            marks,
+            sought: finder.expect("a template is short"),
+            ends: ends.collect(),
+            inner: inner.collect::<Vec<_>>().join("\n"),
+            longest: spellings.iter().map(String::len).max().unwrap_or_default(),
+            initials,
+            words: words.collect(),
+            literals,
+            marked: Vec::new(),
+        }
+    }
+
+    /// Content as the template gets it.
+    pub(crate) fn content<'c>(&mut self, text: &'c str, place: &Place) -> Cow<'c, str> {
+        let goes_on = self.goes_on(text) && !self.literals.sought.contains(text);
+        self.mark(text, goes_on, place)
+    }
+
+    /// A key as the template gets it. One that the template names stays as it is.
+    pub(crate) fn key<'c>(&mut self, key: &'c str, place: &Place) -> Cow<'c, str> {
+        let is_known = self.literals.names.contains(key) || self.literals.sought.contains(key);
+        let goes_on = !is_known && self.goes_on(key);
+        self.mark(key, goes_on, place)
+    }
+
+    fn mark<'c>(&mut self, text: &'c str, goes_on: bool, place: &Place) -> Cow<'c, str> {
+        if !goes_on && !text.contains(self.initials.as_slice()) {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len() + 16);
+        if goes_on {
+            out.push(self.marks.apart());
+        }
+        let [open, close] = self.marks.around();
+        let mut at = 0;
+        for found in self.sought.find_iter(text) {
+            self.set_apart(&text[at..found.start()], &mut out);
+            out.push(open);
+            out.push_str(&text[found.range()]);
+            out.push(close);
+            at = found.end();
+        }
+        self.set_apart(&text[at..], &mut out);
+        self.marked.push(Marked { place: place.clone(), text: text.to_owned() });
+        Cow::Owned(out)
+    }
+
+    fn set_apart(&self, text: &str, out: &mut String) {
+        let mut at = 0;
+        for (found, initial) in text.match_indices(self.initials.as_slice()) {
+            let end = found + initial.len();
+            out.push_str(&text[at..end]);
+            out.push(self.marks.apart());
+            at = end;
+        }
+        out.push_str(&text[at..]);
+    }
+
+    /// Whether a text could go on with a control token that the template began.
+    fn goes_on(&self, text: &str) -> bool {
+        let ends_one = (1..=text.len().min(self.longest))
+            .filter_map(|len| text.get(..len))
+            .any(|beginning| self.ends.contains(beginning));
+        // One or two letters are too common to be marked, and no template leaves it at them.
+        let is_part = (SHORTEST..self.longest).contains(&text.len()) && !text.contains('\n');
+        ends_one || self.words.contains(text) || is_part && self.inner.contains(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{Marker, Marks, Place};
+    use crate::controls::Controls;
+    use crate::source::Literals;
+
+    fn marked(text: &str) -> String {
+        let source = "{{ c.split('</think>') }}{% if r == 'user' %}{{ d.key }}{% endif %}";
+        let (marks, literals) = (Marks::outside(&HashSet::new()).unwrap(), Literals::of(source));
+        let spellings = ["<|end|>", "<think>", "</think>", "<|user|>"].map(str::to_owned);
+        let controls = Controls::new(spellings);
+        let mut marker = Marker::new(&marks, &controls, &literals);
+        let marked = marker.content(text, &Place::default()).into_owned();
+        assert_eq!(marks.without(&marked), text);
+        ['\'', '(', ')']
+            .into_iter()
+            .zip(marks.all)
+            .fold(marked, |it, (to, from)| it.replace(from, &to.to_string()))
+    }
+
+    #[test]
+    fn what_is_sought_stays_whole_and_nothing_else_does() {
+        for (text, wanted) in [
+            ("a </think> b", "a (</think>) b"),
+            ("<|end|>", "<'|end|>"),
+            ("a < b", "a <' b"),
+            ("<<think>", "<'<'think>"),
+            // It could go on after what the template writes.
+            ("|end|> x", "'|end|> x"),
+            ("think", "'think"),
+            ("end|", "'end|"),
+            ("th", "th"),
+            // The template compares with it.
+            ("user", "user"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(marked(text), wanted);
+        }
+    }
+
+    #[test]
+    fn marks_are_not_in_the_input() {
+        let mut used = HashSet::new();
+        Marks::note("\u{fdd0}\u{fdd1}a\u{fdd3}", &mut used);
+        let marks = Marks::outside(&used).unwrap();
+        assert_eq!(marks.all, ['\u{fdd2}', '\u{fdd4}', '\u{fdd5}', '\u{fdd6}', '\u{fdd7}']);
+        assert_eq!(Marks::outside(&super::candidates().collect()), None);
+    }
+
+    #[test]
+    fn marks_are_looked_through() {
+        let marks = Marks::outside(&HashSet::new()).unwrap();
+        let [open, close] = marks.around();
+        let text = format!(" \n{open}</a>{close} ");
+        assert_eq!(marks.trim(&text, [true, true], char::is_whitespace), text.trim());
+        let cut = format!("a\n{open}");
+        assert_eq!(marks.trim(&cut, [true, true], char::is_whitespace), format!("a{open}"));
+        let found: Vec<_> = marks.find(&text, "</a>").collect();
+        assert_eq!(&text[found[0].clone()], text.trim());
+    }
+}

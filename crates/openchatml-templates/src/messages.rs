@@ -1,0 +1,107 @@
+//! A conversation in the shape that templates expect: the messages of OpenAI's chat completions.
+//!
+//! | here | there |
+//! | --- | --- |
+//! | `system`, `developer`, `user` | a message of that role, with `content` and perhaps `name` |
+//! | `analysis`, and commentary that is neither a preamble nor a call | `reasoning_content` of the assistant's message that follows, which is `thinking` and `thought`, too |
+//! | a preamble, an answer | `content` of an assistant's message |
+//! | a call | one of the `tool_calls` of the assistant's message that it follows |
+//! | a reply | a message of role `tool`, with `content`, and with `name` and `tool_call_id` if it has them |
+//!
+//! What the assistant says in a row is one message, up to a second text, or reasoning after a text
+//! or a call. What a completion said in the name of somebody else is left out.
+
+use openchatml::{Channel, Conversation, Intent, Message, Role};
+
+/// A message as templates expect it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Folded {
+    pub(crate) role: &'static str,
+    pub(crate) name: Option<Said>,
+    pub(crate) content: Vec<Said>,
+    pub(crate) reasoning: Vec<Said>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) tool_call_id: Option<Said>,
+}
+
+/// A text, and the message of the conversation that it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) text: String,
+    pub(crate) message: usize,
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub(crate) id: Option<String>,
+    pub(crate) name: String,
+    pub(crate) arguments: String,
+    pub(crate) message: usize,
+}
+
+/// The messages of a conversation as templates expect them.
+pub(crate) fn fold(conversation: &Conversation<'_>) -> Vec<Folded> {
+    let mut all = Vec::new();
+    let mut turn: Option<Folded> = None;
+    for (index, message) in conversation.messages.iter().enumerate() {
+        if message.foreign {
+            continue;
+        }
+        if message.role != Role::Assistant {
+            all.extend(turn.take());
+            all.push(single(message, index));
+            continue;
+        }
+        let said = Said { text: message.body.text().into_owned(), message: index };
+        let is_hidden = is_reasoning(message);
+        let goes_on = |turn: &Folded| turn.content.is_empty() && turn.calls.is_empty();
+        if !message.is_call() && !turn.as_ref().is_some_and(goes_on) {
+            all.extend(turn.take());
+        }
+        let new = || Folded { role: Role::Assistant.as_str(), ..Folded::default() };
+        let turn = turn.get_or_insert_with(new);
+        if let Some(recipient) = &message.recipient {
+            turn.calls.push(Call {
+                id: message.call_id.as_deref().map(str::to_owned),
+                name: bare(recipient).to_owned(),
+                arguments: said.text,
+                message: index,
+            });
+        } else if is_hidden {
+            turn.reasoning.push(said);
+        } else {
+            turn.content.push(said);
+        }
+    }
+    all.extend(turn);
+    all
+}
+
+/// Whether the assistant says it to nobody.
+fn is_reasoning(message: &Message<'_>) -> bool {
+    match message.effective_channel() {
+        Channel::Analysis => true,
+        Channel::Commentary => message.intent != Some(Intent::Preamble),
+        Channel::Final => false,
+    }
+}
+
+/// A message that is one there, too.
+fn single(message: &Message<'_>, index: usize) -> Folded {
+    let said = |text: &str| Said { text: text.to_owned(), message: index };
+    let is_tool = message.role == Role::Tool;
+    let name = message.name.as_deref();
+    Folded {
+        role: message.role.as_str(),
+        name: name.map(|name| said(if is_tool { bare(name) } else { name })),
+        content: vec![said(&message.body.text())],
+        tool_call_id: message.call_id.as_deref().filter(|_| is_tool).map(said),
+        ..Folded::default()
+    }
+}
+
+/// The name of a tool without its namespace.
+fn bare(tool: &str) -> &str {
+    tool.strip_prefix("functions.").unwrap_or(tool)
+}

@@ -1,0 +1,74 @@
+//! What a template is told beside the conversation.
+
+use std::borrow::Cow;
+
+use openchatml::Value;
+
+use crate::date::Date;
+
+/// What a template is told beside the conversation, and what counts as a control token.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Role};
+/// use openchatml_templates::{Options, Template};
+///
+/// let source = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{{ eos_token }}{% endfor %}\
+///     {% if add_generation_prompt %}<|assistant|>{% endif %}";
+/// let template = Template::new(source, &Default::default())?;
+/// let mut options = Options::default();
+/// options.generation_prompt = true;
+/// options.special_tokens.push(("eos_token".into(), "</s>".into()));
+/// let conversation = Conversation::from_messages([Message::new(Role::User, "Hi.")]);
+/// let rendered = template.render(&conversation, &options)?;
+/// assert_eq!(rendered.text, "<|user|>Hi.</s><|assistant|>");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Options<'a> {
+    /// `add_generation_prompt`: end where the assistant speaks next.
+    pub generation_prompt: bool,
+    /// `enable_thinking`, if it is given.
+    pub thinking: Option<bool>,
+    /// What `strftime_now` gives.
+    pub date: Option<Date>,
+    /// How the arguments of calls are given.
+    pub arguments: Arguments,
+    /// Special tokens by their names: `bos_token`, `eos_token`, … They are control tokens.
+    pub special_tokens: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    /// Further variables. What they say is guarded like the content of messages.
+    pub variables: Vec<(Cow<'a, str>, Value<'a>)>,
+    /// The spellings that are control tokens, beside the special tokens. If there is no list, they
+    /// are what the template spells that looks like one: `<|…|>`, `<…>` without a space, and
+    /// `[…]` in capitals.
+    pub controls: Option<Vec<Cow<'a, str>>>,
+}
+
+/// How the arguments of a call are given to a template.
+///
+/// Both are in use: a template that writes `arguments | tojson` wants data, one that writes
+/// `arguments` wants text.
+///
+/// ```
+/// use openchatml::{Channel, Conversation, Message, Role};
+/// use openchatml_templates::{Arguments, Options, Template};
+///
+/// let mut call = Message::new(Role::Assistant, r#"{"city": "Rome"}"#);
+/// call.recipient = Some("functions.weather".into());
+/// let conversation = Conversation::from_messages([call]);
+/// let source = "{{ messages[0].tool_calls[0].function.arguments | tojson }}";
+/// let template = Template::new(source, &Default::default())?;
+/// let mut options = Options::default();
+/// assert_eq!(template.render(&conversation, &options)?.text, r#"{"city": "Rome"}"#);
+/// options.arguments = Arguments::Text;
+/// assert_eq!(template.render(&conversation, &options)?.text, r#""{\"city\": \"Rome\"}""#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Arguments {
+    /// As the data that their JSON is, as `transformers` says to; as text where they are no JSON.
+    #[default]
+    Parsed,
+    /// As text, as OpenAI's chat completions have them.
+    Text,
+}

@@ -1,0 +1,9 @@
+//! What a template is made of, as far as it must be known before it runs.
+
+mod literals;
+mod operands;
+mod rewrite;
+mod scan;
+
+pub(crate) use self::literals::Literals;
+pub(crate) use self::rewrite::{Names, Rewritten, rewrite};

@@ -1,0 +1,238 @@
+//! From the source of a template to text and tags, and from tags to words.
+//!
+//! Nothing is checked here: where a template is malformed, the engine says so.
+
+use std::ops::Range;
+
+/// A part of a template. Comments are none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Text that is written as it is, but for white space at its ends.
+    Text(Range<usize>),
+    /// `{{ … }}` or `{% … %}`.
+    Tag(Tag),
+}
+
+/// `{{ … }}` or `{% … %}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tag {
+    /// Whether it is a statement.
+    pub(crate) is_block: bool,
+    /// What stands between its ends.
+    pub(crate) tokens: Vec<Token>,
+}
+
+/// A word of the language in a tag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    /// What it is.
+    pub(crate) kind: Kind,
+    /// Where it stands in the source.
+    pub(crate) span: Range<usize>,
+}
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A name or a key word.
+    Name,
+    /// A string, with its quotes.
+    String,
+    /// A number.
+    Number,
+    /// An operator or a bracket.
+    Sign,
+}
+
+impl Token {
+    /// How it is spelled.
+    pub(crate) fn text<'s>(&self, source: &'s str) -> &'s str {
+        &source[self.span.clone()]
+    }
+}
+
+/// The parts of a template. What follows a tag that is never closed is none.
+pub(crate) fn scan(source: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let (mut at, mut text) = (0, 0);
+    while let Some(found) = source[at..].find('{') {
+        let open = at + found;
+        let kind = source.as_bytes().get(open + 1).copied();
+        if !matches!(kind, Some(b'{' | b'%' | b'#')) {
+            at = open + 1;
+            continue;
+        }
+        push_text(&mut parts, text..open);
+        let end = match kind {
+            Some(b'#') => source[open + 2..].find("#}").map(|found| open + 2 + found + 2),
+            _ => match raw(source, open) {
+                Some((inner, end)) => {
+                    push_text(&mut parts, inner);
+                    Some(end)
+                }
+                None => tag(source, open, kind == Some(b'%')).map(|(tag, end)| {
+                    parts.push(Part::Tag(tag));
+                    end
+                }),
+            },
+        };
+        let Some(end) = end else { return parts };
+        (at, text) = (end, end);
+    }
+    push_text(&mut parts, text..source.len());
+    parts
+}
+
+fn push_text(parts: &mut Vec<Part>, range: Range<usize>) {
+    if !range.is_empty() {
+        parts.push(Part::Text(range));
+    }
+}
+
+/// `{% raw %}…{% endraw %}` at `open`: where its text is, and where it ends.
+fn raw(source: &str, open: usize) -> Option<(Range<usize>, usize)> {
+    let start = word_tag(source, open, "raw")?;
+    let mut at = start;
+    loop {
+        let close = at + source[at..].find("{%")?;
+        match word_tag(source, close, "endraw") {
+            Some(end) => return Some((start..close, end)),
+            None => at = close + 2,
+        }
+    }
+}
+
+/// Where a tag of this word alone ends that begins at `open`.
+fn word_tag(source: &str, open: usize, word: &str) -> Option<usize> {
+    let rest = source[open..].strip_prefix("{%")?;
+    let rest = rest.strip_prefix(['-', '+']).unwrap_or(rest).trim_start();
+    let rest = rest.strip_prefix(word)?.trim_start();
+    let rest = rest.strip_prefix(['-', '+']).unwrap_or(rest).strip_prefix("%}")?;
+    Some(source.len() - rest.len())
+}
+
+/// The tag at `open`, and where it ends.
+fn tag(source: &str, open: usize, is_block: bool) -> Option<(Tag, usize)> {
+    let bytes = source.as_bytes();
+    let end: &[u8] = if is_block { b"%}" } else { b"}}" };
+    let mut at = open + 2;
+    if matches!(bytes.get(at), Some(b'-' | b'+')) {
+        at += 1;
+    }
+    let mut tokens = Vec::new();
+    let mut depth = 0usize;
+    loop {
+        let rest = &bytes[at..];
+        let first = *rest.first()?;
+        if first.is_ascii_whitespace() {
+            at += 1;
+            continue;
+        }
+        if depth == 0 && rest.starts_with(end) {
+            return Some((Tag { is_block, tokens }, at + 2));
+        }
+        if depth == 0 && matches!(first, b'-' | b'+') && rest[1..].starts_with(end) {
+            return Some((Tag { is_block, tokens }, at + 3));
+        }
+        match first {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let (kind, len) = word(&source[at..])?;
+        tokens.push(Token { kind, span: at..at + len });
+        at += len;
+    }
+}
+
+/// The word at the beginning of a text, and its length.
+fn word(text: &str) -> Option<(Kind, usize)> {
+    let first = text.chars().next()?;
+    let while_of = |is: fn(char) -> bool| text.find(|c| !is(c)).unwrap_or(text.len());
+    Some(match first {
+        '\'' | '"' => (Kind::String, string(text)?),
+        '0'..='9' => (Kind::Number, number(text)),
+        c if is_letter(c) => (Kind::Name, while_of(|c| is_letter(c) || c.is_ascii_digit())),
+        c => {
+            let is_pair =
+                ["==", "!=", "<=", ">=", "//", "**"].iter().any(|two| text.starts_with(two));
+            (Kind::Sign, if is_pair { 2 } else { c.len_utf8() })
+        }
+    })
+}
+
+fn is_letter(c: char) -> bool {
+    c == '_' || c.is_alphabetic()
+}
+
+/// The length of a number. A point belongs to it where a digit follows.
+fn number(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut len = 0;
+    while let Some(byte) = bytes.get(len) {
+        let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+        let goes_on = match byte {
+            b'.' => is_digit(len + 1),
+            b'+' | b'-' => matches!(bytes[len - 1], b'e' | b'E') && is_digit(len + 1),
+            byte => byte.is_ascii_alphanumeric() || *byte == b'_',
+        };
+        if !goes_on {
+            break;
+        }
+        len += 1;
+    }
+    len
+}
+
+/// The length of a string with its quotes.
+fn string(text: &str) -> Option<usize> {
+    let quote = text.as_bytes()[0];
+    let mut bytes = text.bytes().enumerate().skip(1);
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'\\' => drop(bytes.next()),
+            byte if byte == quote => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Part, scan};
+
+    fn said(source: &str) -> Vec<String> {
+        let said = |part: &Part| match part {
+            Part::Text(range) => source[range.clone()].to_owned(),
+            Part::Tag(tag) => {
+                let words: Vec<_> = tag.tokens.iter().map(|token| token.text(source)).collect();
+                format!("<{}>", words.join(" "))
+            }
+        };
+        scan(source).iter().map(said).collect()
+    }
+
+    #[test]
+    fn tags_end_where_no_string_and_no_bracket_is_open() {
+        assert_eq!(said("a{{ '}}' + x }}b"), ["a", "<'}}' + x>", "b"]);
+        assert_eq!(said("{{ {'a': {}} }}"), ["<{ 'a' : { } }>"]);
+        assert_eq!(said(r"{%- if a == 'it\'s %}' -%}x"), [r"<if a == 'it\'s %}'>", "x"]);
+        assert_eq!(said("{{ 1.5e-3 ~ x[1:-1] }}"), ["<1.5e-3 ~ x [ 1 : - 1 ]>"]);
+    }
+
+    #[test]
+    fn comments_and_raw_text_have_no_tags() {
+        assert_eq!(said("a{# {% generation %} #}b"), ["a", "b"]);
+        let raw = "{% raw %}{% generation %}{%- endraw +%}c";
+        assert_eq!(said(raw), ["{% generation %}", "c"]);
+        assert_eq!(said("a { b {"), ["a { b {"]);
+    }
+
+    #[test]
+    fn nothing_follows_what_is_never_closed() {
+        assert_eq!(said("a{{ 'b }} c"), ["a"]);
+        assert_eq!(said("a{# b"), ["a"]);
+        assert_eq!(said("a{% raw %} b"), ["a", "<raw>", " b"]);
+    }
+}

@@ -1,0 +1,120 @@
+//! Hostile templates are refused by the name of a limit, and their memory is bounded.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
+use openchatml::{Code, Conversation, Message, Role};
+use openchatml_templates::{Limits, Options, Template, TemplateError};
+
+fn run(source: &str, limits: &Limits) -> Result<String, TemplateError> {
+    let long = "x".repeat(1 << 20);
+    let conversation = Conversation::from_messages([Message::new(Role::User, long)]);
+    let template = Template::new(source, limits)?;
+    Ok(template.render(&conversation, &Options::default())?.text)
+}
+
+/// What each of these does would take more memory than there is, or more time than anybody has.
+const HOSTILE: &[(&str, &str)] = &[
+    (
+        "steps",
+        "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+    ),
+    (
+        "steps",
+        "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+    ),
+    ("steps", "{{ 'x' * 1000000000 }}"),
+    ("steps", "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}"),
+    ("value_bytes", "{{ messages[0].content.replace('x', messages[0].content) }}"),
+    ("value_bytes", "{{ messages[0].content | replace('x', messages[0].content) }}"),
+    ("value_bytes", "{{ messages[0].content | replace('', messages[0].content) }}"),
+    ("value_bytes", "{{ messages[0].content.join(range(100000)) }}"),
+    ("value_bytes", "{{ range(100000) | join(messages[0].content) }}"),
+    ("value_bytes", "{{ 'a'.center(10000000000) }}"),
+    ("value_bytes", "{{ 'a' | center(10000000000) }}"),
+    ("value_bytes", "{{ '%10000000000d' | format(1) }}"),
+    ("value_bytes", "{{ '{:>10000000000}'.format(1) }}"),
+    ("value_bytes", "{{ ('{0}' * 100000).format(messages[0].content) }}"),
+    ("value_bytes", "{{ ('%s' * 10) | format(([messages[0].content] * 9) ~ '') }}"),
+    ("value_bytes", "{{ [messages[0].content] * 1000 }}"),
+    ("value_bytes", "{{ ([messages[0].content] * 1000) ~ '' }}"),
+    ("value_bytes", "{{ ([messages[0].content] * 1000) | upper }}"),
+    ("value_bytes", "{{ ([messages[0].content] * 1000) | tojson }}"),
+    ("value_bytes", "{{ ([[1] * 100000] * 100000) ~ '' }}"),
+    ("value_bytes", "{{ ('a\n' * 100000) | indent(1000000) }}"),
+    ("value_bytes", "{{ [1] | tojson(indent=1000000000) }}"),
+    (
+        "value_items",
+        "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}",
+    ),
+    (
+        "steps",
+        "{% set ns = namespace(x=[1]) %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+    ),
+    ("value_items", "{% set x = [1] * 100000000 %}"),
+    ("value_items", "{{ [[1] * 100000000] == [[1] * 100000000] }}"),
+    ("value_items", "{{ [[1] * 100000000] is eq([[1] * 100000000]) }}"),
+    ("value_items", "{{ ([[1] * 100000000] * 2).count([[1]]) }}"),
+    (
+        "value_depth",
+        "{% set ns = namespace(x=1) %}{% for i in range(100000) %}{% set ns.x = [ns.x] %}{% endfor %}",
+    ),
+    (
+        "value_depth",
+        "{% set ns = namespace(x=1) %}{% for i in range(100000) %}{% set ns.x = {'a': ns.x} %}{% endfor %}",
+    ),
+    ("value_depth", "{% set ns = namespace() %}{% set ns.x = ns %}{{ ns }}"),
+    ("recursion", "{% macro f(x) %}{{ f([x]) }}{% endmacro %}{{ f(1) }}"),
+    ("output_bytes", "{% for i in range(99) %}{{ messages[0].content }}{% endfor %}"),
+];
+
+#[test]
+fn hostile_templates_are_refused_by_the_name_of_a_limit() {
+    for (name, source) in HOSTILE {
+        let error = run(source, &Limits::default()).map(|text| text.len()).unwrap_err();
+        assert_eq!(error.code, Code::Limit, "{source}: {error:?}");
+        assert!(error.message.contains(&format!("`{name}`")), "{source}: {error:?}");
+    }
+}
+
+/// What is lazy in the engine is not piled up.
+#[test]
+fn what_is_kept_is_made() {
+    for source in [
+        "{% set ns = namespace(x=[1, 2]) %}{% for i in range(20000) %}{% set ns.x = ns.x[0:] %}{% endfor %}{{ ns.x }}",
+        "{% set ns = namespace(x=[1, 2]) %}{% for i in range(20000) %}{% set ns.x = ns.x * 1 %}{% endfor %}{{ ns.x }}",
+        "{% set ns = namespace(x={'a': [1, 2]}) %}{% for i in range(20000) %}\
+            {% set ns.x = {'a': ns.x.a[0:]} %}{% endfor %}{{ ns.x.a }}",
+    ] {
+        assert_eq!(run(source, &Limits::default()).unwrap(), "[1, 2]", "{source}");
+    }
+}
+
+#[test]
+fn every_limit_counts() {
+    let limits = Limits::default();
+    for (name, limits, source) in [
+        ("source_bytes", Limits { source_bytes: 3, ..limits.clone() }, "abcd"),
+        ("output_bytes", Limits { output_bytes: 3, ..limits.clone() }, "abcd"),
+        ("value_bytes", Limits { value_bytes: 3, ..limits.clone() }, "{{ [1, 2] }}"),
+        ("value_items", Limits { value_items: 1, ..limits.clone() }, "{% set x = [1, 2] %}"),
+        ("value_depth", Limits { value_depth: 1, ..limits.clone() }, "{% set x = [[[1]]] %}"),
+        ("steps", Limits { steps: 1, ..limits.clone() }, "{{ 1 }}{{ 2 }}"),
+        (
+            "recursion",
+            Limits { recursion: 6, ..limits.clone() },
+            "{% macro f(x) %}{% if x %}{{ f(x - 1) }}{% endif %}{% endmacro %}{{ f(2) }}",
+        ),
+    ] {
+        let error = run(source, &limits).unwrap_err();
+        assert_eq!(error.code, Code::Limit, "{name}: {error:?}");
+        assert!(error.message.contains(&format!("`{name}`")), "{name}: {error:?}");
+        run(source, &Limits::default()).unwrap();
+    }
+}
+
+#[test]
+fn templates_read_no_file() {
+    for source in ["{% include 'Cargo.toml' %}", "{% import 'x' as y %}", "{% extends 'x' %}"] {
+        assert_eq!(run(source, &Limits::default()).unwrap_err().code, Code::TemplateSyntax);
+    }
+}
