@@ -4,6 +4,7 @@
 //! Tests run the properties over seeds, fuzzers over bytes that they search for: both are a
 //! [`Source`].
 
+pub mod conversion;
 pub mod document;
 pub mod ids;
 pub mod markdown;

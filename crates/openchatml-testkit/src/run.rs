@@ -7,7 +7,7 @@ use openchatml::{
     RenderOptions, Role, Value, parse, render,
 };
 
-use crate::{Source, document, mutate, one_in, pick, property, text, wire};
+use crate::{Source, conversion, document, mutate, one_in, pick, property, text, wire};
 
 /// The formats whose carrier is text.
 pub fn text_formats() -> Vec<Format> {
@@ -172,7 +172,7 @@ pub fn round_trips(source: &mut Source<'_>) {
 pub fn conversions(source: &mut Source<'_>) {
     let formats: Vec<_> = Format::all().collect();
     let (from, to) = (pick(source, &formats), pick(source, &formats));
-    property::conversion(&document::document(source, from), to);
+    conversion::conversion(&document::document(source, from), to);
 }
 
 /// Compares what a user sees of two conversations that differ in hidden text alone.

@@ -96,10 +96,7 @@ pub(super) fn opening<'a>(
                 first.role = Role::System;
                 system = Some((first, index));
             }
-            Some((first, _)) => {
-                let text = format!("{}\n\n{}", first.body.text(), message.body.text());
-                (first.body, first.body_at, first.pieces) = (Body::from(text), 0, None);
-            }
+            Some((first, _)) => join(first, message),
         }
     }
     match (system, engine) {
@@ -133,6 +130,12 @@ pub(super) fn opening<'a>(
         }
     }
     Ok(count)
+}
+
+/// Says what another message says behind what one says.
+fn join(first: &mut Message<'_>, message: &Message<'_>) {
+    let text = format!("{}\n\n{}", first.body.text(), message.body.text());
+    (first.body, first.body_at, first.pieces) = (Body::from(text), 0, None);
 }
 
 /// The system message of a conversation that has none.

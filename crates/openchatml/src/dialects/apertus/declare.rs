@@ -176,7 +176,7 @@ impl Writer<'_> {
         let entries = spec.as_map().unwrap_or_default();
         self.unsaid |= entries.iter().any(|(key, value)| {
             let (key, nothing) = (key.as_ref(), !is_true(Some(value)));
-            !said.contains(&key) && !beside.contains(&key) && !(nothing && SAID.contains(&key))
+            !(said.contains(&key) || beside.contains(&key) || nothing && SAID.contains(&key))
         });
         self.depth -= 1;
         Ok(())

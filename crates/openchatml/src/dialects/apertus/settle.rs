@@ -154,6 +154,10 @@ impl<'a> Settled<'_, 'a> {
         next: Option<&Message<'_>>,
     ) -> Result<()> {
         let calls = std::mem::take(&mut self.calls);
+        if calls.is_empty() {
+            let why = "a reply to no call would be read as what the assistant says";
+            return Err(refused(&replies[0], why, "a reply follows the call that it answers"));
+        }
         let position = |reply: &Message<'_>| {
             let id = reply.call_id.as_deref()?;
             calls.iter().position(|call| call.1.as_deref() == Some(id))
@@ -161,58 +165,7 @@ impl<'a> Settled<'_, 'a> {
         if replies.iter().all(|(reply, _)| position(reply).is_some()) {
             replies.sort_by_key(|(reply, _)| position(reply));
         }
-        if calls.is_empty() {
-            let (reply, place) = &replies[0];
-            let why = "a reply to no call would be read as what the assistant says";
-            let span = Span::new(0, reply.body.len());
-            let error = RenderError::new(Code::RenderControl, *place, why);
-            return Err(error
-                .at(Place::Body, span)
-                .help("a reply follows the call that it answers"));
-        }
-        let is_kept = replies
-            .iter()
-            .any(|(reply, _)| reply.layout.as_ref().is_some_and(|it| it.header.is_some()));
-        let follows = next.filter(|next| {
-            next.role == Role::Assistant && !next.is_call() && next.is_reasoning() == self.inner
-        });
-        let mut text = String::from("[");
-        let mut wanted = Vec::with_capacity(replies.len());
-        for (index, (reply, _)) in replies.iter().enumerate() {
-            text.push_str(if index == 0 { "" } else { ", " });
-            let start = text.len();
-            text.push_str(&reply.body.text());
-            wanted.push(start..text.len());
-        }
-        text.push(']');
-        let end = text.len();
-        text.push_str(&follows.map_or("".into(), |next| next.body.text()));
-        let found = split_outputs(&text, calls.len(), &Limits::default());
-        if found.end != end {
-            let (reply, place) = &replies[replies.len() - 1];
-            let why = "where this reply ends would be found in another place";
-            let help = "a reply that is JSON, one for each call, ends where it ends";
-            let span = Span::new(0, reply.body.len());
-            return Err(RenderError::new(Code::RenderControl, *place, why)
-                .at(Place::Body, span)
-                .help(help));
-        }
-        let is_apart = found.bodies == wanted || is_kept;
-        if !is_apart {
-            // They will be read as one.
-            let bodies = found.bodies.first().cloned().unwrap_or(1..1);
-            for (reply, place) in &replies[1..] {
-                self.composed.remarks.push(Loss {
-                    message: *place,
-                    span: reply.span,
-                    lost: Lost::Merged,
-                });
-            }
-            replies.truncate(1);
-            let (first, _) = &mut replies[0];
-            let body = text[bodies].to_owned();
-            (first.body, first.body_at, first.pieces) = (Body::from(body), 0, None);
-        }
+        let is_apart = self.split(&mut replies, calls.len(), next)?;
         let are_named = is_apart && (replies.len() == calls.len() || replies.len() == 1);
         for (index, (mut reply, place)) in replies.into_iter().enumerate() {
             let tool = calls.get(index).filter(|_| are_named).map(|call| call.0.as_str());
@@ -225,6 +178,51 @@ impl<'a> Settled<'_, 'a> {
             self.push(reply, place, true);
         }
         Ok(())
+    }
+
+    /// Finds out how replies will be read, and makes one of those that will be read as one. Whether
+    /// they are read one by one.
+    fn split(
+        &mut self,
+        replies: &mut Vec<(Message<'a>, Option<usize>)>,
+        calls: usize,
+        next: Option<&Message<'_>>,
+    ) -> Result<bool> {
+        let is_kept = |reply: &(Message<'_>, Option<usize>)| {
+            reply.0.layout.as_ref().is_some_and(|it| it.header.is_some())
+        };
+        let is_kept = replies.iter().any(is_kept);
+        let follows = next.filter(|next| {
+            next.role == Role::Assistant && !next.is_call() && next.is_reasoning() == self.inner
+        });
+        let mut text = String::from("[");
+        let mut wanted = Vec::with_capacity(replies.len());
+        for (index, (reply, _)) in replies.iter().enumerate() {
+            text.push_str(if index == 0 { "" } else { ", " });
+            let start = text.len();
+            text.push_str(&reply.body.text());
+            wanted.push(Span::new(start, text.len()));
+        }
+        text.push(']');
+        let end = text.len();
+        text.push_str(&follows.map_or("".into(), |next| next.body.text()));
+        let found = split_outputs(&text, calls, &Limits::default());
+        if found.end != end {
+            let why = "where this reply ends would be found in another place";
+            let help = "a reply that is JSON, one for each call, ends where it ends";
+            return Err(refused(&replies[replies.len() - 1], why, help));
+        }
+        if found.bodies == wanted || is_kept {
+            return Ok(true);
+        }
+        for (reply, place) in &replies[1..] {
+            self.remark(reply, *place, Lost::Merged);
+        }
+        replies.truncate(1);
+        let (first, _) = &mut replies[0];
+        let body = found.bodies.first().map_or("", |body| &text[body.range()]);
+        (first.body, first.body_at, first.pieces) = (Body::from(body.to_owned()), 0, None);
+        Ok(false)
     }
 
     /// Ids do not travel: replies are told by their order.
@@ -246,6 +244,15 @@ impl<'a> Settled<'_, 'a> {
         let opening = self.track.opening(message, true);
         self.pending.push_str(&opening);
     }
+}
+
+fn refused(
+    (reply, place): &(Message<'_>, Option<usize>),
+    why: &str,
+    help: &'static str,
+) -> RenderError {
+    let span = Span::new(0, reply.body.len());
+    RenderError::new(Code::RenderControl, *place, why).at(Place::Body, span).help(help)
 }
 
 /// Says what stands before a message, where it is not the canonical layout.

@@ -254,7 +254,7 @@ impl<'a> Reader<'a> {
                 reply.name = Some(tool.clone().into());
             }
             let mut draft = self.begin(Kind::Reply, reply, at.start, out);
-            draft.push(&text[body.clone()], at, out);
+            draft.push(&text[body.range()], at, out);
             let end = if index == last { place(found.end) } else { at.end };
             (self.since, self.edge, self.behind) = (at.end, end, end);
             self.replied += 1;

@@ -8,6 +8,7 @@ mod place;
 mod reader;
 mod recover;
 mod track;
+mod turn;
 mod writer;
 
 pub(crate) use self::outputs::split as split_outputs;

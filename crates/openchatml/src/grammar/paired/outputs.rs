@@ -1,8 +1,7 @@
 //! Lists of replies: `[`, what the tools said, `]`. The format does not escape what stands in one,
 //! so where it ends is found out (Apertus, decision on tool outputs).
 
-use std::ops::Range;
-
+use crate::Span;
 use crate::json::Json;
 use crate::read::Limits;
 
@@ -10,7 +9,7 @@ use crate::read::Limits;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outputs {
     /// Where each reply stands.
-    pub(crate) bodies: Vec<Range<usize>>,
+    pub(crate) bodies: Vec<Span>,
     /// Where the list ends, behind its `]`.
     pub(crate) end: usize,
     /// How sure that is.
@@ -92,17 +91,17 @@ pub(super) fn values(list: &str, calls: usize, limits: &Limits) -> Option<Output
             0 if calls == 1 => Found::Text,
             _ => Found::OtherCount,
         };
-        return Some(Outputs { bodies: vec![1..end - 1], end, found });
+        return Some(Outputs { bodies: vec![Span::new(1, end - 1)], end, found });
     }
     let mut bodies = Vec::with_capacity(ends.len());
     let mut start = 1;
     for (index, value) in ends.iter().enumerate() {
         if index + 1 == ends.len() {
-            bodies.push(start..end - 1);
+            bodies.push(Span::new(start, end - 1));
             break;
         }
         let comma = value + list[*value..].find(',')?;
-        bodies.push(start..comma);
+        bodies.push(Span::new(start, comma));
         start = comma + 1;
         start += usize::from(list[start..].starts_with(' '));
     }
@@ -145,10 +144,10 @@ pub(super) fn guess(text: &str) -> Outputs {
         (None, Some(last)) => (last, Found::Guess),
         (None, None) => {
             let end = text.len();
-            return Outputs { bodies: vec![1..end], end, found: Found::Open };
+            return Outputs { bodies: vec![Span::new(1, end)], end, found: Found::Open };
         }
     };
-    Outputs { bodies: vec![1..close], end: close + 1, found }
+    Outputs { bodies: vec![Span::new(1, close)], end: close + 1, found }
 }
 
 #[cfg(test)]
@@ -175,7 +174,7 @@ mod tests {
         ];
         for (text, calls, bodies, rest) in cases {
             let found = split(text, *calls, &Limits::default());
-            let got: Vec<&str> = found.bodies.iter().map(|it| &text[it.clone()]).collect();
+            let got: Vec<&str> = found.bodies.iter().map(|it| &text[it.range()]).collect();
             assert_eq!((got.as_slice(), &text[found.end..]), (*bodies, *rest), "{text}");
         }
     }

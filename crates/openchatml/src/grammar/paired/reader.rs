@@ -6,7 +6,7 @@ use super::outputs::Scan;
 use super::place::{At, Kind, Place};
 use super::recover::Rest;
 use crate::lex::Lexeme;
-use crate::model::{Channel, End, Layout, Message, Role};
+use crate::model::{Channel, End, Message, Role};
 use crate::read::{Draft, Kept, Out, ReadOptions};
 use crate::{Code, Control, Fix, Span};
 
@@ -211,11 +211,8 @@ impl<'a> Reader<'a> {
             && !(is_sure && self.place.is_canonical(kind, raw, self.rules.controls))
         {
             let layout = message.layout.get_or_insert_default();
-            *layout = Box::new(Layout {
-                dialect: self.rules.dialect,
-                header: Some(raw.into()),
-                ..Layout::default()
-            });
+            layout.dialect = self.rules.dialect;
+            layout.header = Some(raw.into());
         }
         self.keeps = true;
         self.place = self.place.after(kind);
@@ -333,100 +330,6 @@ impl<'a> Reader<'a> {
         self.edge = span.end;
         draft.end(End::End, span.end, out);
         self.state = State::Outside(Kept::default());
-    }
-
-    /// A control token in a text of the assistant's.
-    fn in_text(
-        &mut self,
-        mut draft: Draft<'a>,
-        control: Control,
-        span: Span,
-        out: &mut Out<'a, '_>,
-    ) {
-        match control {
-            Control::Close(Role::Assistant) => {
-                let may_end = draft.message.is_answer() && !draft.message.recovered;
-                self.since = span.start;
-                self.edge = span.end;
-                self.state = State::Outside(Kept::default());
-                match (may_end, self.speaks_as) {
-                    (true, None) => {
-                        // Whether it is the end of all shows in what follows.
-                        draft.message.span.end = span.end;
-                        self.state = State::Ended(draft, Kept::default());
-                    }
-                    (true, Some(_)) => draft.end(End::Return, span.end, out),
-                    _ => draft.end(End::End, span.end, out),
-                }
-            }
-            Control::InnerPrefix | Control::InnerSuffix | Control::ToolsPrefix => {
-                self.end(draft, End::End, span.start, out);
-                self.in_turn(control, span, out);
-            }
-            Control::Open(Role::Assistant) => {
-                // A prompt for more.
-                self.end(draft, End::End, span.start, out);
-                self.in_turn(control, span, out);
-            }
-            _ => self.stray_in_body(draft, control, span, out),
-        }
-    }
-
-    /// What stands behind something ends where nothing was said: sometimes that says something.
-    fn leave(&mut self, after: After, control: Control, at: usize, out: &mut Out<'a, '_>) {
-        let says = match (after, control) {
-            (After::Prefix, _) => true,
-            (After::Suffix, Control::ToolsPrefix) => false,
-            (After::Suffix, _) => true,
-            (After::Start, Control::Close(Role::Assistant) | Control::Open(_)) => true,
-            _ => false,
-        };
-        if says && out.admits(Span::at(at)) {
-            let draft = self.speak(at, out);
-            self.end(draft, End::End, at, out);
-        }
-    }
-
-    /// A control token in the turn of the assistant, outside of any text.
-    pub(super) fn in_turn(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
-        if !out.admits(span) {
-            return;
-        }
-        match control {
-            Control::InnerPrefix | Control::InnerSuffix => {
-                let begins = control == Control::InnerPrefix;
-                if self.inner == begins {
-                    self.unexpected(control, span, out);
-                }
-                self.opened.get_or_insert(span.start);
-                self.inner = begins;
-                self.behind = span.end;
-                self.state = State::Turn(if begins { After::Prefix } else { After::Suffix });
-            }
-            Control::ToolsPrefix => {
-                self.opened.get_or_insert(span.start);
-                self.called.clear();
-                self.replied = 0;
-                self.state = State::Calls(Box::default());
-            }
-            Control::Open(Role::Assistant) => {
-                self.opened = Some(span.start);
-                self.inner = false;
-                self.state = State::Turn(After::Start);
-            }
-            Control::Close(Role::Assistant) => {
-                self.edge = span.end;
-                self.state = State::Outside(Kept::default());
-            }
-            Control::Open(_) => {
-                self.unclosed_turn(span, out);
-                self.outside(Kept::default(), control, span, out);
-            }
-            _ => {
-                self.unexpected(control, span, out);
-                self.keeps = false;
-            }
-        }
     }
 
     pub(super) fn spelled(&self, control: Control) -> &'static str {

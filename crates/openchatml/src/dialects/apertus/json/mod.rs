@@ -3,6 +3,7 @@
 mod compose;
 mod content;
 mod read;
+mod scene;
 mod write;
 
 pub(super) use self::compose::COMPOSER;

@@ -1,0 +1,398 @@
+//! The state of the template while it goes through messages.
+
+use std::collections::VecDeque;
+
+use super::super::RULES;
+use super::content::{self, Call, Content, Says};
+use crate::grammar::paired::Track;
+use crate::json::{Json, JsonError, Sheet, Written};
+use crate::model::{Channel, End, Layout, Message, Role, Value};
+use crate::{Code, Control, Span};
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+/// Whether the contents of the assistant's messages are texts or blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Text,
+    Blocks,
+}
+
+/// The state of the template while it goes through the messages.
+pub(super) struct Scene {
+    track: Track,
+    in_assistant: bool,
+    in_tool: bool,
+    in_inner: bool,
+    format: Option<Format>,
+    /// Calls that have no reply yet: tool, and id.
+    calls: VecDeque<(String, Option<String>)>,
+    is_first: bool,
+}
+
+impl Scene {
+    pub(super) fn new() -> Self {
+        Self {
+            track: Track::new(&RULES),
+            in_assistant: false,
+            in_tool: false,
+            in_inner: false,
+            format: None,
+            calls: VecDeque::new(),
+            is_first: true,
+        }
+    }
+
+    /// What the template writes behind the last message, if that is out of the ordinary.
+    pub(super) fn finish(mut self, messages: &[Message<'_>]) -> Option<String> {
+        if self.in_tool {
+            self.track.text("]");
+        }
+        self.track.tail().filter(|_| !messages.is_empty())
+    }
+
+    pub(super) fn message<'a>(
+        &mut self,
+        sheet: &mut Sheet<'_>,
+        json: &mut Json<'a>,
+        messages: &mut Vec<Message<'a>>,
+    ) -> Result<()> {
+        let (mut speaker, mut content, mut calls) = (None, None, Vec::new());
+        let mut message = Message::new(Role::User, "");
+        let mut place = Span::default();
+        let keys = ["role", "content", "tool_calls", "tool_call_id", "name"];
+        let span = sheet.object(json, &keys, |sheet, json, key| {
+            match key {
+                "role" => speaker = sheet.speaker(json, false)?,
+                "content" if json.peek() == Some(b'n') => {
+                    json.word()?;
+                }
+                "content" => {
+                    let start = json.offset();
+                    content = Some(content::read(sheet, json)?);
+                    place = Span::new(start, json.position());
+                }
+                "tool_calls" if json.peek() == Some(b'n') => {
+                    json.word()?;
+                }
+                "tool_calls" => calls = content::tool_calls(sheet, json)?,
+                "tool_call_id" => message.call_id = sheet.value(json, key, &mut message)?,
+                _ => message.name = sheet.value(json, key, &mut message)?,
+            }
+            Ok(())
+        })?;
+        let Some(span) = span else { return Ok(()) };
+        message.span = span;
+        message.in_json = true;
+        let is_first = std::mem::replace(&mut self.is_first, false);
+        sheet.spoken(speaker, span).speak(&mut message);
+        let content = content.map(|(content, value)| Said { content, value, place });
+        match message.role {
+            _ if message.recovered => self.guess(message, content, messages),
+            Role::System | Role::Developer => {
+                self.system(sheet, message, content, is_first, messages);
+            }
+            Role::User => self.user(sheet, message, content, messages),
+            Role::Tool => self.tool(sheet, message, content, messages),
+            Role::Assistant => self.assistant(sheet, &message, content, calls, messages),
+        }
+        Ok(())
+    }
+
+    /// A message that nobody can have said.
+    fn guess<'a>(
+        &mut self,
+        mut message: Message<'a>,
+        content: Option<Said<'a>>,
+        messages: &mut Vec<Message<'a>>,
+    ) {
+        if let Some(Content::Text(text) | Content::System(text) | Content::Parts(text)) =
+            content.map(|said| said.content)
+        {
+            text.say(&mut message);
+        }
+        messages.push(message);
+    }
+
+    fn system<'a>(
+        &mut self,
+        sheet: &mut Sheet<'_>,
+        mut message: Message<'a>,
+        content: Option<Said<'a>>,
+        is_first: bool,
+        messages: &mut Vec<Message<'a>>,
+    ) {
+        if !is_first || message.role == Role::Developer {
+            let text = "the format has one system message, at the beginning";
+            sheet.report(Code::ParseJson.at(message.span, text));
+        }
+        match content {
+            Some(Said { content: Content::Text(text), .. }) => text.say(&mut message),
+            Some(Said { content: Content::System(text), value, .. }) => {
+                text.say(&mut message);
+                keep(&mut message, value);
+            }
+            other => wrong(sheet, &message, other, "a system message says a string, or `text`"),
+        }
+        messages.push(message);
+    }
+
+    fn user<'a>(
+        &mut self,
+        sheet: &mut Sheet<'_>,
+        mut message: Message<'a>,
+        content: Option<Said<'a>>,
+        messages: &mut Vec<Message<'a>>,
+    ) {
+        self.in_inner = false;
+        self.leave_replies();
+        if std::mem::take(&mut self.in_assistant) {
+            self.track.control(Control::Close(Role::Assistant));
+        }
+        self.calls.clear();
+        match content {
+            Some(Said { content: Content::Text(text), .. }) => text.say(&mut message),
+            Some(Said { content: Content::Parts(text), value, .. }) => {
+                text.say(&mut message);
+                keep(&mut message, value);
+            }
+            None => {
+                // The template says nothing of it.
+                let found = Code::ParseJson.at(message.span, "the message has no content");
+                return sheet.tolerate(found);
+            }
+            other => wrong(sheet, &message, other, "a user's message says a string, or `parts`"),
+        }
+        self.track.control(Control::Open(Role::User));
+        self.track.message(&mut message, true);
+        messages.push(message);
+    }
+
+    fn leave_replies(&mut self) {
+        if std::mem::take(&mut self.in_tool) {
+            self.track.text("]");
+        }
+    }
+
+    fn tool<'a>(
+        &mut self,
+        sheet: &mut Sheet<'_>,
+        mut message: Message<'a>,
+        content: Option<Said<'a>>,
+        messages: &mut Vec<Message<'a>>,
+    ) {
+        if !self.in_assistant {
+            let text = "a tool's message outside of the assistant's turn";
+            sheet.report(Code::ParseJson.at(message.span, text));
+        }
+        match content {
+            Some(Said { content: Content::Text(text), .. }) => text.say(&mut message),
+            other => wrong(sheet, &message, other, "what a tool says is a string"),
+        }
+        self.reply(&mut message);
+        let is_first = !std::mem::replace(&mut self.in_tool, true);
+        self.track.text(if is_first { "[" } else { ", " });
+        if self.in_assistant {
+            self.track.message(&mut message, true);
+        }
+        messages.push(message);
+    }
+
+    /// Says which tool replies, and to whom.
+    fn reply(&mut self, message: &mut Message<'_>) {
+        message.channel = Some(Channel::Commentary);
+        message.recipient = Some("assistant".into());
+        let id = message.call_id.as_deref();
+        let same = |call: &(String, Option<String>)| id.is_some() && call.1.as_deref() == id;
+        let at = self.calls.iter().position(same).unwrap_or(0);
+        let call = self.calls.remove(at);
+        if message.name.is_none() {
+            message.name = call.map(|call| call.0.into());
+        }
+    }
+
+    fn assistant<'a>(
+        &mut self,
+        sheet: &mut Sheet<'_>,
+        message: &Message<'a>,
+        content: Option<Said<'a>>,
+        calls: Vec<Call<'a>>,
+        messages: &mut Vec<Message<'a>>,
+    ) {
+        if !std::mem::replace(&mut self.in_assistant, true) {
+            self.track.control(Control::Open(Role::Assistant));
+        }
+        let Some(said) = content else {
+            let text = "a message of the assistant has content";
+            sheet.report(Code::ParseJson.at(message.span, text));
+            return self.calls(message, calls, messages);
+        };
+        let format = match said.content {
+            Content::Blocks(_) => Format::Blocks,
+            _ => Format::Text,
+        };
+        if *self.format.get_or_insert(format) != format {
+            let text = "the assistant's messages are all strings, or all blocks";
+            sheet.report(Code::ParseJson.at(said.place, text));
+        }
+        match said.content {
+            Content::Text(text) => {
+                self.leave_replies();
+                // The legacy form says nothing beside its calls.
+                if calls.is_empty() || !text.body.is_empty() {
+                    // A text leaves the inner section open, and is said in it.
+                    let inner = self.in_inner;
+                    self.say(message, text, inner, messages);
+                }
+            }
+            Content::Blocks(blocks) => {
+                let mut is_first = true;
+                for block in blocks {
+                    let at = Message { span: block.span, ..bare(message) };
+                    self.block(sheet, &at, block.says, is_first, messages);
+                    is_first = false;
+                }
+            }
+            other => {
+                let said = Said { content: other, value: None, place: said.place };
+                let text = "a message of the assistant says a string, or `blocks`";
+                wrong(sheet, message, Some(said), text);
+            }
+        }
+        self.calls(message, calls, messages);
+    }
+
+    fn block<'a>(
+        &mut self,
+        sheet: &mut Sheet<'_>,
+        at: &Message<'a>,
+        says: Says<'a>,
+        is_first: bool,
+        messages: &mut Vec<Message<'a>>,
+    ) {
+        match says {
+            Says::Thoughts(text) => {
+                self.leave_replies();
+                if !std::mem::replace(&mut self.in_inner, true) {
+                    self.track.control(Control::InnerPrefix);
+                }
+                self.say(at, text, true, messages);
+            }
+            Says::Response(text) => {
+                self.leave_replies();
+                self.leave_inner();
+                self.say(at, text, false, messages);
+            }
+            Says::Calls(calls) => {
+                self.leave_replies();
+                let is_outer = |call: &Call<'_>| call.name.as_deref() == Some(RULES.outer_tool);
+                if !is_first && calls.len() == 1 && calls.iter().all(is_outer) {
+                    self.leave_inner();
+                }
+                if calls.is_empty() {
+                    self.track.control(Control::ToolsPrefix);
+                    self.track.text("[]");
+                    self.track.control(Control::ToolsSuffix);
+                }
+                self.calls(at, calls, messages);
+            }
+            Says::Outputs(outputs) => {
+                if self.in_tool {
+                    let text = "tools reply in messages or in blocks, not in both";
+                    sheet.report(Code::ParseJson.at(at.span, text));
+                    self.leave_replies();
+                }
+                self.track.text("[");
+                for (index, (output, span)) in outputs.into_iter().enumerate() {
+                    let mut reply = Message { span, ..bare(at) };
+                    reply.role = Role::Tool;
+                    output.say(&mut reply);
+                    self.reply(&mut reply);
+                    self.track.text(if index == 0 { "" } else { ", " });
+                    self.track.message(&mut reply, true);
+                    messages.push(reply);
+                }
+                self.track.text("]");
+            }
+        }
+    }
+
+    fn leave_inner(&mut self) {
+        if std::mem::take(&mut self.in_inner) {
+            self.track.control(Control::InnerSuffix);
+        }
+    }
+
+    fn say<'a>(
+        &mut self,
+        at: &Message<'a>,
+        text: Written<'a>,
+        inner: bool,
+        messages: &mut Vec<Message<'a>>,
+    ) {
+        let mut message = Message { span: at.span, ..bare(at) };
+        message.channel = Some(if inner { Channel::Analysis } else { Channel::Final });
+        text.say(&mut message);
+        self.track.message(&mut message, true);
+        messages.push(message);
+    }
+
+    fn calls<'a>(
+        &mut self,
+        at: &Message<'a>,
+        calls: Vec<Call<'a>>,
+        messages: &mut Vec<Message<'a>>,
+    ) {
+        if calls.is_empty() {
+            return;
+        }
+        self.calls.clear();
+        self.track.control(Control::ToolsPrefix);
+        self.track.text("[");
+        let count = calls.len();
+        for (index, call) in calls.into_iter().enumerate() {
+            let name = call.name.unwrap_or_default();
+            let recipient = RULES.recipient(&name);
+            for text in [if index == 0 { "{\"" } else { ", {\"" }, &name, "\": "] {
+                self.track.text(text);
+            }
+            let mut message = Message { span: call.span, ..bare(at) };
+            message.channel = Some(Channel::Commentary);
+            message.end = End::Call;
+            message.recipient = Some(recipient.clone().into());
+            self.calls.push_back((recipient, call.id.as_deref().map(str::to_owned)));
+            message.call_id = call.id;
+            call.arguments.say(&mut message);
+            self.track.message(&mut message, count == 1);
+            messages.push(message);
+            self.track.text("}");
+        }
+        self.track.text("]");
+        self.track.control(Control::ToolsSuffix);
+    }
+}
+
+/// Content, and where it stands.
+struct Said<'a> {
+    content: Content<'a>,
+    value: Option<Value<'a>>,
+    place: Span,
+}
+
+/// A message of the assistant that says nothing yet.
+fn bare<'a>(like: &Message<'_>) -> Message<'a> {
+    let mut message = Message::new(Role::Assistant, "");
+    message.in_json = like.in_json;
+    message.recovered = like.recovered;
+    message
+}
+
+fn keep<'a>(message: &mut Message<'a>, value: Option<Value<'a>>) {
+    let layout = message.layout.get_or_insert_default();
+    **layout = Layout { dialect: RULES.dialect, content: value, ..Layout::default() };
+}
+
+fn wrong(sheet: &mut Sheet<'_>, message: &Message<'_>, content: Option<Said<'_>>, text: &str) {
+    let place = content.map_or(message.span, |said| said.place);
+    sheet.report(Code::ParseJson.at(place, text));
+}
