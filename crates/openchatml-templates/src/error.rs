@@ -105,13 +105,13 @@ impl TemplateError {
                 return Self::new(Code::TemplateRender, message.clone(), at);
             }
             match one.downcast_ref() {
-                Some(Exceeded::ValueBytes) => {
+                Some(Exceeded::Bytes) => {
                     return Self::limit("value_bytes", limits.value_bytes, at);
                 }
-                Some(Exceeded::ValueItems) => {
+                Some(Exceeded::Items) => {
                     return Self::limit("value_items", limits.value_items, at);
                 }
-                Some(Exceeded::ValueDepth) => {
+                Some(Exceeded::Depth) => {
                     return Self::limit("value_depth", limits.value_depth, at);
                 }
                 None => {}

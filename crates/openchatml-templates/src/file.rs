@@ -120,10 +120,8 @@ impl TemplateFile {
         options.special_tokens.extend(special);
         let is_control = |(text, special): &&(String, bool)| *special || template.spells(text);
         let controls = self.added.iter().filter(is_control).map(|(text, _)| text.clone().into());
-        let all = options.controls.take().map_or_else(
-            || template.controls().into_iter().map(Into::into).collect(),
-            |given| given,
-        );
+        let spelled = || template.controls().into_iter().map(Into::into).collect();
+        let all: Vec<_> = options.controls.take().unwrap_or_else(spelled);
         options.controls = Some(all.into_iter().chain(controls).collect());
     }
 }

@@ -14,7 +14,7 @@
 /// let error = template.render(&Conversation::default(), &Options::default()).unwrap_err();
 /// assert_eq!(error.code, Code::Limit);
 /// assert!(error.message.contains("`output_bytes` of 10"));
-/// # Ok::<(), Box<openchatml::Diagnostic>>(())
+/// # Ok::<(), openchatml_templates::TemplateError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {

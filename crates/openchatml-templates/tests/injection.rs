@@ -91,8 +91,9 @@ fn conversation(source: &mut Source<'_>, is_hostile: bool) -> Conversation<'stat
     if one_in(source, 2) {
         messages.push(Message::new(Role::System, said(source)));
     }
-    for _ in 0..source.int_in_range(1..=3).unwrap_or(1) {
-        let mut question = Message::new(Role::User, said(source));
+    for round in 0..source.int_in_range(1..=3).unwrap_or(1) {
+        // A template may ask which question is the last one.
+        let mut question = Message::new(Role::User, format!("{} {round}", said(source)));
         question.name = one_in(source, 3).then(|| said(source).into());
         messages.push(question);
         if one_in(source, 2) {

@@ -1,7 +1,5 @@
 //! Hostile templates are refused by the name of a limit, and their memory is bounded.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
-
 use openchatml::{Code, Conversation, Message, Role};
 use openchatml_templates::{Limits, Options, Template, TemplateError};
 

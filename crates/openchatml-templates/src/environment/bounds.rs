@@ -23,9 +23,9 @@ pub(super) struct Bounds {
 /// A limit that is exceeded, as the source of the engine's error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exceeded {
-    ValueBytes,
-    ValueItems,
-    ValueDepth,
+    Bytes,
+    Items,
+    Depth,
 }
 
 impl std::fmt::Display for Exceeded {
@@ -45,7 +45,7 @@ impl Bounds {
     /// Checks how deep a value nests.
     pub(super) fn depth(&self, depth: usize) -> Result<(), Error> {
         match depth > self.limits.value_depth {
-            true => Err(self.exceeded(Exceeded::ValueDepth)),
+            true => Err(self.exceeded(Exceeded::Depth)),
             false => Ok(()),
         }
     }
@@ -54,7 +54,7 @@ impl Bounds {
     pub(super) fn bytes(&self, bytes: Option<usize>) -> Result<(), Error> {
         match bytes {
             Some(bytes) if bytes <= self.limits.value_bytes => Ok(()),
-            _ => Err(self.exceeded(Exceeded::ValueBytes)),
+            _ => Err(self.exceeded(Exceeded::Bytes)),
         }
     }
 
@@ -79,7 +79,7 @@ impl Bounds {
             return Ok(None);
         }
         let mut take = || {
-            *items = items.checked_sub(1).ok_or_else(|| self.exceeded(Exceeded::ValueItems))?;
+            *items = items.checked_sub(1).ok_or_else(|| self.exceeded(Exceeded::Items))?;
             state.consume_fuel(1)
         };
         if kind == ValueKind::Map {

@@ -24,7 +24,7 @@ impl<'b> Text<'b> {
     /// Adds a piece.
     pub(super) fn push(&mut self, piece: &str) -> Result<(), Error> {
         if self.most - self.text.len() < piece.len() {
-            return Err(self.bounds.exceeded(Exceeded::ValueBytes));
+            return Err(self.bounds.exceeded(Exceeded::Bytes));
         }
         self.text.push_str(piece);
         Ok(())
