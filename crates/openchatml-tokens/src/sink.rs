@@ -236,6 +236,10 @@ impl<E: Encoding, T: Target> Sink for TokenSink<'_, E, T> {
             return;
         }
         self.flush();
+        if std::mem::take(&mut self.ends) {
+            // No token ends it: the text that does goes with the body.
+            self.begin(3);
+        }
         match part {
             Part::Opening(message) => {
                 self.close();

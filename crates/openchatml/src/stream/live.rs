@@ -41,6 +41,8 @@ impl Kind {
     /// What the text of `message` is told as.
     pub(super) fn of(message: &Message<'_>) -> Self {
         match message.role {
+            // It is no part of the conversation.
+            _ if message.foreign => Self::Silent,
             Role::Assistant if message.is_call() => Self::Call,
             Role::Assistant if message.is_reasoning() => Self::Reasoning,
             Role::Assistant if message.visibility() == Visibility::User => {

@@ -98,11 +98,30 @@ fn everything_that_can_be_lost_is_lost_somewhere() {
         all.extend(lost(messages.clone(), &format.to_string()));
     }
     all.extend(lost_of_services());
+    all.extend(lost_of_sections());
     // These are lost where token ids are counted, and where tools are declared: see below.
     all.extend([Lost::Truncated, Lost::Cut, Lost::Declaration]);
     for kind in Lost::ALL {
         assert!(all.contains(kind), "`{}` is never lost", kind.as_str());
     }
+}
+
+/// What goes on the message before, says nothing, or comes too late, on the way to Apertus.
+fn lost_of_sections() -> Vec<Lost> {
+    let mut messages = vec![on(Role::System, None), on(Role::User, None)];
+    let mut empty = on(Role::Assistant, Some(Channel::Final));
+    empty.body = "".into();
+    messages.extend([on(Role::Assistant, Some(Channel::Final)), empty]);
+    messages.push(on(Role::Assistant, Some(Channel::Final)));
+    let late = Conversation::from_messages([on(Role::User, None), on(Role::System, None)]);
+    let conversations =
+        [("apertus", Conversation::from_messages(messages)), ("apertus:json", late)];
+    let losses = conversations.into_iter().flat_map(|(format, conversation)| {
+        let format = format.parse().expect("a format");
+        let converted = convert(&conversation.into(), format, &RenderOptions::default());
+        converted.expect("it can be written").losses
+    });
+    losses.map(|loss| loss.lost).collect()
 }
 
 /// What only the formats of services have, on the way to canonical JSON.

@@ -70,6 +70,8 @@ impl<'m> Piece<'m> {
 pub(super) enum Owner {
     /// It ends the message before.
     Before,
+    /// It ends the turn of the assistant, which went on after that.
+    Gap,
     /// It says who speaks.
     Opening,
     /// It says what kind of message follows.
@@ -98,7 +100,7 @@ impl Place {
             _ => self.close(false, &mut piece)?,
         }
         if self.at == At::Start {
-            piece(Opening, Token(Control::Bos))?;
+            piece(Before, Token(Control::Bos))?;
         }
         if let Kind::Section(role) = kind {
             return piece(Opening, Token(Control::Open(role)));
@@ -136,19 +138,21 @@ impl Place {
         turn: bool,
         piece: &mut impl FnMut(Owner, Piece<'m>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut piece = |it| piece(Owner::Before, it);
+        let mut before = |it| piece(Owner::Before, it);
         match self.at {
-            At::Section(role) => piece(Piece::Control(Control::Close(role)))?,
+            At::Section(role) => before(Piece::Control(Control::Close(role)))?,
             At::Call => {
-                piece(Piece::Text("}]"))?;
-                piece(Piece::Control(Control::ToolsSuffix))?;
+                before(Piece::Text("}]"))?;
+                before(Piece::Control(Control::ToolsSuffix))?;
             }
-            At::Reply => piece(Piece::Text("]"))?,
+            At::Reply => before(Piece::Text("]"))?,
             At::Start | At::Outside | At::Turn => {}
         }
-        match turn && self.is_turn() {
-            true => piece(Piece::Control(Control::Close(Role::Assistant))),
-            false => Ok(()),
+        let end = Piece::Control(Control::Close(Role::Assistant));
+        match (turn, self.at) {
+            (true, At::Turn) => piece(Owner::Before, end),
+            (true, At::Call | At::Reply) => piece(Owner::Gap, end),
+            _ => Ok(()),
         }
     }
 

@@ -140,23 +140,26 @@ impl Writer<'_> {
         let mut owner = Owner::Before;
         let mut rest = raw;
         // What closes the last message belongs to it, in whatever layout.
-        let turn = matches!(kind, Kind::Section(_));
         let controls = self.rules.controls;
         let sink = &mut *self.sink;
         let mut fits = true;
-        self.place.close(turn, &mut |_, piece| match rest
-            .strip_prefix(piece.spelling(controls))
-            .filter(|_| fits)
-        {
-            Some(after) => {
-                rest = after;
-                emit(piece, sink)
+        self.place.between(kind, |of, piece| {
+            fits &= matches!(of, Owner::Before | Owner::Gap);
+            if fits {
+                advance(&mut owner, of, index, sink);
             }
-            None => {
-                fits = false;
-                Ok(())
+            match rest.strip_prefix(piece.spelling(controls)).filter(|_| fits) {
+                Some(after) => {
+                    rest = after;
+                    emit(piece, sink)
+                }
+                None => {
+                    fits = false;
+                    Ok(())
+                }
             }
         })?;
+        let turn = matches!(kind, Kind::Section(_));
         let error = |error| (Where::Document, error);
         let begins = controls.spelling(Control::Open(Role::Assistant)).unwrap_or_default();
         let opening = match (rest.rfind(begins), turn) {
@@ -211,6 +214,9 @@ impl Writer<'_> {
 fn advance(owner: &mut Owner, to: Owner, index: usize, sink: &mut dyn Sink) {
     if *owner == Owner::Before && to != Owner::Before {
         sink.part(Part::Gap);
+        *owner = Owner::Gap;
+    }
+    if *owner == Owner::Gap && to != Owner::Gap && to != Owner::Before {
         sink.part(Part::Opening(index));
         *owner = Owner::Opening;
     }

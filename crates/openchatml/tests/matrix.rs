@@ -1,0 +1,149 @@
+//! What each format carries of what another one says: the table of the documentation is made here,
+//! from conversions there and back of a conversation that has everything.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use openchatml::convert::{self, Lost};
+use openchatml::harmony::SystemContent;
+use openchatml::{Document, Format, ReadOptions, RenderOptions, parse};
+
+/// A conversation with all that formats have in common.
+const EVERYTHING: &str = include_str!("matrix/everything.json");
+
+/// What only one format has a place for.
+const BEYOND: &[(&str, &str)] = &[
+    ("openai", include_str!("matrix/openai.json")),
+    ("responses", include_str!("matrix/responses.json")),
+    ("sharegpt", include_str!("matrix/sharegpt.json")),
+];
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/conversions.md");
+
+fn options() -> RenderOptions {
+    let mut options = RenderOptions::default();
+    let mut system = SystemContent::default();
+    system.current_date = Some("2026-01-31".into());
+    options.system = Some(system);
+    options
+}
+
+/// How formats are written here: with nothing put in.
+fn converted(document: &Document<'_>, to: Format) -> Result<(String, BTreeSet<Lost>), String> {
+    let options = match to.dialect().id {
+        "apertus" => options(),
+        _ => RenderOptions::default(),
+    };
+    match convert::convert(document, to, &options) {
+        Ok(converted) => {
+            let lost = converted.losses.iter().map(|loss| loss.lost).collect();
+            Ok((converted.output, lost))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn read(text: &str, format: Format) -> Document<'static> {
+    let mut options = ReadOptions::default();
+    options.open_prompt = true;
+    parse(text, format, &options).document.into_owned()
+}
+
+/// What a format can say of everything, and what of that is lost on the way to it.
+fn sayable(format: Format) -> Document<'static> {
+    let beyond = BEYOND.iter().find(|it| it.0 == format.to_string());
+    match beyond {
+        Some((_, text)) => read(text, format),
+        None => {
+            let everything = read(EVERYTHING, Format::JSON);
+            read(&converted(&everything, format).unwrap().0, format)
+        }
+    }
+}
+
+/// The losses of a pair, proved: what was converted comes back the same if, and only if, none were
+/// told.
+fn losses(from: Format, to: Format) -> Result<BTreeSet<Lost>, String> {
+    let before = sayable(from);
+    let (text, lost) = converted(&before, to)?;
+    let back = converted(&read(&text, to), from).map(|it| it.0);
+    let same = converted(&before, from).map(|it| it.0);
+    if lost.is_empty() {
+        assert_eq!(back, same, "{from} to {to} and back, through {text}");
+    } else {
+        assert_ne!(
+            back, same,
+            "{from} to {to} loses {lost:?}, and yet it came back, through {text}"
+        );
+    }
+    Ok(lost)
+}
+
+#[test]
+fn the_table_of_conversions_is_that_of_the_documentation() {
+    let page = page();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(PAGE, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(PAGE).unwrap_or_default();
+    assert!(written == page, "docs/conversions.md is out of date: run with UPDATE_DOCS=1");
+}
+
+fn page() -> String {
+    let formats: Vec<Format> = Format::all().collect();
+    let mut page = String::from(
+        "# Conversions\n\n\
+         What is lost between any two formats, by the names that `ocml convert` tells. The tables are\n\
+         made by a test (`crates/openchatml/tests/matrix.rs`) that converts a conversation with\n\
+         everything in it there and back: where nothing is named, it came back the same.\n\n\
+         ## What a format has no place for\n\n\
+         Of a conversation that has everything (`crates/openchatml/tests/matrix/everything.json`), in\n\
+         canonical JSON:\n\n\
+         | to | lost |\n| --- | --- |\n",
+    );
+    let everything = read(EVERYTHING, Format::JSON);
+    for to in &formats {
+        let cell = match converted(&everything, *to) {
+            Ok((_, lost)) if lost.is_empty() => "nothing".to_owned(),
+            Ok((_, lost)) => names(&lost),
+            Err(why) => format!("refused: {why}"),
+        };
+        let _ = writeln!(page, "| `{to}` | {cell} |");
+    }
+    page.push_str(
+        "\n## From each format to each\n\n\
+         What a format could say of that conversation, and what is lost of it on the way to another.\n\
+         `openai`, `responses` and `sharegpt` begin with all that they have a place for, images and\n\
+         the like included. A pair that is not listed loses nothing.\n",
+    );
+    for from in &formats {
+        let _ = write!(page, "\n### From `{from}`\n\n");
+        let mut rows = String::new();
+        let mut whole = Vec::new();
+        for to in formats.iter().filter(|to| *to != from) {
+            match losses(*from, *to) {
+                Ok(lost) if lost.is_empty() => whole.push(format!("`{to}`")),
+                Ok(lost) => {
+                    let _ = writeln!(rows, "| `{to}` | {} |", names(&lost));
+                }
+                Err(why) => {
+                    let _ = writeln!(rows, "| `{to}` | refused: {why} |");
+                }
+            }
+        }
+        if !whole.is_empty() {
+            let _ = writeln!(page, "Nothing is lost to {}.", whole.join(", "));
+        }
+        if !rows.is_empty() {
+            let _ = write!(page, "\n| to | lost |\n| --- | --- |\n{rows}");
+        }
+    }
+    page
+}
+
+fn names(lost: &BTreeSet<Lost>) -> String {
+    let names: Vec<&str> = lost.iter().map(|lost| lost.as_str()).collect();
+    names.join(", ")
+}
