@@ -2,7 +2,7 @@
 
 use super::calls::{Head, List, Step};
 use super::outputs::{self, Found, Outputs};
-use super::place::Kind;
+use super::place::{At, Kind, Place};
 use super::reader::{After, Reader, State};
 use super::recover::Rest;
 use crate::lex::Lexeme;
@@ -153,7 +153,8 @@ impl<'a> Reader<'a> {
         }
         if !list.head.is_empty() && list.step != Step::Closed {
             let span = list.head.span();
-            let mut rest = Rest::begin(span, out);
+            let from = self.opened.take().unwrap_or(span.start);
+            let mut rest = Rest::begin(from, span.start, out);
             rest.push(&list.head.take(), span, out);
             rest.end(at, out);
             (self.since, self.edge) = (at, at);
@@ -178,6 +179,8 @@ impl<'a> Reader<'a> {
             return;
         }
         self.keeps = false;
+        // The turn goes on behind the list, even if nothing was said in it yet.
+        self.place = Place { at: At::Turn, inner: self.inner };
         if let Some(mut call) = list.call.take() {
             call.message.recovered = true;
             call.end(End::Open, span.start, out);
@@ -187,7 +190,8 @@ impl<'a> Reader<'a> {
         if !out.admits(begins) {
             return;
         }
-        let mut rest = Rest::begin(begins, out);
+        let from = self.opened.take().unwrap_or(begins.start);
+        let mut rest = Rest::begin(from, begins.start, out);
         rest.push(&list.head.take(), head, out);
         rest.push(text, span, out);
         self.state = State::Rest(rest);
@@ -226,7 +230,7 @@ impl<'a> Reader<'a> {
             return;
         };
         let span = kept.span();
-        let mut rest = Rest::begin(span, out);
+        let mut rest = Rest::begin(span.start, span.start, out);
         self.keeps = false;
         rest.push(&kept.take(), span, out);
         self.state = State::Rest(rest);
