@@ -39,16 +39,17 @@ impl<'a> Reader<'a> {
             let limit = out.options.limits.value_bytes;
             let room = out.options.limits.header_bytes.saturating_sub(list.head.len());
             let end = text.floor_char_boundary(at.saturating_add(room));
-            let head = match at < end {
-                true => list.head(&text[at..end], place(at), out.keep, limit),
-                false => Head::Wrong(0),
+            let head = (at < end).then(|| list.head(&text[at..end], place(at), out.keep, limit));
+            let len = match head {
+                Some(Head::More(len) | Head::Call(len) | Head::Another(len)) => len,
+                Some(Head::Wrong(len) | Head::Long(len)) => len,
+                None => 0,
             };
-            let (Head::More(len) | Head::Call(len) | Head::Another(len) | Head::Wrong(len)) = head;
             list.head.push(&text[at..at + len], Span::new(place(at), place(at + len)), out.keep);
             at += len;
             match head {
-                Head::Call(_) => self.begin_call(place(at), out),
-                Head::Another(_) => {
+                Some(Head::Call(_)) => self.begin_call(place(at), out),
+                Some(Head::Another(_)) => {
                     if let Some(call) = list.call.take() {
                         call_ends(call, place(at), out);
                     }
@@ -57,10 +58,15 @@ impl<'a> Reader<'a> {
                     list.head.push(",", comma, out.keep);
                     at += 1;
                 }
-                Head::More(_) => {}
-                Head::Wrong(_) => {
+                Some(Head::More(_)) => {}
+                broken => {
+                    let limit = match broken {
+                        None => Some(("header_bytes", out.options.limits.header_bytes)),
+                        Some(Head::Long(_)) => Some(("value_bytes", limit)),
+                        _ => None,
+                    };
                     let rest = Span::new(place(at), span.end);
-                    return self.broken_calls(&text[at..], rest, out);
+                    return self.broken_calls(limit, &text[at..], rest, out);
                 }
             }
         }
@@ -161,8 +167,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A list of calls cannot go on with `text`: what follows is hidden.
-    fn broken_calls(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+    /// A list of calls cannot go on with `text`, perhaps for the sake of a limit: what follows is
+    /// hidden.
+    fn broken_calls(
+        &mut self,
+        limit: Option<(&str, usize)>,
+        text: &str,
+        span: Span,
+        out: &mut Out<'a, '_>,
+    ) {
         let State::Calls(mut list) = std::mem::replace(&mut self.state, State::Turn(After::Text))
         else {
             return;
@@ -172,7 +185,13 @@ impl<'a> Reader<'a> {
             true => Span::new(span.start, span.start + first),
             false => span,
         };
-        let found = Code::ParseFrame.at(place, "the list of calls cannot go on like this");
+        let found = match limit {
+            None => Code::ParseFrame.at(place, "the list of calls cannot go on like this"),
+            Some((limit, most)) => {
+                let text = format!("the head of this call exceeds the limit `{limit}` of {most}");
+                Code::Limit.at(place, text)
+            }
+        };
         out.malformed(found.help("it is `[{\"name\": {…}}, …]`; what follows is hidden"));
         if out.state.stopped.is_some() {
             self.state = State::Calls(list);
