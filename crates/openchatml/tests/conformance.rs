@@ -59,6 +59,11 @@ fn harmony() {
 }
 
 #[test]
+fn apertus() {
+    run("apertus");
+}
+
+#[test]
 fn im() {
     run("im");
 }

@@ -6,10 +6,10 @@ use clap::{Args, ValueEnum};
 use openchatml::harmony::{Effort, Namespace, SystemContent};
 
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Harmony")]
+#[command(next_help_heading = "Prompts of Harmony and Apertus")]
 pub(crate) struct HarmonyArgs {
-    /// Put in a system message that says this date, if there is none: YYYY-MM-DD, or `today`. A
-    /// chat template is told it
+    /// Put in a system message that says this date, if there is none: YYYY-MM-DD, or `today`
+    /// (Harmony, Apertus). A chat template is told it
     #[arg(long, value_name = "DATE", value_parser = date)]
     date: Option<String>,
 

@@ -43,7 +43,11 @@ pub(crate) struct RenderArgs {
     #[arg(long)]
     pub(crate) training: bool,
 
-    /// In whose way Harmony is written
+    /// Tell the model to deliberate before it answers, where the format says so (Apertus)
+    #[arg(long)]
+    pub(crate) thinking: bool,
+
+    /// In whose way Harmony is written, and Apertus: its reference's, or that of `hf-template`
     #[arg(long, value_name = "PROFILE", default_value = "default", hide_default_value = true)]
     pub(crate) profile: ProfileArg,
 
@@ -83,7 +87,8 @@ pub(crate) enum ProfileArg {
     Reference,
     /// As its maintained fork oss-harmony writes it
     OssHarmony,
-    /// As the chat template of the gpt-oss checkpoints writes it; it needs --date
+    /// As the chat template of the gpt-oss checkpoints writes it; it needs --date. In Apertus: as
+    /// `transformers` runs the template
     HfTemplate,
     /// The same, the arguments of calls given to it as strings: they are encoded twice
     HfTemplateStrings,
@@ -113,6 +118,7 @@ impl RenderArgs {
         options.generation_prompt = self.generation_prompt.then_some(Role::Assistant);
         options.continue_final = self.continue_final;
         options.ids = self.keep_ids;
+        options.thinking = self.thinking;
         options.harmony = match self.profile {
             ProfileArg::Default => Profile::Documented,
             ProfileArg::Reference => Profile::Reference,

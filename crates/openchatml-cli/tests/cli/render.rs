@@ -40,6 +40,20 @@ fn a_prompt_ends_where_the_model_goes_on() {
 }
 
 #[test]
+fn a_prompt_in_apertus_is_that_of_its_template() {
+    let args = ["render", "-t", "apertus", "--date", "2026-01-31", "--thinking"];
+    let prompt = ocml_with(args, TURNS).silent().stdout;
+    assert!(prompt.contains("Current date: 2026-01-31<|system_end|>"), "{prompt}");
+    assert!(prompt.contains("<|developer_start|>Deliberation: enabled\n"), "{prompt}");
+    // It keeps all that was thought, and leaves the last turn open.
+    assert!(prompt.contains("<|inner_prefix|>Easy.<|inner_suffix|>4.<|assistant_end|>"));
+    assert!(prompt.ends_with("4 * 3.<|inner_suffix|>12."), "{prompt}");
+    ocml_with(["render", "-t", "apertus"], TURNS).exits(1).says("the current date");
+    let json = ocml_with(["render", "-t", "apertus:json", "--thinking"], TURNS).silent().stdout;
+    assert!(json.contains(r#""enable_thinking":true"#), "{json}");
+}
+
+#[test]
 fn a_training_sample_ends_by_return() {
     let sample = rendered(&["--training"]);
     assert!(sample.contains("Easy.<|end|>") && sample.contains("4.<|end|>"), "{sample}");

@@ -30,7 +30,9 @@ pub(super) fn detect(text: &str) -> Vec<Candidate> {
     let of_body = ["input", "output"].iter().find_map(|key| value.get(key)?.as_list());
     let mut candidates = if is_list { items } else { of_body.unwrap_or_default() }.iter();
     let item = candidates.find(|item| is_item(item, is_list)).map(|item| item.span);
-    by_keys(is_list, key, &signs(inside, is_list), item)
+    let mapping = inside.iter().filter_map(|it| it.get("content"));
+    let mapping = mapping.filter(|it| is_mapping(it)).map(|it| it.span).next();
+    by_keys(is_list, key, &signs(inside, is_list), Only { item, mapping })
 }
 
 /// JSON that is cut off, or not quite JSON, as the wire list in the ChatML specification, where a
@@ -46,7 +48,30 @@ fn broken(text: &str) -> Vec<Candidate> {
     // The keys of messages speak only where these are not inside of something else.
     let of_whole = ["messages", "infill", "files", "conversations", "choices", "input", "output"];
     let is_whole = !is_list && of_whole.iter().any(|key| find(key).is_some());
-    by_keys(is_list, |key| find(key).filter(|_| !is_whole || of_whole.contains(&key)), &[], None)
+    let is_open = |key: &str| !is_whole || of_whole.contains(&key);
+    // A part is `{"type", "text"}` elsewhere, too; a block is not.
+    let mapping = find("blocks").filter(|_| find("role").is_some());
+    let only = Only { item: None, mapping };
+    by_keys(is_list, |key| find(key).filter(|_| is_open(key)), &[], only)
+}
+
+/// What only one format has, and where.
+#[derive(Clone, Copy)]
+struct Only {
+    /// An item of the Responses API.
+    item: Option<Span>,
+    /// Content of Apertus that is a mapping.
+    mapping: Option<Span>,
+}
+
+/// Content as Apertus has it: a mapping with the parts, or blocks, of a message, or its text.
+fn is_mapping(content: &Value<'_>) -> bool {
+    let are_maps = |key| {
+        let items = content.get(key).and_then(Value::as_list);
+        items.is_some_and(|items| items.iter().all(|it| it.as_map().is_some()))
+    };
+    let is_text = || content.get("text").and_then(Value::as_str).is_some();
+    are_maps("blocks") || are_maps("parts") || is_text()
 }
 
 /// An item of the Responses API. In the body of a request messages need not say that they are one.
@@ -103,7 +128,7 @@ fn by_keys(
     is_list: bool,
     key: impl Fn(&str) -> Option<Span>,
     signs: &[(&'static str, Span)],
-    item: Option<Span>,
+    only: Only,
 ) -> Vec<Candidate> {
     let whole: Weights = &[("messages", 60), ("infill", 80), ("files", 80), ("header", 20)];
     let wire: Weights = &[("token", 90)];
@@ -115,6 +140,7 @@ fn by_keys(
     let turns: Weights = &[("from", 45), ("value", 45)];
     let record: Weights = &[("conversations", 90), ("conversation", 50)];
     let body: Weights = &[("instructions", 20)];
+    let thinking: Weights = if is_list { &[] } else { &[("enable_thinking", 65)] };
     let (document, chat, turns) = match is_list {
         true => ((&dialects::CHATML, wire), chat_list, turns),
         false => ((&dialects::JSON, whole), chat, record),
@@ -127,6 +153,7 @@ fn by_keys(
         (&dialects::OPENAI, chat),
         (&dialects::SHAREGPT, turns),
         (&dialects::RESPONSES, body),
+        (&dialects::APERTUS, thinking),
     ];
     let case = |(dialect, weights): (&'static Dialect, Weights)| {
         let mut case = Case::new(dialect, Carrier::Json);
@@ -135,8 +162,15 @@ fn by_keys(
                 case.speaks(*weight, format!("key `{name}`"), span);
             }
         }
-        if let Some(span) = item.filter(|_| dialect.id == dialects::RESPONSES.id) {
+        if let Some(span) = only.item.filter(|_| dialect.id == dialects::RESPONSES.id) {
             case.speaks(75, "an item", span);
+        }
+        let is_apertus = dialect.id == dialects::APERTUS.id;
+        if let Some(span) = only.mapping.filter(|_| is_apertus) {
+            case.speaks(90, "content that is a mapping", span);
+        } else if only.mapping.is_some() {
+            // No other format has that.
+            case.score = case.score.min(40);
         }
         if case.score > 0 && dialect.id == dialects::OPENAI.id {
             for (what, span) in signs {

@@ -3,6 +3,7 @@
 mod json;
 
 use crate::dialects::{self, Carrier, Format};
+use crate::model::Role;
 use crate::{Control, Span};
 
 /// How much of a text is looked at, in bytes.
@@ -121,6 +122,7 @@ fn markup(text: &str) -> Vec<Candidate> {
         openchatml_2(&look, &dialects::OPENCHATML_2_0),
         chatml(&look),
         harmony(&look),
+        apertus(&look),
         openchatml_0_1(&look),
         im(&look),
     ];
@@ -216,6 +218,26 @@ fn harmony(look: &Look<'_>) -> Case {
     for attribute in [" call_id=", " intent="] {
         if look.find(attribute).is_some() {
             case.score = case.score.saturating_sub(20);
+        }
+    }
+    case
+}
+
+fn apertus(look: &Look<'_>) -> Case {
+    let dialect = &dialects::APERTUS;
+    let mut case = Case::new(dialect, Carrier::Text);
+    let opens = [Role::System, Role::Developer, Role::User, Role::Assistant].map(Control::Open);
+    // A turn of the assistant that lost its beginning, or a completion, has only these.
+    let inside = [Control::InnerPrefix, Control::InnerSuffix, Control::ToolsPrefix];
+    let spelled = |control| dialect.controls.spelling(control).unwrap_or_default();
+    let text = look.text.trim_start();
+    let text = text.strip_prefix(spelled(Control::Bos)).unwrap_or(text).trim_start();
+    let begins = opens.into_iter().chain(inside).any(|it| text.starts_with(spelled(it)));
+    for (control, weight) in opens.map(|it| (it, 15)).into_iter().chain(inside.map(|it| (it, 10))) {
+        if let Some((what, span)) = look.token(dialect, control) {
+            // Another format may speak of these tokens; it does not begin with one.
+            let first = if begins { 55 } else { 25 };
+            case.speaks(weight + if case.score == 0 { first } else { 0 }, what, span);
         }
     }
     case

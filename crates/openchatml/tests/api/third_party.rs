@@ -1,6 +1,7 @@
 //! Cases that other projects wrote in their own tests, where they are at hand: the folder that
 //! `OPENCHATML_THIRD_PARTY` names.
 
+mod apertus;
 mod chat;
 mod outputs;
 mod prompts;

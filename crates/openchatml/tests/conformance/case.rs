@@ -13,6 +13,7 @@ pub(crate) const DIALECTS: &[&str] = &[
     "openchatml-2.2",
     "openchatml-2.0",
     "openchatml-0.1",
+    "apertus",
     "chatml",
     "harmony",
     "im",
@@ -109,6 +110,8 @@ pub(crate) struct Convert {
     profile: Option<String>,
     date: Option<String>,
     effort: Option<String>,
+    #[serde(default)]
+    thinking: bool,
     response_formats: Option<String>,
 }
 
@@ -246,6 +249,7 @@ impl Convert {
         });
         options.generation_prompt = self.generation_prompt.as_deref().map(|word| role(word, case));
         options.continue_final = self.continue_final;
+        options.thinking = self.thinking;
         self.harmony(case, &mut options);
         options
     }

@@ -117,6 +117,27 @@ pub(crate) const CASES: &[Case] = &[
     case("messages", "responses", |n| format!("[{}]", list(&object("content", "a"), n))),
     case("json_depth", "responses", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
     case("diagnostics", "responses", |n| format!("[{}]", list("1", n))),
+    case("message_bytes", "apertus", |n| said(&letters(n))),
+    case("message_bytes", "apertus", |n| turned(&letters(n))),
+    case("message_bytes", "apertus", |n| calling("f", &letters(n), "")),
+    case("message_bytes", "apertus", |n| calling("f", "{}", &format!("[{}]", letters(n - 2)))),
+    // The head of a call is what stands in front of its arguments.
+    case("header_bytes", "apertus", |n| {
+        let list = format!(r#"[{}{{"f": {{}}}}]"#, " ".repeat(n - 7));
+        turned(&format!("<|tools_prefix|>{list}<|tools_suffix|>"))
+    }),
+    case("value_bytes", "apertus", |n| calling(&letters(n), "{}", "")),
+    case("messages", "apertus", |n| said("Hi.").repeat(n)),
+    case("diagnostics", "apertus", |n| format!("<s>{}", "<|user_end|>".repeat(n))),
+    case("message_bytes", "apertus:json", |n| messages(&object("content", &letters(n)))),
+    case("message_bytes", "apertus:json", |n| blocks(&said_in("response", &letters(n)))),
+    case("message_bytes", "apertus:json", |n| blocks(&output(&format!("{:?}", letters(n))))),
+    case("message_bytes", "apertus:json", |n| blocks(&output(&"1".repeat(n)))),
+    case("value_bytes", "apertus:json", |n| messages(&named(&letters(n)))),
+    case("messages", "apertus:json", |n| messages(&list(&object("content", "a"), n))),
+    case("messages", "apertus:json", |n| blocks(&list(&said_in("response", "a"), n))),
+    case("json_depth", "apertus:json", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
+    case("diagnostics", "apertus:json", |n| format!("[{}]", list("1", n))),
     case("value_bytes", "json", |n| messages(&named(&letters(n)))),
     case("value_bytes", "openchatml-2.2:json", |n| named(&letters(n))),
     case("value_bytes", "openchatml-2.0:json", |n| named(&letters(n))),
@@ -164,6 +185,36 @@ fn escaped(bytes: usize) -> String {
 
 fn literal(bytes: usize) -> String {
     format!("<|literal|>{}<|endliteral|>", letters(bytes))
+}
+
+/// What the user says in Apertus.
+fn said(text: &str) -> String {
+    format!("<|user_start|>{text}<|user_end|>")
+}
+
+/// A turn of the assistant in Apertus.
+fn turned(text: &str) -> String {
+    format!("<s><|assistant_start|>{text}<|assistant_end|>")
+}
+
+/// A turn with a call, and what follows it.
+fn calling(name: &str, arguments: &str, rest: &str) -> String {
+    let list = format!("[{{\"{name}\": {arguments}}}]");
+    turned(&format!("<|tools_prefix|>{list}<|tools_suffix|>{rest}"))
+}
+
+/// A message of the assistant in blocks.
+fn blocks(blocks: &str) -> String {
+    messages(&format!(r#"{{"role":"assistant","content":{{"blocks":[{blocks}]}}}}"#))
+}
+
+fn said_in(kind: &str, text: &str) -> String {
+    format!(r#"{{"type":"{kind}","text":"{text}"}}"#)
+}
+
+/// A block with what a tool says, which is JSON.
+fn output(json: &str) -> String {
+    format!(r#"{{"type":"tool_outputs","outputs":[{{"output":{json}}}]}}"#)
 }
 
 /// So many copies of `item`, with commas between them.

@@ -7,7 +7,7 @@ use openchatml::convert::{Loss, Sidecar, convert, convert_with_sidecar, prepare}
 use openchatml::render::Profile;
 use openchatml::{
     Carrier, Code, Conversation, Diagnostic, Document, End, Format, Mode, RenderError,
-    RenderOptions, Span, Tool, history,
+    RenderOptions, Span, Tool, dialects, history,
 };
 
 use super::beside::{self, BesideArgs};
@@ -283,6 +283,11 @@ impl Converter {
         if let Document::Conversation(conversation) = &mut document {
             match self.purpose {
                 Purpose::Faithful => {}
+                // Here the template keeps all that the assistant thought.
+                Purpose::Prompt if self.target.dialect().id == dialects::APERTUS.id => {
+                    *conversation = history::drop_foreign(conversation);
+                    self.ends(conversation);
+                }
                 Purpose::Prompt => {
                     *conversation = match self.render.harmony {
                         Profile::Reference | Profile::OssHarmony => {

@@ -104,7 +104,9 @@ impl<'a> Settled<'_, 'a> {
         if goes_on && after_list && !self.calls.is_empty() && message.body.text().starts_with('[') {
             let text = "a text right behind calls would be read as the replies to them";
             let span = Span::new(0, 1);
-            return Err(RenderError::new(Code::RenderControl, place, text).at(Place::Body, span));
+            let help = "let the replies to the calls stand before it";
+            let error = RenderError::new(Code::RenderControl, place, text).at(Place::Body, span);
+            return Err(error.help(help));
         }
         let begins = !self.last().is_some_and(|it| matches!(it.role, Role::Assistant | Role::Tool));
         let is_empty = message.body.is_empty() && message.end == End::End && !is_laid_out;

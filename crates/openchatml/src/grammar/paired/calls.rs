@@ -85,6 +85,8 @@ pub(super) enum Head {
     Another(usize),
     /// After this many, the list cannot go on like this.
     Wrong(usize),
+    /// After this many, the name is too long.
+    Long(usize),
 }
 
 impl<'a> List<'a> {
@@ -100,7 +102,7 @@ impl<'a> List<'a> {
                     let end = text.floor_char_boundary(index + room);
                     let span = Span::new(at + index, at + end);
                     self.name.push(&text[index..end], span, keep);
-                    return if room < len { Head::Wrong(end) } else { Head::More(end) };
+                    return if room < len { Head::Long(end) } else { Head::More(end) };
                 }
                 (Step::Space, b' ') => {
                     self.step = Step::Arguments(Nesting::default());

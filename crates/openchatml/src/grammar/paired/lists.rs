@@ -2,7 +2,7 @@
 
 use super::calls::{Head, List, Step};
 use super::outputs::{self, Found, Outputs};
-use super::place::Kind;
+use super::place::{At, Kind, Place};
 use super::reader::{After, Reader, State};
 use super::recover::Rest;
 use crate::lex::Lexeme;
@@ -39,16 +39,17 @@ impl<'a> Reader<'a> {
             let limit = out.options.limits.value_bytes;
             let room = out.options.limits.header_bytes.saturating_sub(list.head.len());
             let end = text.floor_char_boundary(at.saturating_add(room));
-            let head = match at < end {
-                true => list.head(&text[at..end], place(at), out.keep, limit),
-                false => Head::Wrong(0),
+            let head = (at < end).then(|| list.head(&text[at..end], place(at), out.keep, limit));
+            let len = match head {
+                Some(Head::More(len) | Head::Call(len) | Head::Another(len)) => len,
+                Some(Head::Wrong(len) | Head::Long(len)) => len,
+                None => 0,
             };
-            let (Head::More(len) | Head::Call(len) | Head::Another(len) | Head::Wrong(len)) = head;
             list.head.push(&text[at..at + len], Span::new(place(at), place(at + len)), out.keep);
             at += len;
             match head {
-                Head::Call(_) => self.begin_call(place(at), out),
-                Head::Another(_) => {
+                Some(Head::Call(_)) => self.begin_call(place(at), out),
+                Some(Head::Another(_)) => {
                     if let Some(call) = list.call.take() {
                         call_ends(call, place(at), out);
                     }
@@ -57,10 +58,15 @@ impl<'a> Reader<'a> {
                     list.head.push(",", comma, out.keep);
                     at += 1;
                 }
-                Head::More(_) => {}
-                Head::Wrong(_) => {
+                Some(Head::More(_)) => {}
+                broken => {
+                    let limit = match broken {
+                        None => Some(("header_bytes", out.options.limits.header_bytes)),
+                        Some(Head::Long(_)) => Some(("value_bytes", limit)),
+                        _ => None,
+                    };
                     let rest = Span::new(place(at), span.end);
-                    return self.broken_calls(&text[at..], rest, out);
+                    return self.broken_calls(limit, &text[at..], rest, out);
                 }
             }
         }
@@ -153,15 +159,23 @@ impl<'a> Reader<'a> {
         }
         if !list.head.is_empty() && list.step != Step::Closed {
             let span = list.head.span();
-            let mut rest = Rest::begin(span, out);
+            let from = self.opened.take().unwrap_or(span.start);
+            let mut rest = Rest::begin(from, span.start, out);
             rest.push(&list.head.take(), span, out);
             rest.end(at, out);
             (self.since, self.edge) = (at, at);
         }
     }
 
-    /// A list of calls cannot go on with `text`: what follows is hidden.
-    fn broken_calls(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+    /// A list of calls cannot go on with `text`, perhaps for the sake of a limit: what follows is
+    /// hidden.
+    fn broken_calls(
+        &mut self,
+        limit: Option<(&str, usize)>,
+        text: &str,
+        span: Span,
+        out: &mut Out<'a, '_>,
+    ) {
         let State::Calls(mut list) = std::mem::replace(&mut self.state, State::Turn(After::Text))
         else {
             return;
@@ -171,13 +185,21 @@ impl<'a> Reader<'a> {
             true => Span::new(span.start, span.start + first),
             false => span,
         };
-        let found = Code::ParseFrame.at(place, "the list of calls cannot go on like this");
+        let found = match limit {
+            None => Code::ParseFrame.at(place, "the list of calls cannot go on like this"),
+            Some((limit, most)) => {
+                let text = format!("the head of this call exceeds the limit `{limit}` of {most}");
+                Code::Limit.at(place, text)
+            }
+        };
         out.malformed(found.help("it is `[{\"name\": {…}}, …]`; what follows is hidden"));
         if out.state.stopped.is_some() {
             self.state = State::Calls(list);
             return;
         }
         self.keeps = false;
+        // The turn goes on behind the list, even if nothing was said in it yet.
+        self.place = Place { at: At::Turn, inner: self.inner };
         if let Some(mut call) = list.call.take() {
             call.message.recovered = true;
             call.end(End::Open, span.start, out);
@@ -187,7 +209,8 @@ impl<'a> Reader<'a> {
         if !out.admits(begins) {
             return;
         }
-        let mut rest = Rest::begin(begins, out);
+        let from = self.opened.take().unwrap_or(begins.start);
+        let mut rest = Rest::begin(from, begins.start, out);
         rest.push(&list.head.take(), head, out);
         rest.push(text, span, out);
         self.state = State::Rest(rest);
@@ -226,7 +249,7 @@ impl<'a> Reader<'a> {
             return;
         };
         let span = kept.span();
-        let mut rest = Rest::begin(span, out);
+        let mut rest = Rest::begin(span.start, span.start, out);
         self.keeps = false;
         rest.push(&kept.take(), span, out);
         self.state = State::Rest(rest);

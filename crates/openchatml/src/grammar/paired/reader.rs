@@ -36,9 +36,10 @@ pub(crate) struct Reader<'a> {
     /// The tools that the last list of calls called, and how many of them have replied.
     pub(super) called: Vec<String>,
     pub(super) replied: usize,
+    /// The assistant, if this is its completion.
     pub(super) speaks_as: Option<Role>,
-    /// Whether the completion has begun.
-    began: bool,
+    /// Whose words a completion goes on with, until it has begun.
+    continues: Option<Role>,
 }
 
 pub(super) enum State<'a> {
@@ -85,8 +86,8 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         orphan: false,
         called: Vec::new(),
         replied: 0,
-        speaks_as: options.continues,
-        began: options.continues.is_none(),
+        speaks_as: options.continues.filter(|role| *role == Role::Assistant),
+        continues: options.continues,
     }
 }
 
@@ -127,16 +128,14 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
 impl<'a> Reader<'a> {
     /// Begins a completion, once.
     fn complete(&mut self, out: &mut Out<'a, '_>) {
-        if std::mem::replace(&mut self.began, true) {
-            return;
-        }
+        let Some(role) = self.continues.take() else { return };
         self.bos = true;
-        match self.speaks_as {
-            Some(Role::Assistant) | None => {
+        match role {
+            Role::Assistant => {
                 self.place.at = At::Turn;
                 self.state = State::Turn(After::Start);
             }
-            Some(role) => {
+            role => {
                 self.place.at = At::Section(role);
                 let draft = Draft::started(Message::new(role, ""), out);
                 self.state = State::Body(draft);

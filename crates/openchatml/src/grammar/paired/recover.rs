@@ -16,14 +16,12 @@ pub(super) struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// Begins a hidden message, if that is the policy.
-    pub(super) fn begin(span: Span, out: &mut Out<'a, '_>) -> Self {
+    /// Begins a hidden message at byte `from`, if that is the policy. Its text begins at `body_at`.
+    pub(super) fn begin(from: usize, body_at: usize, out: &mut Out<'a, '_>) -> Self {
         let keeps = out.options.recover == Recover::Keep;
-        let draft = keeps.then(|| {
-            let place = Span::at(span.start);
-            Draft::started(hidden(Role::Assistant, place, span.start), out)
-        });
-        Self { draft, from: span.start, to: span.start }
+        let draft =
+            keeps.then(|| Draft::started(hidden(Role::Assistant, Span::at(from), body_at), out));
+        Self { draft, from, to: from }
     }
 
     pub(super) fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
@@ -31,6 +29,12 @@ impl<'a> Rest<'a> {
         if let Some(draft) = &mut self.draft {
             draft.push(text, span, out);
         }
+    }
+
+    /// The token that ends it, up to byte `at`, is part of it.
+    fn close(mut self, at: usize, out: &mut Out<'a, '_>) {
+        self.to = at;
+        self.end(at, out);
     }
 
     pub(super) fn end(mut self, at: usize, out: &mut Out<'a, '_>) {
@@ -79,11 +83,7 @@ impl<'a> Reader<'a> {
         }
         self.cut(draft, span.start, out);
         if out.admits(span) {
-            let mut rest = Rest::begin(span, out);
-            if let Some(draft) = &mut rest.draft {
-                draft.message.body_at = span.end;
-            }
-            self.state = State::Rest(rest);
+            self.state = State::Rest(Rest::begin(span.start, span.end, out));
         }
     }
 
@@ -112,11 +112,15 @@ impl<'a> Reader<'a> {
             return;
         }
         self.keeps = false;
-        rest.end(span.start, out);
+        match control {
+            Control::Open(_) => rest.end(span.start, out),
+            _ => rest.close(span.end, out),
+        }
         (self.since, self.edge) = (span.start, span.start);
         match control {
             Control::ToolsSuffix if self.place.is_turn() => {
                 self.behind = span.end;
+                self.edge = span.end;
                 self.state = State::Turn(After::Calls);
             }
             Control::Open(Role::Assistant) if self.place.is_turn() => {

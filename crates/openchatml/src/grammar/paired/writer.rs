@@ -100,24 +100,28 @@ impl Writer<'_> {
 
     /// Refuses what the template refuses, and what would be read as something else.
     fn check(&self, index: usize, message: &Message<'_>, kind: Kind<'_>, last: bool) -> Written {
-        let refuse = |code: Code, place, text: &str| {
-            Err(RenderError::new(code, Some(index), text).at(place, Span::default()))
+        let refuse = |code: Code, place, text: &str, help: &'static str| {
+            let error = RenderError::new(code, Some(index), text).at(place, Span::default());
+            Err(error.help(help))
         };
         match kind {
             Kind::Call(name, _) => {
                 if name.contains('"') {
                     let text = "the name of a tool cannot have a quote";
-                    return refuse(Code::ParseHeader, Where::Recipient, text);
+                    let help = "give the tool another name";
+                    return refuse(Code::ParseHeader, Where::Recipient, text, help);
                 }
                 let is_open = last && message.end == End::Open;
                 if !is_open && !Nesting::holds(&message.body.text()) {
                     let text = "these arguments would not end where they end";
-                    return refuse(Code::RenderControl, Where::Body, text);
+                    let help = "arguments that are JSON end where they end";
+                    return refuse(Code::RenderControl, Where::Body, text, help);
                 }
                 Ok(())
             }
             Kind::Prompt if !last || !message.body.is_empty() => {
-                refuse(Code::RenderUnsupported, Where::End, "only the last message can be a prompt")
+                let text = "only the last message can be a prompt";
+                refuse(Code::RenderUnsupported, Where::End, text, "leave the others out")
             }
             _ => Ok(()),
         }

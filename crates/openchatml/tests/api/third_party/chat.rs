@@ -7,7 +7,7 @@ pub(super) fn harmony() -> Format {
     "harmony".parse().expect("a format")
 }
 
-/// The output continues `<|start|>assistant`, and may still grow.
+/// The output continues the turn of the assistant, and may still grow.
 pub(super) fn completion() -> ReadOptions {
     let mut options = ReadOptions::default();
     options.continues = Some(Role::Assistant);
@@ -31,7 +31,11 @@ pub(super) fn function<'m>(message: &'m Message<'_>) -> Option<&'m str> {
 }
 
 pub(super) fn chat(text: &str) -> Chat {
-    let conversation = parse(text, harmony(), &completion()).into_conversation();
+    chat_of(text, harmony())
+}
+
+pub(super) fn chat_of(text: &str, format: Format) -> Chat {
+    let conversation = parse(text, format, &completion()).into_conversation();
     let mut chat = Chat::default();
     for message in &conversation.messages {
         let body = message.body.text();

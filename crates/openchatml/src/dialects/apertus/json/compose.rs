@@ -23,8 +23,8 @@ fn compose<'a>(
     composed.conversation.origin = ORIGIN;
     let mut calls: VecDeque<(String, Option<String>)> = VecDeque::new();
     let mut was_call = false;
-    for (index, message) in conversation.messages.iter().enumerate().skip(rest) {
-        let mut message = message.clone();
+    for index in in_order(&conversation.messages, rest) {
+        let mut message = conversation.messages[index].clone();
         let mut lose = |message: &Message<'_>, lost| {
             let loss = Loss { message: Some(index), span: message.span, lost };
             composed.losses.push(loss);
@@ -62,4 +62,45 @@ fn compose<'a>(
         composed.push(message, Some(index));
     }
     Ok(composed)
+}
+
+/// The places of messages from `rest` on. Replies stand in the order of their calls, since that is
+/// all that tells which call they answer.
+fn in_order(messages: &[Message<'_>], rest: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (rest..messages.len()).collect();
+    let mut calls: Vec<Option<&str>> = Vec::new();
+    let mut at = 0;
+    for run in messages[rest..].chunk_by(|one, two| kind(one) == kind(two)) {
+        let places = &mut order[at..at + run.len()];
+        at += run.len();
+        match run.first().map_or(Kind::Other, kind) {
+            Kind::Call => calls = run.iter().map(|call| call.call_id.as_deref()).collect(),
+            Kind::Reply => {
+                let position = |index: &usize| {
+                    let id = messages[*index].call_id.as_deref()?;
+                    calls.iter().position(|call| *call == Some(id))
+                };
+                if places.iter().all(|index| position(index).is_some()) {
+                    places.sort_by_key(position);
+                }
+            }
+            Kind::Other => {}
+        }
+    }
+    order
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Call,
+    Reply,
+    Other,
+}
+
+fn kind(message: &Message<'_>) -> Kind {
+    match message.role {
+        Role::Tool => Kind::Reply,
+        _ if message.is_call() => Kind::Call,
+        _ => Kind::Other,
+    }
 }

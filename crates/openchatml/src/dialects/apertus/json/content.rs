@@ -78,7 +78,8 @@ pub(super) fn read<'a>(
         Some(b'"') => Ok((Content::Text(sheet.written(json)?.unwrap_or_default()), None)),
         Some(b'{') => mapping(sheet, json),
         _ => {
-            sheet.wrong(json, "a string, or an object with `text`, `parts` or `blocks`")?;
+            // Who speaks says what it should be.
+            json.skip()?;
             Ok((Content::Other, None))
         }
     }

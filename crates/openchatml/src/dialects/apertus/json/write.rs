@@ -24,6 +24,8 @@ pub(crate) fn write(
         let speaks = message.role == Role::Developer;
         declare::deliberates(&message.body.text()).filter(|_| speaks)
     });
+    // What a conversation declares itself counts more than what is wished for.
+    let thinking = thinking.or(options.thinking.then_some(true));
     let mut out = String::from(r#"{"messages":["#);
     let has_blocks = conversation.messages.iter().any(needs_blocks);
     let mut turn = Turn { has_blocks, is_open: false, list: None };
