@@ -26,11 +26,6 @@ pub(crate) struct TemplateArgs {
     #[arg(long = "template-arg", value_name = "KEY=JSON", value_parser = variable)]
     pub(crate) variables: Vec<(String, Value<'static>)>,
 
-    /// Whether the model is to think: the variable enable_thinking
-    #[arg(long, value_name = "WHETHER", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "true")]
-    pub(crate) thinking: Option<bool>,
-
     /// What is written
     #[arg(long, value_name = "FORM", default_value = "text")]
     #[arg(hide_default_value = true)]
@@ -48,7 +43,6 @@ impl TemplateArgs {
             (self.template_name.is_some(), "--template-name"),
             (!self.tokenizer_config.is_empty(), "--tokenizer-config"),
             (!self.variables.is_empty(), "--template-arg"),
-            (self.thinking.is_some(), "--thinking"),
             (self.form != FormArg::Text, "--form"),
             (self.arguments_as_text, "--arguments-as-text"),
         ];

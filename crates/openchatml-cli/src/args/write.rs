@@ -43,9 +43,11 @@ pub(crate) struct RenderArgs {
     #[arg(long)]
     pub(crate) training: bool,
 
-    /// Tell the model to deliberate before it answers, where the format says so (Apertus)
-    #[arg(long)]
-    pub(crate) thinking: bool,
+    /// Whether the model is to think before it answers, where the format says so (Apertus); for a
+    /// chat template, the variable enable_thinking
+    #[arg(long, value_name = "WHETHER", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "true")]
+    pub(crate) thinking: Option<bool>,
 
     /// In whose way Harmony is written, and Apertus: its reference's, or that of `hf-template`
     #[arg(long, value_name = "PROFILE", default_value = "default", hide_default_value = true)]
@@ -118,7 +120,7 @@ impl RenderArgs {
         options.generation_prompt = self.generation_prompt.then_some(Role::Assistant);
         options.continue_final = self.continue_final;
         options.ids = self.keep_ids;
-        options.thinking = self.thinking;
+        options.thinking = self.thinking.unwrap_or_default();
         options.harmony = match self.profile {
             ProfileArg::Default => Profile::Documented,
             ProfileArg::Reference => Profile::Reference,

@@ -117,7 +117,7 @@ fn options_that_the_template_decides_are_refused() {
         assert!(folder().ocml_with(args, MESSAGES).says_one_line(2).contains(option));
     }
     folder().ocml_with(["render", "--template", "im.jinja", "-t", "im"], MESSAGES).exits(2);
-    for option in ["--template-name=x", "--thinking", "--form=ids", "--template-arg=x=1"] {
+    for option in ["--template-name=x", "--form=ids", "--template-arg=x=1"] {
         let args = ["render", "-t", "im", option];
         assert!(folder().ocml_with(args, MESSAGES).says_one_line(2).contains("needs --template"));
     }

@@ -113,7 +113,7 @@ impl Templated {
 fn options(args: &TemplateArgs, render: &RenderArgs) -> Options<'static> {
     let mut options = Options::default();
     options.generation_prompt = render.generation_prompt;
-    options.thinking = args.thinking;
+    options.thinking = render.thinking;
     options.date = render.harmony.date().and_then(|date| date.parse::<Date>().ok());
     if args.arguments_as_text {
         options.arguments = Arguments::Text;
