@@ -1,6 +1,8 @@
 //! Makes the turns of the assistant what they will be read as: texts that nothing stands between
 //! are one, and replies end where they will be found to end.
 
+use std::collections::VecDeque;
+
 use super::RULES;
 use super::compose::Result;
 use crate::convert::{Composed, Loss, Lost};
@@ -22,20 +24,22 @@ pub(super) fn settle(composed: &mut Composed<'_>, prompts: bool) -> Result<()> {
         track: Track::start(&RULES),
         pending: String::new(),
     };
-    let mut left = messages.into_iter().zip(places).peekable();
-    while let Some((message, place)) = left.next() {
+    let mut left: VecDeque<_> = messages.into_iter().zip(places).collect();
+    while let Some((message, place)) = left.pop_front() {
         match message.role {
             Role::Tool => {
                 let mut replies = vec![(message, place)];
-                while let Some(next) = left.next_if(|next| next.0.role == Role::Tool) {
+                while left.front().is_some_and(|next| next.0.role == Role::Tool)
+                    && let Some(next) = left.pop_front()
+                {
                     replies.push(next);
                 }
-                settled.replies(replies, left.peek().map(|next| &next.0))?;
+                settled.replies(replies, &mut left)?;
             }
             Role::Assistant if !message.is_call() => {
-                settled.text(message, place, left.peek().map(|next| &next.0))?;
+                settled.text(message, place, left.front().map(|next| &next.0))?;
             }
-            Role::Assistant => settled.call(message, place, left.peek().map(|next| &next.0)),
+            Role::Assistant => settled.call(message, place, left.front().map(|next| &next.0)),
             _ => {
                 settled.calls.clear();
                 settled.inner = false;
@@ -152,8 +156,8 @@ impl<'a> Settled<'_, 'a> {
     /// Replies, in the order of the calls, where each can be found again.
     fn replies(
         &mut self,
-        mut replies: Vec<(Message<'a>, Option<usize>)>,
-        next: Option<&Message<'_>>,
+        mut replies: Vec<Placed<'a>>,
+        left: &mut VecDeque<Placed<'a>>,
     ) -> Result<()> {
         let calls = std::mem::take(&mut self.calls);
         if calls.is_empty() {
@@ -167,8 +171,7 @@ impl<'a> Settled<'_, 'a> {
         if replies.iter().all(|(reply, _)| position(reply).is_some()) {
             replies.sort_by_key(|(reply, _)| position(reply));
         }
-        let is_apart = self.split(&mut replies, calls.len(), next)?;
-        let are_named = is_apart && (replies.len() == calls.len() || replies.len() == 1);
+        let are_named = self.split(&mut replies, calls.len(), left)?;
         for (index, (mut reply, place)) in replies.into_iter().enumerate() {
             let tool = calls.get(index).filter(|_| are_named).map(|call| call.0.as_str());
             if reply.name.as_deref() != tool {
@@ -182,21 +185,15 @@ impl<'a> Settled<'_, 'a> {
         Ok(())
     }
 
-    /// Finds out how replies will be read, and makes one of those that will be read as one. Whether
-    /// they are read one by one.
+    /// Finds out how replies will be read, with the text behind them, and makes them so. Whether
+    /// each is known to answer a call.
     fn split(
         &mut self,
-        replies: &mut Vec<(Message<'a>, Option<usize>)>,
+        replies: &mut Vec<Placed<'a>>,
         calls: usize,
-        next: Option<&Message<'_>>,
+        left: &mut VecDeque<Placed<'a>>,
     ) -> Result<bool> {
-        let is_kept = |reply: &(Message<'_>, Option<usize>)| {
-            reply.0.layout.as_ref().is_some_and(|it| it.header.is_some())
-        };
-        let is_kept = replies.iter().any(is_kept);
-        let follows = next.filter(|next| {
-            next.role == Role::Assistant && !next.is_call() && next.is_reasoning() == self.inner
-        });
+        let is_kept = replies.iter().any(|reply| is_laid_out(&reply.0));
         let mut text = String::from("[");
         let mut wanted = Vec::with_capacity(replies.len());
         for (index, (reply, _)) in replies.iter().enumerate() {
@@ -207,24 +204,46 @@ impl<'a> Settled<'_, 'a> {
         }
         text.push(']');
         let end = text.len();
-        text.push_str(&follows.map_or("".into(), |next| next.body.text()));
+        let inner = self.inner;
+        for (next, _) in left.iter().take_while(|next| goes_on(&next.0, inner)) {
+            text.push_str(&next.body.text());
+        }
         let found = split_outputs(&text, calls, &Limits::default());
-        if found.end != end {
+        if found.end < end || is_kept && found.end != end {
             let why = "where this reply ends would be found in another place";
             let help = "a reply that is JSON, one for each call, ends where it ends";
             return Err(refused(&replies[replies.len() - 1], why, help));
         }
         if found.bodies == wanted || is_kept {
-            return Ok(true);
+            return Ok(found.are_paired(calls));
         }
+        // They will be read as one, with what of the text could be theirs.
         for (reply, place) in &replies[1..] {
             self.remark(reply, *place, Lost::Merged);
         }
         replies.truncate(1);
-        let (first, _) = &mut replies[0];
         let body = found.bodies.first().map_or("", |body| &text[body.range()]);
-        (first.body, first.body_at, first.pieces) = (Body::from(body.to_owned()), 0, None);
-        Ok(false)
+        say(&mut replies[0].0, body.to_owned());
+        self.swallow(found.end - end, left);
+        Ok(found.are_paired(calls))
+    }
+
+    /// So many bytes of the texts that follow belong to a reply.
+    fn swallow(&mut self, mut bytes: usize, left: &mut VecDeque<Placed<'a>>) {
+        while bytes > 0
+            && let Some((next, place)) = left.front_mut()
+        {
+            let loss = Loss { message: *place, span: next.span, lost: Lost::Merged };
+            self.composed.remarks.push(loss);
+            let text = next.body.text().into_owned();
+            let taken = text.floor_char_boundary(bytes);
+            bytes -= taken;
+            if taken < text.len() {
+                say(next, text[taken..].to_owned());
+                return;
+            }
+            left.pop_front();
+        }
     }
 
     /// Ids do not travel: replies are told by their order.
@@ -248,11 +267,27 @@ impl<'a> Settled<'_, 'a> {
     }
 }
 
-fn refused(
-    (reply, place): &(Message<'_>, Option<usize>),
-    why: &str,
-    help: &'static str,
-) -> RenderError {
+/// A message, and where it stood.
+type Placed<'a> = (Message<'a>, Option<usize>);
+
+fn is_laid_out(message: &Message<'_>) -> bool {
+    message.layout.as_ref().is_some_and(|it| it.header.is_some())
+}
+
+/// Whether a message is a text that nothing stands before.
+fn goes_on(message: &Message<'_>, inner: bool) -> bool {
+    let is_text = message.role == Role::Assistant && !message.is_call();
+    is_text
+        && message.end != End::Prompt
+        && message.is_reasoning() == inner
+        && !is_laid_out(message)
+}
+
+fn say(message: &mut Message<'_>, text: String) {
+    (message.body, message.body_at, message.pieces) = (Body::from(text), 0, None);
+}
+
+fn refused((reply, place): &Placed<'_>, why: &str, help: &'static str) -> RenderError {
     let span = Span::new(0, reply.body.len());
     RenderError::new(Code::RenderControl, *place, why).at(Place::Body, span).help(help)
 }

@@ -261,8 +261,7 @@ impl<'a> Reader<'a> {
         let is_exact = span.len() == text.len();
         let place = |at: usize| if is_exact { span.start + at } else { span.end };
         let first = self.replied;
-        let are_named = found.found != Found::OtherCount
-            && (found.bodies.len() == self.called.len() - first || found.bodies.len() == 1);
+        let are_named = found.are_paired(self.called.len() - first);
         self.report(found, Span::new(span.start, place(found.end)), out);
         let last = found.bodies.len().saturating_sub(1);
         for (index, body) in found.bodies.iter().enumerate() {

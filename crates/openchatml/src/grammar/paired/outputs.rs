@@ -16,6 +16,14 @@ pub(crate) struct Outputs {
     pub(crate) found: Found,
 }
 
+impl Outputs {
+    /// Whether it is known which of so many calls each reply answers.
+    pub(crate) fn are_paired(&self, calls: usize) -> bool {
+        let count = self.bodies.len();
+        self.found != Found::OtherCount && (count == calls || count == 1)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// JSON values, as many as there were calls.
@@ -115,38 +123,15 @@ pub(crate) fn split(text: &str, calls: usize, limits: &Limits) -> Outputs {
     list.and_then(|end| values(&text[..end], calls, limits)).unwrap_or_else(|| guess(text))
 }
 
-/// Finds the end of a reply that is no JSON. Where the brackets are in order, it is where the first
-/// one is closed; otherwise it is the last place where it can be, since what a tool said must not
-/// be shown as an answer.
+/// Finds the end of a reply that is no JSON: the last place where it can be, since what a tool said
+/// must not be shown as an answer.
 pub(super) fn guess(text: &str) -> Outputs {
-    let mut depth = 0_usize;
-    let mut close = None;
-    let mut in_order = true;
-    let mut places = 0;
-    for at in memchr::memchr2_iter(b'[', b']', text.as_bytes()) {
-        if text.as_bytes()[at] == b'[' {
-            depth += 1;
-            continue;
-        }
-        places += 1;
-        in_order &= depth > 0;
-        depth = depth.saturating_sub(1);
-        if depth == 0 && close.is_none() {
-            close = Some(at);
-        }
-    }
-    in_order &= depth == 0;
-    let last = text.rfind(']');
-    let (close, found) = match (close.filter(|_| in_order), last) {
-        (Some(close), _) if places == 1 => (close, Found::Text),
-        (Some(close), _) => (close, Found::Guess),
-        (None, Some(last)) if places == 1 => (last, Found::Text),
-        (None, Some(last)) => (last, Found::Guess),
-        (None, None) => {
-            let end = text.len();
-            return Outputs { bodies: vec![Span::new(1, end)], end, found: Found::Open };
-        }
+    let Some(close) = memchr::memrchr(b']', text.as_bytes()) else {
+        let end = text.len();
+        return Outputs { bodies: vec![Span::new(1, end)], end, found: Found::Open };
     };
+    let is_sure = memchr::memchr(b']', text.as_bytes()) == Some(close);
+    let found = if is_sure { Found::Text } else { Found::Guess };
     Outputs { bodies: vec![Span::new(1, close)], end: close + 1, found }
 }
 
@@ -164,7 +149,8 @@ mod tests {
             ("[4, 5]x", 1, &["4, 5"], "x"),
             ("[[1, 2]]x", 1, &["[1, 2]"], "x"),
             ("[]x", 1, &[""], "x"),
-            ("[plain text]see [1]", 1, &["plain text"], "see [1]"),
+            ("[plain text]so", 1, &["plain text"], "so"),
+            ("[plain text]see [1].", 1, &["plain text]see [1"], "."),
             ("[see [1]]so", 1, &["see [1]"], "so"),
             ("[a] b]so", 1, &["a] b"], "so"),
             ("[array[0]so", 1, &["array[0"], "so"),
