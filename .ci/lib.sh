@@ -1,6 +1,11 @@
 # What the scripts of this folder share. Each of them begins with `. .ci/lib.sh`, in the root.
 # shellcheck shell=bash
 
+# Everything is built once and thrown away: no state to build on, and no more of debugging
+# information than backtraces need.
+export CARGO_INCREMENTAL=0
+export CARGO_PROFILE_DEV_DEBUG=line-tables-only CARGO_PROFILE_TEST_DEBUG=line-tables-only
+
 step() { printf '\n== %s\n' "$*"; }
 
 # Says that something was not checked, and why. Nothing is left out without a word: `run` repeats
