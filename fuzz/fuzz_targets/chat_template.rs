@@ -25,7 +25,11 @@ fuzz_target!(|data: &[u8]| {
         ..Limits::default()
     };
     // As it is, and with words of the language around it.
-    for template in [text.to_string(), format!("{{{{ {text} }}}}"), format!("{{% set x = {text} %}}{{{{ x }}}}")] {
+    for template in [
+        text.to_string(),
+        format!("{{{{ {text} }}}}"),
+        format!("{{% set x = {text} %}}{{{{ x }}}}"),
+    ] {
         let Ok(template) = Template::new(&template, &limits) else { continue };
         let Ok(rendered) = template.render_pieces(&conversation, &options) else { continue };
         let mut at = 0;
