@@ -115,6 +115,23 @@ struct Texts {
     misses: u64,
 }
 
+impl Texts {
+    /// Adds the ids of a text to `ids`.
+    fn encode(&mut self, encoding: &impl Encoding, text: &str, ids: &mut Vec<u32>) {
+        if text.len() < SHORT {
+            return encoding.encode(text, ids);
+        }
+        if let Some(known) = self.cache.get(text) {
+            self.hits += 1;
+            return ids.extend_from_slice(known);
+        }
+        self.misses += 1;
+        let start = ids.len();
+        encoding.encode(text, ids);
+        self.cache.insert(text.into(), ids[start..].into());
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Weight;
 
@@ -134,17 +151,11 @@ struct Remembering<'c> {
 
 impl Target for Remembering<'_> {
     fn text<E: Encoding>(&mut self, encoding: &E, text: &str) {
-        if text.len() < SHORT {
-            return encoding.encode(text, &mut self.ids);
-        }
-        if let Some(ids) = self.texts.cache.get(text) {
-            self.texts.hits += 1;
-            return self.ids.extend_from_slice(ids);
-        }
-        self.texts.misses += 1;
-        let start = self.ids.len();
-        encoding.encode(text, &mut self.ids);
-        self.texts.cache.insert(text.into(), self.ids[start..].into());
+        self.texts.encode(encoding, text, &mut self.ids);
+    }
+
+    fn encode<E: Encoding>(&mut self, encoding: &E, text: &str, ids: &mut Vec<u32>) {
+        self.texts.encode(encoding, text, ids);
     }
 
     fn ids(&mut self, ids: &[u32]) {

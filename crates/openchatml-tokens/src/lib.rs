@@ -29,6 +29,7 @@ mod mask;
 mod parting;
 mod read;
 mod sampled;
+mod seams;
 mod sink;
 mod stream;
 mod tokenizer;

@@ -33,26 +33,40 @@ impl<'m> Sampled<'m> {
 
     /// Text is written: the ids for it, if they are known.
     pub(crate) fn text(&mut self, encoding: &impl Encoding, text: &str) -> Option<&'m [u32]> {
-        let mut left = text.as_bytes();
+        self.stretch(encoding, text, text.len(), true).map(|(ids, _)| ids)
+    }
+
+    /// Text is written, of which the first `wanted` bytes are this message's: the ids for these, if
+    /// they are known, and how many bytes they are. Unless they are to be `exact`, the last of them
+    /// may say more of the text than is wanted.
+    pub(crate) fn stretch(
+        &mut self,
+        encoding: &impl Encoding,
+        text: &str,
+        wanted: usize,
+        exact: bool,
+    ) -> Option<(&'m [u32], usize)> {
+        let mut said = 0;
         let known = self.rest.iter().position(|id| {
             let bytes = match encoding.token(*id) {
                 Some(Token::Text(text)) => text.as_bytes(),
                 Some(Token::Bytes(bytes)) => bytes,
                 Some(Token::Control(_)) | None => return true,
             };
-            match left.strip_prefix(bytes) {
-                Some(rest) => left = rest,
-                None => return true,
+            if !text.as_bytes()[said..].starts_with(bytes) {
+                return true;
             }
-            left.is_empty()
+            said += bytes.len();
+            said >= wanted
         });
-        let Some(last) = known.filter(|_| left.is_empty()) else {
+        let fits = if exact { said == wanted } else { said >= wanted };
+        let Some(last) = known.filter(|_| fits && text.is_char_boundary(said)) else {
             self.differs();
             return None;
         };
         let (ids, rest) = self.rest.split_at(last + 1);
         self.rest = rest;
-        Some(ids)
+        Some((ids, said))
     }
 
     /// Something else is written than these ids say.

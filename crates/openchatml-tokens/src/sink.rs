@@ -7,6 +7,7 @@ use openchatml::{Control, Message, Span};
 
 use crate::encoding::Encoding;
 use crate::sampled::Sampled;
+use crate::seams::Seams;
 use crate::tokenizer::Ids;
 
 /// A conversation as token ids, and where its messages are.
@@ -72,6 +73,11 @@ pub(crate) trait Target {
     /// Adds the ids of text.
     fn text<E: Encoding>(&mut self, encoding: &E, text: &str);
 
+    /// Gives the ids of text, which are not added.
+    fn encode<E: Encoding>(&mut self, encoding: &E, text: &str, ids: &mut Vec<u32>) {
+        encoding.encode(text, ids);
+    }
+
     /// Adds ids.
     fn ids(&mut self, ids: &[u32]);
 
@@ -119,6 +125,8 @@ pub(crate) struct TokenSink<'t, E, T> {
     sampled: Sampled<'t>,
     /// Text that is encoded once a control token or another part follows.
     run: String,
+    /// The parts that begin in the middle of it.
+    seams: Seams,
     target: T,
     spans: Vec<MessageSpan>,
     /// Where the parts of the last message begin so far.
@@ -144,6 +152,7 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
             messages,
             sampled: Sampled::default(),
             run: String::new(),
+            seams: Seams::default(),
             target,
             spans: Vec::new(),
             starts: Vec::with_capacity(PARTS),
@@ -154,7 +163,7 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
     pub(crate) fn finish(mut self) -> (T, Vec<MessageSpan>) {
         self.escaper.finish(&mut self.run);
         self.flush();
-        self.close();
+        self.close(self.target.len());
         (self.target, self.spans)
     }
 
@@ -163,6 +172,9 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
         if self.run.is_empty() {
             return;
         }
+        if !self.seams.is_empty() {
+            return self.flush_seams();
+        }
         match self.sampled.text(self.encoding, &self.run) {
             Some(ids) => self.target.ids(ids),
             None => self.target.text(self.encoding, &self.run),
@@ -170,18 +182,58 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
         self.run.clear();
     }
 
-    /// The parts up to this one begin here, if they did not begin before.
-    fn begin(&mut self, part: usize) {
-        let at = self.target.len();
+    /// Encodes the text so far, in which parts begin.
+    fn flush_seams(&mut self) {
+        let (encoding, target) = (self.encoding, &mut self.target);
+        let encode = |text: &str, ids: &mut Vec<u32>| target.encode(encoding, text, ids);
+        let sewn = self.seams.sew(encoding, &self.run, &mut self.sampled, self.messages, encode);
+        let first = self.target.len();
+        let mut seams = std::mem::take(&mut self.seams);
+        for (at, part) in seams.drain() {
+            self.place(part, first + sewn.before(at));
+        }
+        self.seams = seams;
+        self.target.ids(&sewn.ids);
+        self.run.clear();
+    }
+
+    /// A part begins between two texts.
+    fn enter(&mut self, part: Part) {
+        match part {
+            Part::Opening(message) => {
+                self.sampled = Sampled::of(self.messages.get(message).and_then(Message::ids));
+            }
+            Part::Header => self.sampled.after_opening(),
+            _ => {}
+        }
+        self.place(part, self.target.len());
+    }
+
+    /// A part begins at this id.
+    fn place(&mut self, part: Part, at: usize) {
+        match part {
+            Part::Opening(message) => {
+                self.close(at);
+                self.spans.push(MessageSpan { message, ..MessageSpan::default() });
+                self.starts.push(at);
+            }
+            Part::Header => self.begin(1, at),
+            Part::Body => self.begin(2, at),
+            Part::End => self.begin(3, at),
+            _ => self.begin(4, at),
+        }
+    }
+
+    /// The parts up to this one begin at this id, if they did not begin before.
+    fn begin(&mut self, part: usize, at: usize) {
         if !self.starts.is_empty() {
             self.starts.resize(part + 1, at);
         }
     }
 
-    /// The message that is being written is complete.
-    fn close(&mut self) {
-        let stop = self.target.len();
-        self.begin(PARTS);
+    /// The message that is being written is complete before this id.
+    fn close(&mut self, stop: usize) {
+        self.begin(PARTS, stop);
         let at = |part: usize| self.starts.get(part).copied().unwrap_or(stop);
         if let Some(span) = self.spans.last_mut() {
             span.opening = at(0)..at(1);
@@ -207,7 +259,7 @@ impl<E: Encoding, T: Target> Sink for TokenSink<'_, E, T> {
             self.flush();
         }
         if std::mem::take(&mut self.ends) {
-            self.begin(3);
+            self.begin(3, self.target.len());
         }
         if !is_spelled {
             let id = self.controls.id(control);
@@ -238,22 +290,17 @@ impl<E: Encoding, T: Target> Sink for TokenSink<'_, E, T> {
         self.flush();
         if std::mem::take(&mut self.ends) {
             // No token ends it: the text that does goes with the body.
-            self.begin(3);
+            self.begin(3, self.target.len());
         }
-        match part {
-            Part::Opening(message) => {
-                self.close();
-                self.spans.push(MessageSpan { message, ..MessageSpan::default() });
-                self.starts.push(self.target.len());
-                self.sampled = Sampled::of(self.messages.get(message).and_then(Message::ids));
-            }
-            Part::Header => {
-                self.begin(1);
-                self.sampled.after_opening();
-            }
-            Part::Body => self.begin(2),
-            _ => self.begin(4),
+        self.enter(part);
+    }
+
+    fn seam(&mut self, part: Part) {
+        let at = self.run.len() + self.escaper.held();
+        if at == 0 {
+            return self.enter(part);
         }
+        self.seams.push(at, part);
     }
 
     fn preamble(&mut self, yaml: &str) -> Result<(), SinkError> {

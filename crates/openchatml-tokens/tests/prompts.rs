@@ -76,6 +76,10 @@ fn ids_that_are_known_are_written_again() {
         for (span, message) in again.spans.iter().zip(&conversation.messages) {
             let known = message.ids().expect("they were kept");
             let written = &again.ids[span.opening.start..span.end.end];
+            // A token that began in the message before is known to both, and written there.
+            let before = again.ids[..span.opening.start].last();
+            let shared = known.first().filter(|first| Some(*first) == before);
+            let known = &known[usize::from(shared.is_some() && !known.starts_with(written))..];
             assert!(known.starts_with(written), "{known:?} is written as {written:?}");
         }
     });

@@ -1,9 +1,11 @@
 //! What must hold between text and ids, over random hostile documents.
 
+use std::ops::Range;
+
 use openchatml::{Document, Format, ReadOptions, RenderOptions, parse, render};
 use openchatml_testkit::ids::{self, Pairs};
 use openchatml_testkit::{Source, cases, document};
-use openchatml_tokens::{Encoding, MaskPolicy, Tokenizer};
+use openchatml_tokens::{ByteEncoding, Encoding, MaskPolicy, Tokenizer};
 
 /// How many cases a property runs over.
 const CASES: usize = 100_000;
@@ -98,6 +100,51 @@ fn hidden_text_does_not_show_in_what_a_user_sees_of_ids() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         ids::hides(source, &tokenizer);
+    });
+}
+
+/// Apertus is encoded as `transformers` does: the whole text is split at its control tokens, and
+/// what stands between two of them is one text, whoever says it. Tokens belong to the part in which
+/// they begin.
+#[test]
+fn what_stands_between_control_tokens_is_one_text() {
+    let format: Format = "apertus".parse().expect("a format");
+    let pairs = Tokenizer::new(format, Pairs::all(format)).expect("a text format");
+    let spellings = format.dialect().controls.entries().iter().map(|entry| entry.1);
+    let bytes = Tokenizer::new(format, ByteEncoding::new(spellings)).expect("a text format");
+    let byte = |id: u32| u8::try_from(id).ok();
+    cases(CASES, |source| {
+        let document = document::document(source, format);
+        let options = RenderOptions::default();
+        let Ok(single) = bytes.render(&document, &options) else { return };
+        let rendered = pairs.render(&document, &options).expect("it could");
+        let mut expected = Vec::new();
+        // Where each byte or control token is among the ids.
+        let mut places = Vec::new();
+        for run in single.ids.chunk_by(|one, two| byte(*one).is_some() && byte(*two).is_some()) {
+            let first = expected.len();
+            let text: Option<Vec<u8>> = run.iter().map(|id| byte(*id)).collect();
+            match text.and_then(|text| String::from_utf8(text).ok()) {
+                Some(text) => {
+                    pairs.encoding().encode(&text, &mut expected);
+                    places.extend((0..run.len()).map(|at| first + at.div_ceil(2)));
+                }
+                None => {
+                    expected.extend(run);
+                    places.push(first);
+                }
+            }
+        }
+        places.push(expected.len());
+        assert_eq!(rendered.ids, expected);
+        for (one, other) in single.spans.iter().zip(&rendered.spans) {
+            let place = |part: &Range<usize>| places[part.start]..places[part.end];
+            assert_eq!(place(&one.opening), other.opening);
+            assert_eq!(place(&one.header), other.header);
+            assert_eq!(place(&one.body), other.body);
+            assert_eq!(place(&one.end), other.end);
+            assert_eq!(place(&one.gap), other.gap);
+        }
     });
 }
 

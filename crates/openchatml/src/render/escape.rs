@@ -143,6 +143,22 @@ impl Escaper {
         self.held.clear();
     }
 
+    /// How many bytes of the text so far are held back: what follows decides how they are written.
+    ///
+    /// ```
+    /// use openchatml::dialects;
+    /// use openchatml::render::Escaper;
+    ///
+    /// let mut out = String::new();
+    /// let mut escaper = Escaper::new(dialects::OPENCHATML_2_2.controls);
+    /// escaper.text("a<|en", &mut out)?;
+    /// assert_eq!((out.as_str(), escaper.held()), ("a", 4));
+    /// # Ok::<(), openchatml::render::SinkError>(())
+    /// ```
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
     /// Whether nothing is held back and a message may begin.
     pub(super) fn is_between(&self) -> bool {
         self.held.is_empty() && self.mode == Mode::Outside

@@ -185,6 +185,46 @@ pub trait Sink {
     /// ```
     fn part(&mut self, _: Part) {}
 
+    /// Says what of a message comes next, in the middle of a text: what stands before and what
+    /// follows are one text to who encodes it, as in formats that are encoded as a whole.
+    ///
+    /// ```
+    /// use openchatml::render::{Part, Sink, SinkError, render_to};
+    /// use openchatml::{Control, Conversation, Message, Role};
+    ///
+    /// /// What stands between control tokens.
+    /// #[derive(Default)]
+    /// struct Texts(Vec<String>);
+    ///
+    /// impl Sink for Texts {
+    ///     fn control(&mut self, _: Control) -> Result<(), SinkError> {
+    ///         self.0.push(String::new());
+    ///         Ok(())
+    ///     }
+    ///     fn text(&mut self, text: &str) -> Result<(), SinkError> {
+    ///         self.0.last_mut().expect("a control token comes first").push_str(text);
+    ///         Ok(())
+    ///     }
+    ///     fn seam(&mut self, _: Part) {}
+    ///     fn part(&mut self, _: Part) {
+    ///         panic!("all parts of this format are parts of one text");
+    ///     }
+    ///     fn preamble(&mut self, _: &str) -> Result<(), SinkError> {
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let call = Message::call("f", r#"{"x":1}"#);
+    /// let document = Conversation::from_messages([Message::new(Role::User, "Hi"), call]).into();
+    /// let mut texts = Texts::default();
+    /// render_to(&document, "apertus".parse()?, &Default::default(), &mut texts)?;
+    /// assert!(texts.0.contains(&r#"[{"f": {"x":1}}]"#.to_owned()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn seam(&mut self, part: Part) {
+        self.part(part);
+    }
+
     /// Writes the YAML header of the document, which stands before all else.
     ///
     /// # Errors

@@ -91,10 +91,10 @@ impl Writer<'_> {
                 self.place = self.place.after(kind);
             }
         }
-        self.sink.part(Part::Body);
+        self.sink.seam(Part::Body);
         let body = message.body.text();
         self.sink.text(&body).map_err(|error| fail((Where::Body, error)))?;
-        self.sink.part(Part::End);
+        self.sink.seam(Part::End);
         Ok(())
     }
 
@@ -217,15 +217,15 @@ impl Writer<'_> {
 /// Says whose the next pieces are, as far as that is not said yet.
 fn advance(owner: &mut Owner, to: Owner, index: usize, sink: &mut dyn Sink) {
     if *owner == Owner::Before && to != Owner::Before {
-        sink.part(Part::Gap);
+        sink.seam(Part::Gap);
         *owner = Owner::Gap;
     }
     if *owner == Owner::Gap && to != Owner::Gap && to != Owner::Before {
-        sink.part(Part::Opening(index));
+        sink.seam(Part::Opening(index));
         *owner = Owner::Opening;
     }
     if *owner == Owner::Opening && to == Owner::Header {
-        sink.part(Part::Header);
+        sink.seam(Part::Header);
         *owner = Owner::Header;
     }
 }
