@@ -111,6 +111,7 @@ fn calls(source: &mut Source<'_>, messages: &mut Vec<Message<'static>>) -> Vec<S
         let mut call = Message::new(Role::Assistant, text::json(source));
         call.channel = Some(Channel::Commentary);
         call.recipient = Some(recipient.clone().into());
+        call.content_type = Some("json".into());
         call.end = End::Call;
         messages.push(call);
         tools.push(recipient);

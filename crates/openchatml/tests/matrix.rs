@@ -70,7 +70,9 @@ fn losses(from: Format, to: Format) -> Result<BTreeSet<Lost>, String> {
     let (text, lost) = converted(&before, to)?;
     let back = converted(&read(&text, to), from).map(|it| it.0);
     let same = converted(&before, from).map(|it| it.0);
-    if lost.is_empty() {
+    // What calls imply comes back by itself.
+    let implied = |it: &Lost| *it == Lost::ContentType && from.carries().json_calls;
+    if lost.iter().all(implied) {
         assert_eq!(back, same, "{from} to {to} and back, through {text}");
     } else {
         assert_ne!(

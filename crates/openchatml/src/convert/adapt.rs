@@ -244,6 +244,9 @@ impl Adapter<'_, '_> {
             }
             self.lose(if constrained { Lost::Constraint } else { Lost::ContentType });
         }
+        if carries.json_calls && self.message.is_call() {
+            self.message.content_type = Some("json".into());
+        }
     }
 
     fn intent(&mut self) {

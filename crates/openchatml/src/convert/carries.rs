@@ -51,6 +51,8 @@ pub struct Carries {
     pub intents: Intents,
     /// Whether it can carry the content type of a message.
     pub content_types: fn(&Message<'_>) -> bool,
+    /// Whether the arguments of each call are JSON, without a word about it.
+    pub json_calls: bool,
     /// Chain-of-thought markers.
     pub markers: bool,
     /// How its messages may end.
@@ -142,6 +144,7 @@ impl Carries {
         call_ids: false,
         intents: Intents::None,
         content_types: |_| false,
+        json_calls: false,
         markers: false,
         ends: &[],
         makes_calls: false,
@@ -180,7 +183,10 @@ impl Carries {
             && (message.call_id.is_none() || self.call_ids)
             && (!self.makes_calls || message.is_call() == (message.end == End::Call))
             && self.fits_intent(message)
-            && (message.content_type.is_none() || (self.content_types)(message))
+            && match message.content_type {
+                Some(_) => (self.content_types)(message),
+                None => !self.json_calls || !message.is_call(),
+            }
             && (!(message.recovered || message.foreign) || self.recovered)
             && (message.end == End::End || self.ends.contains(&message.end))
             && (self.markers || !message.body.has_markers())

@@ -190,7 +190,7 @@ pub trait Sink {
     ///
     /// ```
     /// use openchatml::render::{Part, Sink, SinkError, render_to};
-    /// use openchatml::{Control, Conversation, Message, Role};
+    /// use openchatml::{Control, Conversation, End, Message, Role};
     ///
     /// /// What stands between control tokens.
     /// #[derive(Default)]
@@ -214,8 +214,11 @@ pub trait Sink {
     ///     }
     /// }
     ///
-    /// let call = Message::call("f", r#"{"x":1}"#);
-    /// let document = Conversation::from_messages([Message::new(Role::User, "Hi"), call]).into();
+    /// let mut call = Message::new(Role::Assistant, r#"{"x":1}"#);
+    /// call.recipient = Some("functions.f".into());
+    /// call.end = End::Call;
+    /// let system = Message::new(Role::System, "Be brief.");
+    /// let document = Conversation::from_messages([system, call]).into();
     /// let mut texts = Texts::default();
     /// render_to(&document, "apertus".parse()?, &Default::default(), &mut texts)?;
     /// assert!(texts.0.contains(&r#"[{"f": {"x":1}}]"#.to_owned()));

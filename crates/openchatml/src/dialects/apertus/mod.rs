@@ -7,6 +7,7 @@ mod settle;
 mod tokens;
 
 use self::tokens::CONTROLS;
+use super::openai::is_json_call;
 use super::{Dialect, JsonForm, TextForm};
 use crate::check::{Book, RULES_OF_ALL};
 use crate::convert::{Carries, Channels};
@@ -51,6 +52,8 @@ static CARRIES: Carries = Carries {
     channels: Channels::Sections,
     recipients: true,
     reply_recipients: true,
+    content_types: is_json_call,
+    json_calls: true,
     ends: End::ALL,
     ..Carries::NOTHING
 };

@@ -85,6 +85,7 @@ impl<'a> Reader<'a> {
         let mut call = Message::new(Role::Assistant, "");
         call.channel = Some(Channel::Commentary);
         call.recipient = Some(self.rules.recipient(&name).into());
+        call.content_type = Some("json".into());
         let outer = self.rules.outer_tool;
         let leaves = name == outer;
         self.called.push(self.rules.recipient(&name));

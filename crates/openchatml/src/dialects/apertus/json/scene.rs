@@ -360,6 +360,7 @@ impl Scene {
             message.channel = Some(Channel::Commentary);
             message.end = End::Call;
             message.recipient = Some(recipient.clone().into());
+            message.content_type = Some("json".into());
             self.calls.push_back((recipient, call.id.as_deref().map(str::to_owned)));
             message.call_id = call.id;
             call.arguments.say(&mut message);
