@@ -46,6 +46,7 @@ pub use self::error::{At, TemplateError};
 pub use self::file::TemplateFile;
 pub use self::ids::Ids;
 pub use self::limits::Limits;
+pub use self::messages::losses;
 pub use self::options::{Arguments, Options};
 pub use self::pieces::{Piece, Rendered};
 pub use self::template::Template;

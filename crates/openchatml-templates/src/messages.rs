@@ -9,9 +9,11 @@
 //! | a reply | a message of role `tool`, with `content`, and with `name` and `tool_call_id` if it has them |
 //!
 //! What the assistant says in a row is one message, up to a second text, or reasoning after a text
-//! or a call. What a completion said in the name of somebody else is left out.
+//! or a call, or what has another name. What a completion said in the name of somebody else is left
+//! out.
 
-use openchatml::{Channel, Conversation, Intent, Message, Role};
+use openchatml::convert::{self, Loss};
+use openchatml::{Channel, Conversation, Document, Format, Intent, Message, Role};
 
 /// A message as templates expect it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +42,25 @@ pub(crate) struct Call {
     pub(crate) message: usize,
 }
 
+/// What of a document no template is told: what the messages of chat completions have no place for,
+/// images and the like, and all of what is no conversation.
+///
+/// What a template does with what it is told is its own affair: many leave reasoning out.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Role};
+///
+/// let mut note = Message::answer("Half done.");
+/// note.content_type = Some("text/markdown".into());
+/// let document = Conversation::from_messages([note]).into();
+/// let losses = openchatml_templates::losses(&document);
+/// assert_eq!(losses[0].to_string(), "message 0: content_type dropped");
+/// ```
+pub fn losses(document: &Document<'_>) -> Vec<Loss> {
+    let messages: Format = "openai".parse().expect("a format");
+    convert::losses(document, messages.carries())
+}
+
 /// The messages of a conversation as templates expect them.
 pub(crate) fn fold(conversation: &Conversation<'_>) -> Vec<Folded> {
     let mut all = Vec::new();
@@ -55,11 +76,20 @@ pub(crate) fn fold(conversation: &Conversation<'_>) -> Vec<Folded> {
         }
         let said = Said { text: message.body.text().into_owned(), message: index };
         let is_hidden = is_reasoning(message);
-        let goes_on = |turn: &Folded| turn.content.is_empty() && turn.calls.is_empty();
-        if !message.is_call() && !turn.as_ref().is_some_and(goes_on) {
+        let name = message.name.as_deref();
+        let goes_on = |turn: &Folded| {
+            let is_before = turn.content.is_empty() && turn.calls.is_empty();
+            (message.is_call() || is_before)
+                && turn.name.as_ref().map(|it| it.text.as_str()) == name
+        };
+        if !turn.as_ref().is_some_and(goes_on) {
             all.extend(turn.take());
         }
-        let new = || Folded { role: Role::Assistant.as_str(), ..Folded::default() };
+        let new = || Folded {
+            role: Role::Assistant.as_str(),
+            name: name.map(|name| Said { text: name.to_owned(), message: index }),
+            ..Folded::default()
+        };
         let turn = turn.get_or_insert_with(new);
         if let Some(recipient) = &message.recipient {
             turn.calls.push(Call {

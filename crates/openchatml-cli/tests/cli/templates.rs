@@ -50,6 +50,19 @@ fn a_file_has_several_templates_and_special_tokens() {
 }
 
 #[test]
+fn what_a_template_is_not_told_is_lost_by_name() {
+    let args = ["render", "--template", "im.jinja"];
+    let parts = r#"[{"type":"text","text":"Who?"},{"type":"image_url","image_url":{"url":"x"}}]"#;
+    let chat = format!(r#"{{"messages":[{{"role":"user","weight":1,"content":{parts}}}]}}"#);
+    let ran = folder().ocml_with(args, &chat).exits(0);
+    assert_eq!(ran.stdout, "<|im_start|>user\nWho?<|im_end|>\n");
+    ran.says("weight dropped").says("image dropped");
+    let tasks = "<fim_prefix>a<fim_suffix>b<fim_middle>";
+    let args = ["render", "-f", "openchatml-0.1", "--template", "im.jinja"];
+    folder().ocml_with(args, tasks).exits(1).says("conversations only");
+}
+
+#[test]
 fn content_is_refused_as_text_and_told_apart_in_pieces() {
     let folder = folder();
     let args = ["render", "--template", "im.jinja"];

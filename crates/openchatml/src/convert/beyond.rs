@@ -5,10 +5,11 @@ use crate::dialects::{Format, parts, says_the_same};
 use crate::model::{Beyond, Conversation, Data, DocumentLayout, Value};
 use crate::{Carrier, Span};
 
-/// What the document loses on the way to `target`.
-pub(crate) fn losses(conversation: &Conversation<'_>, target: Format) -> Vec<Loss> {
+/// What the document loses on the way to `target`, or to no format that has a name.
+pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) -> Vec<Loss> {
     let mut losses = Vec::new();
-    let is_own = |dialect: &str| target.carrier == Carrier::Json && target.dialect.id == dialect;
+    let target = target.filter(|target| target.carrier == Carrier::Json);
+    let is_own = |dialect: &str| target.is_some_and(|target| target.dialect.id == dialect);
     if let Some(layout) = conversation.layout.as_deref().filter(|it| !is_own(it.dialect)) {
         of_document(layout, &mut losses);
     }

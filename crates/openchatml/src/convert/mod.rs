@@ -241,7 +241,7 @@ pub fn prepare<'d, 'a>(
     if let Some(prepared) = by_template(document, target, options) {
         return prepared.map(|(mut prepared, mut remarks)| {
             prepared.losses.append(&mut remarks);
-            beyond(document, target, &mut prepared.losses);
+            beyond(document, Some(target), &mut prepared.losses);
             prepared
         });
     }
@@ -255,7 +255,7 @@ pub fn prepare<'d, 'a>(
         _ => None,
     };
     origins.place_all(&mut losses);
-    beyond(document, target, &mut losses);
+    beyond(document, Some(target), &mut losses);
     let changed = match adapted {
         Some((adapted, kept)) => {
             origins = origins.behind(&kept);
@@ -268,8 +268,30 @@ pub fn prepare<'d, 'a>(
     Ok(Prepared { document, losses, origins })
 }
 
+/// What of a document is lost on the way to a writer that can say what `carries` says, and is none
+/// of the formats here.
+///
+/// ```
+/// use openchatml::convert::losses;
+/// use openchatml::{Conversation, Format, Message};
+///
+/// let messages = [Message::reasoning("Hm."), Message::answer("4.")];
+/// let document = Conversation::from_messages(messages).into();
+/// let format: Format = "im".parse()?;
+/// assert_eq!(losses(&document, format.carries())[0].to_string(), "message 0: analysis dropped");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+pub fn losses(document: &Document<'_>, carries: &Carries) -> Vec<Loss> {
+    let mut losses = Vec::new();
+    if let Document::Conversation(conversation) = document {
+        adapt::conversation(conversation, carries, &mut losses);
+    }
+    beyond(document, None, &mut losses);
+    losses
+}
+
 /// Adds what the document says beyond the model, in the order of its messages.
-fn beyond(document: &Document<'_>, target: Format, losses: &mut Vec<Loss>) {
+fn beyond(document: &Document<'_>, target: Option<Format>, losses: &mut Vec<Loss>) {
     let Document::Conversation(conversation) = document else { return };
     let more = losses_beyond(conversation, target);
     if !more.is_empty() {
@@ -368,6 +390,6 @@ pub fn adapt<'a>(document: &Document<'a>, target: Format) -> (Option<Document<'a
     let mut losses = Vec::new();
     let Document::Conversation(conversation) = document else { return (None, losses) };
     let adapted = adapt::conversation(conversation, target.carries(), &mut losses);
-    beyond(document, target, &mut losses);
+    beyond(document, Some(target), &mut losses);
     (adapted.map(|(adapted, _)| Document::Conversation(adapted)), losses)
 }

@@ -299,7 +299,7 @@ fn fitted<'d, 'a>(
     options: &RenderOptions,
 ) -> Result<(Cow<'d, Document<'a>>, Origins), RenderError> {
     let Prepared { document, losses, origins } = convert::open(document, format, options)?;
-    let beyond = document.as_conversation().map(|it| convert::losses_beyond(it, format));
+    let beyond = document.as_conversation().map(|it| convert::losses_beyond(it, Some(format)));
     if let Some(loss) = losses.iter().chain(beyond.iter().flatten()).next() {
         return Err(refused(loss, format));
     }

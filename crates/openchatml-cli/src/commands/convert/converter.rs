@@ -257,8 +257,11 @@ impl Converter {
             }
         }
         if let Some(template) = &self.template {
-            match template.write(document.as_conversation().unwrap_or(&Conversation::default())) {
-                Ok(text) => converted.output = Some(text),
+            match template.write(&document) {
+                Ok((text, losses)) => {
+                    converted.output = Some(text);
+                    converted.losses.extend(losses);
+                }
                 Err(found) => converted.found.push(found),
             }
             return converted;

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use openchatml::{Code, Conversation, Diagnostic, Lines, Span};
+use openchatml::convert::Loss;
+use openchatml::{Code, Conversation, Diagnostic, Document, Lines, Span};
 use openchatml_templates::{
     Arguments, At, Date, Limits, Options, Piece, Rendered, Template, TemplateError, TemplateFile,
 };
@@ -72,23 +73,28 @@ impl Templated {
         self.form != FormArg::Text
     }
 
-    /// A conversation as the template writes it.
+    /// A conversation as the template writes it, and what it is not told.
     ///
     /// # Errors
     ///
     /// Why it does not.
-    pub(super) fn write(&self, conversation: &Conversation<'_>) -> Result<String, Diagnostic> {
+    pub(super) fn write(&self, document: &Document<'_>) -> Result<(String, Vec<Loss>), Diagnostic> {
+        let Some(conversation) = document.as_conversation() else {
+            let text = "a chat template writes conversations only";
+            return Err(finding(Code::RenderUnsupported, Span::default(), text.to_owned()));
+        };
         let (template, options) = &self.templates[usize::from(!conversation.tools.is_empty())];
         let rendered = match self.form {
             FormArg::Text => template.render(conversation, options),
             FormArg::Pieces | FormArg::Ids => template.render_pieces(conversation, options),
         };
         let rendered = rendered.map_err(|error| self.diagnostic(&error, template, conversation))?;
-        Ok(match (self.form, &self.encodings) {
+        let text = match (self.form, &self.encodings) {
             (FormArg::Pieces, _) => pieces(&rendered),
             (FormArg::Ids, Some(encodings)) => ids(&rendered, encodings)?,
             _ => rendered.text,
-        })
+        };
+        Ok((text, openchatml_templates::losses(document)))
     }
 
     /// An error as one of the conversation: it says where in the template it is.
