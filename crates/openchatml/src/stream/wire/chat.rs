@@ -1,6 +1,6 @@
 //! The chunks of Chat Completions.
 
-use super::course::{CallId, CallIds, Course, Outcome, kind, tool};
+use super::course::{CallId, CallIds, Course, Outcome, tool};
 use super::object::Object;
 use super::reasoning::{Reasoning, Thoughts};
 use super::response::{CHAT, Ending, Response};
@@ -211,7 +211,7 @@ impl ChatWriter {
 
     fn open(&mut self, message: &Message<'_>, out: &mut String) {
         self.close(None, out);
-        self.kind = kind(message);
+        self.kind = Kind::of(message);
         if self.kind != Kind::Call {
             return;
         }

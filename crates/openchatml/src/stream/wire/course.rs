@@ -45,7 +45,7 @@ impl Course {
                 self.has_messages = true;
                 self.open = Some(*index);
                 self.is_wrong = false;
-                self.left_out += usize::from(kind(message) == Kind::Silent);
+                self.left_out += usize::from(Kind::of(message) == Kind::Silent);
             }
             Event::Done { reason, .. } => self.done = Some(*reason),
             Event::Diagnostic { index, diagnostic } if diagnostic.severity == Severity::Error => {
@@ -83,12 +83,6 @@ impl Course {
             _ => Outcome::Incomplete,
         }
     }
-}
-
-/// What a message is written as. What speaks in the name of somebody else is no output of the
-/// model.
-pub(super) fn kind(message: &Message<'_>) -> Kind {
-    if message.foreign { Kind::Silent } else { Kind::of(message) }
 }
 
 /// Whether the arguments of a call are what it says that they are. Findings tell so, too, but there

@@ -1,6 +1,6 @@
 //! The stream of the Responses API.
 
-use super::course::{CallIds, Course, Outcome, kind, tool};
+use super::course::{CallIds, Course, Outcome, tool};
 use super::item::{CALL, Item, MESSAGE, REASONING, Status, What, Words, write_summary};
 use super::numbered::Events;
 use super::reasoning::{Reasoning, Thoughts};
@@ -185,7 +185,7 @@ impl ResponsesWriter {
     /// Begins the item that a message becomes, if it becomes one.
     fn open(&mut self, message: &Message<'_>, out: &mut String) {
         self.close(None, out);
-        let what = match kind(message) {
+        let what = match Kind::of(message) {
             Kind::Visible => What::Answer,
             Kind::Preamble => What::Preamble,
             Kind::Reasoning if self.thoughts.are_dropped() => return,
