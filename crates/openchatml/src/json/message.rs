@@ -242,6 +242,23 @@ impl Sheet<'_> {
         }))
     }
 
+    /// Reads a message that is a string.
+    pub(crate) fn said<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+        role: Role,
+    ) -> Result<Option<Message<'a>>> {
+        let start = json.offset();
+        let written = self.written(json)?;
+        Ok(written.map(|written| {
+            let mut message = Message::new(role, "");
+            message.in_json = true;
+            message.span = Span::new(start, json.position());
+            written.say(&mut message);
+            message
+        }))
+    }
+
     /// Reads text up to the limit `message_bytes`, and whether it exceeds that.
     pub(crate) fn long_text<'a>(
         &mut self,

@@ -132,8 +132,7 @@ fn body<'a>(
         }
     })?;
     if !has_messages {
-        let span = Span::new(start, start + 1);
-        sheet.report(Code::ParseJson.at(span, "the object has no `messages`"));
+        sheet.lacks("the object has no `messages`", start);
     }
     Ok(())
 }
