@@ -133,7 +133,7 @@ impl LiveState {
             self.line_breaks += 1;
             if self.line_breaks == 2 {
                 emit(Event::Delta { index, text: &text[from..at], is_preamble });
-                emit(Event::Flush { index });
+                emit(Event::Flush { index, is_preamble });
                 from = at;
             }
         }
