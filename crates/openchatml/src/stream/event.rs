@@ -77,7 +77,8 @@ pub enum Event<'e> {
         /// The message.
         message: &'e Message<'e>,
     },
-    /// The response is complete.
+    /// The response is complete. It is not if it broke off, nor if a limit cut it: where there are
+    /// more messages than that, or more text of one that a user may see.
     Done {
         /// The last message, if there was one.
         index: Option<usize>,
