@@ -189,7 +189,10 @@ impl ChatWriter {
                 let reason = match outcome {
                     Outcome::Completed(Done::Call) if self.calls > 0 => "tool_calls",
                     Outcome::Completed(_) => "stop",
-                    _ => ending.incomplete.finish_reason(),
+                    // There must be a reason, whatever is known of it.
+                    Outcome::Incomplete(_) | Outcome::Failed => {
+                        ending.incomplete.unwrap_or_default().finish_reason()
+                    }
                 };
                 // An answer without text is no missing answer.
                 let is_empty = self.is_answered && !self.content.is_begun;

@@ -152,17 +152,16 @@ impl ResponsesWriter {
     pub fn finish(mut self, ending: &Ending, out: &mut String) {
         self.start(out);
         self.close(None, out);
-        let failure = match self.course.outcome() {
-            Outcome::Failed => Some(NOTHING_SAID),
-            _ => None,
-        };
+        let outcome = self.course.outcome();
+        let failure = Some(NOTHING_SAID).filter(|_| outcome == Outcome::Failed);
         let error = ending.error.as_deref().or(failure);
-        let (name, status) = match self.course.outcome() {
-            _ if error.is_some() => ("response.failed", "failed"),
-            Outcome::Completed(_) => ("response.completed", "completed"),
-            _ => ("response.incomplete", "incomplete"),
+        let (name, status, incomplete) = match outcome {
+            _ if error.is_some() => ("response.failed", "failed", None),
+            Outcome::Incomplete(why) => {
+                ("response.incomplete", "incomplete", Some(ending.incomplete.or(why)))
+            }
+            _ => ("response.completed", "completed", None),
         };
-        let incomplete = Some(ending.incomplete).filter(|_| status == "incomplete");
         let output = std::mem::take(&mut self.output);
         let state = State { status, error, incomplete, output: &output, usage: ending.usage };
         self.lifecycle(name, &state, out);
