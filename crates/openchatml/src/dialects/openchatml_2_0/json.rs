@@ -22,6 +22,7 @@ pub(super) static CARRIES: Carries = Carries {
     channels: Channels::Turns,
     call_ids: true,
     ends: &[End::End, End::Call],
+    makes_calls: true,
     ..super::CARRIES
 };
 
