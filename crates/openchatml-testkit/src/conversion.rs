@@ -1,12 +1,13 @@
 //! What must hold of conversions.
 
 use openchatml::convert::Channels;
-use openchatml::{Document, Format, Policy, ReadOptions, RenderOptions, parse};
+use openchatml::{Document, End, Format, Message, Policy, ReadOptions, RenderOptions, parse};
 
 use crate::property::assert_structure;
 
 /// What is converted reads back without anything about its structure being wrong, shows a user
-/// nothing that was hidden, and is converted again without any loss.
+/// nothing that was hidden, makes no call that was not made, and is converted again without any
+/// loss.
 ///
 /// # Panics
 ///
@@ -21,6 +22,11 @@ pub fn conversion(document: &Document<'_>, to: Format) {
     if let (Document::Conversation(before), Document::Conversation(after)) =
         (document, &parsed.document)
     {
+        let mut made = before.messages.iter().filter(|message| is_made(message));
+        for call in after.messages.iter().filter(|message| is_made(message)) {
+            let was_made = made.any(|before| before.body.text() == call.body.text());
+            assert!(was_made, "{to}: {call:?} was not made before: {}", converted.output);
+        }
         let policy = Policy::default();
         let before = policy.view(before);
         let shown: Vec<_> = before.messages().collect();
@@ -50,4 +56,9 @@ pub fn conversion(document: &Document<'_>, to: Format) {
     let again = again.expect("what was converted can be written");
     assert_eq!(again.losses, [], "{to}: {}", converted.output);
     assert_eq!(again.output, converted.output, "{to}");
+}
+
+/// Whether a message is a call that is made for certain.
+fn is_made(message: &Message<'_>) -> bool {
+    message.is_call() && message.end == End::Call && !message.recovered && !message.foreign
 }

@@ -210,6 +210,19 @@ pub fn rewrites(text: &str, format: Format) {
     assert_eq!(write(&reread.document).as_ref(), Ok(&again), "{format}: {text:?}");
 }
 
+/// What arrives if bytes are cut at these places. One that is before the last cuts nothing off.
+pub(crate) fn chunks<'b>(bytes: &'b [u8], cuts: &[usize]) -> Vec<&'b [u8]> {
+    let mut chunks = Vec::with_capacity(cuts.len() + 1);
+    let mut from = 0;
+    for cut in cuts {
+        let cut = (*cut).clamp(from, bytes.len());
+        chunks.push(&bytes[from..cut]);
+        from = cut;
+    }
+    chunks.push(&bytes[from..]);
+    chunks
+}
+
 /// However a text is cut, the stream tells the same, and the same as reading it whole.
 ///
 /// # Panics
@@ -218,15 +231,7 @@ pub fn rewrites(text: &str, format: Format) {
 pub fn chunk_invariant(text: &str, cuts: &[usize], format: Format, options: &ReadOptions) {
     let bytes = text.as_bytes();
     let whole = stream([bytes], format, options, Keep::Bodies);
-    let mut chunks = Vec::new();
-    let mut from = 0;
-    for cut in cuts {
-        let cut = (*cut).clamp(from, bytes.len());
-        chunks.push(&bytes[from..cut]);
-        from = cut;
-    }
-    chunks.push(&bytes[from..]);
-    let cut = stream(chunks, format, options, Keep::Bodies);
+    let cut = stream(chunks(bytes, cuts), format, options, Keep::Bodies);
     let differs = cut.events.iter().zip(&whole.events).find(|(one, two)| one != two);
     assert_eq!(differs, None, "{format}: {text:?} cut at {cuts:?}\n{options:?}");
     assert_eq!(cut, whole, "{format}: {text:?} cut at {cuts:?}");

@@ -96,12 +96,12 @@ fn a_user_sees_no_hidden_event() {
 
 #[test]
 fn preambles_can_be_hidden() {
-    let text = " intent=preamble<|channel|>commentary<|message|>Plan.<|end|>";
-    let shown = |flags: &[&str]| {
-        ocml_with(ARGS.iter().chain(flags), text).exits(0).stdout.contains("Plan.")
-    };
-    assert!(shown(&["--user"]));
-    assert!(!shown(&["--user", "--preambles", "hide"]));
+    let text = " intent=preamble<|channel|>commentary<|message|>Plan.\n\nDo.<|end|>";
+    let shown =
+        |flags: &[&str]| names(&ocml_with(ARGS.iter().chain(flags), text).exits(0).stdout).len();
+    assert_eq!(shown(&["--user"]), 6);
+    // That the response is done.
+    assert_eq!(shown(&["--user", "--preambles", "hide"]), 1);
 }
 
 #[test]

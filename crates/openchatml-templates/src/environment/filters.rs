@@ -6,6 +6,7 @@ use std::sync::Arc;
 use minijinja::value::{Rest, ValueKind, ValueOrKwargs, from_args};
 use minijinja::{Environment, Error, State, Value};
 
+use super::arguments::Arguments;
 use super::bounds::Bounds;
 use super::methods::{self, wrong};
 use super::text::{Layout, Text};
@@ -45,7 +46,7 @@ pub(super) fn add(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) 
     for (name, call) in FILTERS {
         let bounds = Arc::clone(bounds);
         let filter = move |state: &mut State, value: Value, args: Rest<ValueOrKwargs>| {
-            call(&bounds, state, &value, &args.into_values())
+            call(Call { bounds: &bounds, state, value: &value, args: &args.into_values() })
         };
         environment.add_filter(*name, filter);
     }
@@ -53,125 +54,95 @@ pub(super) fn add(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) 
     tests(environment, bounds);
 }
 
-type Filter = fn(&Bounds, &mut State<'_, '_>, &Value, &[Value]) -> Result<Value, Error>;
+/// How a filter is called.
+struct Call<'c, 't, 'e> {
+    bounds: &'c Bounds,
+    state: &'c mut State<'t, 'e>,
+    value: &'c Value,
+    args: &'c [Value],
+}
+
+type Filter = fn(Call<'_, '_, '_>) -> Result<Value, Error>;
 
 /// The filters that are ours.
 const FILTERS: &[(&str, Filter)] = &[
     ("center", center),
-    ("count", |bounds, _, value, _| length(bounds, value)),
+    ("count", length),
     ("d", default),
     ("default", default),
-    ("e", |bounds, _, value, _| escaped(bounds, value)),
-    ("escape", |bounds, _, value, _| escaped(bounds, value)),
+    ("e", escaped),
+    ("escape", escaped),
     ("float", float),
     ("format", format),
     ("indent", indent),
     ("int", int),
     ("join", join),
-    ("length", |bounds, _, value, _| length(bounds, value)),
+    ("length", length),
     ("replace", replace),
-    ("safe", |bounds, _, value, _| text_of(bounds, value).map(Value::from)),
-    ("string", |bounds, _, value, _| text_of(bounds, value).map(Value::from)),
+    ("safe", string),
+    ("string", string),
     ("tojson", tojson),
     ("trim", trim),
     ("wordcount", wordcount),
 ];
 
-fn trim(
-    bounds: &Bounds,
-    _: &mut State<'_, '_>,
-    value: &Value,
-    args: &[Value],
-) -> Result<Value, Error> {
+fn string(Call { bounds, value, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
+    text_of(bounds, value).map(Value::from)
+}
+
+fn trim(Call { bounds, value, args, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
     let (chars,): (Option<&str>,) = from_args(args)?;
     Ok(methods::strip(bounds, &text_of(bounds, value)?, [true, true], chars).into())
 }
 
-fn replace(
-    bounds: &Bounds,
-    _: &mut State<'_, '_>,
-    value: &Value,
-    args: &[Value],
-) -> Result<Value, Error> {
-    let (args, kwargs) = methods::arguments(args)?;
-    let (old, new, count): (Value, Value, Option<i64>) = from_args(args)?;
-    let count = count.or(kwargs.get("count")?);
-    kwargs.assert_all_used()?;
+fn replace(Call { bounds, value, args, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
+    let args = Arguments::of(args)?;
+    let (old, new): (Value, Value) = (args.placed()?, args.placed()?);
+    let count = args.next("count")?;
+    args.end()?;
     let [text, old, new] = [value, &old, &new].map(|value| text_of(bounds, value));
     methods::replace(bounds, &text?, &old?, &new?, count).map(Value::from)
 }
 
-fn default(
-    _: &Bounds,
-    _: &mut State<'_, '_>,
-    value: &Value,
-    args: &[Value],
-) -> Result<Value, Error> {
-    let (args, kwargs) = methods::arguments(args)?;
-    let (other, falsy): (Option<Value>, Option<bool>) = from_args(args)?;
-    let other = other.or(kwargs.get("default_value")?).unwrap_or(Value::from(""));
-    let falsy = falsy.or(kwargs.get("boolean")?).unwrap_or(false);
-    kwargs.assert_all_used()?;
+fn default(Call { value, args, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
+    let args = Arguments::of(args)?;
+    let other = args.next("default_value")?.unwrap_or(Value::from(""));
+    let falsy = args.next("boolean")?.unwrap_or(false);
+    args.end()?;
     let is_missing = value.is_undefined() || falsy && !value.is_true();
     Ok(if is_missing { other } else { value.clone() })
 }
 
 /// As Python's, but for what is no number.
-fn int(
-    _: &Bounds,
-    state: &mut State<'_, '_>,
-    value: &Value,
-    args: &[Value],
-) -> Result<Value, Error> {
-    let (args, kwargs) = methods::arguments(args)?;
-    let (other, base): (Option<Value>, Option<u32>) = from_args(args)?;
-    let other = other.or(kwargs.get("default")?).unwrap_or(Value::from(0));
-    minijinja::filters::int(state, value, Some(other), base, kwargs)
+fn int(Call { state, value, args, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
+    let args = Arguments::of(args)?;
+    let other = args.next("default")?.unwrap_or(Value::from(0));
+    let base = args.next("base")?;
+    minijinja::filters::int(state, value, Some(other), base, args.rest()?)
 }
 
 /// As Python's, but for what is no number.
-fn float(
-    _: &Bounds,
-    state: &mut State<'_, '_>,
-    value: &Value,
-    args: &[Value],
-) -> Result<Value, Error> {
-    let (args, kwargs) = methods::arguments(args)?;
-    let (other,): (Option<Value>,) = from_args(args)?;
-    let other = other.or(kwargs.get("default")?).unwrap_or(Value::from(0.0));
-    minijinja::filters::float(state, value, Some(other), kwargs)
+fn float(Call { state, value, args, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
+    let args = Arguments::of(args)?;
+    let other = args.next("default")?.unwrap_or(Value::from(0.0));
+    minijinja::filters::float(state, value, Some(other), args.rest()?)
 }
 
-fn center(
-    bounds: &Bounds,
-    state: &mut State<'_, '_>,
-    value: &Value,
-    args: &[Value],
-) -> Result<Value, Error> {
-    let (args, kwargs) = methods::arguments(args)?;
-    let (width,): (Option<i64>,) = from_args(args)?;
-    let width = width.or(kwargs.get("width")?).unwrap_or(80);
+fn center(Call { bounds, state, value, args }: Call<'_, '_, '_>) -> Result<Value, Error> {
+    let args = Arguments::of(args)?;
+    let width: i64 = args.next("width")?.unwrap_or(80);
+    args.end()?;
     let text = Value::from(text_of(bounds, value)?);
     methods::call(bounds, state, &text, "center", &[Value::from(width)])
 }
 
-fn wordcount(
-    bounds: &Bounds,
-    _: &mut State<'_, '_>,
-    value: &Value,
-    _: &[Value],
-) -> Result<Value, Error> {
+fn wordcount(Call { bounds, value, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
     let text = text_of(bounds, value)?;
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
     Ok(Value::from(words.filter(|word| !word.is_empty()).count()))
 }
 
-fn format(
-    bounds: &Bounds,
-    state: &mut State<'_, '_>,
-    value: &Value,
-    args: &[Value],
-) -> Result<Value, Error> {
+fn format(Call { bounds, state, value, args }: Call<'_, '_, '_>) -> Result<Value, Error> {
     let text = text_of(bounds, value)?;
     let mut all = vec![Value::from(text.clone())];
     all.extend(methods::format_args(bounds, &text, '%', args)?);
@@ -220,7 +191,7 @@ fn tests(environment: &mut Environment<'static>, bounds: &Arc<Bounds>) {
 }
 
 /// The length as the template would see it if nothing was marked.
-fn length(bounds: &Bounds, value: &Value) -> Result<Value, Error> {
+fn length(Call { bounds, value, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
     if let Some(text) = value.as_str() {
         return Ok(Value::from(bounds.marks.without(text).chars().count()));
     }
@@ -234,36 +205,18 @@ fn length(bounds: &Bounds, value: &Value) -> Result<Value, Error> {
 }
 
 /// `json.dumps(value, ensure_ascii, indent, separators, sort_keys)`.
-fn tojson(
-    bounds: &Bounds,
-    state: &mut State<'_, '_>,
-    value: &Value,
-    args: &[Value],
-) -> Result<Value, Error> {
-    let (args, kwargs) = methods::arguments(args)?;
-    let mut args = args.iter().cloned();
-    let [ascii, indent, separators, sorts] = std::array::from_fn(|_| args.next());
-    let or = |given: Option<Value>, name: &str| -> Result<Value, Error> {
-        Ok(given.or(kwargs.get(name)?).unwrap_or(Value::from(())))
-    };
-    let ascii = or(ascii, "ensure_ascii")?.is_true();
-    let indent = or(indent, "indent")?;
-    let separators = or(separators, "separators")?;
-    let sorts = or(sorts, "sort_keys")?.is_true();
-    kwargs.assert_all_used()?;
-    let indent = match indent.as_str() {
-        Some(text) => Some(text.to_owned()),
-        None if indent.is_none() => None,
-        None => {
-            let width = i64::try_from(indent)?.max(0);
-            let width = usize::try_from(width).unwrap_or(usize::MAX);
-            bounds.bytes(Some(width))?;
-            Some(" ".repeat(width))
-        }
-    };
-    let separators = match separators.is_none() {
-        true => (if indent.is_some() { "," } else { ", " }.to_owned(), ": ".to_owned()),
-        false => {
+fn tojson(Call { bounds, state, value, args }: Call<'_, '_, '_>) -> Result<Value, Error> {
+    let args = Arguments::of(args)?;
+    let is_true = |value: Option<Value>| value.is_some_and(|value| value.is_true());
+    let ascii = is_true(args.next("ensure_ascii")?);
+    let indent: Option<Value> = args.next("indent")?;
+    let separators: Option<Value> = args.next("separators")?;
+    let sorts = is_true(args.next("sort_keys")?);
+    args.end()?;
+    let indent = indent.map(|indent| spaces(bounds, &indent)).transpose()?;
+    let separators = match separators {
+        None => (if indent.is_some() { "," } else { ", " }.to_owned(), ": ".to_owned()),
+        Some(separators) => {
             let given: Vec<Value> = separators.try_iter()?.take(3).collect();
             match given.as_slice() {
                 [item, key] => (text_of(bounds, item)?, text_of(bounds, key)?),
@@ -278,7 +231,7 @@ fn tojson(
     Ok(Value::from(out.text))
 }
 
-fn escaped(bounds: &Bounds, value: &Value) -> Result<Value, Error> {
+fn escaped(Call { bounds, value, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
     let text = text_of(bounds, value)?;
     let mut out = Text::new(bounds);
     for (at, piece) in text.split_inclusive(['&', '<', '>', '"', '\'']).map(|it| (it.len(), it)) {
@@ -297,17 +250,11 @@ fn escaped(bounds: &Bounds, value: &Value) -> Result<Value, Error> {
     Ok(Value::from(out.text))
 }
 
-fn join(
-    bounds: &Bounds,
-    _: &mut State<'_, '_>,
-    value: &Value,
-    args: &[Value],
-) -> Result<Value, Error> {
-    let (args, kwargs) = methods::arguments(args)?;
-    let (between, attribute): (Option<Value>, Option<Value>) = from_args(args)?;
-    let between = between.or(kwargs.get("d")?);
-    let attribute = attribute.or(kwargs.get("attribute")?);
-    kwargs.assert_all_used()?;
+fn join(Call { bounds, value, args, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
+    let args = Arguments::of(args)?;
+    let between: Option<Value> = args.next("d")?;
+    let attribute: Option<Value> = args.next("attribute")?;
+    args.end()?;
     let between = between.map(|between| text_of(bounds, &between)).transpose()?;
     let between = between.unwrap_or_default();
     if value.is_undefined() {
@@ -331,26 +278,13 @@ fn join(
     methods::join(bounds, Value::from(items), &between)
 }
 
-fn indent(
-    bounds: &Bounds,
-    _: &mut State<'_, '_>,
-    value: &Value,
-    args: &[Value],
-) -> Result<Value, Error> {
-    let (args, kwargs) = methods::arguments(args)?;
-    let (width, first, blank): (Option<Value>, Option<bool>, Option<bool>) = from_args(args)?;
-    let width = width.or(kwargs.get("width")?).unwrap_or(Value::from(4));
-    let first = first.or(kwargs.get("first")?).unwrap_or(false);
-    let blank = blank.or(kwargs.get("blank")?).unwrap_or(false);
-    kwargs.assert_all_used()?;
-    let width = match width.as_str() {
-        Some(text) => text.to_owned(),
-        None => {
-            let width = usize::try_from(i64::try_from(width)?).unwrap_or(0);
-            bounds.bytes(Some(width))?;
-            " ".repeat(width)
-        }
-    };
+fn indent(Call { bounds, value, args, .. }: Call<'_, '_, '_>) -> Result<Value, Error> {
+    let args = Arguments::of(args)?;
+    let width = args.next("width")?.unwrap_or(Value::from(4));
+    let first = args.next("first")?.unwrap_or(false);
+    let blank = args.next("blank")?.unwrap_or(false);
+    args.end()?;
+    let width = spaces(bounds, &width)?;
     let text = text_of(bounds, value)?;
     let mut out = Text::new(bounds);
     let whole = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
@@ -361,4 +295,14 @@ fn indent(
         out.push(line)?;
     }
     Ok(Value::from(out.text))
+}
+
+/// What lines are indented by: the text that was given, or so many spaces.
+fn spaces(bounds: &Bounds, given: &Value) -> Result<String, Error> {
+    if let Some(text) = given.as_str() {
+        return Ok(text.to_owned());
+    }
+    let width = usize::try_from(i64::try_from(given.clone())?.max(0)).unwrap_or(usize::MAX);
+    bounds.bytes(Some(width))?;
+    Ok(" ".repeat(width))
 }

@@ -10,6 +10,7 @@ use minijinja::value::{Kwargs, Tuple, ValueKind, from_args};
 use minijinja::{Error, ErrorKind, State, Value};
 use minijinja_contrib::pycompat;
 
+use super::arguments::Arguments;
 use super::bounds::Bounds;
 use super::text::Text;
 
@@ -66,10 +67,10 @@ fn of_string(
         "split" | "rsplit" => split(bounds, text, method == "rsplit", args),
         "partition" | "rpartition" => partition(bounds, text, method, args),
         "replace" => {
-            let (args, kwargs) = arguments(args)?;
-            let (old, new, count): (&str, &str, Option<i64>) = from_args(args)?;
-            let count = count.or(kwargs.get("count")?);
-            kwargs.assert_all_used()?;
+            let args = Arguments::of(args)?;
+            let (old, new): (&str, &str) = (args.placed()?, args.placed()?);
+            let count = args.next("count")?;
+            args.end()?;
             replace(bounds, text, old, new, count).map(Value::from)
         }
         "startswith" | "endswith" => has_affix(bounds, text, method, args),
@@ -99,14 +100,6 @@ fn of_string(
             let text = Value::from(marks.without(text));
             pycompat::unknown_method_callback(state, &text, method, args)
         }
-    }
-}
-
-/// The arguments of a call: those that have a place, and those that have a name.
-pub(super) fn arguments(args: &[Value]) -> Result<(&[Value], Kwargs), Error> {
-    match args.split_last() {
-        Some((named, rest)) if named.is_kwargs() => Ok((rest, named.clone().try_into()?)),
-        _ => Ok((args, Kwargs::from_iter(std::iter::empty::<(String, Value)>()))),
     }
 }
 
@@ -191,11 +184,11 @@ fn without_affix(
 }
 
 fn split(bounds: &Bounds, text: &str, from_end: bool, args: &[Value]) -> Result<Value, Error> {
-    let (args, kwargs) = arguments(args)?;
-    let (separator, most): (Option<&str>, Option<i64>) = from_args(args)?;
-    let separator = separator.or(kwargs.get("sep")?);
-    let most = most.or(kwargs.get("maxsplit")?).and_then(|most| usize::try_from(most).ok());
-    kwargs.assert_all_used()?;
+    let args = Arguments::of(args)?;
+    let separator: Option<&str> = args.next("sep")?;
+    let most: Option<i64> = args.next("maxsplit")?;
+    let most = most.and_then(|most| usize::try_from(most).ok());
+    args.end()?;
     let places: Vec<_> = match separator {
         Some(separator) => {
             not_empty(separator)?;
@@ -315,8 +308,8 @@ pub(super) fn format_args(
     };
     let mut longest = 64;
     let mut all = Vec::with_capacity(args.len());
-    let (positional, kwargs) = arguments(args)?;
-    for value in positional {
+    let Arguments { places, names: kwargs, .. } = Arguments::of(args)?;
+    for value in places {
         let value = text(value.clone())?;
         longest = longest.max(value.as_str().map_or(0, str::len));
         all.push(value);

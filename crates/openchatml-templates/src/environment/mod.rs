@@ -1,5 +1,6 @@
 //! The environment that `transformers` gives its templates.
 
+mod arguments;
 mod bounds;
 mod filters;
 mod methods;
@@ -13,6 +14,7 @@ use minijinja::value::{Kwargs, Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior, Value};
 use minijinja_contrib::globals;
 
+use self::arguments::Arguments;
 use self::bounds::Bounds;
 pub(crate) use self::bounds::Exceeded;
 use self::methods::wrong;
@@ -96,8 +98,9 @@ fn functions(environment: &mut Environment<'static>, bounds: &Arc<Bounds>, date:
     let shared = Arc::clone(bounds);
     environment.add_function("namespace", move |state: &State, args: Rest<ValueOrKwargs>| {
         let args = args.into_values();
-        let (args, kwargs) = methods::arguments(&args)?;
-        let (first,): (Option<Value>,) = minijinja::value::from_args(args)?;
+        let args = Arguments::of(&args)?;
+        let first: Option<Value> = args.placed()?;
+        let kwargs = args.rest()?;
         let mut all = Vec::new();
         if let Some(first) = first {
             for key in first.try_iter()?.checked() {

@@ -4,6 +4,7 @@
 mod chat;
 mod responses;
 
+use crate::property::chunks;
 use openchatml::wire::{ChatWriter, Ending, Reasoning, Response, ResponsesWriter};
 use openchatml::{
     Document, Event, Format, Keep, Policy, ReadOptions, RenderOptions, Stream, render,
@@ -161,14 +162,7 @@ impl Said {
 /// If it does not.
 pub fn writes(text: &str, cuts: &[usize], setup: &Setup) {
     let bytes = text.as_bytes();
-    let mut chunks = Vec::new();
-    let mut from = 0;
-    for cut in cuts {
-        let cut = (*cut).clamp(from, bytes.len());
-        chunks.push(&bytes[from..cut]);
-        from = cut;
-    }
-    chunks.push(&bytes[from..]);
+    let chunks = chunks(bytes, cuts);
     let said = Said::by(setup, text);
     let reasoning = if setup.thoughts == Thoughts::Raw { said.reasoning.as_str() } else { "" };
 

@@ -159,12 +159,10 @@ impl Adapter<'_, '_> {
             (_, Role::User) => hidden.then_some(Lost::Hidden),
             (Channels::Sections, Role::Assistant) => {
                 let goes_on = self.last && self.message.end == End::Open;
-                let is_made = self.message.end == End::Call || goes_on;
-                (recipient.is_some() && !is_made).then_some(Lost::Call)
+                (recipient.is_some() && !self.is_made() && !goes_on).then_some(Lost::Call)
             }
             (Channels::Turns | Channels::Calls, Role::Assistant) => match (recipient, channel) {
-                (Some(_), _) if self.message.end == End::Call => None,
-                (Some(_), _) => Some(Lost::Call),
+                (Some(_), _) => (!self.is_made()).then_some(Lost::Call),
                 (None, Channel::Analysis) => {
                     (self.carries.channels == Channels::Calls).then_some(Lost::Analysis)
                 }

@@ -269,7 +269,6 @@ impl Carries {
     }
 }
 
-/// Whether a message is one of those that a turn in JSON is made of.
 /// Whether a message is in the channel that sections tell.
 fn fits_section(message: &Message<'_>) -> bool {
     let Message { role, channel, recipient, call_id, .. } = message;
@@ -303,6 +302,7 @@ pub(super) fn ends_section(message: &Message<'_>, last: bool) -> bool {
     }
 }
 
+/// Whether a message is one of those that a turn in JSON is made of.
 fn fits_turn(message: &Message<'_>) -> bool {
     match (message.role, &message.recipient) {
         (Role::Assistant, Some(_)) => {

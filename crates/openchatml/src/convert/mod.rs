@@ -342,11 +342,11 @@ fn by_template<'d, 'a>(
     options: &RenderOptions,
 ) -> Option<Result<(Prepared<'d, 'a>, Vec<Loss>), RenderError>> {
     let conversation = document.as_conversation()?;
-    let composer = match (target.carrier, target.dialect.text, &target.dialect.json) {
-        (Carrier::Json, _, Some(json)) => (json.composer)(conversation, options)?,
-        (_, Some(text), _) => (text.composer)(conversation, options)?,
-        _ => return None,
+    let composer = match target.carrier {
+        Carrier::Json => target.dialect.json.as_ref()?.composer?,
+        Carrier::Text => target.dialect.text?.composer?,
     };
+    let composer = composer(conversation, options)?;
     let (named, _) = fill(document, target, options, &[complete::name_replies]);
     let conversation = named.as_ref().and_then(Document::as_conversation).unwrap_or(conversation);
     let mut losses = Vec::new();

@@ -24,15 +24,17 @@ pub(super) fn detect(text: &str) -> Vec<Candidate> {
     };
     let inside = match value.get("messages").and_then(Value::as_list) {
         Some(messages) => messages,
-        None if is_list => items,
+        // A message by itself is as good as a list of it.
+        None if is_list || value.get("role").is_some() => items,
         None => &[],
     };
+    let is_whole = !is_list && value.get("role").is_none();
     let of_body = ["input", "output"].iter().find_map(|key| value.get(key)?.as_list());
     let mut candidates = if is_list { items } else { of_body.unwrap_or_default() }.iter();
     let item = candidates.find(|item| is_item(item, is_list)).map(|item| item.span);
     let mapping = inside.iter().filter_map(|it| it.get("content"));
     let mapping = mapping.filter(|it| is_mapping(it)).map(|it| it.span).next();
-    by_keys(is_list, key, &signs(inside, is_list), Only { item, mapping })
+    by_keys(is_list, key, &signs(inside, is_whole), Only { item, mapping })
 }
 
 /// JSON that is cut off, or not quite JSON, as the wire list in the ChatML specification, where a
@@ -99,7 +101,8 @@ const SIGNS: &[(&str, Has)] = &[
     ("key `function_call`", |it| it.get("function_call").is_some()),
 ];
 
-/// What they have in an object. A list may be of the turns of OpenChatML 2.0, which have it, too.
+/// What they have in an object of messages. Others may be the turns of OpenChatML 2.0, which have
+/// it, too.
 const SIGNS_IN_OBJECTS: &[(&str, Has)] = &[
     ("key `tool_calls`", |it| it.get("tool_calls").is_some()),
     ("key `tool_call_id`", |it| it.get("tool_call_id").is_some()),
@@ -107,9 +110,9 @@ const SIGNS_IN_OBJECTS: &[(&str, Has)] = &[
     ("key `reasoning`", |it| it.get("reasoning").is_some()),
 ];
 
-/// What of that these messages have.
-fn signs(messages: &[Value<'_>], is_list: bool) -> Vec<(&'static str, Span)> {
-    let more = if is_list { &[] } else { SIGNS_IN_OBJECTS };
+/// What of that these messages have, which are those of a whole object or not.
+fn signs(messages: &[Value<'_>], is_whole: bool) -> Vec<(&'static str, Span)> {
+    let more = if is_whole { SIGNS_IN_OBJECTS } else { &[] };
     let first = |has: Has| messages.iter().find(|message| has(message));
     let found = SIGNS.iter().chain(more).filter_map(|(what, has)| Some((*what, first(*has)?.span)));
     found.collect()
@@ -136,7 +139,14 @@ fn by_keys(
         &[("role", 30), ("tool_call", 50), ("channel", 40), ("intent", 10), ("thinking", 5)];
     let turn: Weights = &[("role", 30), ("tool_calls", 50), ("thinking", 30), ("tool_call_id", 20)];
     let chat_list: Weights = &[("role", 25), ("tool_calls", 45), ("tool_call_id", 20)];
-    let chat: Weights = &[("messages", 50), ("choices", 80)];
+    let chat: Weights = &[
+        ("messages", 50),
+        ("choices", 80),
+        // A message by itself.
+        ("role", 25),
+        ("tool_calls", 45),
+        ("tool_call_id", 20),
+    ];
     let turns: Weights = &[("from", 45), ("value", 45)];
     let record: Weights = &[("conversations", 90), ("conversation", 50)];
     let body: Weights = &[("instructions", 20)];

@@ -105,15 +105,15 @@ pub(crate) struct TextForm {
     pub(crate) book: &'static Book,
     pub(crate) reader: MakeReader,
     pub(crate) write: WriteText,
-    /// Which chat template the dialect is written by, if one is to write this conversation.
-    pub(crate) composer: FindComposer,
+    /// Which chat template the dialect is written by, if there is one.
+    pub(crate) composer: Option<FindComposer>,
 }
 
 /// Makes a reader of a family with the rules of a dialect.
 pub(crate) type MakeReader =
     for<'a> fn(&'static TextForm, &ReadOptions, Keep<'a>) -> Box<dyn Reader<'a> + 'a>;
 
-/// Finds what a conversation has to become before it is written.
+/// Finds what a conversation has to become before it is written, if anything.
 pub(crate) type FindComposer = fn(&Conversation<'_>, &RenderOptions) -> Option<&'static Composer>;
 
 /// Writes a document to a sink.
@@ -127,7 +127,7 @@ pub(crate) struct JsonForm {
     pub(crate) write: fn(&Document<'_>, &RenderOptions) -> Result<String, RenderError>,
     /// What the JSON form can say, where that differs from the text form.
     pub(crate) carries: &'static Carries,
-    pub(crate) composer: FindComposer,
+    pub(crate) composer: Option<FindComposer>,
 }
 
 impl fmt::Debug for TextForm {

@@ -12,11 +12,34 @@ use crate::{Code, Span};
 /// A message that is a guess, and that nobody may see.
 pub(crate) fn hidden<'a>(role: Role, span: Span, body_at: usize) -> Message<'a> {
     let mut message = Message::new(role, "");
-    message.channel = Some(Channel::Analysis);
-    message.recovered = true;
+    hide(&mut message);
     message.span = span;
     message.body_at = body_at;
     message
+}
+
+/// Makes a message a guess that nobody may see.
+pub(crate) fn hide(message: &mut Message<'_>) {
+    message.recovered = true;
+    message.channel = Some(Channel::Analysis);
+}
+
+/// Hides what a completion of the assistant, if it `continues` that role, says in the name of
+/// another; the finding is at `span`.
+pub(crate) fn check_speaker(
+    continues: Option<Role>,
+    message: &mut Message<'_>,
+    span: Span,
+    out: &mut Out<'_, '_>,
+) {
+    if continues != Some(Role::Assistant) || message.role == Role::Assistant {
+        return;
+    }
+    let text = format!("a completion of `assistant` speaks as `{}`", message.role);
+    let found = Code::CompletionRole.at(span, text);
+    out.malformed(found.help("the message is hidden, and no part of the conversation"));
+    hide(message);
+    message.foreign = true;
 }
 
 /// Reports text outside of any message, which stands at `span`, and keeps it as a hidden message if

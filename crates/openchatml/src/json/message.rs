@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use super::reader::Result;
+use super::segment::segment;
 use super::{Json, Sheet};
 use crate::diagnostic::{did_you_mean, quote};
-use crate::model::{Body, Channel, End, Intent, Marker, Message, Role, Segment};
+use crate::model::{Body, Channel, End, Intent, Message, Role};
 use crate::{Code, Span};
 
 /// Who speaks, as an object says it.
@@ -203,6 +204,22 @@ impl Sheet<'_> {
         })
     }
 
+    /// Reads an object that stands for messages, up to the limit `messages`.
+    pub(crate) fn message<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+        messages: &mut Vec<Message<'a>>,
+        item: impl FnOnce(&mut Self, &mut Json<'a>, &mut Vec<Message<'a>>) -> Result<()>,
+    ) -> Result<()> {
+        let start = json.offset();
+        item(self, json, messages)?;
+        if messages.len() > self.options.limits.messages {
+            messages.truncate(self.options.limits.messages);
+            self.too_many(start, json);
+        }
+        Ok(())
+    }
+
     /// Reads an array of objects that each stand for messages, up to the limit `messages`.
     pub(crate) fn messages<'a>(
         &mut self,
@@ -226,11 +243,17 @@ impl Sheet<'_> {
             Ok(())
         })?;
         if let Some(start) = too_many {
-            let text = format!("the conversation exceeds the limit `messages` of {most}");
-            let span = Span::new(start, json.position());
-            self.report(Code::Limit.at(span, text).help("the rest is left out"));
+            self.too_many(start, json);
         }
         Ok(())
+    }
+
+    /// Reports that there are too many messages, from byte `start` on.
+    fn too_many(&mut self, start: usize, json: &Json<'_>) {
+        let most = self.options.limits.messages;
+        let text = format!("the conversation exceeds the limit `messages` of {most}");
+        let span = Span::new(start, json.position());
+        self.report(Code::Limit.at(span, text).help("the rest is left out"));
     }
 
     /// Reads the text of a body.
@@ -239,6 +262,23 @@ impl Sheet<'_> {
         Ok(self.long_text(json)?.map(|(text, is_cut)| {
             let at = if matches!(text, Cow::Borrowed(_)) { start } else { 0 };
             Written { body: Body::from(text), at, is_cut }
+        }))
+    }
+
+    /// Reads a message that is a string.
+    pub(crate) fn said<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+        role: Role,
+    ) -> Result<Option<Message<'a>>> {
+        let start = json.offset();
+        let written = self.written(json)?;
+        Ok(written.map(|written| {
+            let mut message = Message::new(role, "");
+            message.in_json = true;
+            message.span = Span::new(start, json.position());
+            written.say(&mut message);
+            message
         }))
     }
 
@@ -289,7 +329,7 @@ impl Sheet<'_> {
 }
 
 /// What is left of the limit `message_bytes`.
-struct Room {
+pub(super) struct Room {
     left: usize,
     is_exceeded: bool,
 }
@@ -300,7 +340,7 @@ impl Room {
     }
 
     /// What there is room for of `text`.
-    fn take<'a>(&mut self, text: Cow<'a, str>) -> Cow<'a, str> {
+    pub(super) fn take<'a>(&mut self, text: Cow<'a, str>) -> Cow<'a, str> {
         let kept = text.floor_char_boundary(self.left);
         self.left -= kept;
         if kept == text.len() {
@@ -313,55 +353,4 @@ impl Room {
             Cow::Owned(text) => Cow::Owned(text[..kept].to_owned()),
         }
     }
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    Text,
-    Literal,
-    Marker,
-}
-
-impl Kind {
-    const WORDS: &[&str] = &["text", "literal", "marker"];
-
-    fn from_word(word: &str) -> Option<Self> {
-        match word {
-            "text" => Some(Self::Text),
-            "literal" => Some(Self::Literal),
-            "marker" => Some(Self::Marker),
-            _ => None,
-        }
-    }
-}
-
-fn segment<'a>(
-    sheet: &mut Sheet<'_>,
-    json: &mut Json<'a>,
-    room: &mut Room,
-) -> Result<Option<Segment<'a>>> {
-    let start = json.offset();
-    let mut kind = None;
-    let mut text = None;
-    let mut marker = None;
-    sheet.object(json, &["type", "text", "marker"], |sheet, json, key| {
-        match key {
-            "type" => kind = sheet.word(json, "kind of segment", Kind::WORDS, Kind::from_word)?,
-            "text" => text = sheet.text(json)?.map(|text| room.take(text)),
-            _ => marker = sheet.word(json, "marker", Marker::WORDS, Marker::from_word)?,
-        }
-        Ok(())
-    })?;
-    let segment = match (kind, text, marker) {
-        (Some(Kind::Text), Some(text), None) => Some(Segment::Text(text)),
-        (Some(Kind::Literal), Some(text), None) => Some(Segment::Literal(text)),
-        (Some(Kind::Marker), None, Some(marker)) => Some(Segment::Marker(marker)),
-        _ => None,
-    };
-    if segment.is_none() {
-        let span = Span::new(start, json.position());
-        let text = "a segment has a `type`, and `text` or `marker`";
-        sheet.report(Code::ParseJson.at(span, text));
-    }
-    Ok(segment)
 }

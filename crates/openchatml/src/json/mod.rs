@@ -6,6 +6,7 @@
 mod keys;
 mod message;
 mod reader;
+mod segment;
 mod sheet;
 mod strings;
 mod writer;

@@ -168,17 +168,18 @@ impl<'a> Json<'a> {
         Err(self.unexpected(wanted))
     }
 
-    /// The string under `key` in the object that comes next, if it is there. Nothing is taken.
-    pub(crate) fn ahead(&mut self, key: &str) -> Option<Cow<'a, str>> {
+    /// The string under `key` in the object that comes next, if it is there, and before the keys
+    /// in `stops`. Nothing is taken.
+    pub(crate) fn ahead(&mut self, key: &str, stops: &[&str]) -> Option<Cow<'a, str>> {
         let at = self.offset();
         let mut ahead = Json { duplicates: Vec::new(), mended: Vec::new(), at, ..*self };
         let mut found = None;
         // That it was found ends the reading.
         let _ = ahead.object(|json, name, span| {
-            if name != key {
+            if name != key && !stops.contains(&name.as_ref()) {
                 return json.pass();
             }
-            if json.peek() == Some(b'"') {
+            if name == key && json.peek() == Some(b'"') {
                 found = Some(json.string()?.0);
             }
             Err(json.error(span, "found"))

@@ -112,6 +112,11 @@ impl<'o> Sheet<'o> {
         self.tolerate(Code::DuplicateKey.at(span, text).help("the last one counts"));
     }
 
+    /// The object that begins at byte `start` lacks what makes it a conversation.
+    pub(crate) fn lacks(&mut self, what: &str, start: usize) {
+        self.report(Code::ParseJson.at(Span::new(start, start + 1), what));
+    }
+
     /// A value of the wrong type or without a meaning: it is reported and left.
     pub(crate) fn wrong(&mut self, json: &mut Json<'_>, wanted: &'static str) -> Result<()> {
         let mut error = json.unexpected(wanted);

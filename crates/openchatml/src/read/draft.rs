@@ -175,6 +175,7 @@ impl<'a> Draft<'a> {
             let text =
                 format!("the text of this message exceeds the limit `message_bytes` of {most}");
             message.recovered = true;
+            out.to.cut();
             out.report(Code::Limit.at(span, text).help("what exceeds it was left out"));
         }
         message.body = if self.segments.is_empty() && !self.literal {

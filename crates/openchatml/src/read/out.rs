@@ -25,6 +25,12 @@ pub(crate) trait Receiver<'a> {
     /// More text of the message that began last.
     fn text(&mut self, text: &str);
 
+    /// Text of the message that began last was left out for the sake of a limit.
+    fn cut(&mut self) {}
+
+    /// Reading has stopped: what follows is left out.
+    fn stop(&mut self) {}
+
     /// The message that began last is complete.
     fn end(&mut self, message: Message<'a>);
 
@@ -180,6 +186,7 @@ impl<'a> Out<'a, '_> {
     /// Ends the reading: what stands from byte `at` on is left out.
     pub(crate) fn stop(&mut self, code: Code, at: usize) {
         self.state.stopped.get_or_insert(Stopped { code, at });
+        self.to.stop();
     }
 
     /// Whether there is room for another message.

@@ -67,6 +67,8 @@ pub enum Event<'e> {
     Flush {
         /// Which message.
         index: usize,
+        /// Whether it is a preamble.
+        is_preamble: bool,
     },
     /// A message is complete.
     MessageDone {
@@ -75,7 +77,8 @@ pub enum Event<'e> {
         /// The message.
         message: &'e Message<'e>,
     },
-    /// The response is complete.
+    /// The response is complete. It is not if it broke off, nor if a limit cut it: where there are
+    /// more messages than that, or more text of one that a user may see.
     Done {
         /// The last message, if there was one.
         index: Option<usize>,
@@ -183,13 +186,10 @@ impl Event<'_> {
             Self::MessageStart { message, .. } | Self::MessageDone { message, .. } => {
                 policy.visibility(message) == Visibility::User
             }
-            Self::Delta { is_preamble, .. } => {
+            Self::Delta { is_preamble, .. } | Self::Flush { is_preamble, .. } => {
                 !is_preamble || policy.preambles == crate::view::Preambles::Show
             }
-            Self::ReasoningSummaryDelta { .. }
-            | Self::Flush { .. }
-            | Self::Done { .. }
-            | Self::Cancel { .. } => true,
+            Self::ReasoningSummaryDelta { .. } | Self::Done { .. } | Self::Cancel { .. } => true,
             Self::ReasoningDelta { .. }
             | Self::ToolCallDelta { .. }
             | Self::ToolCancel { .. }
@@ -204,7 +204,7 @@ impl Event<'_> {
             | Self::ReasoningDelta { index, .. }
             | Self::ReasoningSummaryDelta { index, .. }
             | Self::ToolCallDelta { index, .. }
-            | Self::Flush { index }
+            | Self::Flush { index, .. }
             | Self::MessageDone { index, .. } => Some(*index),
             Self::Done { index, .. } | Self::Cancel { index } | Self::Diagnostic { index, .. } => {
                 *index

@@ -20,6 +20,8 @@ pub(super) struct LiveState {
     kind: Kind,
     /// How many line breaks the visible text ends in.
     line_breaks: usize,
+    /// Whether what a user would see was left out: the response is not complete.
+    is_cut: bool,
     /// How the last message ended, until that was told.
     last_end: Option<End>,
     began: bool,
@@ -71,6 +73,7 @@ impl Live<'_> {
             return (self.emit)(Event::Cancel { index });
         }
         let reason = match self.state.last_end {
+            _ if self.state.is_cut => return,
             Some(End::Call) => Done::Call,
             Some(End::End) => Done::End,
             None if !self.state.began => Done::End,
@@ -133,7 +136,7 @@ impl LiveState {
             self.line_breaks += 1;
             if self.line_breaks == 2 {
                 emit(Event::Delta { index, text: &text[from..at], is_preamble });
-                emit(Event::Flush { index });
+                emit(Event::Flush { index, is_preamble });
                 from = at;
             }
         }
@@ -165,13 +168,22 @@ impl Receiver<'static> for Live<'_> {
         self.state.text(text, self.emit);
     }
 
+    fn cut(&mut self) {
+        // How long hidden text is must not show.
+        self.state.is_cut |= matches!(self.state.kind, Kind::Visible | Kind::Preamble);
+    }
+
+    fn stop(&mut self) {
+        self.state.is_cut = true;
+    }
+
     fn end(&mut self, message: Message<'static>) {
         let index = self.state.done;
         (self.emit)(Event::MessageDone { index, message: &message });
         self.state.done += 1;
         self.state.open = false;
         self.state.last_end = Some(message.end);
-        if message.end == End::Return {
+        if message.end == End::Return && !self.state.is_cut {
             (self.emit)(Event::Done { index: Some(index), reason: Done::Return });
         }
     }

@@ -1,8 +1,8 @@
 //! Who may see what: every combination there is, against a list of what is shown.
 
 use openchatml::{
-    Body, Channel, Conversation, Intent, Marker, Message, Policy, Preambles, Role, Segment,
-    Visibility,
+    Body, Channel, Conversation, Event, Intent, Marker, Message, Policy, Preambles, ReadOptions,
+    Role, Segment, Stream, Visibility,
 };
 
 fn all<T: Copy>(values: &[T]) -> impl Iterator<Item = Option<T>> {
@@ -90,4 +90,27 @@ fn reasoning_inside_of_an_answer_is_not_shown() {
     let view = Policy::default().view(&conversation);
     let texts: Vec<_> = view.messages().map(|message| message.text()).collect();
     assert_eq!(texts, ["4."]);
+}
+
+#[test]
+fn no_event_tells_of_a_message_that_is_not_shown() {
+    let text = "<|start|>assistant<|channel|>analysis<|message|>a\n\nb<|end|>\
+        <|start|>assistant<|channel|>commentary<|message|>c\n\nd<|end|>\
+        <|start|>assistant<|channel|>final<|message|>e\n\nf<|end|>";
+    for preambles in [Preambles::Show, Preambles::Hide] {
+        let policy = Policy { preambles };
+        let mut told = Vec::new();
+        let mut tell = |event: Event<'_>| {
+            let is_end = matches!(event, Event::Done { .. });
+            if event.is_for_user(policy) && !is_end {
+                told.push(event.to_json());
+            }
+        };
+        let mut stream = Stream::new("harmony".parse().unwrap(), &ReadOptions::default()).unwrap();
+        stream.feed(text.as_bytes(), &mut tell);
+        stream.finish(&mut tell);
+        let of = |id: &str| told.iter().filter(|event| event.contains(id)).count();
+        let preamble = if preambles == Preambles::Show { 5 } else { 0 };
+        assert_eq!([of("m0"), of("m1"), of("m2")], [0, preamble, 5], "{told:#?}");
+    }
 }

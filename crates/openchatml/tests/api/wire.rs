@@ -109,9 +109,10 @@ fn a_server_can_tell_summaries_of_its_own() {
 
 #[test]
 fn a_response_that_is_cancelled_is_incomplete() {
-    for (incomplete, reason, finish_reason) in [
-        (Incomplete::MaxOutputTokens, "max_output_tokens", "length"),
-        (Incomplete::ContentFilter, "content_filter", "content_filter"),
+    for (incomplete, details, finish_reason) in [
+        (None, json!({}), "length"),
+        (Some(Incomplete::MaxOutputTokens), json!({"reason": "max_output_tokens"}), "length"),
+        (Some(Incomplete::ContentFilter), json!({"reason": "content_filter"}), "content_filter"),
     ] {
         let mut ending = Ending::default();
         ending.incomplete = incomplete;
@@ -128,7 +129,7 @@ fn a_response_that_is_cancelled_is_incomplete() {
         chat.finish(&ending, &mut chunks);
         let last = lines(&out).pop().unwrap();
         assert_eq!(last["type"], "response.incomplete");
-        assert_eq!(last["response"]["incomplete_details"]["reason"], reason);
+        assert_eq!(last["response"]["incomplete_details"], details);
         assert_eq!(last["response"]["output"][0]["status"], "incomplete");
         let last = lines(&chunks).pop().unwrap();
         assert_eq!(last["choices"][0]["finish_reason"], finish_reason);
@@ -138,7 +139,7 @@ fn a_response_that_is_cancelled_is_incomplete() {
 #[test]
 fn a_reason_is_told_of_what_is_incomplete_only() {
     let mut ending = Ending::default();
-    ending.incomplete = Incomplete::ContentFilter;
+    ending.incomplete = Some(Incomplete::ContentFilter);
     let last = written(writer(), ANSWER, 1000, &ending).pop().unwrap();
     assert_eq!(last["type"], "response.completed");
     assert_eq!(last["response"]["incomplete_details"], Json::Null);

@@ -244,3 +244,22 @@ fn what_is_hidden_for_whatever_reason_is_not_carried_where_all_is_shown() {
     let hidden = on(Role::User, Some(Channel::Analysis));
     assert!(lost([hidden], "im").contains(&Lost::Hidden));
 }
+
+/// A call that was guessed at is not made, or marked as a guess.
+#[test]
+fn a_guess_is_read_back_as_a_call_that_is_made_in_no_format() {
+    let mut guess = call();
+    guess.recovered = true;
+    guess.call_id = Some("c".into());
+    guess.body = "{}".into();
+    let user = || on(Role::User, None);
+    let document = Conversation::from_messages([on(Role::System, None), user(), guess, user()]);
+    let document = document.into();
+    for format in Format::all() {
+        let converted = convert(&document, format, &RenderOptions::default());
+        let output = converted.expect("it can be written").output;
+        let read = parse(&output, format, &ReadOptions::default()).into_conversation();
+        let is_made = |it: &Message<'_>| it.is_call() && it.end == End::Call && !it.recovered;
+        assert!(!read.messages.iter().any(is_made), "{format}: {output}");
+    }
+}

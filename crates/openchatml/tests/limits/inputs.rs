@@ -104,6 +104,8 @@ pub(crate) const CASES: &[Case] = &[
     case("message_bytes", "openai", |n| messages(&given(&letters(n)))),
     case("value_bytes", "openai", |n| messages(&named(&letters(n)))),
     case("messages", "openai", |n| format!("[{}]", list(&object("content", "a"), n))),
+    case("messages", "openai", caller),
+    case("messages", "openchatml-2.0:json", caller),
     case("json_depth", "openai", |n| format!(r#"[{{"x":{}}}]"#, arrays(n - 2))),
     case("diagnostics", "openai", |n| format!("[{}]", list("1", n))),
     case("message_bytes", "sharegpt", |n| format!("[{}]", from_human(&letters(n)))),
@@ -287,6 +289,12 @@ fn wire(text: &str) -> String {
 /// Canonical JSON with these messages.
 fn messages(messages: &str) -> String {
     format!(r#"{{"messages":[{messages}]}}"#)
+}
+
+/// An object that makes so many calls, each a message.
+fn caller(count: usize) -> String {
+    let call = r#"{"type":"function","function":{"name":"f","arguments":"{}"}}"#;
+    format!(r#"{{"role":"assistant","tool_calls":[{}]}}"#, list(call, count))
 }
 
 /// A message as JSON, with one more field.

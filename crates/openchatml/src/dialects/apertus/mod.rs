@@ -40,9 +40,9 @@ pub static DIALECT: Dialect = Dialect {
         read: json::read,
         write: json::write,
         carries: &json::CARRIES,
-        composer: |conversation, _| {
+        composer: Some(|conversation, _| {
             (conversation.origin != json::ORIGIN).then_some(&json::COMPOSER)
-        },
+        }),
     }),
 };
 
@@ -67,9 +67,9 @@ static TEXT: TextForm = TextForm {
     book: &BOOK,
     reader: |_, options, _| Box::new(paired::reader(&RULES, options)),
     write: |_, document, options, sink| paired::write(&RULES, document, options, sink),
-    composer: |conversation, _| {
+    composer: Some(|conversation, _| {
         (conversation.origin != RULES.dialect).then_some(&compose::COMPOSER)
-    },
+    }),
 };
 
 static BOOK: Book = Book {

@@ -37,7 +37,7 @@ pub static DIALECT: Dialect = Dialect {
         read: read::read,
         write: write::write,
         carries: &Carries::EVERYTHING,
-        composer: |_, _| None,
+        composer: None,
     }),
 };
 

@@ -34,7 +34,7 @@ pub static DIALECT: Dialect = Dialect {
         read: json::read,
         write: json::write,
         carries: &CARRIES,
-        composer: |_, _| None,
+        composer: None,
     }),
 };
 
@@ -57,7 +57,7 @@ static TEXT: TextForm = TextForm {
     book: &BOOK,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
-    composer: |_, _| None,
+    composer: None,
 };
 
 static BOOK: Book = Book {

@@ -47,7 +47,7 @@ pub static DIALECT: Dialect = Dialect {
         read: json::read,
         write: json::write,
         carries: &json::CARRIES,
-        composer: |_, _| None,
+        composer: None,
     }),
 };
 
@@ -81,10 +81,10 @@ static TEXT: TextForm = TextForm {
         }
         profile => profile::write(profile, document, options, sink),
     },
-    composer: |conversation, options| {
+    composer: Some(|conversation, options| {
         let is_due = options.harmony.is_template() && conversation.origin != template::ORIGIN;
         is_due.then_some(&template::COMPOSER)
-    },
+    }),
 };
 
 static BOOK: Book = Book {

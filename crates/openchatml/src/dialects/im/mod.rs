@@ -48,7 +48,7 @@ static TEXT: TextForm = TextForm {
     book: &BOOK,
     reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
     write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
-    composer: |_, _| None,
+    composer: None,
 };
 
 static BOOK: Book = Book {

@@ -21,7 +21,8 @@ use crate::convert::{Carries, Channels, Intents};
 use crate::model::{Conversation, End, Message, Role};
 use crate::pairing::Pairing;
 
-/// OpenAI's Chat Completions: a list of messages, or the body of a request or of a response.
+/// OpenAI's Chat Completions: a list of messages, a single one, or the body of a request or of a
+/// response.
 ///
 /// ```
 /// use openchatml::{Carrier, Format, dialects, parse};
@@ -42,7 +43,7 @@ pub static DIALECT: Dialect = Dialect {
         read: read::read,
         write: write::write,
         carries: &CARRIES,
-        composer: |_, _| None,
+        composer: None,
     }),
 };
 

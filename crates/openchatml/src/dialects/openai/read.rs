@@ -1,4 +1,4 @@
-//! Reading a list of messages, or the body of a request or of a response.
+//! Reading a list of messages, a single one, or the body of a request or of a response.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,11 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let messages = &mut conversation.messages;
     let mut state = State::default();
     let mut fields = Vec::new();
+    let is_message = json.ahead("role", &["messages", "choices"]).is_some();
     let read = match json.peek() {
+        _ if is_message => sheet.message(&mut json, messages, |sheet, json, messages| {
+            message::read(sheet, json, messages, &mut state)
+        }),
         Some(b'{') => body(&mut sheet, &mut json, messages, &mut state, &mut fields),
         _ => list(&mut sheet, &mut json, messages, &mut state),
     };
@@ -132,8 +136,7 @@ fn body<'a>(
         }
     })?;
     if !has_messages {
-        let span = Span::new(start, start + 1);
-        sheet.report(Code::ParseJson.at(span, "the object has no `messages`"));
+        sheet.lacks("the object has no `messages`", start);
     }
     Ok(())
 }

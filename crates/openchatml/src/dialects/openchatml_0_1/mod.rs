@@ -51,7 +51,7 @@ static TEXT: TextForm = TextForm {
     book: &BOOK,
     reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
     write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
-    composer: |_, _| None,
+    composer: None,
 };
 
 /// Transcripts of 1.x in this framing, as the readers of 2.x accept them (2.2 §13).
@@ -59,7 +59,7 @@ pub(super) static LEGACY: TextForm = TextForm {
     name: "openchatml-1.x",
     reader: |_, options, _| Box::new(turn::reader(&LEGACY_RULES, options)),
     write: |_, document, options, sink| turn::write(&LEGACY_RULES, document, options, sink),
-    composer: |_, _| None,
+    composer: None,
     controls: &tokens::CONTROLS,
     header: None,
     legacy: None,

@@ -22,6 +22,7 @@ pub(super) static CARRIES: Carries = Carries {
     channels: Channels::Turns,
     call_ids: true,
     ends: &[End::End, End::Call],
+    makes_calls: true,
     ..super::CARRIES
 };
 
@@ -31,7 +32,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let read = match json.peek() {
-        Some(b'{') => turn(&mut sheet, &mut json, messages),
+        Some(b'{') => sheet.message(&mut json, messages, turn),
         _ => sheet.messages(&mut json, messages, turn),
     };
     sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))

@@ -23,7 +23,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let read = match json.peek() {
-        Some(b'{') => message(&mut sheet, &mut json, messages),
+        Some(b'{') => sheet.message(&mut json, messages, message),
         _ => sheet.messages(&mut json, messages, message),
     };
     sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))

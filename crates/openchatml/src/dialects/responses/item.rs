@@ -22,7 +22,7 @@ pub(super) fn read<'a>(
     if json.peek() != Some(b'{') {
         return sheet.wrong(json, "an object");
     }
-    let kind = json.ahead("type");
+    let kind = json.ahead("type", &[]);
     let message = match kind.as_deref() {
         None | Some("message") => message(sheet, json)?,
         Some("function_call") => call(sheet, json, "arguments")?,

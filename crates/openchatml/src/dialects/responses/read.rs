@@ -8,7 +8,6 @@ use crate::dialects::openai::{Fields, aside, beyond, document_layout};
 use crate::json::{Json, JsonError, Sheet};
 use crate::model::{Conversation, Message, Role, Value};
 use crate::read::{Parsed, ReadOptions};
-use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -123,13 +122,13 @@ fn body<'a>(
         has_items |= matches!(key, "input" | "output");
         match key {
             "input" if json.peek() == Some(b'"') => {
-                messages.extend(said(sheet, json, Role::User)?);
+                messages.extend(sheet.said(json, Role::User)?);
                 messages.truncate(sheet.options.limits.messages);
             }
             "input" | "output" => items(sheet, json, messages, state)?,
             "instructions" if json.peek() == Some(b'[') => items(sheet, json, messages, state)?,
             "instructions" => {
-                state.instructions = said(sheet, json, Role::Developer)?.map(|mut message| {
+                state.instructions = sheet.said(json, Role::Developer)?.map(|mut message| {
                     beyond(&mut message, NAME).key = "instructions";
                     message
                 });
@@ -140,21 +139,7 @@ fn body<'a>(
         Ok(())
     })?;
     if !has_items {
-        let span = Span::new(start, start + 1);
-        sheet.report(Code::ParseJson.at(span, "the object has neither `input` nor `output`"));
+        sheet.lacks("the object has neither `input` nor `output`", start);
     }
     Ok(())
-}
-
-/// A message that is a string.
-fn said<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, role: Role) -> Result<Option<Message<'a>>> {
-    let start = json.offset();
-    let written = sheet.written(json)?;
-    Ok(written.map(|written| {
-        let mut message = Message::new(role, "");
-        message.in_json = true;
-        message.span = Span::new(start, json.position());
-        written.say(&mut message);
-        message
-    }))
 }

@@ -31,7 +31,7 @@ pub static DIALECT: Dialect = Dialect {
         read: read::read,
         write: write::write,
         carries: &CARRIES,
-        composer: |_, _| None,
+        composer: None,
     }),
 };
 

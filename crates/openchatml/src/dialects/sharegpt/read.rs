@@ -82,30 +82,19 @@ fn record<'a>(
                 has_turns = true;
                 turns(sheet, json, messages, &mut state.replies)?;
             }
-            "system" | "system_prompt" => state.system = system(sheet, json)?,
+            "system" | "system_prompt" => {
+                let said = sheet.said(json, Role::System)?;
+                state.system = said.filter(|system| !system.body.is_empty());
+            }
             "tools" | "functions" => state.declared.read(sheet, json)?,
             _ => aside(sheet, json, key, &mut state.fields)?,
         }
         Ok(())
     })?;
     if !has_turns {
-        let span = Span::new(start, start + 1);
-        sheet.report(Code::ParseJson.at(span, "the object has no `conversations`"));
+        sheet.lacks("the object has no `conversations`", start);
     }
     Ok(())
-}
-
-/// Reads the system prompt, if it says anything.
-fn system<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Message<'a>>> {
-    let start = json.offset();
-    let written = sheet.written(json)?.filter(|written| !written.is_empty());
-    Ok(written.map(|written| {
-        let mut message = Message::new(Role::System, "");
-        message.in_json = true;
-        message.span = Span::new(start, json.position());
-        written.say(&mut message);
-        message
-    }))
 }
 
 fn turns<'a>(

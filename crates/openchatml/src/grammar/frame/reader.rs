@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use super::Rules;
 use super::header::{self, Context, Shape};
 use super::opening::Opening;
+use crate::grammar::{check_speaker, hide};
 use crate::lex::{Lexeme, Lexer};
-use crate::model::{Channel, End, Layout, Message, Role};
+use crate::model::{End, Layout, Message, Role};
 use crate::read::{Draft, Kept, Out, Place, ReadOptions};
 use crate::{Code, Control, Fix, Severity, Span};
 
@@ -260,23 +261,20 @@ impl<'a> Reader<'a> {
                 (false, _) => out.note(found),
             }
         }
-        if let Some(role) = self.speaks_as
-            && head.message.role != role
-        {
-            let text = format!("a completion of `{role}` speaks as `{}`", head.message.role);
-            let found = Code::CompletionRole.at(self.opening.span, text);
-            out.malformed(found.help("the message is hidden, and no part of the conversation"));
-            hide(&mut head.message);
-            head.message.foreign = true;
-        }
+        self.check_authority(&mut head.message, out);
+        head.message
+    }
+
+    /// Hides what nobody knows the speaker of, or is said in the name of somebody else.
+    pub(super) fn check_authority(&self, message: &mut Message<'a>, out: &mut Out<'a, '_>) {
+        check_speaker(self.speaks_as, message, self.opening.span, out);
         if self.opening.is_orphan {
             // In a completion nobody else can speak, and its header says the rest.
-            head.message.recovered = true;
+            message.recovered = true;
             if self.speaks_as.is_none() {
-                hide(&mut head.message);
+                hide(message);
             }
         }
-        head.message
     }
 
     /// How the header is written, which `canonical.rs` would have read if that were the writer's way.
@@ -371,10 +369,4 @@ pub(super) fn context<'c>(
     let limits = &out.options.limits;
     let is_completion = out.options.continues == Some(Role::Assistant);
     Context { shape, rules, limits, is_completion, checker: Some(&out.state.checker) }
-}
-
-/// Makes a message a guess that nobody may see.
-pub(super) fn hide(message: &mut Message<'_>) {
-    message.recovered = true;
-    message.channel = Some(Channel::Analysis);
 }

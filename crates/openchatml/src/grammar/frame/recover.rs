@@ -2,8 +2,8 @@
 //! is certain, and hides what is not.
 
 use super::header::{self, Shape};
-use super::reader::{Reader, Stage, context, hide};
-use crate::grammar::{hidden, stray};
+use super::reader::{Reader, Stage, context};
+use crate::grammar::{hidden, hide, stray};
 use crate::lex::Escape;
 use crate::model::{End, Role};
 use crate::read::{Out, Recover};
@@ -120,6 +120,9 @@ impl<'a> Reader<'a> {
         let mut rest = self.opening.take_rest();
         message.span = span;
         if rest.is_empty() {
+            if !message.recovered {
+                self.check_authority(&mut message, out);
+            }
             self.draft.begin(message, out);
             return self.draft.end(End::Prompt, at, out);
         }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::brackets::Brackets;
 use crate::Span;
 use crate::read::{Draft, Keep, Kept};
 
@@ -32,46 +33,28 @@ pub(super) enum Step {
     Colon,
     /// After the `:`, where one space may stand.
     Space,
-    Arguments(Nesting),
+    Arguments(Brackets),
     /// After a call: before a `,` or the `]`.
     After,
     /// After the `]`.
     Closed,
 }
 
-/// How deep in the arguments of a call the reading is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Nesting {
-    depth: usize,
-    in_string: bool,
-    escaped: bool,
+/// How many bytes of `text` are arguments, and whether the `}` behind them ends the call.
+pub(super) fn arguments(brackets: &mut Brackets, text: &str) -> (usize, bool) {
+    for (at, byte) in text.bytes().enumerate() {
+        if byte == b'}' && brackets.are_closed() {
+            return (at, true);
+        }
+        brackets.step(byte);
+    }
+    (text.len(), false)
 }
 
-impl Nesting {
-    /// How many bytes of `text` are arguments, and whether the `}` behind them ends the call.
-    pub(super) fn take(&mut self, text: &str) -> (usize, bool) {
-        for (at, byte) in text.bytes().enumerate() {
-            match byte {
-                _ if std::mem::take(&mut self.escaped) => {}
-                b'\\' if self.in_string => self.escaped = true,
-                b'"' => self.in_string = !self.in_string,
-                _ if self.in_string => {}
-                b'{' | b'[' => self.depth += 1,
-                b'}' if self.depth == 0 => return (at, true),
-                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-                _ => {}
-            }
-        }
-        (text.len(), false)
-    }
-
-    /// Whether `arguments` stand in a list of calls as one piece, that is, can be written.
-    pub(super) fn holds(arguments: &str) -> bool {
-        let mut nesting = Self::default();
-        nesting.take(arguments) == (arguments.len(), false)
-            && nesting.depth == 0
-            && !nesting.in_string
-    }
+/// Whether arguments stand in a list of calls as one piece, that is, can be written.
+pub(super) fn are_whole(text: &str) -> bool {
+    let mut brackets = Brackets::default();
+    arguments(&mut brackets, text) == (text.len(), false) && brackets.are_closed()
 }
 
 /// What the next bytes of a list are.
@@ -105,11 +88,11 @@ impl<'a> List<'a> {
                     return if room < len { Head::Long(end) } else { Head::More(end) };
                 }
                 (Step::Space, b' ') => {
-                    self.step = Step::Arguments(Nesting::default());
+                    self.step = Step::Arguments(Brackets::default());
                     return Head::Call(index + 1);
                 }
                 (Step::Space, _) => {
-                    self.step = Step::Arguments(Nesting::default());
+                    self.step = Step::Arguments(Brackets::default());
                     return Head::Call(index);
                 }
                 (step, b' ' | b'\n' | b'\r' | b'\t') => step,

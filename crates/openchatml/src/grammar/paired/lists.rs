@@ -1,6 +1,6 @@
 //! The lists in a turn of the assistant: calls, and what the tools replied.
 
-use super::calls::{Head, List, Step};
+use super::calls::{self, Head, List, Step};
 use super::outputs::{self, Found, Outputs};
 use super::place::{At, Kind, Place};
 use super::reader::{After, Reader, State};
@@ -22,8 +22,8 @@ impl<'a> Reader<'a> {
             }
             let place =
                 |at: usize| if span.len() == text.len() { span.start + at } else { span.end };
-            if let Step::Arguments(nesting) = &mut list.step {
-                let (len, ends) = nesting.take(&text[at..]);
+            if let Step::Arguments(brackets) = &mut list.step {
+                let (len, ends) = calls::arguments(brackets, &text[at..]);
                 let Some(call) = &mut list.call else { break };
                 let body = Span::new(place(at), place(at + len));
                 call.push(&text[at..at + len], body, out);

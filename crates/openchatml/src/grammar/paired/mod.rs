@@ -1,6 +1,7 @@
 //! Pairs: each role has a token that opens and a token that closes what it says, and the turn of
 //! the assistant has pairs inside (Apertus).
 
+mod brackets;
 mod calls;
 mod lists;
 mod outputs;

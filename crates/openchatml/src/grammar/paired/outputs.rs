@@ -1,6 +1,7 @@
 //! Lists of replies: `[`, what the tools said, `]`. The format does not escape what stands in one,
 //! so where it ends is found out (Apertus, decision on tool outputs).
 
+use super::brackets::Brackets;
 use crate::Span;
 use crate::json::Json;
 use crate::read::Limits;
@@ -43,9 +44,7 @@ pub(crate) enum Found {
 pub(super) struct Scan {
     /// How much of the text was looked at.
     at: usize,
-    depth: usize,
-    in_string: bool,
-    escaped: bool,
+    brackets: Brackets,
     is_done: bool,
 }
 
@@ -57,20 +56,10 @@ impl Scan {
         }
         while let Some(byte) = text.as_bytes().get(self.at) {
             self.at += 1;
-            match byte {
-                _ if std::mem::take(&mut self.escaped) => {}
-                b'\\' if self.in_string => self.escaped = true,
-                b'"' => self.in_string = !self.in_string,
-                _ if self.in_string => {}
-                b'[' | b'{' => self.depth += 1,
-                b']' | b'}' => {
-                    self.depth = self.depth.saturating_sub(1);
-                    if self.depth == 0 {
-                        self.is_done = true;
-                        return Some(self.at);
-                    }
-                }
-                _ => {}
+            self.brackets.step(*byte);
+            if matches!(byte, b']' | b'}') && self.brackets.are_closed() {
+                self.is_done = true;
+                return Some(self.at);
             }
         }
         None

@@ -5,6 +5,7 @@ use super::calls::List;
 use super::outputs::Scan;
 use super::place::{At, Kind, Place};
 use super::recover::Rest;
+use crate::grammar::check_speaker;
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Message, Role};
 use crate::read::{Draft, Kept, Out, ReadOptions};
@@ -220,19 +221,9 @@ impl<'a> Reader<'a> {
             message.channel = Some(Channel::Analysis);
         }
         message.recovered |= self.orphan;
-        self.check_speaker(&mut message, out);
+        let span = message.span;
+        check_speaker(self.speaks_as, &mut message, span, out);
         Draft::started(message, out)
-    }
-
-    /// Who completes the assistant's turn speaks for the assistant only.
-    fn check_speaker(&self, message: &mut Message<'a>, out: &mut Out<'a, '_>) {
-        let Some(role) = self.speaks_as.filter(|role| *role != message.role) else { return };
-        let text = format!("a completion of `{role}` speaks as `{}`", message.role);
-        let found = Code::CompletionRole.at(message.span, text);
-        out.malformed(found.help("the message is hidden, and no part of the conversation"));
-        message.recovered = true;
-        message.foreign = true;
-        message.channel = Some(Channel::Analysis);
     }
 
     /// Ends a message at byte `at`, where its content ends, too.

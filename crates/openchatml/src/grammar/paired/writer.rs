@@ -1,7 +1,7 @@
 //! The writer of pairs.
 
 use super::Rules;
-use super::calls::Nesting;
+use super::calls;
 use super::place::{At, Kind, Owner, Piece, Place};
 use crate::lex::Mode;
 use crate::model::{Conversation, Document, End, Message, Role};
@@ -112,7 +112,7 @@ impl Writer<'_> {
                     return refuse(Code::ParseHeader, Where::Recipient, text, help);
                 }
                 let is_open = last && message.end == End::Open;
-                if !is_open && !Nesting::holds(&message.body.text()) {
+                if !is_open && !calls::are_whole(&message.body.text()) {
                     let text = "these arguments would not end where they end";
                     let help = "arguments that are JSON end where they end";
                     return refuse(Code::RenderControl, Where::Body, text, help);

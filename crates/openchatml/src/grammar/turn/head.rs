@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::reader::Reader;
 use crate::diagnostic::{did_you_mean, quote};
-use crate::grammar::words;
-use crate::model::{Channel, Layout, Message, Role};
+use crate::grammar::{check_speaker, hide, words};
+use crate::model::{Layout, Message, Role};
 use crate::read::{Kept, Out};
 use crate::{Code, Span};
 
@@ -32,8 +32,7 @@ impl<'a> Reader<'a> {
             let found = Code::ParseHeader.at(place, format!("{} is no role", quote(word)));
             let help = did_you_mean(word, Role::WORDS, "the message is hidden");
             out.malformed(found.help(help));
-            message.recovered = true;
-            message.channel = Some(Channel::Analysis);
+            hide(&mut message);
         }
         for (word, span) in words {
             match word.strip_prefix("name=").filter(|name| !name.is_empty()) {
@@ -53,22 +52,10 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        self.check_speaker(&mut message, start, out);
+        check_speaker(self.speaks_as, &mut message, start, out);
         self.check_value(&mut message, header, out);
         message.layout = self.header_layout(&message, header, complete, out);
         message
-    }
-
-    /// A completion of the assistant speaks for the assistant only.
-    fn check_speaker(&self, message: &mut Message<'a>, start: Span, out: &mut Out<'a, '_>) {
-        if self.speaks_as == Some(Role::Assistant) && message.role != Role::Assistant {
-            let text = format!("a completion of `assistant` speaks as `{}`", message.role);
-            let found = Code::CompletionRole.at(start, text);
-            out.malformed(found.help("the message is hidden, and no part of the conversation"));
-            message.foreign = true;
-            message.recovered = true;
-            message.channel = Some(Channel::Analysis);
-        }
     }
 
     fn check_value(&self, message: &mut Message<'a>, header: &Kept<'a>, out: &mut Out<'a, '_>) {

@@ -1,6 +1,6 @@
 //! The chunks of Chat Completions.
 
-use super::course::{CallId, CallIds, Course, Outcome, kind, tool};
+use super::course::{CallId, CallIds, Course, Outcome, tool};
 use super::object::Object;
 use super::reasoning::{Reasoning, Thoughts};
 use super::response::{CHAT, Ending, Response};
@@ -189,7 +189,10 @@ impl ChatWriter {
                 let reason = match outcome {
                     Outcome::Completed(Done::Call) if self.calls > 0 => "tool_calls",
                     Outcome::Completed(_) => "stop",
-                    _ => ending.incomplete.finish_reason(),
+                    // There must be a reason, whatever is known of it.
+                    Outcome::Incomplete(_) | Outcome::Failed => {
+                        ending.incomplete.unwrap_or_default().finish_reason()
+                    }
                 };
                 // An answer without text is no missing answer.
                 let is_empty = self.is_answered && !self.content.is_begun;
@@ -211,7 +214,7 @@ impl ChatWriter {
 
     fn open(&mut self, message: &Message<'_>, out: &mut String) {
         self.close(None, out);
-        self.kind = kind(message);
+        self.kind = Kind::of(message);
         if self.kind != Kind::Call {
             return;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Response;
+use super::{Incomplete, Response};
 use crate::model::{End, Message};
 use crate::pairing::bare;
 use crate::read::Limits;
@@ -23,6 +23,7 @@ pub(super) struct Course {
     is_wrong: bool,
     /// Whether a call was written that nobody must make.
     has_uncertain_call: bool,
+    is_cancelled: bool,
     /// How many messages are no output of the model.
     pub(super) left_out: usize,
 }
@@ -31,7 +32,8 @@ pub(super) struct Course {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Completed(Done),
-    Incomplete,
+    /// And why, as far as that is known.
+    Incomplete(Option<Incomplete>),
     /// There is nothing that could be said.
     Failed,
 }
@@ -45,9 +47,10 @@ impl Course {
                 self.has_messages = true;
                 self.open = Some(*index);
                 self.is_wrong = false;
-                self.left_out += usize::from(kind(message) == Kind::Silent);
+                self.left_out += usize::from(Kind::of(message) == Kind::Silent);
             }
             Event::Done { reason, .. } => self.done = Some(*reason),
+            Event::Cancel { .. } => self.is_cancelled = true,
             Event::Diagnostic { index, diagnostic } if diagnostic.severity == Severity::Error => {
                 self.has_errors = true;
                 self.is_wrong |= self.open.is_some() && self.open == *index;
@@ -80,15 +83,10 @@ impl Course {
         match self.done {
             _ if self.has_errors && !self.has_messages => Outcome::Failed,
             Some(done) if !self.has_uncertain_call => Outcome::Completed(done),
-            _ => Outcome::Incomplete,
+            None if !self.is_cancelled => Outcome::Incomplete(Some(Incomplete::MaxOutputTokens)),
+            _ => Outcome::Incomplete(None),
         }
     }
-}
-
-/// What a message is written as. What speaks in the name of somebody else is no output of the
-/// model.
-pub(super) fn kind(message: &Message<'_>) -> Kind {
-    if message.foreign { Kind::Silent } else { Kind::of(message) }
 }
 
 /// Whether the arguments of a call are what it says that they are. Findings tell so, too, but there

@@ -36,8 +36,7 @@ impl Events {
         out: &mut String,
         fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
     ) {
-        self.write(name, out, |object| {
-            let object = object.text("item_id", &item.id).place("output_index", item.place);
+        self.item(name, item, out, |object| {
             // Arguments have no place among parts.
             let object = match item.what {
                 What::Call { .. } => object,
@@ -57,13 +56,19 @@ impl Events {
         out: &mut String,
         fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
     ) {
+        self.item(name, item, out, |object| fields(object.place("summary_index", item.count)));
+    }
+
+    /// Writes an event of an item.
+    fn item(
+        &mut self,
+        name: &'static str,
+        item: &Item,
+        out: &mut String,
+        fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
+    ) {
         self.write(name, out, |object| {
-            fields(
-                object
-                    .text("item_id", &item.id)
-                    .place("output_index", item.place)
-                    .place("summary_index", item.count),
-            )
+            fields(object.text("item_id", &item.id).place("output_index", item.place))
         });
     }
 }

@@ -100,7 +100,10 @@ impl Response {
             None => object.json("error", "null"),
         };
         object = match state.incomplete {
-            Some(why) => object.object("incomplete_details", |o| o.text("reason", why.as_str())),
+            Some(why) => object.object("incomplete_details", |object| match why {
+                Some(why) => object.text("reason", why.as_str()),
+                None => object,
+            }),
             None => object.json("incomplete_details", "null"),
         };
         object = object.text("model", &self.model).with("output", |out| {
@@ -135,7 +138,8 @@ impl Response {
 pub(super) struct State<'s> {
     pub(super) status: &'static str,
     pub(super) error: Option<&'s str>,
-    pub(super) incomplete: Option<Incomplete>,
+    /// That it is not complete, and why, if that is known.
+    pub(super) incomplete: Option<Option<Incomplete>>,
     /// Its items, with commas between them.
     pub(super) output: &'s str,
     pub(super) usage: Option<Usage>,
@@ -157,15 +161,18 @@ pub(super) struct State<'s> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ending {
-    /// What it is called if it is not complete.
-    pub incomplete: Incomplete,
+    /// Why it is not complete, if it is not and the server knows. Otherwise it is
+    /// [`MaxOutputTokens`](Incomplete::MaxOutputTokens) where the output broke off, or a limit of
+    /// the reader cut it, and unsaid where it was cancelled, or has a call that is not certain.
+    pub incomplete: Option<Incomplete>,
     /// How many tokens it took, if that is to be told. It tells how much was reasoned, too.
     pub usage: Option<Usage>,
     /// Why the server could not go on, if it could not. Clients show this.
     pub error: Option<String>,
 }
 
-/// Why a response is not complete. The protocols know no other reasons.
+/// Why a response is not complete. The protocols know no other reasons: the Responses API leaves it
+/// unsaid then, Chat Completions say `length`.
 ///
 /// ```
 /// use openchatml::wire::Incomplete;
@@ -175,7 +182,7 @@ pub struct Ending {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Incomplete {
-    /// The output ended too early, for whatever reason: `max_output_tokens`, or `length`.
+    /// The output ended too early, or was longer than a limit: `max_output_tokens`, or `length`.
     #[default]
     MaxOutputTokens,
     /// A filter ended it: `content_filter`.

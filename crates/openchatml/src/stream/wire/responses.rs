@@ -1,6 +1,6 @@
 //! The stream of the Responses API.
 
-use super::course::{CallIds, Course, Outcome, kind, tool};
+use super::course::{CallIds, Course, Outcome, tool};
 use super::item::{CALL, Item, MESSAGE, REASONING, Status, What, Words, write_summary};
 use super::numbered::Events;
 use super::reasoning::{Reasoning, Thoughts};
@@ -152,17 +152,16 @@ impl ResponsesWriter {
     pub fn finish(mut self, ending: &Ending, out: &mut String) {
         self.start(out);
         self.close(None, out);
-        let failure = match self.course.outcome() {
-            Outcome::Failed => Some(NOTHING_SAID),
-            _ => None,
-        };
+        let outcome = self.course.outcome();
+        let failure = Some(NOTHING_SAID).filter(|_| outcome == Outcome::Failed);
         let error = ending.error.as_deref().or(failure);
-        let (name, status) = match self.course.outcome() {
-            _ if error.is_some() => ("response.failed", "failed"),
-            Outcome::Completed(_) => ("response.completed", "completed"),
-            _ => ("response.incomplete", "incomplete"),
+        let (name, status, incomplete) = match outcome {
+            _ if error.is_some() => ("response.failed", "failed", None),
+            Outcome::Incomplete(why) => {
+                ("response.incomplete", "incomplete", Some(ending.incomplete.or(why)))
+            }
+            _ => ("response.completed", "completed", None),
         };
-        let incomplete = Some(ending.incomplete).filter(|_| status == "incomplete");
         let output = std::mem::take(&mut self.output);
         let state = State { status, error, incomplete, output: &output, usage: ending.usage };
         self.lifecycle(name, &state, out);
@@ -185,7 +184,7 @@ impl ResponsesWriter {
     /// Begins the item that a message becomes, if it becomes one.
     fn open(&mut self, message: &Message<'_>, out: &mut String) {
         self.close(None, out);
-        let what = match kind(message) {
+        let what = match Kind::of(message) {
             Kind::Visible => What::Answer,
             Kind::Preamble => What::Preamble,
             Kind::Reasoning if self.thoughts.are_dropped() => return,

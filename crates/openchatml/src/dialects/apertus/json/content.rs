@@ -3,10 +3,21 @@
 use std::borrow::Cow;
 
 use crate::json::{Json, JsonError, Sheet, Written};
-use crate::model::{Body, Data, Value};
+use crate::model::{Data, Role, Value};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
+
+/// Content, and where it stands.
+#[derive(Debug)]
+pub(super) struct Said<'a> {
+    pub(super) content: Content<'a>,
+    /// Its value, if that says more than its text.
+    pub(super) value: Option<Value<'a>>,
+    /// Its JSON.
+    pub(super) raw: &'a str,
+    pub(super) place: Span,
+}
 
 /// The content of a message.
 #[derive(Debug)]
@@ -69,20 +80,25 @@ impl Kind {
     }
 }
 
-/// Reads content, with its value if that says more than its text.
+/// Reads what a role says, if it is known already who speaks.
 pub(super) fn read<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
-) -> Result<(Content<'a>, Option<Value<'a>>)> {
-    match json.peek() {
-        Some(b'"') => Ok((Content::Text(sheet.written(json)?.unwrap_or_default()), None)),
-        Some(b'{') => mapping(sheet, json),
+    role: Option<Role>,
+) -> Result<Said<'a>> {
+    let start = json.offset();
+    let (content, value) = match json.peek() {
+        _ if role == Some(Role::Tool) => (Content::Text(said(sheet, json)?), None),
+        Some(b'"') => (Content::Text(sheet.written(json)?.unwrap_or_default()), None),
+        Some(b'{') => mapping(sheet, json)?,
         _ => {
             // Who speaks says what it should be.
             json.skip()?;
-            Ok((Content::Other, None))
+            (Content::Other, None)
         }
-    }
+    };
+    let place = Span::new(start, json.position());
+    Ok(Said { content, value, raw: json.since(start), place })
 }
 
 fn mapping<'a>(
@@ -239,10 +255,10 @@ fn field<'a>(
         }
         _ => {
             // The template takes text only; what is meant is clear.
-            let (body, span) = spelled(sheet, json)?;
+            let (written, span) = spelled(sheet, json)?;
             let found = Code::ParseJson.at(span, "arguments are a string of JSON");
             sheet.tolerate(found.help("its JSON is taken"));
-            call.arguments.body = body;
+            call.arguments = written;
         }
     }
     Ok(())
@@ -253,7 +269,7 @@ fn outputs<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<(Writte
     sheet.array(json, |sheet, json| {
         let mut output = None;
         let span = sheet.object(json, &["output"], |sheet, json, _| {
-            output = said(sheet, json)?;
+            output = Some(said(sheet, json)?);
             Ok(())
         })?;
         let Some(span) = span else { return Ok(()) };
@@ -267,31 +283,34 @@ fn outputs<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<(Writte
 }
 
 /// What a tool said, which is text.
-pub(super) fn said<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Written<'a>>> {
+pub(super) fn said<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Written<'a>> {
     if json.peek() == Some(b'"') {
-        return sheet.written(json);
+        return Ok(sheet.written(json)?.unwrap_or_default());
     }
-    let (body, span) = spelled(sheet, json)?;
-    let found = Code::ParseJson.at(span, "what a tool says is a string");
-    sheet.report(found.help("its JSON is taken"));
-    let mut written = Written::default();
-    written.body = body;
-    Ok(Some(written))
+    let (written, span) = spelled(sheet, json)?;
+    sheet.report(Code::ParseJson.at(span, TOOLS_SAY).help("its JSON is taken"));
+    Ok(written)
 }
 
+pub(super) const TOOLS_SAY: &str = "what a tool says is a string";
+
 /// Reads a value as it is spelled.
-fn spelled<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<(Body<'a>, Span)> {
+fn spelled<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<(Written<'a>, Span)> {
     let start = json.offset();
-    let rest = json.rest();
     json.skip()?;
     let span = Span::new(start, json.position());
+    Ok((taken(sheet, json.since(start), span), span))
+}
+
+/// A value as it is spelled, which stands at `span`.
+pub(super) fn taken<'a>(sheet: &mut Sheet<'_>, raw: &'a str, span: Span) -> Written<'a> {
     let most = sheet.options.limits.message_bytes;
-    if span.len() <= most {
-        return Ok((Body::from(&rest[..span.len()]), span));
+    if raw.len() <= most {
+        return Written::new(raw.into(), span.start);
     }
     let text = format!("the value exceeds the limit `message_bytes` of {most}");
     sheet.report(Code::Limit.at(span, text).help("it is left out"));
-    Ok((Body::default(), span))
+    Written::default()
 }
 
 /// Reads `tool_calls` as OpenAI has them.

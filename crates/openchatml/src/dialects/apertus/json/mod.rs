@@ -17,4 +17,4 @@ use crate::model::End;
 pub(super) const ORIGIN: &str = "apertus:json";
 
 pub(super) static CARRIES: Carries =
-    Carries { tools: true, ends: &[End::End, End::Call], ..super::CARRIES };
+    Carries { tools: true, ends: &[End::End, End::Call], makes_calls: true, ..super::CARRIES };

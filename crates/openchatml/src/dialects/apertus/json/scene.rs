@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use super::super::RULES;
-use super::content::{self, Call, Content, Says};
+use super::content::{self, Call, Content, Said, Says};
 use crate::grammar::paired::Track;
-use crate::json::{Json, JsonError, Sheet, Written};
+use crate::json::{Json, JsonError, Sheet, Speaker, Written};
 use crate::model::{Channel, End, Layout, Message, Role, Value};
-use crate::{Code, Control, Span};
+use crate::{Code, Control};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -57,9 +57,8 @@ impl Scene {
         json: &mut Json<'a>,
         messages: &mut Vec<Message<'a>>,
     ) -> Result<()> {
-        let (mut speaker, mut content, mut calls) = (None, None, Vec::new());
+        let (mut speaker, mut said, mut calls) = (None, None, Vec::new());
         let mut message = Message::new(Role::User, "");
-        let mut place = Span::default();
         let keys = ["role", "content", "tool_calls", "tool_call_id", "name"];
         let span = sheet.object(json, &keys, |sheet, json, key| {
             match key {
@@ -68,9 +67,8 @@ impl Scene {
                     json.word()?;
                 }
                 "content" => {
-                    let start = json.offset();
-                    content = Some(content::read(sheet, json)?);
-                    place = Span::new(start, json.position());
+                    let role = speaker.as_ref().and_then(Speaker::role);
+                    said = Some(content::read(sheet, json, role)?);
                 }
                 "tool_calls" if json.peek() == Some(b'n') => {
                     json.word()?;
@@ -86,15 +84,14 @@ impl Scene {
         message.in_json = true;
         let is_first = std::mem::replace(&mut self.is_first, false);
         sheet.spoken(speaker, span).speak(&mut message);
-        let content = content.map(|(content, value)| Said { content, value, place });
         match message.role {
-            _ if message.recovered => self.guess(message, content, messages),
+            _ if message.recovered => self.guess(message, said, messages),
             Role::System | Role::Developer => {
-                self.system(sheet, message, content, is_first, messages);
+                self.system(sheet, message, said, is_first, messages);
             }
-            Role::User => self.user(sheet, message, content, messages),
-            Role::Tool => self.tool(sheet, message, content, messages),
-            Role::Assistant => self.assistant(sheet, &message, content, calls, messages),
+            Role::User => self.user(sheet, message, said, messages),
+            Role::Tool => self.tool(sheet, message, said, messages),
+            Role::Assistant => self.assistant(sheet, &message, said, calls, messages),
         }
         Ok(())
     }
@@ -187,7 +184,13 @@ impl Scene {
         }
         match content {
             Some(Said { content: Content::Text(text), .. }) => text.say(&mut message),
-            other => wrong(sheet, &message, other, "what a tool says is a string"),
+            other => {
+                // Its role was not known yet.
+                if let Some(said) = &other {
+                    content::taken(sheet, said.raw, said.place).say(&mut message);
+                }
+                wrong(sheet, &message, other, content::TOOLS_SAY);
+            }
         }
         self.reply(&mut message);
         let is_first = !std::mem::replace(&mut self.in_tool, true);
@@ -253,10 +256,9 @@ impl Scene {
                     is_first = false;
                 }
             }
-            other => {
-                let said = Said { content: other, value: None, place: said.place };
+            _ => {
                 let text = "a message of the assistant says a string, or `blocks`";
-                wrong(sheet, message, Some(said), text);
+                sheet.report(Code::ParseJson.at(said.place, text));
             }
         }
         self.calls(message, calls, messages);
@@ -371,13 +373,6 @@ impl Scene {
         self.track.text("]");
         self.track.control(Control::ToolsSuffix);
     }
-}
-
-/// Content, and where it stands.
-struct Said<'a> {
-    content: Content<'a>,
-    value: Option<Value<'a>>,
-    place: Span,
 }
 
 /// A message of the assistant that says nothing yet.

@@ -1,0 +1,60 @@
+//! The segments of a body.
+
+use super::message::Room;
+use super::reader::Result;
+use super::{Json, Sheet};
+use crate::model::{Marker, Segment};
+use crate::{Code, Span};
+
+/// What a segment is.
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    Literal,
+    Marker,
+}
+
+impl Kind {
+    const WORDS: &[&str] = &["text", "literal", "marker"];
+
+    fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "text" => Some(Self::Text),
+            "literal" => Some(Self::Literal),
+            "marker" => Some(Self::Marker),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a segment, with as much text as there is `room` for.
+pub(super) fn segment<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    room: &mut Room,
+) -> Result<Option<Segment<'a>>> {
+    let start = json.offset();
+    let mut kind = None;
+    let mut text = None;
+    let mut marker = None;
+    sheet.object(json, &["type", "text", "marker"], |sheet, json, key| {
+        match key {
+            "type" => kind = sheet.word(json, "kind of segment", Kind::WORDS, Kind::from_word)?,
+            "text" => text = sheet.text(json)?.map(|text| room.take(text)),
+            _ => marker = sheet.word(json, "marker", Marker::WORDS, Marker::from_word)?,
+        }
+        Ok(())
+    })?;
+    let segment = match (kind, text, marker) {
+        (Some(Kind::Text), Some(text), None) => Some(Segment::Text(text)),
+        (Some(Kind::Literal), Some(text), None) => Some(Segment::Literal(text)),
+        (Some(Kind::Marker), None, Some(marker)) => Some(Segment::Marker(marker)),
+        _ => None,
+    };
+    if segment.is_none() {
+        let span = Span::new(start, json.position());
+        let text = "a segment has a `type`, and `text` or `marker`";
+        sheet.report(Code::ParseJson.at(span, text));
+    }
+    Ok(segment)
+}
