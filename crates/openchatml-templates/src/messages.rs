@@ -11,7 +11,7 @@
 //! What the assistant says in a row is one message, up to a second text, or reasoning after a text
 //! or a call. What a completion said in the name of somebody else is left out.
 
-use openchatml::{Channel, Conversation, Intent, Message, Role};
+use openchatml::{Channel, Conversation, Intent, Message, Role, function_name};
 
 /// A message as templates expect it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,5 +103,5 @@ fn single(message: &Message<'_>, index: usize) -> Folded {
 
 /// The name of a tool without its namespace.
 fn bare(tool: &str) -> &str {
-    tool.strip_prefix("functions.").unwrap_or(tool)
+    function_name(tool).unwrap_or(tool)
 }

@@ -7,7 +7,7 @@ use super::segment::segment;
 use super::{Json, Sheet};
 use crate::diagnostic::{did_you_mean, quote};
 use crate::model::{Body, Channel, End, Intent, Message, Role};
-use crate::{Code, Span};
+use crate::{Code, Span, function_name};
 
 /// Who speaks, as an object says it.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ impl Sheet<'_> {
         if let Some(role) = Role::from_word(&word) {
             return Speaker::known(role);
         }
-        let is_guess = !(legacy && word.starts_with("functions."));
+        let is_guess = !(legacy && function_name(&word).is_some());
         if is_guess {
             let text = format!("{} is no role", quote(&word));
             let help = did_you_mean(&word, Role::WORDS, "the message is hidden");
