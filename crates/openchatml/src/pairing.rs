@@ -139,6 +139,27 @@ impl Pairs {
     }
 }
 
+/// Puts replies in the order of the calls, if each says by its `id` which one it answers.
+pub(crate) fn sort_replies<'c, T>(
+    calls: impl Iterator<Item = Option<&'c str>>,
+    replies: &mut [T],
+    id: impl Fn(&T) -> Option<&str>,
+) {
+    if replies.len() < 2 || replies.iter().any(|reply| id(reply).is_none()) {
+        return;
+    }
+    let mut places = HashMap::new();
+    for (place, call) in calls.enumerate() {
+        if let Some(call) = call {
+            places.entry(call).or_insert(place);
+        }
+    }
+    let place = |reply: &T| places.get(id(reply)?).copied();
+    if replies.iter().all(|reply| place(reply).is_some()) {
+        replies.sort_by_key(place);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Paired, Pairs};
