@@ -10,8 +10,8 @@ use super::tokens::CONTROLS;
 use crate::convert::{Carries, Channels};
 use crate::dialects::openai::calls;
 use crate::dialects::write_string_field;
-use crate::json::{Json, JsonError, Sheet, Speaker, Written, write_string};
-use crate::model::{Body, Channel, Conversation, Document, End, Message, Role, Segment};
+use crate::json::{Json, JsonError, Sheet, Speaker, Written, read_messages, write_string};
+use crate::model::{Body, Channel, Document, End, Message, Role, Segment};
 use crate::read::{Parsed, ReadOptions};
 use crate::render::{Place, RenderError, RenderOptions};
 use crate::{Code, Control, Span};
@@ -28,15 +28,7 @@ pub(super) static CARRIES: Carries = Carries {
 };
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    let mut sheet = Sheet::new(options);
-    let mut json = sheet.json(text);
-    let mut conversation = Conversation::default();
-    let messages = &mut conversation.messages;
-    let read = match json.peek() {
-        Some(b'{') => sheet.message(&mut json, messages, turn),
-        _ => sheet.messages(&mut json, messages, turn),
-    };
-    sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))
+    read_messages(text, options, &super::BOOK, turn)
 }
 
 const KEYS: &[&str] = &["role", "thinking", "content", "tool_calls", "name", "tool_call_id"];
