@@ -1,7 +1,7 @@
 //! From a format, tools and options to the shape of a completion.
 
 use openchatml::harmony::Namespace;
-use openchatml::{Channel, Control, Data, Format, Tool, Value};
+use openchatml::{Channel, Control, Data, Format, Tool, Value, function_name};
 
 use crate::error::GrammarError;
 use crate::options::{Calls, Choice, Options, Presence};
@@ -277,7 +277,7 @@ impl Builder<'_> {
             Choice::None => false,
             Choice::Auto | Choice::Required => true,
             Choice::Named(name) => {
-                let bare = recipient.strip_prefix("functions.").filter(|_| is_function);
+                let bare = function_name(recipient).filter(|_| is_function);
                 name == recipient || bare == Some(name.as_str())
             }
         }

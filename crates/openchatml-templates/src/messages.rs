@@ -13,7 +13,7 @@
 //! out.
 
 use openchatml::convert::{self, Loss};
-use openchatml::{Channel, Conversation, Document, Format, Intent, Message, Role};
+use openchatml::{Channel, Conversation, Document, Format, Intent, Message, Role, function_name};
 
 /// A message as templates expect it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,5 +133,5 @@ fn single(message: &Message<'_>, index: usize) -> Folded {
 
 /// The name of a tool without its namespace.
 fn bare(tool: &str) -> &str {
-    tool.strip_prefix("functions.").unwrap_or(tool)
+    function_name(tool).unwrap_or(tool)
 }

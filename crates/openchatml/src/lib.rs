@@ -63,7 +63,7 @@ pub use self::dialects::{Carrier, Dialect, Format, UnknownName};
 pub use self::header::{Capabilities, HarmonyProfile, Negotiation, Settings};
 pub use self::model::{
     Body, Channel, Content, Conversation, Data, Document, End, Header, Infill, InfillOrder, Intent,
-    Marker, Message, Part, Role, Segment, Segments, Tool, Value, Visibility,
+    Marker, Message, Part, Role, Segment, Segments, Tool, Value, Visibility, function_name,
 };
 pub use self::read::{Limits, Mode, Parsed, ReadOptions, Recover, parse, parse_tape};
 pub use self::render::{RenderError, RenderOptions, render};

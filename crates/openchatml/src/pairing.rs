@@ -3,6 +3,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use crate::model::bare_name;
+
 /// How calls and replies find each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pairing {
@@ -115,7 +117,7 @@ impl Pairs {
     /// Puts the calls that are new in the queues.
     fn queue(&mut self) {
         for (at, call) in self.calls.iter().enumerate().skip(self.queued) {
-            self.by_tool.entry(bare(&call.tool).to_owned()).or_default().push_back(at);
+            self.by_tool.entry(bare_name(&call.tool).to_owned()).or_default().push_back(at);
             self.by_order.push_back(at);
         }
         self.queued = self.calls.len();
@@ -125,7 +127,7 @@ impl Pairs {
     fn next_waiting(&mut self, tool: Option<&str>) -> Option<usize> {
         self.queue();
         let queue = match tool {
-            Some(tool) => self.by_tool.get_mut(bare(tool))?,
+            Some(tool) => self.by_tool.get_mut(bare_name(tool))?,
             None => &mut self.by_order,
         };
         while let Some(at) = queue.pop_front() {
@@ -137,9 +139,25 @@ impl Pairs {
     }
 }
 
-/// The name of a tool without its namespace, which replies may leave out.
-pub(crate) fn bare(tool: &str) -> &str {
-    tool.strip_prefix("functions.").unwrap_or(tool)
+/// Puts replies in the order of the calls, if each says by its `id` which one it answers.
+pub(crate) fn sort_replies<'c, T>(
+    calls: impl Iterator<Item = Option<&'c str>>,
+    replies: &mut [T],
+    id: impl Fn(&T) -> Option<&str>,
+) {
+    if replies.len() < 2 || replies.iter().any(|reply| id(reply).is_none()) {
+        return;
+    }
+    let mut places = HashMap::new();
+    for (place, call) in calls.enumerate() {
+        if let Some(call) = call {
+            places.entry(call).or_insert(place);
+        }
+    }
+    let place = |reply: &T| places.get(id(reply)?).copied();
+    if replies.iter().all(|reply| place(reply).is_some()) {
+        replies.sort_by_key(place);
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::Scene;
 use crate::diagnostic::quote;
 use crate::json::{self, Json};
 use crate::model::{Data, End, Message};
-use crate::{Code, Diagnostic, Span};
+use crate::{Code, Diagnostic, Span, function_name};
 
 pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
     if matches!(message.end, End::Open | End::Prompt) {
@@ -24,7 +24,7 @@ pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Di
         }
         Some(_) => {}
     }
-    let is_function = message.recipient.as_deref().is_some_and(|to| to.starts_with("functions."));
+    let is_function = message.recipient.as_deref().and_then(function_name).is_some();
     if message.is_call() && is_function && message.body.text().trim().is_empty() {
         let text = "the call has no arguments";
         let help = "write `{}` for a call without arguments";

@@ -1,8 +1,8 @@
 //! Every call has an id of its own and a reply, every reply a call (SPEC 2.2 §6, §8.2; SPEC 2.0 §8).
 
 use crate::diagnostic::quote;
-use crate::model::{End, Message, Role};
-use crate::pairing::{Paired, Pairing, Pairs, bare};
+use crate::model::{End, Message, Role, bare_name};
+use crate::pairing::{Paired, Pairing, Pairs};
 use crate::{Code, Diagnostic, Span};
 
 /// What is known of the calls so far.
@@ -67,7 +67,9 @@ impl Calls {
             }
             (Paired::Answer(call), Some(id)) => {
                 let tool = self.pairs.tool(call);
-                let Some(name) = name.filter(|name| bare(name) != bare(tool)) else { return };
+                let Some(name) = name.filter(|name| bare_name(name) != bare_name(tool)) else {
+                    return;
+                };
                 let (id, name, tool) = (quote(id), quote(name), quote(tool));
                 format!("the reply to {id} comes from {name}, but {tool} was called")
             }

@@ -5,9 +5,11 @@ use std::borrow::Cow;
 use super::reader::Result;
 use super::segment::segment;
 use super::{Json, Sheet};
+use crate::check::Book;
 use crate::diagnostic::{did_you_mean, quote};
-use crate::model::{Body, Channel, End, Intent, Message, Role};
-use crate::{Code, Span};
+use crate::model::{Body, Channel, Conversation, End, Intent, Message, Role};
+use crate::read::{Parsed, ReadOptions};
+use crate::{Code, Span, function_name};
 
 /// Who speaks, as an object says it.
 #[derive(Debug)]
@@ -109,7 +111,7 @@ impl Sheet<'_> {
         if let Some(role) = Role::from_word(&word) {
             return Speaker::known(role);
         }
-        let is_guess = !(legacy && word.starts_with("functions."));
+        let is_guess = !(legacy && function_name(&word).is_some());
         if is_guess {
             let text = format!("{} is no role", quote(&word));
             let help = did_you_mean(&word, Role::WORDS, "the message is hidden");
@@ -326,6 +328,24 @@ impl Sheet<'_> {
             self.report(Code::Limit.at(span, text).help("what exceeds it was left out"));
         }
     }
+}
+
+/// Reads a document that is an object that stands for messages, or an array of such objects.
+pub(crate) fn read_messages<'a>(
+    text: &'a str,
+    options: &ReadOptions,
+    book: &'static Book,
+    item: impl FnMut(&mut Sheet<'_>, &mut Json<'a>, &mut Vec<Message<'a>>) -> Result<()>,
+) -> Parsed<'a> {
+    let mut sheet = Sheet::new(options);
+    let mut json = sheet.json(text);
+    let mut conversation = Conversation::default();
+    let messages = &mut conversation.messages;
+    let read = match json.peek() {
+        Some(b'{') => sheet.message(&mut json, messages, item),
+        _ => sheet.messages(&mut json, messages, item),
+    };
+    sheet.finish(json, read, conversation.into(), |_| Some(book))
 }
 
 /// What is left of the limit `message_bytes`.

@@ -11,7 +11,7 @@ mod sheet;
 mod strings;
 mod writer;
 
-pub(crate) use self::message::{Speaker, Written};
+pub(crate) use self::message::{Speaker, Written, read_messages};
 pub(crate) use self::reader::{Json, JsonError};
 pub(crate) use self::sheet::Sheet;
 pub(crate) use self::writer::{write_ascii_string, write_number, write_string, write_value};

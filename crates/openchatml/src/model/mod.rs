@@ -3,6 +3,7 @@
 mod beyond;
 mod body;
 mod conversation;
+mod function;
 mod header;
 mod infill;
 mod layout;
@@ -13,6 +14,8 @@ mod value;
 pub(crate) use self::beyond::Beyond;
 pub use self::body::{Body, Segment, Segments};
 pub use self::conversation::{Content, Conversation, Document, Part, Tool};
+pub use self::function::function_name;
+pub(crate) use self::function::{bare_name, whole_name};
 pub use self::header::Header;
 pub use self::infill::{Infill, InfillOrder};
 pub(crate) use self::layout::{DocumentLayout, Layout};

@@ -8,6 +8,7 @@ use super::compose::Result;
 use crate::convert::{Composed, Loss, Lost};
 use crate::grammar::paired::{Track, split_outputs};
 use crate::model::{Body, End, Message, Role};
+use crate::pairing::sort_replies;
 use crate::read::Limits;
 use crate::render::{Place, RenderError};
 use crate::{Code, Control, Span};
@@ -164,13 +165,8 @@ impl<'a> Settled<'_, 'a> {
             let why = "a reply to no call would be read as what the assistant says";
             return Err(refused(&replies[0], why, "a reply follows the call that it answers"));
         }
-        let position = |reply: &Message<'_>| {
-            let id = reply.call_id.as_deref()?;
-            calls.iter().position(|call| call.1.as_deref() == Some(id))
-        };
-        if replies.iter().all(|(reply, _)| position(reply).is_some()) {
-            replies.sort_by_key(|(reply, _)| position(reply));
-        }
+        let ids = calls.iter().map(|call| call.1.as_deref());
+        sort_replies(ids, &mut replies, |reply| reply.0.call_id.as_deref());
         let are_named = self.split(&mut replies, calls.len(), left)?;
         for (index, (mut reply, place)) in replies.into_iter().enumerate() {
             let tool = calls.get(index).filter(|_| are_named).map(|call| call.0.as_str());

@@ -5,14 +5,11 @@ use std::borrow::Cow;
 use super::tools::nested;
 use crate::dialects::write_string_field;
 use crate::json::{Json, JsonError, Sheet, Written, check, write_string};
-use crate::model::{Channel, Data, End, Message, Role, Value};
+use crate::model::{Channel, Data, End, Message, Role, Value, whole_name};
 use crate::read::Limits;
-use crate::{Code, Span};
+use crate::{Code, Span, function_name};
 
 type Result<T> = std::result::Result<T, JsonError>;
-
-/// The namespace of the application's own tools, which these formats leave out.
-const FUNCTIONS: &str = "functions.";
 
 /// A call of which nothing is known yet.
 pub(crate) fn blank<'a>() -> Message<'a> {
@@ -25,12 +22,12 @@ pub(crate) fn blank<'a>() -> Message<'a> {
 
 /// The recipient of a call of this function.
 pub(crate) fn recipient<'a>(function: &str) -> Cow<'a, str> {
-    format!("{FUNCTIONS}{function}").into()
+    whole_name(function).into()
 }
 
 /// The name of a function, and the whole recipient of a tool that is none.
 pub(crate) fn name_of(recipient: &str) -> (&str, Option<&str>) {
-    match recipient.strip_prefix(FUNCTIONS) {
+    match function_name(recipient) {
         Some(function) => (function, None),
         None => (recipient, Some(recipient)),
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::parts::{Piece, pieces};
 use super::replies::Replies;
+use super::state::State;
 use super::tools::Declared;
 use super::{NAME, calls};
 use crate::json::{Json, JsonError, Sheet, Speaker, Written};
@@ -11,13 +12,6 @@ use crate::model::{Beyond, Channel, Data, Intent, Layout, Message, Role, Value};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
-
-/// What is known of the document while its messages are read.
-#[derive(Debug, Default)]
-pub(super) struct State<'a> {
-    pub(super) declared: Declared<'a>,
-    pub(super) replies: Replies,
-}
 
 const KEYS: &[&str] = &[
     "role",

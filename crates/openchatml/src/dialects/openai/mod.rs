@@ -6,12 +6,13 @@ mod message;
 pub(crate) mod parts;
 mod read;
 pub(crate) mod replies;
+mod state;
 pub(crate) mod tools;
 pub(crate) mod write;
 
 pub(crate) use self::fold::{beyond_of, content_of, joins};
 pub(crate) use self::message::beyond;
-pub(crate) use self::read::{Fields, aside, document_layout};
+pub(crate) use self::state::{Fields, State};
 pub(crate) use self::write as writing;
 
 use super::canonical::CONTROLS;

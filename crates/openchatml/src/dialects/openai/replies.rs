@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::calls::recipient;
-use crate::model::Message;
-use crate::pairing::{Paired, Pairs, bare};
+use crate::model::{Message, bare_name};
+use crate::pairing::{Paired, Pairs};
 
 /// The calls so far, for the replies to them. Reading and writing go the same way.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl Replies {
         if id.is_some() && tool == Some(name) {
             return (None, None);
         }
-        match bare(name) {
+        match bare_name(name) {
             short if whole(Cow::Borrowed(short), tool) == name => (Some(short), None),
             _ => (None, Some(name)),
         }
@@ -75,8 +75,8 @@ impl Replies {
 
 /// The whole name of a tool that is called by its short one, where `tool` is the one that is asked.
 fn whole<'a>(name: Cow<'a, str>, tool: Option<&str>) -> Cow<'a, str> {
-    match tool.filter(|tool| bare(tool) == name) {
-        _ if bare(&name) != name => name,
+    match tool.filter(|tool| bare_name(tool) == name) {
+        _ if bare_name(&name) != name => name,
         Some(tool) => Cow::Owned(tool.to_owned()),
         None => recipient(&name),
     }

@@ -1,7 +1,7 @@
 //! Writing the body of a request: messages and tools.
 
 use super::fold::{Writer, beyond_of};
-use super::read::Field;
+use super::state::Field;
 use super::{NAME, tools};
 use crate::json::{write_string, write_value};
 use crate::model::{Conversation, Document, Message};

@@ -8,9 +8,10 @@ use std::borrow::Cow;
 
 use super::tokens::CONTROLS;
 use crate::convert::{Carries, Channels};
+use crate::dialects::openai::calls;
 use crate::dialects::write_string_field;
-use crate::json::{Json, JsonError, Sheet, Speaker, Written, write_string};
-use crate::model::{Body, Channel, Conversation, Document, End, Message, Role, Segment};
+use crate::json::{Json, JsonError, Sheet, Speaker, Written, read_messages, write_string};
+use crate::model::{Body, Channel, Document, End, Message, Role, Segment};
 use crate::read::{Parsed, ReadOptions};
 use crate::render::{Place, RenderError, RenderOptions};
 use crate::{Code, Control, Span};
@@ -27,15 +28,7 @@ pub(super) static CARRIES: Carries = Carries {
 };
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    let mut sheet = Sheet::new(options);
-    let mut json = sheet.json(text);
-    let mut conversation = Conversation::default();
-    let messages = &mut conversation.messages;
-    let read = match json.peek() {
-        Some(b'{') => sheet.message(&mut json, messages, turn),
-        _ => sheet.messages(&mut json, messages, turn),
-    };
-    sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))
+    read_messages(text, options, &super::BOOK, turn)
 }
 
 const KEYS: &[&str] = &["role", "thinking", "content", "tool_calls", "name", "tool_call_id"];
@@ -63,7 +56,7 @@ fn turn<'a>(
             "content" => turn.content = sheet.written(json)?,
             "name" => message.name = sheet.value(json, key, &mut message)?,
             "tool_call_id" => message.call_id = sheet.value(json, key, &mut message)?,
-            _ => calls(sheet, json, &mut turn.calls)?,
+            _ => tool_calls(sheet, json, &mut turn.calls)?,
         }
         Ok(())
     })?;
@@ -74,16 +67,13 @@ fn turn<'a>(
     Ok(())
 }
 
-fn calls<'a>(
+fn tool_calls<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
-    calls: &mut Vec<Message<'a>>,
+    made: &mut Vec<Message<'a>>,
 ) -> Result<()> {
     sheet.array(json, |sheet, json| {
-        let mut call = Message::new(Role::Assistant, "");
-        call.channel = Some(Channel::Commentary);
-        call.end = End::Call;
-        let mut name = None;
+        let (mut call, mut name) = (calls::blank(), None);
         let keys = ["id", "type", "function", "recipient"];
         let span = sheet.object(json, &keys, |sheet, json, key| {
             match key {
@@ -105,17 +95,7 @@ fn calls<'a>(
             }
             Ok(())
         })?;
-        let Some(span) = span else { return Ok(()) };
-        call.span = span;
-        call.in_json = true;
-        if let (None, Some(name)) = (&call.recipient, name) {
-            call.recipient = Some(format!("functions.{name}").into());
-        }
-        if call.recipient.is_some() {
-            calls.push(call);
-        } else {
-            sheet.report(Code::ParseJson.at(span, "the tool call does not name a function"));
-        }
+        made.extend(span.and_then(|span| calls::named(sheet, call, name, span)));
         Ok(())
     })
 }
@@ -275,7 +255,7 @@ fn write_turn<'m, 'a>(
 }
 
 fn write_call(out: &mut String, call: &Message<'_>) {
-    let recipient = call.recipient.as_deref().unwrap_or_default();
+    let (name, recipient) = calls::name_of(call.recipient.as_deref().unwrap_or_default());
     out.push('{');
     if let Some(id) = &call.call_id {
         out.push_str("\"id\":");
@@ -283,13 +263,10 @@ fn write_call(out: &mut String, call: &Message<'_>) {
         out.push(',');
     }
     out.push_str(r#""type":"function","function":{"name":"#);
-    let function = recipient.strip_prefix("functions.");
-    write_string(out, function.unwrap_or(recipient));
+    write_string(out, name);
     write_string_field(out, "arguments", Some(&call.body.text()));
     out.push('}');
-    if function.is_none() {
-        write_string_field(out, "recipient", Some(recipient));
-    }
+    write_string_field(out, "recipient", recipient);
     out.push('}');
 }
 

@@ -8,6 +8,7 @@ pub(super) use self::tokens::OPENINGS;
 use super::{Dialect, JsonForm, TextForm, openchatml_0_1};
 use crate::check::{Book, RULES_2_0};
 use crate::convert::{Carries, Channels};
+use crate::function_name;
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
@@ -94,7 +95,7 @@ pub(super) fn speaker(word: &str) -> Option<Speaker<'_>> {
     if let Some(role) = Role::from_word(word) {
         return Some(Speaker::Role(role));
     }
-    if word.strip_prefix("functions.").is_some_and(|tool| !tool.is_empty()) {
+    if function_name(word).is_some_and(|tool| !tool.is_empty()) {
         return Some(Speaker::Named(Role::Tool, word));
     }
     let is_tool = word == "python"
@@ -107,9 +108,7 @@ pub(super) fn speaker(word: &str) -> Option<Speaker<'_>> {
 /// A function that replies is its own role (SPEC §4); `tool` is an alias.
 fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
     match (message.role, message.name.as_deref()) {
-        (Role::Tool, Some(name))
-            if name.strip_prefix("functions.").is_some_and(|tool| !tool.is_empty()) =>
-        {
+        (Role::Tool, Some(name)) if function_name(name).is_some_and(|tool| !tool.is_empty()) => {
             RoleWord::Name(name)
         }
         (role, _) => RoleWord::Role(role.as_str()),

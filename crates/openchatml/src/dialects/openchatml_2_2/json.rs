@@ -8,8 +8,8 @@ use std::borrow::Cow;
 
 use crate::convert::Carries;
 use crate::dialects::{write_message, write_string_field};
-use crate::json::{Json, JsonError, Sheet, Speaker, Written};
-use crate::model::{Conversation, Document, End, Message, Role};
+use crate::json::{Json, JsonError, Sheet, Speaker, Written, read_messages};
+use crate::model::{Document, End, Message, Role};
 use crate::read::{Parsed, ReadOptions};
 use crate::render::{RenderError, RenderOptions};
 
@@ -18,15 +18,7 @@ type Result<T> = std::result::Result<T, JsonError>;
 pub(super) static CARRIES: Carries = Carries { header: false, open_inside: true, ..super::CARRIES };
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    let mut sheet = Sheet::new(options);
-    let mut json = sheet.json(text);
-    let mut conversation = Conversation::default();
-    let messages = &mut conversation.messages;
-    let read = match json.peek() {
-        Some(b'{') => sheet.message(&mut json, messages, message),
-        _ => sheet.messages(&mut json, messages, message),
-    };
-    sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))
+    read_messages(text, options, &super::BOOK, message)
 }
 
 const KEYS: &[&str] = &[

@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::read::State;
 use super::{NAME, between_parts};
 use crate::diagnostic::quote;
 use crate::dialects::openai::parts::{self, Piece, speech};
-use crate::dialects::openai::{Fields, beyond, calls};
+use crate::dialects::openai::{Fields, State, beyond, calls};
 use crate::json::{Json, JsonError, Sheet, Speaker, Written};
 use crate::model::{Channel, Data, Intent, Layout, Message, Role, Value};
 use crate::{Code, Span};
@@ -36,7 +35,7 @@ pub(super) fn read<'a>(
                 let found = Code::ParseJson.at(item.span, text);
                 sheet.tolerate(found.help("only this format keeps the item"));
             }
-            state.pending.push(item);
+            state.items.push(item);
             None
         }
     };
@@ -218,7 +217,7 @@ fn reasoning<'a>(
         _ => None,
     };
     let Some(said) = said else {
-        state.pending.push(item);
+        state.items.push(item);
         return Ok(None);
     };
     fields.retain(|(key, value)| key != "content" && key != "type" && !is_nothing(key, value));

@@ -2,25 +2,12 @@
 
 use super::item;
 use super::{NAME, book};
-use crate::dialects::openai::replies::Replies;
-use crate::dialects::openai::tools::Declared;
-use crate::dialects::openai::{Fields, aside, beyond, document_layout};
+use crate::dialects::openai::{State, beyond};
 use crate::json::{Json, JsonError, Sheet};
-use crate::model::{Conversation, Message, Role, Value};
+use crate::model::{Conversation, Message, Role};
 use crate::read::{Parsed, ReadOptions};
 
 type Result<T> = std::result::Result<T, JsonError>;
-
-/// What is known of the document while its items are read.
-#[derive(Default)]
-pub(super) struct State<'a> {
-    pub(super) replies: Replies,
-    /// Items that are no messages, since the last message.
-    pub(super) pending: Vec<Value<'a>>,
-    instructions: Option<Message<'a>>,
-    declared: Declared<'a>,
-    fields: Fields<'a>,
-}
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut sheet = Sheet::new(options);
@@ -32,12 +19,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         Some(b'{') => body(&mut sheet, &mut json, messages, &mut state),
         _ => items(&mut sheet, &mut json, messages, &mut state),
     };
-    if let Some(instructions) = state.instructions {
-        messages.insert(0, instructions);
-        messages.truncate(options.limits.messages);
-    }
-    conversation.tools = state.declared.functions;
-    conversation.layout = document_layout(NAME, state.fields, state.declared.hosted, state.pending);
+    state.end(&mut conversation, NAME, &options.limits);
     sheet.finish(json, read, conversation.into(), book)
 }
 
@@ -102,8 +84,8 @@ fn items<'a>(
             if message.is_call() {
                 state.replies.call(message);
             }
-            if !state.pending.is_empty() {
-                beyond(message, NAME).items = std::mem::take(&mut state.pending);
+            if !state.items.is_empty() {
+                beyond(message, NAME).items = std::mem::take(&mut state.items);
             }
         }
         Ok(())
@@ -128,13 +110,13 @@ fn body<'a>(
             "input" | "output" => items(sheet, json, messages, state)?,
             "instructions" if json.peek() == Some(b'[') => items(sheet, json, messages, state)?,
             "instructions" => {
-                state.instructions = sheet.said(json, Role::Developer)?.map(|mut message| {
+                state.first = sheet.said(json, Role::Developer)?.map(|mut message| {
                     beyond(&mut message, NAME).key = "instructions";
                     message
                 });
             }
             "tools" => state.declared.read(sheet, json)?,
-            _ => aside(sheet, json, key, &mut state.fields)?,
+            _ => state.aside(sheet, json, key)?,
         }
         Ok(())
     })?;

@@ -4,23 +4,13 @@ use std::borrow::Cow;
 
 use super::{BOOK, NAME};
 use crate::dialects::openai::replies::Replies;
-use crate::dialects::openai::tools::Declared;
-use crate::dialects::openai::{Fields, aside, beyond, calls, document_layout};
+use crate::dialects::openai::{Fields, State, beyond, calls};
 use crate::json::{Json, JsonError, Sheet, Speaker, Written};
 use crate::model::{Channel, Conversation, Data, Message, Role};
 use crate::read::{Parsed, ReadOptions};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
-
-/// What is known of a record while it is read.
-#[derive(Default)]
-struct State<'a> {
-    system: Option<Message<'a>>,
-    declared: Declared<'a>,
-    replies: Replies,
-    fields: Fields<'a>,
-}
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut sheet = Sheet::new(options);
@@ -32,12 +22,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         Some(b'{') => record(&mut sheet, &mut json, messages, &mut state),
         _ => turns(&mut sheet, &mut json, messages, &mut state.replies),
     };
-    if let Some(system) = state.system {
-        messages.insert(0, system);
-        messages.truncate(options.limits.messages);
-    }
-    conversation.tools = state.declared.functions;
-    conversation.layout = document_layout(NAME, state.fields, state.declared.hosted, Vec::new());
+    state.end(&mut conversation, NAME, &options.limits);
     sheet.finish(json, read, conversation.into(), |_| Some(&BOOK))
 }
 
@@ -84,10 +69,10 @@ fn record<'a>(
             }
             "system" | "system_prompt" => {
                 let said = sheet.said(json, Role::System)?;
-                state.system = said.filter(|system| !system.body.is_empty());
+                state.first = said.filter(|system| !system.body.is_empty());
             }
             "tools" | "functions" => state.declared.read(sheet, json)?,
-            _ => aside(sheet, json, key, &mut state.fields)?,
+            _ => state.aside(sheet, json, key)?,
         }
         Ok(())
     })?;

@@ -313,15 +313,3 @@ impl<'a> HeadReader<'a, '_> {
 pub(super) fn tail(word: Span, part: &str) -> Span {
     Span::new(word.end - part.len(), word.end)
 }
-
-/// Whether two messages have the same header.
-pub(super) fn same(one: &Message<'_>, two: &Message<'_>) -> bool {
-    one.role == two.role
-        && one.name == two.name
-        && one.recipient == two.recipient
-        && one.channel == two.channel
-        && one.call_id == two.call_id
-        && one.intent == two.intent
-        && one.content_type == two.content_type
-        && one.constrained == two.constrained
-}

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::{Incomplete, Response};
-use crate::model::{End, Message};
-use crate::pairing::bare;
+use crate::model::{End, Message, bare_name};
 use crate::read::Limits;
 use crate::stream::live::Kind;
 use crate::stream::{Done, Event};
-use crate::{Severity, json};
+use crate::{Severity, function_name, json};
 
 /// What the events so far say.
 #[derive(Debug, Default)]
@@ -96,13 +95,13 @@ fn are_valid(call: &Message<'_>, arguments: &str) -> bool {
         let checked = json::check(arguments, &Limits::default());
         return checked.error.is_none() && checked.duplicates.is_empty();
     }
-    let is_function = call.recipient.as_deref().is_some_and(|to| to != bare(to));
+    let is_function = call.recipient.as_deref().and_then(function_name).is_some();
     !is_function || !arguments.trim().is_empty()
 }
 
 /// The name of the tool that a call is for: of a function its own, of another tool all of it.
 pub(super) fn tool<'m>(call: &'m Message<'_>) -> &'m str {
-    bare(call.recipient.as_deref().unwrap_or_default())
+    bare_name(call.recipient.as_deref().unwrap_or_default())
 }
 
 /// The ids of the calls so far.

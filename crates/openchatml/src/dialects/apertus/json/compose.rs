@@ -6,6 +6,7 @@ use super::super::compose::opening;
 use super::{CARRIES, ORIGIN};
 use crate::convert::{Composed, Composer, Loss, Lost};
 use crate::model::{Conversation, Message, Role};
+use crate::pairing::sort_replies;
 use crate::render::{RenderError, RenderOptions};
 
 pub(crate) static COMPOSER: Composer = Composer { carries: &INPUT, compose };
@@ -21,10 +22,10 @@ fn compose<'a>(
     let rest = opening(conversation, None, options, &mut composed)?;
     composed.conversation.tools.clone_from(&conversation.tools);
     composed.conversation.origin = ORIGIN;
-    let mut calls: VecDeque<(String, Option<String>)> = VecDeque::new();
+    let mut calls = VecDeque::new();
     let mut was_call = false;
-    for index in in_order(&conversation.messages, rest) {
-        let mut message = conversation.messages[index].clone();
+    for (index, message) in in_order(&conversation.messages, rest) {
+        let mut message = message.clone();
         let mut lose = |message: &Message<'_>, lost| {
             let loss = Loss { message: Some(index), span: message.span, lost };
             composed.losses.push(loss);
@@ -33,8 +34,7 @@ fn compose<'a>(
             lose(&message, Lost::LateSystem);
             continue;
         }
-        let id = message.call_id.take().map(|id| id.into_owned());
-        if id.is_some() {
+        if message.call_id.take().is_some() {
             lose(&message, Lost::CallId);
         }
         if message.is_call() {
@@ -46,9 +46,9 @@ fn compose<'a>(
                 lose(&message, Lost::Recipient);
                 message.recipient = Some(recipient.clone().into());
             }
-            calls.push_back((recipient, id));
+            calls.push_back(recipient);
         } else if message.role == Role::Tool {
-            let tool = calls.pop_front().map(|call| call.0);
+            let tool = calls.pop_front();
             if message.name.as_deref() != tool.as_deref() {
                 if message.name.is_some() {
                     lose(&message, Lost::Name);
@@ -64,25 +64,20 @@ fn compose<'a>(
     Ok(composed)
 }
 
-/// The places of messages from `rest` on. Replies stand in the order of their calls, since that is
+/// The messages from `rest` on, and their places. Replies stand in the order of their calls, since that is
 /// all that tells which call they answer.
-fn in_order(messages: &[Message<'_>], rest: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (rest..messages.len()).collect();
-    let mut calls: Vec<Option<&str>> = Vec::new();
+fn in_order<'m, 'a>(messages: &'m [Message<'a>], rest: usize) -> Vec<(usize, &'m Message<'a>)> {
+    let mut order: Vec<_> = messages.iter().enumerate().skip(rest).collect();
+    let mut calls: &[Message<'_>] = &[];
     let mut at = 0;
     for run in messages[rest..].chunk_by(|one, two| kind(one) == kind(two)) {
         let places = &mut order[at..at + run.len()];
         at += run.len();
         match run.first().map_or(Kind::Other, kind) {
-            Kind::Call => calls = run.iter().map(|call| call.call_id.as_deref()).collect(),
+            Kind::Call => calls = run,
             Kind::Reply => {
-                let position = |index: &usize| {
-                    let id = messages[*index].call_id.as_deref()?;
-                    calls.iter().position(|call| *call == Some(id))
-                };
-                if places.iter().all(|index| position(index).is_some()) {
-                    places.sort_by_key(position);
-                }
+                let calls = calls.iter().map(|call| call.call_id.as_deref());
+                sort_replies(calls, places, |(_, reply)| reply.call_id.as_deref());
             }
             Kind::Other => {}
         }

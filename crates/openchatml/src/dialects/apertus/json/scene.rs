@@ -1,12 +1,11 @@
 //! The state of the template while it goes through messages.
 
-use std::collections::VecDeque;
-
 use super::super::RULES;
 use super::content::{self, Call, Content, Said, Says};
 use crate::grammar::paired::Track;
 use crate::json::{Json, JsonError, Sheet, Speaker, Written};
 use crate::model::{Channel, End, Layout, Message, Role, Value};
+use crate::pairing::{Paired, Pairs};
 use crate::{Code, Control};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -25,8 +24,8 @@ pub(super) struct Scene {
     in_tool: bool,
     in_inner: bool,
     format: Option<Format>,
-    /// Calls that have no reply yet: tool, and id.
-    calls: VecDeque<(String, Option<String>)>,
+    /// The calls of the last list, and which of them have replies.
+    calls: Pairs,
     is_first: bool,
 }
 
@@ -38,7 +37,7 @@ impl Scene {
             in_tool: false,
             in_inner: false,
             format: None,
-            calls: VecDeque::new(),
+            calls: Pairs::default(),
             is_first: true,
         }
     }
@@ -146,7 +145,7 @@ impl Scene {
         if std::mem::take(&mut self.in_assistant) {
             self.track.control(Control::Close(Role::Assistant));
         }
-        self.calls.clear();
+        self.calls = Pairs::default();
         match content {
             Some(Said { content: Content::Text(text), .. }) => text.say(&mut message),
             Some(Said { content: Content::Parts(text), value, .. }) => {
@@ -205,12 +204,13 @@ impl Scene {
     fn reply(&mut self, message: &mut Message<'_>) {
         message.channel = Some(Channel::Commentary);
         message.recipient = Some("assistant".into());
-        let id = message.call_id.as_deref();
-        let same = |call: &(String, Option<String>)| id.is_some() && call.1.as_deref() == id;
-        let at = self.calls.iter().position(same).unwrap_or(0);
-        let call = self.calls.remove(at);
-        if message.name.is_none() {
-            message.name = call.map(|call| call.0.into());
+        let call = match self.calls.reply(message.call_id.as_deref(), None) {
+            // What answers nothing that is asked answers what was asked first.
+            Paired::Again(_) | Paired::Unknown => self.calls.reply(None, None),
+            answer => answer,
+        };
+        if let (None, Paired::Answer(call)) = (&message.name, call) {
+            message.name = Some(self.calls.tool(call).to_owned().into());
         }
     }
 
@@ -348,7 +348,7 @@ impl Scene {
         if calls.is_empty() {
             return;
         }
-        self.calls.clear();
+        self.calls = Pairs::default();
         self.track.control(Control::ToolsPrefix);
         self.track.text("[");
         let count = calls.len();
@@ -361,9 +361,11 @@ impl Scene {
             let mut message = Message { span: call.span, ..bare(at) };
             message.channel = Some(Channel::Commentary);
             message.end = End::Call;
-            message.recipient = Some(recipient.clone().into());
+            // An id that is taken is none.
+            let known = self.calls.call(call.id.as_deref(), &recipient);
+            known.or_else(|| self.calls.call(None, &recipient));
+            message.recipient = Some(recipient.into());
             message.content_type = Some("json".into());
-            self.calls.push_back((recipient, call.id.as_deref().map(str::to_owned)));
             message.call_id = call.id;
             call.arguments.say(&mut message);
             self.track.message(&mut message, count == 1);

@@ -4,9 +4,9 @@
 use super::{quoted, unsaid_at};
 use crate::dialects::python::to_json;
 use crate::json::Json;
-use crate::model::{Body, Channel, Conversation, Data, End, Message, Role};
+use crate::model::{Body, Channel, Conversation, Data, End, Message, Role, whole_name};
 use crate::render::{Place, Profile, RenderError, RenderOptions};
-use crate::{Control, Limits};
+use crate::{Control, Limits, function_name};
 
 type Result<T> = std::result::Result<T, RenderError>;
 
@@ -138,7 +138,7 @@ impl<'a> Turns<'a> {
     fn call(&mut self, messages: &[Message<'a>], at: usize, plan: &Plan<'_>) -> Result<()> {
         let message = &messages[at];
         let recipient = message.recipient.as_deref().unwrap_or_default();
-        let Some(name) = recipient.strip_prefix(FUNCTIONS) else {
+        let Some(name) = function_name(recipient) else {
             let why = "the template calls functions, and no other tools";
             return Err(unsaid_at(at, Place::Recipient, why));
         };
@@ -181,7 +181,7 @@ impl<'a> Turns<'a> {
             let why = "the template needs a call before a reply";
             return Err(unsaid_at(at, Place::Role, why));
         };
-        let name = format!("{FUNCTIONS}{called}");
+        let name = whole_name(called);
         if message.name.as_ref().is_some_and(|said| *said != name) {
             let why = "the template takes this for a reply of the tool that was called last";
             return Err(unsaid_at(at, Place::Name, why));
@@ -194,9 +194,6 @@ impl<'a> Turns<'a> {
         Ok(())
     }
 }
-
-/// What the names of functions begin with, as recipients.
-const FUNCTIONS: &str = "functions.";
 
 fn is_answer(message: &Message<'_>) -> bool {
     message.is_answer() && message.end != End::Prompt
