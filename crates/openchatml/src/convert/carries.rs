@@ -214,6 +214,9 @@ impl Carries {
     }
 
     fn fits_preambles(&self, messages: &[Message<'_>]) -> bool {
+        if self.intents != Intents::BeforeCalls {
+            return true;
+        }
         let next = messages.iter().skip(1).map(Some).chain([None]);
         messages.iter().zip(next).all(|(message, next)| self.fits_preamble(message, next))
     }
@@ -263,7 +266,6 @@ impl Carries {
     }
 }
 
-/// Whether a message is one of those that a turn in JSON is made of.
 /// Whether a message is in the channel that sections tell.
 fn fits_section(message: &Message<'_>) -> bool {
     let Message { role, channel, recipient, call_id, .. } = message;
@@ -297,6 +299,7 @@ pub(super) fn ends_section(message: &Message<'_>, last: bool) -> bool {
     }
 }
 
+/// Whether a message is one of those that a turn in JSON is made of.
 fn fits_turn(message: &Message<'_>) -> bool {
     match (message.role, &message.recipient) {
         (Role::Assistant, Some(_)) => {
