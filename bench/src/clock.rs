@@ -15,12 +15,27 @@ pub struct Job<'j> {
     load: Option<Load>,
     repeat: u32,
     prepare: Box<dyn FnMut() + 'j>,
-    run: Box<dyn FnMut() + 'j>,
+    run: Run<'j>,
+}
+
+enum Run<'j> {
+    Here(Box<dyn FnMut() + 'j>),
+    /// In another process, which says how long it took.
+    Elsewhere(Box<dyn FnMut() -> Duration + 'j>),
 }
 
 impl<'j> Job<'j> {
     pub fn new(name: &'j str, run: impl FnMut() + 'j) -> Self {
-        Self { name, load: None, repeat: 1, prepare: Box::new(|| ()), run: Box::new(run) }
+        Self::of(name, Run::Here(Box::new(run)))
+    }
+
+    /// A job that another process does, which says how long it took.
+    pub fn elsewhere(name: &'j str, run: impl FnMut() -> Duration + 'j) -> Self {
+        Self::of(name, Run::Elsewhere(Box::new(run)))
+    }
+
+    fn of(name: &'j str, run: Run<'j>) -> Self {
+        Self { name, load: None, repeat: 1, prepare: Box::new(|| ()), run }
     }
 
     /// Does it so many times in a row: for what is over before a clock can tell.
@@ -63,13 +78,7 @@ pub fn measure(jobs: &mut [Job<'_>], rounds: usize) -> Vec<Measured> {
     let mut times = vec![Vec::with_capacity(rounds); jobs.len()];
     for round in 0..=rounds {
         for (job, times) in jobs.iter_mut().zip(&mut times) {
-            (job.prepare)();
-            let (before, start) = (waited(), Instant::now());
-            for _ in 0..job.repeat {
-                (job.run)();
-            }
-            let elapsed = start.elapsed();
-            let time = elapsed.saturating_sub(waited().saturating_sub(before));
+            let time = once(job);
             // The first round warms up.
             if round > 0 {
                 times.push(time / job.repeat);
@@ -81,6 +90,21 @@ pub fn measure(jobs: &mut [Job<'_>], rounds: usize) -> Vec<Measured> {
         median: median(times),
     };
     times.into_iter().map(measured).collect()
+}
+
+/// The time of one round.
+fn once(job: &mut Job<'_>) -> Duration {
+    (job.prepare)();
+    match &mut job.run {
+        Run::Elsewhere(run) => (0..job.repeat).map(|_| run()).sum(),
+        Run::Here(run) => {
+            let (before, start) = (waited(), Instant::now());
+            for _ in 0..job.repeat {
+                run();
+            }
+            start.elapsed().saturating_sub(waited().saturating_sub(before))
+        }
+    }
 }
 
 /// The time in the middle; there is one at least.

@@ -1,7 +1,8 @@
 //! Conversations in the shape of model transcripts, the same for the same seed.
 
+use openchatml::convert::convert;
 use openchatml::{
-    Channel, Conversation, End, Format, Header, Message, RenderOptions, Role, render,
+    Channel, Conversation, End, Format, Header, Message, RenderOptions, Role, Tool, parse, render,
 };
 
 use crate::clock::Load;
@@ -149,6 +150,41 @@ pub fn corpus(seed: u64, total: usize, turns: usize, bytes: usize) -> Vec<Conver
         conversations.push(conversation);
     }
     conversations
+}
+
+/// What the conversations may call, and do not.
+const TOOLS: &str = r#"{"messages":[],"tools":[{"type":"function","function":{
+    "name":"get_weather","description":"The weather at a place, for some days.","parameters":{
+        "type":"object","properties":{
+            "location":{"type":"string","description":"A city, or an address."},
+            "unit":{"type":"string","enum":["celsius","fahrenheit"],"default":"celsius"},
+            "days":{"type":"integer","description":"How many.","default":3}},
+        "required":["location"]}}},{"type":"function","function":{
+    "name":"search","description":"Pages that say something of a subject.","parameters":{
+        "type":"object","properties":{
+            "query":{"type":"string"},
+            "languages":{"type":"array","items":{"type":"string"}},
+            "limit":{"type":["integer","null"],"description":"Ten if not given."}},
+        "required":["query"]}}}]}"#;
+
+/// Tools as agents declare them: the one that is called, and another one.
+pub fn tools() -> Vec<Tool<'static>> {
+    let parsed = parse(TOOLS, Format::JSON, &Default::default());
+    assert!(parsed.diagnostics.is_empty());
+    parsed.into_conversation().tools
+}
+
+/// The conversations in a format that cannot say all of them: what it cannot is left out.
+pub fn converted(
+    conversations: &[Conversation<'static>],
+    format: Format,
+    options: &RenderOptions,
+) -> Vec<String> {
+    let write = |conversation: &Conversation<'static>| {
+        let converted = convert(&conversation.clone().into(), format, options);
+        converted.expect("the corpus can be written").output
+    };
+    conversations.iter().map(write).collect()
 }
 
 /// The conversations, written.

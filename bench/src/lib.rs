@@ -1,5 +1,6 @@
 //! What the benchmarks share: the corpus, the clock, and what is said about the machine.
 
+pub mod carriers;
 pub mod clock;
 pub mod corpus;
 pub mod machine;

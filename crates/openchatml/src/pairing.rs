@@ -2,6 +2,7 @@
 //! by the tool's name and the order (OpenChatML 2.0 §8).
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use crate::model::bare_name;
 
@@ -21,10 +22,12 @@ pub(crate) enum Pairing {
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
     calls: Vec<Call>,
+    /// The ids and the tools of all calls, one after the other.
+    words: String,
     /// The calls by their id, once there are more than a few.
     by_id: HashMap<String, usize>,
-    /// The calls of each tool, the oldest first, once a reply without an id asks for them. Answered
-    /// ones are dropped when they are met.
+    /// The calls of each tool, the oldest first, once there are more than a few and a reply without
+    /// an id asks for them. Answered ones are dropped when they are met.
     by_tool: HashMap<String, VecDeque<usize>>,
     /// All calls, for replies that do not say which tool they come from.
     by_order: VecDeque<usize>,
@@ -35,10 +38,11 @@ pub(crate) struct Pairs {
 /// So many calls are searched one by one.
 const FEW: usize = 16;
 
+/// A call; its words stand in [`Pairs::words`].
 #[derive(Debug)]
 struct Call {
-    id: Option<String>,
-    tool: String,
+    id: Option<Range<usize>>,
+    tool: Range<usize>,
     answered: bool,
 }
 
@@ -65,9 +69,19 @@ impl Pairs {
                 self.by_id.insert(id.to_owned(), at);
             }
         }
-        let (id, tool) = (id.map(str::to_owned), tool.to_owned());
+        let id = id.map(|id| self.keep(id));
+        let tool = self.keep(tool);
         self.calls.push(Call { id, tool, answered: false });
         Some(at)
+    }
+
+    fn keep(&mut self, word: &str) -> Range<usize> {
+        if self.words.is_empty() {
+            self.words.reserve(128);
+        }
+        let start = self.words.len();
+        self.words.push_str(word);
+        start..self.words.len()
     }
 
     /// Takes a reply of the tool of this name.
@@ -89,7 +103,7 @@ impl Pairs {
 
     /// The tool that a call is for.
     pub(crate) fn tool(&self, call: usize) -> &str {
-        &self.calls[call].tool
+        &self.words[self.calls[call].tool.clone()]
     }
 
     pub(crate) fn is_answered(&self, call: usize) -> bool {
@@ -98,16 +112,27 @@ impl Pairs {
 
     fn find(&self, id: &str) -> Option<usize> {
         let few = &self.calls[..self.calls.len().min(FEW)];
-        let found = few.iter().position(|call| call.id.as_deref() == Some(id));
-        found.or_else(|| self.by_id.get(id).copied())
+        let is_it = |call: &Call| call.id.clone().is_some_and(|at| &self.words[at] == id);
+        few.iter().position(is_it).or_else(|| self.by_id.get(id).copied())
+    }
+
+    /// The oldest of a few calls that waits, of the tool that is named if one is.
+    fn oldest_of_few(&self, tool: Option<&str>) -> Option<usize> {
+        let tool = tool.map(bare_name);
+        (0..self.calls.len()).find(|at| {
+            !self.calls[*at].answered && tool.is_none_or(|tool| bare_name(self.tool(*at)) == tool)
+        })
     }
 
     /// The tool of the oldest call that waits.
     pub(crate) fn oldest(&mut self) -> Option<&str> {
+        if self.calls.len() <= FEW {
+            return self.oldest_of_few(None).map(|at| self.tool(at));
+        }
         self.queue();
         while let Some(at) = self.by_order.front().copied() {
             if !self.calls[at].answered {
-                return Some(&self.calls[at].tool);
+                return Some(self.tool(at));
             }
             self.by_order.pop_front();
         }
@@ -117,7 +142,11 @@ impl Pairs {
     /// Puts the calls that are new in the queues.
     fn queue(&mut self) {
         for (at, call) in self.calls.iter().enumerate().skip(self.queued) {
-            self.by_tool.entry(bare_name(&call.tool).to_owned()).or_default().push_back(at);
+            let tool = bare_name(&self.words[call.tool.clone()]);
+            match self.by_tool.get_mut(tool) {
+                Some(queue) => queue.push_back(at),
+                None => drop(self.by_tool.insert(tool.to_owned(), [at].into())),
+            }
             self.by_order.push_back(at);
         }
         self.queued = self.calls.len();
@@ -125,6 +154,11 @@ impl Pairs {
 
     /// Answers the oldest call that waits, of the tool that is named if one is.
     fn next_waiting(&mut self, tool: Option<&str>) -> Option<usize> {
+        if self.calls.len() <= FEW {
+            let at = self.oldest_of_few(tool)?;
+            self.calls[at].answered = true;
+            return Some(at);
+        }
         self.queue();
         let queue = match tool {
             Some(tool) => self.by_tool.get_mut(bare_name(tool))?,

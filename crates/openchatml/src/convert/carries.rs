@@ -220,6 +220,9 @@ impl Carries {
     }
 
     fn fits_preambles(&self, messages: &[Message<'_>]) -> bool {
+        if self.intents != Intents::BeforeCalls {
+            return true;
+        }
         let next = messages.iter().skip(1).map(Some).chain([None]);
         messages.iter().zip(next).all(|(message, next)| self.fits_preamble(message, next))
     }

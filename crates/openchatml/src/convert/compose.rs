@@ -32,6 +32,14 @@ pub(crate) struct Composed<'a> {
 }
 
 impl<'a> Composed<'a> {
+    /// Nothing yet, with room for so many messages.
+    pub(crate) fn with_room(messages: usize) -> Self {
+        let mut composed = Self::default();
+        composed.conversation.messages.reserve(messages);
+        composed.places.reserve(messages);
+        composed
+    }
+
     pub(crate) fn push(&mut self, message: Message<'a>, place: Option<usize>) {
         self.conversation.messages.push(message);
         self.places.push(place);

@@ -294,7 +294,11 @@ impl Sheet<'_> {
     }
 
     /// Text that stands at `span` up to the limit `message_bytes`, and whether it exceeds that.
+    #[inline]
     pub(crate) fn limited<'a>(&mut self, text: Cow<'a, str>, span: Span) -> (Cow<'a, str>, bool) {
+        if text.len() <= self.options.limits.message_bytes {
+            return (text, false);
+        }
         let mut room = Room::new(self.options.limits.message_bytes);
         let text = room.take(text);
         self.exceeds(room.is_exceeded, span);

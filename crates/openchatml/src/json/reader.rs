@@ -39,6 +39,8 @@ pub(crate) struct Json<'a> {
     /// Whether unpaired surrogates and raw control characters in strings are mended.
     pub(super) mends: bool,
     mended: Vec<(Span, &'static str)>,
+    /// The text of the last string that had escapes.
+    pub(super) unescaped: String,
 }
 
 impl<'a> Json<'a> {
@@ -53,6 +55,7 @@ impl<'a> Json<'a> {
             duplicates: Vec::new(),
             mends: false,
             mended: Vec::new(),
+            unescaped: String::new(),
         }
     }
 
@@ -172,7 +175,13 @@ impl<'a> Json<'a> {
     /// in `stops`. Nothing is taken.
     pub(crate) fn ahead(&mut self, key: &str, stops: &[&str]) -> Option<Cow<'a, str>> {
         let at = self.offset();
-        let mut ahead = Json { duplicates: Vec::new(), mended: Vec::new(), at, ..*self };
+        let mut ahead = Json {
+            duplicates: Vec::new(),
+            mended: Vec::new(),
+            unescaped: String::new(),
+            at,
+            ..*self
+        };
         let mut found = None;
         // That it was found ends the reading.
         let _ = ahead.object(|json, name, span| {
@@ -369,7 +378,7 @@ impl<'a> Json<'a> {
     /// Takes a value of any kind and leaves it, noting repeated keys.
     pub(crate) fn skip(&mut self) -> Result<()> {
         match self.peek() {
-            Some(b'"') => self.string().map(|_| ()),
+            Some(b'"') => self.skip_string(),
             Some(b'0'..=b'9' | b'-') => self.number().map(|_| ()),
             Some(b'[') => self.array(Self::skip).map(|_| ()),
             Some(b'{') => {

@@ -258,6 +258,9 @@ impl<'o> Sheet<'o> {
             checker.header(header, Span::default(), &mut found);
         }
         for message in &conversation.messages {
+            if checker.passes(message) {
+                continue;
+            }
             checker.message(message, self.options, &mut found);
             self.note(&mut found);
         }

@@ -9,35 +9,77 @@ use crate::Span;
 
 impl<'a> Json<'a> {
     /// Takes a string. Its span includes the quotes.
+    #[inline]
     pub(crate) fn string(&mut self) -> Result<(Cow<'a, str>, Span)> {
         let open = self.offset();
-        self.expect(b'"', "a string")?;
-        let start = self.at;
-        let bytes = self.text.as_bytes();
-        let Some(len) = memchr::memchr2(b'"', b'\\', &bytes[start..]) else {
-            return Err(self.error(Span::new(open, bytes.len()), "the string has no end"));
+        let text = match self.as_it_stands(open)? {
+            Some(text) => Cow::Borrowed(text),
+            None => Cow::Owned(self.unescaped.clone()),
         };
-        let run = &self.text[start..start + len];
-        self.raw_controls(run, start)?;
-        self.at = start + len + 1;
-        if bytes[start + len] == b'"' {
-            return Ok((Cow::Borrowed(run), Span::new(open, self.at)));
+        Ok((text, Span::new(open, self.at)))
+    }
+
+    /// Takes a string and leaves it.
+    pub(super) fn skip_string(&mut self) -> Result<()> {
+        let open = self.offset();
+        self.as_it_stands(open).map(|_| ())
+    }
+
+    /// Takes the string at `open`. If it has escapes, its text is `unescaped` then.
+    #[inline]
+    fn as_it_stands(&mut self, open: usize) -> Result<Option<&'a str>> {
+        self.expect(b'"', "a string")?;
+        let (run, is_all) = self.run(open)?;
+        if is_all {
+            return Ok(Some(run));
         }
-        let mut out = String::with_capacity(len * 2 + 16);
+        self.unescape(open, run)?;
+        Ok(None)
+    }
+
+    /// Takes the rest of a string that begins with `run` and a backslash.
+    fn unescape(&mut self, open: usize, run: &str) -> Result<()> {
+        // One for all strings: each text is copied to where it is kept, and takes no more than it
+        // needs.
+        let mut out = std::mem::take(&mut self.unescaped);
+        out.clear();
+        out.reserve((run.len() * 2).max(256));
         out.push_str(run);
         loop {
             self.escape(&mut out)?;
-            let from = self.at;
-            let Some(len) = memchr::memchr2(b'"', b'\\', &bytes[from..]) else {
-                return Err(self.error(Span::new(open, bytes.len()), "the string has no end"));
-            };
-            let run = &self.text[from..from + len];
-            self.raw_controls(run, from)?;
+            let (run, is_all) = self.run(open)?;
             out.push_str(run);
-            self.at = from + len + 1;
-            if bytes[from + len] == b'"' {
-                return Ok((Cow::Owned(out), Span::new(open, self.at)));
+            if is_all {
+                break;
             }
+        }
+        self.unescaped = out;
+        Ok(())
+    }
+
+    /// Takes text up to the next quote or backslash, and that. Whether it was the quote.
+    #[inline]
+    fn run(&mut self, open: usize) -> Result<(&'a str, bool)> {
+        let (text, start) = (self.text, self.at);
+        let bytes = text.as_bytes();
+        let mut end = start + plain(&bytes[start..]);
+        if !matches!(bytes.get(end), Some(b'"' | b'\\')) {
+            end = self.odd_run(open)?;
+        }
+        self.at = end + 1;
+        Ok((&text[start..end], bytes[end] == b'"'))
+    }
+
+    /// Where a run ends that has control characters in it, or no end.
+    #[cold]
+    fn odd_run(&mut self, open: usize) -> Result<usize> {
+        let (text, start) = (self.text, self.at);
+        match memchr::memchr2(b'"', b'\\', &text.as_bytes()[start..]) {
+            Some(len) => {
+                self.raw_control(&text[start..start + len], start)?;
+                Ok(start + len)
+            }
+            None => Err(self.error(Span::new(open, text.len()), "the string has no end")),
         }
     }
 
@@ -96,15 +138,6 @@ impl<'a> Json<'a> {
     }
 
     /// A raw control character in a string is an error, or is mended.
-    #[inline]
-    fn raw_controls(&mut self, run: &str, start: usize) -> Result<()> {
-        // One pass that vectorizes; finding the place is for the rare case.
-        if run.bytes().fold(false, |found, byte| found | (byte < 0x20)) {
-            return self.raw_control(run, start);
-        }
-        Ok(())
-    }
-
     #[cold]
     fn raw_control(&mut self, run: &str, start: usize) -> Result<()> {
         let at = start + run.bytes().position(|byte| byte < 0x20).unwrap_or(0);
@@ -115,5 +148,68 @@ impl<'a> Json<'a> {
             return Ok(());
         }
         Err(self.error(span, message))
+    }
+}
+
+/// Whether a byte of a string is no text: a quote, a backslash or a control character.
+#[inline]
+fn is_special(byte: u8) -> bool {
+    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+}
+
+/// How many bytes at the front are text. Most strings are short, or have an escape soon: eight
+/// bytes are looked at a time, and more only where it has gone well for a while.
+#[inline]
+fn plain(bytes: &[u8]) -> usize {
+    const WORD: usize = 8;
+    const BLOCK: usize = 32;
+    let mut rest = bytes;
+    while let Some((word, behind)) = rest.split_first_chunk::<WORD>() {
+        let found = specials(u64::from_le_bytes(*word));
+        if found != 0 {
+            return bytes.len() - rest.len() + found.trailing_zeros() as usize / 8;
+        }
+        rest = behind;
+        if (bytes.len() - rest.len()).is_multiple_of(BLOCK) {
+            // This vectorizes.
+            while let Some((block, behind)) = rest.split_first_chunk::<BLOCK>()
+                && !block.iter().fold(false, |found, byte| found | is_special(*byte))
+            {
+                rest = behind;
+            }
+        }
+    }
+    let tail = rest.iter().take_while(|byte| !is_special(**byte)).count();
+    bytes.len() - rest.len() + tail
+}
+
+/// The highest bit of each byte that is no text; behind the first of them, perhaps others.
+#[inline]
+fn specials(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
+    let controls = word.wrapping_sub(ONES * 0x20) & !word;
+    let quotes = zeros(word ^ ONES * u64::from(b'"'));
+    let backslashes = zeros(word ^ ONES * u64::from(b'\\'));
+    (controls | quotes | backslashes) & (ONES << 7)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_special, plain};
+
+    #[test]
+    fn text_ends_at_the_first_byte_that_is_none() {
+        for len in 0..100 {
+            for byte in 0..=u8::MAX {
+                let mut bytes = vec![b'a'; len];
+                bytes.extend([byte, b'"', 0xff, 0x80, 0x7f]);
+                let wanted = len + usize::from(!is_special(byte));
+                assert_eq!(plain(&bytes), wanted, "{byte} at {len}");
+                bytes[len + 1] = 0xe9;
+                let wanted = if is_special(byte) { len } else { len + 5 };
+                assert_eq!(plain(&bytes), wanted, "{byte} at {len}");
+            }
+        }
     }
 }

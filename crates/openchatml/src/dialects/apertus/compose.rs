@@ -21,7 +21,8 @@ fn unsaid(message: Option<usize>, text: &str) -> RenderError {
 }
 
 fn compose<'a>(conversation: &Conversation<'a>, options: &RenderOptions) -> Result<Composed<'a>> {
-    let mut composed = Composed::default();
+    // A system message and the developer section may be put in.
+    let mut composed = Composed::with_room(conversation.messages.len() + 2);
     let engine = match options.harmony.is_template() {
         true => Engine::Transformers,
         false => Engine::Reference,
@@ -55,8 +56,8 @@ fn compose<'a>(conversation: &Conversation<'a>, options: &RenderOptions) -> Resu
 
 /// A call is of a bare name: which namespace that is in goes unsaid.
 fn address(message: &mut Message<'_>, index: usize, composed: &mut Composed<'_>) {
-    let recipient = RULES.recipient(RULES.tool(message));
-    if message.recipient.as_deref() != Some(recipient.as_str()) {
+    if !RULES.names_recipient(message) {
+        let recipient = RULES.recipient(RULES.tool(message));
         let lost = Lost::Recipient;
         composed.remarks.push(Loss { message: Some(index), span: message.span, lost });
         message.recipient = Some(recipient.into());

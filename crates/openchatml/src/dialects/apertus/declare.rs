@@ -26,7 +26,9 @@ pub(super) fn section(
     engine: Engine,
     losses: &mut Vec<Loss>,
 ) -> Result<String> {
-    let mut out = String::from(opening(thinking));
+    // About as much as a tool takes.
+    let mut out = String::with_capacity(64 + tools.len() * 256);
+    out.push_str(opening(thinking));
     if tools.is_empty() {
         out.push_str("Tool Capabilities: disabled");
         return Ok(out);

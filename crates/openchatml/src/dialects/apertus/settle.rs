@@ -1,8 +1,6 @@
 //! Makes the turns of the assistant what they will be read as: texts that nothing stands between
 //! are one, and replies end where they will be found to end.
 
-use std::collections::VecDeque;
-
 use super::RULES;
 use super::compose::Result;
 use crate::convert::{Composed, Loss, Lost};
@@ -15,8 +13,11 @@ use crate::{Code, Control, Span};
 
 /// Settles the turns; `prompts` says whether a prompt follows the last message.
 pub(super) fn settle(composed: &mut Composed<'_>, prompts: bool) -> Result<()> {
-    let messages = std::mem::take(&mut composed.conversation.messages);
-    let places = std::mem::take(&mut composed.places);
+    let count = composed.conversation.messages.len();
+    let room = Composed::with_room(count);
+    let messages =
+        std::mem::replace(&mut composed.conversation.messages, room.conversation.messages);
+    let places = std::mem::replace(&mut composed.places, room.places);
     let mut settled = Settled {
         composed,
         calls: Vec::new(),
@@ -25,22 +26,20 @@ pub(super) fn settle(composed: &mut Composed<'_>, prompts: bool) -> Result<()> {
         track: Track::start(&RULES),
         pending: String::new(),
     };
-    let mut left: VecDeque<_> = messages.into_iter().zip(places).collect();
-    while let Some((message, place)) = left.pop_front() {
+    let mut left = Left { messages: messages.into_iter(), places: places.into_iter() };
+    while let Some((message, place)) = left.pop() {
         match message.role {
             Role::Tool => {
                 let mut replies = vec![(message, place)];
-                while left.front().is_some_and(|next| next.0.role == Role::Tool)
-                    && let Some(next) = left.pop_front()
+                while left.first().is_some_and(|next| next.role == Role::Tool)
+                    && let Some(next) = left.pop()
                 {
                     replies.push(next);
                 }
                 settled.replies(replies, &mut left)?;
             }
-            Role::Assistant if !message.is_call() => {
-                settled.text(message, place, left.front().map(|next| &next.0))?;
-            }
-            Role::Assistant => settled.call(message, place, left.front().map(|next| &next.0)),
+            Role::Assistant if !message.is_call() => settled.text(message, place, left.first())?,
+            Role::Assistant => settled.call(message, place, left.first()),
             _ => {
                 settled.calls.clear();
                 settled.inner = false;
@@ -155,11 +154,7 @@ impl<'a> Settled<'_, 'a> {
     }
 
     /// Replies, in the order of the calls, where each can be found again.
-    fn replies(
-        &mut self,
-        mut replies: Vec<Placed<'a>>,
-        left: &mut VecDeque<Placed<'a>>,
-    ) -> Result<()> {
+    fn replies(&mut self, mut replies: Vec<Placed<'a>>, left: &mut Left<'a>) -> Result<()> {
         let calls = std::mem::take(&mut self.calls);
         if calls.is_empty() {
             let why = "a reply to no call would be read as what the assistant says";
@@ -187,10 +182,12 @@ impl<'a> Settled<'_, 'a> {
         &mut self,
         replies: &mut Vec<Placed<'a>>,
         calls: usize,
-        left: &mut VecDeque<Placed<'a>>,
+        left: &mut Left<'a>,
     ) -> Result<bool> {
         let is_kept = replies.iter().any(|reply| is_laid_out(&reply.0));
-        let mut text = String::from("[");
+        let room: usize = replies.iter().map(|(reply, _)| reply.body.len() + 2).sum();
+        let mut text = String::with_capacity(room + 1);
+        text.push('[');
         let mut wanted = Vec::with_capacity(replies.len());
         for (index, (reply, _)) in replies.iter().enumerate() {
             text.push_str(if index == 0 { "" } else { ", " });
@@ -201,7 +198,7 @@ impl<'a> Settled<'_, 'a> {
         text.push(']');
         let end = text.len();
         let inner = self.inner;
-        for (next, _) in left.iter().take_while(|next| goes_on(&next.0, inner)) {
+        for next in left.messages.as_slice().iter().take_while(|next| goes_on(next, inner)) {
             text.push_str(&next.body.text());
         }
         let found = split_outputs(&text, calls, &Limits::default());
@@ -225,9 +222,10 @@ impl<'a> Settled<'_, 'a> {
     }
 
     /// So many bytes of the texts that follow belong to a reply.
-    fn swallow(&mut self, mut bytes: usize, left: &mut VecDeque<Placed<'a>>) {
+    fn swallow(&mut self, mut bytes: usize, left: &mut Left<'a>) {
         while bytes > 0
-            && let Some((next, place)) = left.front_mut()
+            && let (Some(next), Some(place)) =
+                (left.messages.as_mut_slice().first_mut(), left.places.as_slice().first())
         {
             let loss = Loss { message: *place, span: next.span, lost: Lost::Merged };
             self.composed.remarks.push(loss);
@@ -238,7 +236,7 @@ impl<'a> Settled<'_, 'a> {
                 say(next, text[taken..].to_owned());
                 return;
             }
-            left.pop_front();
+            left.pop();
         }
     }
 
@@ -248,9 +246,11 @@ impl<'a> Settled<'_, 'a> {
             let lost = Lost::CallId;
             self.composed.losses.push(Loss { message: place, span: message.span, lost });
         }
-        let opening = self.track.opening(&message, alone);
-        if !self.pending.is_empty() {
-            lay_out(&mut message, std::mem::take(&mut self.pending) + &opening);
+        if self.pending.is_empty() {
+            self.track.pass(&message, alone, None);
+        } else {
+            self.track.pass(&message, alone, Some(&mut self.pending));
+            lay_out(&mut message, std::mem::take(&mut self.pending));
         }
         self.composed.push(message, place);
     }
@@ -258,8 +258,23 @@ impl<'a> Settled<'_, 'a> {
     /// Leaves out a text that says nothing, but not what stands before it.
     fn leave_out(&mut self, message: &Message<'_>, place: Option<usize>) {
         self.remark(message, place, Lost::Empty);
-        let opening = self.track.opening(message, true);
-        self.pending.push_str(&opening);
+        self.track.pass(message, true, Some(&mut self.pending));
+    }
+}
+
+/// The messages that are to be settled yet, and where they stood.
+struct Left<'a> {
+    messages: std::vec::IntoIter<Message<'a>>,
+    places: std::vec::IntoIter<Option<usize>>,
+}
+
+impl<'a> Left<'a> {
+    fn first(&self) -> Option<&Message<'a>> {
+        self.messages.as_slice().first()
+    }
+
+    fn pop(&mut self) -> Option<Placed<'a>> {
+        self.messages.next().zip(self.places.next())
     }
 }
 

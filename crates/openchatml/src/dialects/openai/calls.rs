@@ -180,17 +180,22 @@ fn spelled_call(
         None => Some(recipient(&word(function, "name")?)),
     };
     let arguments = function.get("arguments").or_else(|| function.get("parameters"));
-    let body = match arguments.map(|arguments| &arguments.data) {
-        None | Some(Data::Null) => Cow::Borrowed(""),
-        Some(Data::String(body)) => Cow::Borrowed(body.as_ref()),
+    // Text of which nothing is known is no JSON.
+    let (body, is_json) = match arguments.map(|arguments| &arguments.data) {
+        None | Some(Data::Null) => (Cow::Borrowed(""), true),
+        Some(Data::String(body)) => (Cow::Borrowed(body.as_ref()), is_object(body)),
         Some(_) => {
             let raw = arguments.and_then(|it| text.get(it.span.range())).unwrap_or_default();
-            one_line(raw, check(raw, limits).error.is_some(), limits)
+            match is_object(raw) {
+                true => (one_line(raw, false, limits), true),
+                false => {
+                    let body = one_line(raw, check(raw, limits).error.is_some(), limits);
+                    let is_json = is_object(&body);
+                    (body, is_json)
+                }
+            }
         }
     };
-    // Text of which nothing is known is no JSON.
-    let is_left_out = arguments.is_none_or(|it| it.data == Data::Null);
-    let is_json = is_left_out || is_object(&body);
     call.content_type = is_json.then_some("json".into());
     let (body, is_cut) = sheet.limited(Cow::Owned(body.into_owned()), span);
     Written::new(body, 0).cut(is_cut).say(&mut call);

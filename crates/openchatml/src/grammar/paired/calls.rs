@@ -14,7 +14,7 @@ pub(super) struct List<'a> {
     pub(super) head: Kept<'a>,
     name: Kept<'a>,
     /// The call whose arguments are being read, or that waits for what ends it.
-    pub(super) call: Option<Draft<'a>>,
+    pub(super) call: Option<Box<Draft<'a>>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

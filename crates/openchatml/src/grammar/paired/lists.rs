@@ -84,11 +84,12 @@ impl<'a> Reader<'a> {
         let name = list.take_name();
         let mut call = Message::new(Role::Assistant, "");
         call.channel = Some(Channel::Commentary);
-        call.recipient = Some(self.rules.recipient(&name).into());
+        let recipient = self.rules.recipient(&name);
+        self.called.push(recipient.clone());
+        call.recipient = Some(recipient.into());
         call.content_type = Some("json".into());
         let outer = self.rules.outer_tool;
         let leaves = name == outer;
-        self.called.push(self.rules.recipient(&name));
         list.call = Some(self.begin(Kind::Call(&name, leaves), call, at, out));
         self.state = State::Calls(list);
     }
@@ -315,6 +316,6 @@ impl<'a> Reader<'a> {
 }
 
 /// A call is complete at byte `at`.
-fn call_ends<'a>(mut call: Draft<'a>, at: usize, out: &mut Out<'a, '_>) {
+fn call_ends<'a>(mut call: Box<Draft<'a>>, at: usize, out: &mut Out<'a, '_>) {
     call.end(End::Call, at, out);
 }

@@ -54,7 +54,15 @@ impl Rules {
     pub(crate) fn recipient(&self, name: &str) -> String {
         match name.contains('.') {
             true => name.to_owned(),
-            false => format!("{}.{name}", self.namespace),
+            false => [self.namespace, ".", name].concat(),
         }
+    }
+
+    /// Whether a message calls a tool by a name that says whom it is for.
+    pub(crate) fn names_recipient(&self, message: &Message<'_>) -> bool {
+        let recipient = message.recipient.as_deref().unwrap_or_default();
+        // All of the recipient is the name, or what stands behind the namespace.
+        let name = self.tool(message);
+        name.contains('.') || name.len() < recipient.len()
     }
 }

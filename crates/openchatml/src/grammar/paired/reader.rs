@@ -41,13 +41,15 @@ pub(crate) struct Reader<'a> {
     pub(super) speaks_as: Option<Role>,
     /// Whose words a completion goes on with, until it has begun.
     continues: Option<Role>,
+    /// A draft that is done, for the next message.
+    spare: Option<Box<Draft<'a>>>,
 }
 
 pub(super) enum State<'a> {
     /// Between what roles say, with what stands there.
     Outside(Kept<'a>),
     /// In what another role than the assistant says, or in a text of the assistant's.
-    Body(Draft<'a>),
+    Body(Box<Draft<'a>>),
     /// In the turn of the assistant, behind this.
     Turn(After),
     Calls(Box<List<'a>>),
@@ -56,7 +58,7 @@ pub(super) enum State<'a> {
     /// In what is a guess, or left out.
     Rest(Rest<'a>),
     /// After the turn of the assistant, whose last message this is.
-    Ended(Draft<'a>, Kept<'a>),
+    Ended(Box<Draft<'a>>, Kept<'a>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +91,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         replied: 0,
         speaks_as: options.continues.filter(|role| *role == Role::Assistant),
         continues: options.continues,
+        spare: None,
     }
 }
 
@@ -138,7 +141,7 @@ impl<'a> Reader<'a> {
             }
             role => {
                 self.place.at = At::Section(role);
-                let draft = Draft::started(Message::new(role, ""), out);
+                let draft = self.draft(Message::new(role, ""), out);
                 self.state = State::Body(draft);
             }
         }
@@ -183,7 +186,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Begins a text of the assistant's at byte `at`.
-    pub(super) fn speak(&mut self, at: usize, out: &mut Out<'a, '_>) -> Draft<'a> {
+    pub(super) fn speak(&mut self, at: usize, out: &mut Out<'a, '_>) -> Box<Draft<'a>> {
         let mut message = Message::new(Role::Assistant, "");
         let (channel, kind) = match self.inner {
             true => (Channel::Analysis, Kind::Inner),
@@ -200,7 +203,7 @@ impl<'a> Reader<'a> {
         mut message: Message<'a>,
         at: usize,
         out: &mut Out<'a, '_>,
-    ) -> Draft<'a> {
+    ) -> Box<Draft<'a>> {
         let start = self.opened.take().unwrap_or(self.edge);
         message.span = Span::new(start.min(at), at);
         message.body_at = at;
@@ -223,14 +226,38 @@ impl<'a> Reader<'a> {
         message.recovered |= self.orphan;
         let span = message.span;
         check_speaker(self.speaks_as, &mut message, span, out);
-        Draft::started(message, out)
+        self.draft(message, out)
+    }
+
+    fn draft(&mut self, message: Message<'a>, out: &mut Out<'a, '_>) -> Box<Draft<'a>> {
+        let mut draft = self.spare.take().unwrap_or_default();
+        draft.begin(message, out);
+        draft
+    }
+
+    /// Ends a message at byte `at`, with what closes it.
+    pub(super) fn close(
+        &mut self,
+        mut draft: Box<Draft<'a>>,
+        end: End,
+        at: usize,
+        out: &mut Out<'a, '_>,
+    ) {
+        draft.end(end, at, out);
+        self.spare = Some(draft);
     }
 
     /// Ends a message at byte `at`, where its content ends, too.
-    pub(super) fn end(&mut self, mut draft: Draft<'a>, end: End, at: usize, out: &mut Out<'a, '_>) {
+    pub(super) fn end(
+        &mut self,
+        mut draft: Box<Draft<'a>>,
+        end: End,
+        at: usize,
+        out: &mut Out<'a, '_>,
+    ) {
         draft.message.recovered |= end == End::Open && out.state.stopped.is_some();
         (self.since, self.edge) = (at, at);
-        draft.end(end, at, out);
+        self.close(draft, end, at, out);
     }
 
     fn control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
@@ -259,9 +286,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Ends the message that ended a turn of the assistant.
-    pub(super) fn close_turn(&mut self, mut draft: Draft<'a>, end: End, out: &mut Out<'a, '_>) {
+    pub(super) fn close_turn(&mut self, draft: Box<Draft<'a>>, end: End, out: &mut Out<'a, '_>) {
         let at = draft.message.span.end;
-        draft.end(end, at, out);
+        self.close(draft, end, at, out);
     }
 
     /// A control token between what roles say.
@@ -307,7 +334,7 @@ impl<'a> Reader<'a> {
     /// A control token in what another role than the assistant says.
     fn in_section(
         &mut self,
-        mut draft: Draft<'a>,
+        draft: Box<Draft<'a>>,
         role: Role,
         control: Control,
         span: Span,
@@ -318,7 +345,7 @@ impl<'a> Reader<'a> {
         }
         self.since = span.start;
         self.edge = span.end;
-        draft.end(End::End, span.end, out);
+        self.close(draft, End::End, span.end, out);
         self.state = State::Outside(Kept::default());
     }
 

@@ -10,7 +10,7 @@ use crate::{Code, Control, Fix, Span};
 
 /// Text that is a guess: a hidden message, or left out.
 pub(super) struct Rest<'a> {
-    pub(super) draft: Option<Draft<'a>>,
+    pub(super) draft: Option<Box<Draft<'a>>>,
     from: usize,
     to: usize,
 }
@@ -19,8 +19,8 @@ impl<'a> Rest<'a> {
     /// Begins a hidden message at byte `from`, if that is the policy. Its text begins at `body_at`.
     pub(super) fn begin(from: usize, body_at: usize, out: &mut Out<'a, '_>) -> Self {
         let keeps = out.options.recover == Recover::Keep;
-        let draft =
-            keeps.then(|| Draft::started(hidden(Role::Assistant, Span::at(from), body_at), out));
+        let message = hidden(Role::Assistant, Span::at(from), body_at);
+        let draft = keeps.then(|| Box::new(Draft::started(message, out)));
         Self { draft, from, to: from }
     }
 
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
     /// A control token in a text that it cannot stand in.
     pub(super) fn stray_in_body(
         &mut self,
-        draft: Draft<'a>,
+        draft: Box<Draft<'a>>,
         control: Control,
         span: Span,
         out: &mut Out<'a, '_>,
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn cut(&mut self, mut draft: Draft<'a>, at: usize, out: &mut Out<'a, '_>) {
+    fn cut(&mut self, mut draft: Box<Draft<'a>>, at: usize, out: &mut Out<'a, '_>) {
         draft.message.recovered = true;
         self.end(draft, End::Open, at, out);
         self.keeps = false;
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn end_body(&mut self, mut draft: Draft<'a>, at: usize, out: &mut Out<'a, '_>) {
+    fn end_body(&mut self, mut draft: Box<Draft<'a>>, at: usize, out: &mut Out<'a, '_>) {
         // The template leaves the last turn of the assistant open.
         let is_whole = self.place.at == At::Turn && self.speaks_as.is_none();
         if !is_whole && !out.options.open_prompt {

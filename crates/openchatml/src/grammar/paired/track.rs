@@ -27,25 +27,25 @@ impl Track {
         Self { rules, place: Place::START, since: String::new() }
     }
 
-    /// What stands between the message before and this one, a call that is `alone` or not.
-    pub(crate) fn opening(&mut self, message: &Message<'_>, alone: bool) -> String {
+    /// Goes behind a message, a call that is `alone` or not. `said` is given what stands between it
+    /// and the message before.
+    pub(crate) fn pass(&mut self, message: &Message<'_>, alone: bool, said: Option<&mut String>) {
         let controls = self.rules.controls;
         let kind = self.rules.kind(message, alone);
         let layout = message.layout.as_ref().filter(|it| it.dialect == self.rules.dialect);
         let raw = layout.and_then(|it| it.header.as_deref());
-        if let Some(raw) = raw
-            && let Some(behind) = self.place.behind(raw, kind, controls)
-        {
-            self.place = behind;
-            return raw.to_owned();
+        let kept = raw.and_then(|raw| Some((raw, self.place.behind(raw, kind, controls)?)));
+        match (kept, said) {
+            (Some((raw, _)), Some(said)) => said.push_str(raw),
+            (None, Some(said)) => {
+                let _ = self.place.between::<()>(kind, |_, piece| {
+                    said.push_str(piece.spelling(controls));
+                    Ok(())
+                });
+            }
+            (_, None) => {}
         }
-        let mut opening = String::new();
-        let _ = self.place.between::<()>(kind, |_, piece| {
-            opening.push_str(piece.spelling(controls));
-            Ok(())
-        });
-        self.place = self.place.after(kind);
-        opening
+        self.place = kept.map_or_else(|| self.place.after(kind), |(_, behind)| behind);
     }
 
     pub(crate) fn control(&mut self, control: Control) {
@@ -61,7 +61,10 @@ impl Track {
         let kind = self.rules.kind(message, alone);
         let controls = self.rules.controls;
         let is_canonical = self.place.is_canonical(kind, &self.since, controls);
-        let kept = self.place.behind(&self.since, kind, controls).filter(|_| !is_canonical);
+        let kept = match is_canonical {
+            true => None,
+            false => self.place.behind(&self.since, kind, controls),
+        };
         let behind = kept.unwrap_or_else(|| self.place.after(kind));
         let section = match kind {
             Kind::Section(role) => Some(role),

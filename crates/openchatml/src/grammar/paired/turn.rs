@@ -9,7 +9,7 @@ impl<'a> Reader<'a> {
     /// A control token in a text of the assistant's.
     pub(super) fn in_text(
         &mut self,
-        mut draft: Draft<'a>,
+        mut draft: Box<Draft<'a>>,
         control: Control,
         span: Span,
         out: &mut Out<'a, '_>,
@@ -26,8 +26,8 @@ impl<'a> Reader<'a> {
                         draft.message.span.end = span.end;
                         self.state = State::Ended(draft, Kept::default());
                     }
-                    (true, Some(_)) => draft.end(End::Return, span.end, out),
-                    _ => draft.end(End::End, span.end, out),
+                    (true, Some(_)) => self.close(draft, End::Return, span.end, out),
+                    _ => self.close(draft, End::End, span.end, out),
                 }
             }
             Control::InnerPrefix | Control::InnerSuffix | Control::ToolsPrefix => {

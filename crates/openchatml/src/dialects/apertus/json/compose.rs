@@ -18,7 +18,7 @@ fn compose<'a>(
     conversation: &Conversation<'a>,
     options: &RenderOptions,
 ) -> Result<Composed<'a>, RenderError> {
-    let mut composed = Composed::default();
+    let mut composed = Composed::with_room(conversation.messages.len());
     let rest = opening(conversation, None, options, &mut composed)?;
     composed.conversation.tools.clone_from(&conversation.tools);
     composed.conversation.origin = ORIGIN;

@@ -2,6 +2,7 @@
 
 use super::super::declare;
 use crate::Code;
+use crate::dialects::openai::writing;
 use crate::dialects::write_tool;
 use crate::json::{write_string, write_value};
 use crate::model::{Conversation, Data, Document, Message, Role, Value};
@@ -20,13 +21,12 @@ pub(crate) fn write(
         let error = RenderError::new(Code::RenderUnsupported, Some(index), text);
         return Err(error.help("write the text form, or token ids"));
     }
-    let thinking = conversation.messages.iter().find_map(|message| {
-        let speaks = message.role == Role::Developer;
-        declare::deliberates(&message.body.text()).filter(|_| speaks)
-    });
+    let mut says = conversation.messages.iter().filter(|it| it.role == Role::Developer);
+    let thinking = says.find_map(|message| declare::deliberates(&message.body.text()));
     // What a conversation declares itself counts more than what is wished for.
     let thinking = thinking.or(options.thinking.then_some(true));
-    let mut out = String::from(r#"{"messages":["#);
+    let mut out = String::with_capacity(writing::estimate(conversation));
+    out.push_str(r#"{"messages":["#);
     let has_blocks = conversation.messages.iter().any(needs_blocks);
     let mut turn = Turn { has_blocks, is_open: false, list: None };
     let mut is_first = true;
