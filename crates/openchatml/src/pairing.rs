@@ -234,4 +234,27 @@ mod tests {
         assert_eq!((pairs.reply(None, None), pairs.tool(3)), (Paired::Answer(3), "h"));
         assert_eq!(pairs.reply(None, None), Paired::Unknown);
     }
+
+    #[test]
+    fn few_calls_and_many_find_their_replies_alike() {
+        let tools = ["functions.f", "g", "h"];
+        let mut pairs = Pairs::default();
+        let mut waiting: Vec<(usize, &str)> = Vec::new();
+        for number in 0..60 {
+            // More calls than replies, so that some wait while few become many.
+            for (step, tool) in tools.iter().enumerate().take(1 + number % 2) {
+                waiting.push((pairs.call(None, tool).unwrap_or_default(), tools[step]));
+            }
+            let oldest = waiting.first().map(|(_, tool)| *tool);
+            assert_eq!(pairs.oldest(), oldest, "{number}");
+            let tool = [Some("f"), None, Some("g"), Some("h")][number % 4];
+            let is_it = |call: &(usize, &str)| tool.is_none_or(|tool| super::bare(call.1) == tool);
+            let wanted = match waiting.iter().position(is_it) {
+                Some(at) => Paired::Answer(waiting.remove(at).0),
+                None => Paired::Unknown,
+            };
+            assert_eq!(pairs.reply(None, tool), wanted, "{number}");
+        }
+        assert!(pairs.len() > super::FEW && !waiting.is_empty());
+    }
 }

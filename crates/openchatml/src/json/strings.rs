@@ -189,8 +189,8 @@ fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
     let controls = word.wrapping_sub(ONES * 0x20) & !word;
-    let quotes = zeros(word ^ ONES * u64::from(b'"'));
-    let backslashes = zeros(word ^ ONES * u64::from(b'\\'));
+    let quotes = zeros(word ^ (ONES * u64::from(b'"')));
+    let backslashes = zeros(word ^ (ONES * u64::from(b'\\')));
     (controls | quotes | backslashes) & (ONES << 7)
 }
 

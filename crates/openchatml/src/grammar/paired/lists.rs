@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
             self.state = State::Calls(list);
             return;
         }
-        self.cut_calls(list, false, span.start, out);
+        self.cut_calls(*list, false, span.start, out);
         if control == Control::ToolsSuffix {
             self.behind = span.end;
             self.edge = span.end;
@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
     /// A list of calls ends at byte `at` before it is complete; whether the model `goes_on` there.
     pub(super) fn cut_calls(
         &mut self,
-        mut list: Box<List<'a>>,
+        mut list: List<'a>,
         goes_on: bool,
         at: usize,
         out: &mut Out<'a, '_>,

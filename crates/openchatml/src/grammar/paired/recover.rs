@@ -195,7 +195,7 @@ impl<'a> Reader<'a> {
                     let found = Code::StreamTruncated.at(Span::at(at), text);
                     out.malformed(found.help("the call is not made"));
                 }
-                self.cut_calls(list, goes_on, at, out);
+                self.cut_calls(*list, goes_on, at, out);
             }
             State::Outputs(kept, _) => {
                 self.end_outputs(kept, out);
