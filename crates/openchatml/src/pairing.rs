@@ -248,7 +248,8 @@ mod tests {
             let oldest = waiting.first().map(|(_, tool)| *tool);
             assert_eq!(pairs.oldest(), oldest, "{number}");
             let tool = [Some("f"), None, Some("g"), Some("h")][number % 4];
-            let is_it = |call: &(usize, &str)| tool.is_none_or(|tool| super::bare(call.1) == tool);
+            let is_it =
+                |call: &(usize, &str)| tool.is_none_or(|tool| super::bare_name(call.1) == tool);
             let wanted = match waiting.iter().position(is_it) {
                 Some(at) => Paired::Answer(waiting.remove(at).0),
                 None => Paired::Unknown,

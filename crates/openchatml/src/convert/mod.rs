@@ -149,9 +149,9 @@ pub fn convert_with_sidecar(
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Prepared<'d, 'a> {
+pub struct Prepared<'d> {
     /// The document.
-    pub document: Cow<'d, Document<'a>>,
+    pub document: Cow<'d, Document<'d>>,
     /// What of the original is not in it.
     pub losses: Vec<Loss>,
     /// Where its messages stand in the original.
@@ -233,11 +233,11 @@ impl Origins {
 /// assert_eq!(message.channel, Some(openchatml::Channel::Final)); // It must be on one.
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn prepare<'d, 'a>(
-    document: &'d Document<'a>,
+pub fn prepare<'d>(
+    document: &'d Document<'_>,
     target: Format,
     options: &RenderOptions,
-) -> Result<Prepared<'d, 'a>, RenderError> {
+) -> Result<Prepared<'d>, RenderError> {
     if let Some(prepared) = by_template(document, target, options) {
         return prepared.map(|(mut prepared, mut remarks)| {
             prepared.losses.append(&mut remarks);
@@ -301,11 +301,11 @@ fn beyond(document: &Document<'_>, target: Option<Format>, losses: &mut Vec<Loss
 }
 
 /// The document with what `options` ask for, and nothing else.
-pub(crate) fn open<'d, 'a>(
-    document: &'d Document<'a>,
+pub(crate) fn open<'d>(
+    document: &'d Document<'_>,
     target: Format,
     options: &RenderOptions,
-) -> Result<Prepared<'d, 'a>, RenderError> {
+) -> Result<Prepared<'d>, RenderError> {
     if let Some(prepared) = by_template(document, target, options) {
         return prepared.map(|(prepared, _)| prepared);
     }
@@ -336,11 +336,11 @@ fn fill<'a>(
 
 /// What a chat template makes of the document, where there is one to write the target and the
 /// document has not been there yet. What only a conversion tells is apart.
-fn by_template<'d, 'a>(
-    document: &'d Document<'a>,
+fn by_template<'d>(
+    document: &'d Document<'_>,
     target: Format,
     options: &RenderOptions,
-) -> Option<Result<(Prepared<'d, 'a>, Vec<Loss>), RenderError>> {
+) -> Option<Result<(Prepared<'d>, Vec<Loss>), RenderError>> {
     let conversation = document.as_conversation()?;
     let composer = match target.carrier {
         Carrier::Json => target.dialect.json.as_ref()?.composer?,
@@ -348,18 +348,19 @@ fn by_template<'d, 'a>(
     };
     let composer = composer(conversation, options)?;
     let (named, _) = fill(document, target, options, &[complete::name_replies]);
-    let conversation = named.as_ref().and_then(Document::as_conversation).unwrap_or(conversation);
+    // What is made of messages that borrow does not copy what they say.
+    let mut conversation: Conversation<'d> = match named {
+        Some(named) => named.into_conversation(),
+        None => conversation.borrowed(),
+    };
     let mut losses = Vec::new();
     let mut origins = Origins::default();
-    let adapted = adapt::conversation(conversation, composer.carries, &mut losses);
-    let conversation = match &adapted {
-        Some((adapted, kept)) => {
-            origins = origins.behind(kept);
-            adapted
-        }
-        None => conversation,
-    };
-    Some(match (composer.compose)(conversation, options) {
+    if let Some((adapted, kept)) = adapt::conversation(&conversation, composer.carries, &mut losses)
+    {
+        origins = origins.behind(&kept);
+        conversation = adapted;
+    }
+    Some(match (composer.compose)(&conversation, options) {
         Err(error) => Err(origins.place(error)),
         Ok(mut composed) => {
             origins.place_all(&mut composed.losses);

@@ -225,6 +225,14 @@ impl<'a> Body<'a> {
         })
     }
 
+    /// The same body, borrowing its text where it is one piece.
+    pub(crate) fn borrowed(&self) -> Body<'_> {
+        match &self.0 {
+            Repr::Text(text) => Body(Repr::Text(Cow::Borrowed(text))),
+            Repr::Segments(segments) => Body(Repr::Segments(segments.clone())),
+        }
+    }
+
     /// The text of all of its segments, without a copy where it is one piece.
     pub(crate) fn into_text(self) -> Cow<'a, str> {
         match self.0 {

@@ -66,6 +66,20 @@ impl<'a> Conversation<'a> {
     }
 }
 
+impl Conversation<'_> {
+    /// The same conversation, whose messages borrow their text; without what only the JSON of
+    /// their dialect says.
+    pub(crate) fn borrowed(&self) -> Conversation<'_> {
+        Conversation {
+            header: self.header.clone(),
+            tools: self.tools.clone(),
+            messages: self.messages.iter().map(Message::borrowed).collect(),
+            origin: self.origin,
+            layout: self.layout.clone(),
+        }
+    }
+}
+
 /// Two conversations are equal when they say the same; layout does not count.
 impl PartialEq for Conversation<'_> {
     fn eq(&self, other: &Self) -> bool {

@@ -29,6 +29,19 @@ pub(crate) struct Layout<'a> {
 }
 
 impl Layout<'_> {
+    /// The same layout, borrowing its text; without what only the JSON of its dialect says.
+    pub(crate) fn borrowed(&self) -> Layout<'_> {
+        Layout {
+            dialect: self.dialect,
+            header: self.header.as_deref().map(Cow::Borrowed),
+            close: self.close.as_deref().map(Cow::Borrowed),
+            after: self.after.as_deref().map(Cow::Borrowed),
+            content: None,
+            ids: self.ids.clone(),
+            beyond: None,
+        }
+    }
+
     pub(crate) fn into_owned(self) -> Layout<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         Layout {

@@ -291,6 +291,32 @@ impl<'a> Message<'a> {
             layout: self.layout.map(|layout| Box::new(layout.into_owned())),
         }
     }
+
+    /// The same message, borrowing its text; without what only the JSON of its dialect says.
+    pub(crate) fn borrowed(&self) -> Message<'_> {
+        fn borrow<'m>(text: &'m Option<Cow<'_, str>>) -> Option<Cow<'m, str>> {
+            text.as_deref().map(Cow::Borrowed)
+        }
+        Message {
+            role: self.role,
+            channel: self.channel,
+            intent: self.intent,
+            end: self.end,
+            constrained: self.constrained,
+            recovered: self.recovered,
+            foreign: self.foreign,
+            name: borrow(&self.name),
+            recipient: borrow(&self.recipient),
+            call_id: borrow(&self.call_id),
+            content_type: borrow(&self.content_type),
+            body: self.body.borrowed(),
+            span: self.span,
+            body_at: self.body_at,
+            pieces: self.pieces.clone(),
+            in_json: self.in_json,
+            layout: self.layout.as_ref().map(|layout| Box::new(layout.borrowed())),
+        }
+    }
 }
 
 impl Message<'_> {

@@ -293,13 +293,13 @@ pub fn render_to(
 }
 
 /// The document as `format` can carry it without a loss, and where its messages stood.
-fn fitted<'d, 'a>(
-    document: &'d Document<'a>,
+fn fitted<'d>(
+    document: &'d Document<'_>,
     format: Format,
     options: &RenderOptions,
-) -> Result<(Cow<'d, Document<'a>>, Origins), RenderError> {
-    let Prepared { document, losses, origins } = convert::open(document, format, options)?;
+) -> Result<(Cow<'d, Document<'d>>, Origins), RenderError> {
     let beyond = document.as_conversation().map(|it| convert::losses_beyond(it, Some(format)));
+    let Prepared { document, losses, origins } = convert::open(document, format, options)?;
     if let Some(loss) = losses.iter().chain(beyond.iter().flatten()).next() {
         return Err(refused(loss, format));
     }

@@ -48,7 +48,7 @@ impl Tokens {
     pub(super) fn write(
         &self,
         original: &Document<'_>,
-        prepared: Prepared<'_, '_>,
+        prepared: Prepared<'_>,
         options: &RenderOptions,
         wants_sidecar: bool,
     ) -> Result<Output, RenderError> {
