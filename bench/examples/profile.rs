@@ -5,7 +5,8 @@
 //! ```
 //!
 //! `parse20`, `parse1024`, `render20` and `render1024` read or write OpenChatML 2.2 with bodies of
-//! about so many bytes, `harmony20` and `harmony1024` read Harmony; `TOTAL` is the size of the
+//! about so many bytes, `harmony20`, `harmony1024`, `apertus20` and `apertus1024` read Harmony and
+//! Apertus, `prompt20` and `prompt1024` write Apertus from messages JSON; `TOTAL` is the size of the
 //! corpus in bytes. `ids` and `messages` write Harmony as token ids and read them, `stream` reads
 //! answers as ids, one by one. Counting instructions with
 //! callgrind needs few of them; time with perf needs many:
@@ -22,17 +23,18 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use openchatml::{
-    Conversation, Document, Event, Format, Keep, Message, ReadOptions, convert::convert, parse,
-    render,
+    Conversation, Document, Event, Format, Keep, Message, ReadOptions, RenderOptions,
+    convert::convert, parse, render,
 };
 use openchatml_bench::clock::{digits, gigabytes};
-use openchatml_bench::corpus::corpus;
+use openchatml_bench::corpus::{converted, corpus, tools};
 use openchatml_bench::sources;
 use openchatml_tokens::{O200kHarmony, Tokenizer};
 
 const USAGE: &str = "usage: profile JOB [ROUNDS [TOTAL]]
 
-JOB     parse20, parse1024, render20, render1024, harmony20, harmony1024, ids, messages or stream
+JOB     parse20, parse1024, render20, render1024, harmony20, harmony1024, apertus20, apertus1024,
+        prompt20, prompt1024, ids, messages or stream
 ROUNDS  how often it is done, 20 if not given
 TOTAL   how many bytes the corpus has, 10000000 if not given";
 
@@ -57,6 +59,10 @@ fn job(Wanted { job, total, .. }: &Wanted) -> Option<Job> {
     Some(match job.as_str() {
         "harmony20" => text_job("harmony", true, *total, 12, 20),
         "harmony1024" => text_job("harmony", true, *total, 4, 1024),
+        "apertus20" => text_job("apertus", true, *total, 12, 20),
+        "apertus1024" => text_job("apertus", true, *total, 4, 1024),
+        "prompt20" => prompt_job(*total, 12, 20),
+        "prompt1024" => prompt_job(*total, 4, 1024),
         "parse20" => text_job("openchatml-2.2", true, *total, 12, 20),
         "parse1024" => text_job("openchatml-2.2", true, *total, 4, 1024),
         "render20" => text_job("openchatml-2.2", false, *total, 12, 20),
@@ -90,6 +96,26 @@ fn text_job(format: &str, parses: bool, total: usize, turns: usize, bytes: usize
         for document in &documents {
             let text = render(document, format, &Default::default());
             black_box(text.expect("it was read from this format"));
+        }
+    };
+    (Box::new(job), bytes, messages)
+}
+
+fn prompt_job(total: usize, turns: usize, bytes: usize) -> Job {
+    let format = |name: &str| -> Format { name.parse().expect("a format") };
+    let (json, text) = (format("apertus:json"), format("apertus"));
+    let mut conversations = corpus(1, total, turns, bytes);
+    conversations.iter_mut().for_each(|it| it.tools = tools());
+    let mut options = RenderOptions::default();
+    options.thinking = true;
+    let lines = converted(&conversations, json, &options);
+    let read = |line: &String| parse(line, json, &ReadOptions::default()).document.into_owned();
+    let documents: Vec<Document<'static>> = lines.iter().map(read).collect();
+    let messages = conversations.iter().map(|it| it.messages.len()).sum();
+    let bytes = lines.iter().map(String::len).sum();
+    let job = move || {
+        for document in &documents {
+            black_box(render(document, text, &options).expect("Apertus can say it"));
         }
     };
     (Box::new(job), bytes, messages)
