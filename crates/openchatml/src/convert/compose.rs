@@ -1,7 +1,7 @@
 //! How a conversation becomes the one that a chat template writes.
 
 use super::{Carries, Loss};
-use crate::model::{Conversation, Message};
+use crate::model::{Conversation, Message, Tool};
 use crate::render::{RenderError, RenderOptions};
 
 /// What a chat template makes of a conversation.
@@ -11,13 +11,14 @@ pub(crate) struct Composer {
     pub(crate) compose: Compose,
 }
 
-/// The conversation whose faithful text is the text that the template writes.
+/// The conversation whose faithful text is the text that the template writes, of a conversation and
+/// the tools that are declared in it, which are given beside it.
 ///
 /// # Errors
 ///
 /// What the template raises an error at, and what it would leave out without a word.
 pub(crate) type Compose =
-    for<'a> fn(&Conversation<'a>, &RenderOptions) -> Result<Composed<'a>, RenderError>;
+    for<'a> fn(Conversation<'a>, &[Tool<'a>], &RenderOptions) -> Result<Composed<'a>, RenderError>;
 
 /// A conversation as a template writes it.
 #[derive(Debug, Default)]

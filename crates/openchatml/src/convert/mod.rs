@@ -22,7 +22,7 @@ use self::complete::Step;
 pub(crate) use self::complete::said_in_part;
 pub(crate) use self::compose::{Composed, Composer};
 use crate::dialects::{Carrier, Format};
-use crate::model::{Conversation, Document};
+use crate::model::{Conversation, Document, Tool};
 use crate::read::{ReadOptions, parse};
 use crate::render::{RenderError, RenderOptions, render_adapted};
 
@@ -349,8 +349,9 @@ fn by_template<'d>(
     let composer = composer(conversation, options)?;
     let (named, _) = fill(document, target, options, &[complete::name_replies]);
     // What is made of messages that borrow does not copy what they say.
+    let tools: &[Tool<'d>] = &conversation.tools;
     let mut conversation: Conversation<'d> = match named {
-        Some(named) => named.into_conversation(),
+        Some(named) => Conversation { tools: Vec::new(), ..named.into_conversation() },
         None => conversation.borrowed(),
     };
     let mut losses = Vec::new();
@@ -360,7 +361,7 @@ fn by_template<'d>(
         origins = origins.behind(&kept);
         conversation = adapted;
     }
-    Some(match (composer.compose)(&conversation, options) {
+    Some(match (composer.compose)(conversation, tools, options) {
         Err(error) => Err(origins.place(error)),
         Ok(mut composed) => {
             origins.place_all(&mut composed.losses);

@@ -67,12 +67,12 @@ impl<'a> Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// The same conversation, whose messages borrow their text; without what only the JSON of
-    /// their dialect says.
+    /// What is said in it, without its tools: messages that borrow their text, without what only the
+    /// JSON of their dialect says.
     pub(crate) fn borrowed(&self) -> Conversation<'_> {
         Conversation {
             header: self.header.clone(),
-            tools: self.tools.clone(),
+            tools: Vec::new(),
             messages: self.messages.iter().map(Message::borrowed).collect(),
             origin: self.origin,
             layout: self.layout.clone(),

@@ -5,7 +5,7 @@ use super::RULES;
 use super::declare::{self, Engine};
 use super::settle::settle;
 use crate::convert::{Carries, Composed, Composer, Loss, Lost};
-use crate::model::{Body, Conversation, Message, Role};
+use crate::model::{Body, Conversation, Message, Role, Tool};
 use crate::render::{Place, RenderError, RenderOptions};
 use crate::{Code, Span};
 
@@ -20,17 +20,20 @@ fn unsaid(message: Option<usize>, text: &str) -> RenderError {
     RenderError::new(Code::RenderUnsupported, message, text)
 }
 
-fn compose<'a>(conversation: &Conversation<'a>, options: &RenderOptions) -> Result<Composed<'a>> {
+fn compose<'a>(
+    conversation: Conversation<'a>,
+    tools: &[Tool<'a>],
+    options: &RenderOptions,
+) -> Result<Composed<'a>> {
     // A system message and the developer section may be put in.
     let mut composed = Composed::with_room(conversation.messages.len() + 2);
     let engine = match options.harmony.is_template() {
         true => Engine::Transformers,
         false => Engine::Reference,
     };
-    let rest = opening(conversation, Some(engine), options, &mut composed)?;
+    let rest = opening(&conversation.messages, tools, Some(engine), options, &mut composed)?;
     let mut in_turn = false;
-    for (index, message) in conversation.messages.iter().enumerate().skip(rest) {
-        let mut message = message.clone();
+    for (index, mut message) in conversation.messages.into_iter().enumerate().skip(rest) {
         match message.role {
             Role::System | Role::Developer => {
                 let help = "Apertus has one system message, at the beginning";
@@ -50,7 +53,7 @@ fn compose<'a>(conversation: &Conversation<'a>, options: &RenderOptions) -> Resu
     }
     settle(&mut composed, options.generation_prompt.is_some())?;
     composed.conversation.origin = RULES.dialect;
-    composed.conversation.layout.clone_from(&conversation.layout);
+    composed.conversation.layout = conversation.layout;
     Ok(composed)
 }
 
@@ -67,12 +70,12 @@ fn address(message: &mut Message<'_>, index: usize, composed: &mut Composed<'_>)
 /// Says what the system and the developer say, with what a template puts in where it is missing,
 /// if `engine` runs one. Gives the place of the first message behind that.
 pub(super) fn opening<'a>(
-    conversation: &Conversation<'a>,
+    messages: &[Message<'a>],
+    tools: &[Tool<'_>],
     engine: Option<Engine>,
     options: &RenderOptions,
     composed: &mut Composed<'a>,
 ) -> Result<usize> {
-    let messages = &conversation.messages;
     let speaks = |message: &&Message<'_>| matches!(message.role, Role::System | Role::Developer);
     let count = messages.iter().take_while(speaks).count();
     let mut system: Option<(Message<'a>, usize)> = None;
@@ -107,7 +110,7 @@ pub(super) fn opening<'a>(
     }
     let declared = |thinking, losses: &mut Vec<Loss>| {
         let engine = engine.unwrap_or(Engine::Reference);
-        declare::section(thinking, &conversation.tools, engine, losses)
+        declare::section(thinking, tools, engine, losses)
     };
     match section {
         Some((message, index)) => {
@@ -115,7 +118,7 @@ pub(super) fn opening<'a>(
             let thinking = declare::deliberates(&text).unwrap_or_default();
             let says = declared(thinking, &mut Vec::new());
             // Text declares what it says; messages declare what is beside them.
-            let has_tools = !conversation.tools.is_empty() || engine.is_none();
+            let has_tools = !tools.is_empty() || engine.is_none();
             if has_tools && says.as_deref() != Ok(&text) {
                 let (lost, span) = (Lost::Tools, Span::default());
                 composed.losses.push(Loss { message: None, span, lost });

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::super::compose::opening;
 use super::{CARRIES, ORIGIN};
 use crate::convert::{Composed, Composer, Loss, Lost};
-use crate::model::{Conversation, Message, Role};
+use crate::model::{Conversation, Message, Role, Tool};
 use crate::pairing::sort_replies;
 use crate::render::{RenderError, RenderOptions};
 
@@ -15,12 +15,13 @@ pub(crate) static COMPOSER: Composer = Composer { carries: &INPUT, compose };
 static INPUT: crate::convert::Carries = crate::convert::Carries { call_ids: true, ..CARRIES };
 
 fn compose<'a>(
-    conversation: &Conversation<'a>,
+    conversation: Conversation<'a>,
+    tools: &[Tool<'a>],
     options: &RenderOptions,
 ) -> Result<Composed<'a>, RenderError> {
     let mut composed = Composed::with_room(conversation.messages.len());
-    let rest = opening(conversation, None, options, &mut composed)?;
-    composed.conversation.tools.clone_from(&conversation.tools);
+    let rest = opening(&conversation.messages, tools, None, options, &mut composed)?;
+    composed.conversation.tools = tools.to_vec();
     composed.conversation.origin = ORIGIN;
     let mut calls = VecDeque::new();
     let mut was_call = false;

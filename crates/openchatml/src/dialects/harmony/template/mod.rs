@@ -13,7 +13,7 @@ use super::opening::is_system;
 use super::response::{ResponseFormat, Sections};
 use crate::convert::{Carries, Composed, Composer, said_in_part};
 use crate::declare::Style;
-use crate::model::{Body, Conversation, Message, Role};
+use crate::model::{Body, Conversation, Message, Role, Tool};
 use crate::render::{Place, RenderError, RenderOptions};
 use crate::{Code, Limits, Span};
 
@@ -34,7 +34,12 @@ type Result<T> = std::result::Result<T, RenderError>;
 /// # Errors
 ///
 /// What the template raises an error at, and what it would leave out without a word.
-fn compose<'a>(conversation: &Conversation<'a>, options: &RenderOptions) -> Result<Composed<'a>> {
+fn compose<'a>(
+    conversation: Conversation<'a>,
+    tools: &[Tool<'a>],
+    options: &RenderOptions,
+) -> Result<Composed<'a>> {
+    let conversation = &Conversation { tools: tools.to_vec(), ..conversation };
     if options.generation_prompt.is_some_and(|role| role != Role::Assistant) {
         return Err(unsaid(None, "the template prompts the assistant only"));
     }
