@@ -137,7 +137,12 @@ fn what_stands_between_control_tokens_is_one_text() {
         }
         places.push(expected.len());
         assert_eq!(rendered.ids, expected);
+        let messages = &document.as_conversation().expect("it has messages").messages;
         for (one, other) in single.spans.iter().zip(&rendered.spans) {
+            let body: Option<Vec<u8>> =
+                single.ids[one.body.clone()].iter().map(|id| byte(*id)).collect();
+            let said = messages[one.message].body.text();
+            assert_eq!(body.as_deref(), Some(said.as_bytes()));
             let place = |part: &Range<usize>| places[part.start]..places[part.end];
             assert_eq!(place(&one.opening), other.opening);
             assert_eq!(place(&one.header), other.header);

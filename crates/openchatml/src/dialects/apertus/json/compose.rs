@@ -65,8 +65,8 @@ fn compose<'a>(
     Ok(composed)
 }
 
-/// The messages from `rest` on, and their places. Replies stand in the order of their calls, since that is
-/// all that tells which call they answer.
+/// The messages from `rest` on, and their places. Replies stand in the order of their calls, since
+/// that is all that tells which call they answer.
 fn in_order<'m, 'a>(messages: &'m [Message<'a>], rest: usize) -> Vec<(usize, &'m Message<'a>)> {
     let mut order: Vec<_> = messages.iter().enumerate().skip(rest).collect();
     let mut calls: &[Message<'_>] = &[];
