@@ -1,6 +1,6 @@
 //! Everything that a conversion can lose, lost once.
 
-use openchatml::convert::{Lost, adapt, convert};
+use openchatml::convert::{Lost, adapt, convert, prepare};
 use openchatml::declare::{Style, typescript};
 use openchatml::harmony::SystemContent;
 use openchatml::render::Profile;
@@ -261,5 +261,28 @@ fn a_guess_is_read_back_as_a_call_that_is_made_in_no_format() {
         let read = parse(&output, format, &ReadOptions::default()).into_conversation();
         let is_made = |it: &Message<'_>| it.is_call() && it.end == End::Call && !it.recovered;
         assert!(!read.messages.iter().any(is_made), "{format}: {output}");
+    }
+}
+
+/// What a call says nothing of is filled in where the format reads it so, and that is no loss; what
+/// it says otherwise is one.
+#[test]
+fn calls_are_json_where_a_format_has_no_others() {
+    for target in ["apertus", "apertus:json"] {
+        for (said, losses) in [(None, 0), (Some("json"), 0), (Some("text"), 1)] {
+            let mut call = Message::new(Role::Assistant, "{}");
+            call.recipient = Some("functions.f".into());
+            call.channel = Some(Channel::Commentary);
+            call.content_type = said.map(Into::into);
+            call.end = End::Call;
+            let system = Message::new(Role::System, "S");
+            let document = Conversation::from_messages([system, call]).into();
+            let target = target.parse().expect("a format");
+            let prepared = prepare(&document, target, &RenderOptions::default()).expect("it can");
+            let messages = &prepared.document.as_conversation().expect("it is one").messages;
+            let call = messages.last().expect("there is a call");
+            assert_eq!(call.content_type.as_deref(), Some("json"), "{said:?}");
+            assert_eq!(prepared.losses.len(), losses, "{:?}", prepared.losses);
+        }
     }
 }
