@@ -122,6 +122,12 @@ codes! {
         "use of what the capabilities do not declare", "Part of this conversation could not be read.";
     CallRoute = "E-CALL-ROUTE", Error,
         "tool call on the wrong channel", "The assistant could not use a tool.";
+    CallUnknown = "E-CALL-UNKNOWN", Error,
+        "call of a tool that there is not", "The assistant could not use a tool.";
+    ToolFailed = "E-TOOL-FAILED", Error,
+        "tool failed", "A tool failed.";
+    ToolOutput = "E-TOOL-OUTPUT", Error,
+        "tool output that cannot be used", "A tool failed.";
     CompletionRole = "E-COMPLETION-ROLE", Error,
         "completion that speaks for somebody else", "Part of the answer was withheld.";
     RenderControl = "E-RENDER-CONTROL", Error,

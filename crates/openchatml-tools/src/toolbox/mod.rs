@@ -1,0 +1,83 @@
+//! The tools that a router has, by the names that models call them by.
+
+mod entry;
+
+use std::collections::HashMap;
+use std::fmt;
+
+pub use self::entry::Entry;
+
+/// The tools that a router has.
+///
+/// ```
+/// use openchatml_tools::{Entry, Output, Toolbox, function};
+///
+/// let mut tools = Toolbox::default();
+/// let echo = function(|call| async move { Ok(Output::text(call.arguments())) });
+/// tools.insert("functions.echo", Entry::new(echo))?;
+/// assert!(tools.get("functions.echo").is_some());
+/// # Ok::<(), openchatml_tools::NotAName>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Toolbox {
+    entries: HashMap<String, Entry>,
+    /// The names in the order in which they came: what is declared keeps it.
+    names: Vec<String>,
+}
+
+impl Toolbox {
+    /// Adds a tool under the recipient that models name: `functions.weather`, `browser.search`,
+    /// `python`.
+    ///
+    /// # Errors
+    ///
+    /// If the name is taken, or none that a header can carry.
+    pub fn insert(&mut self, name: impl Into<String>, entry: Entry) -> Result<(), NotAName> {
+        let name = name.into();
+        if self.entries.contains_key(&name) {
+            return Err(NotAName { name, why: "is the name of another tool" });
+        }
+        if !is_name(&name) {
+            return Err(NotAName { name, why: "is no recipient that a header can carry" });
+        }
+        self.names.push(name.clone());
+        self.entries.insert(name, entry);
+        Ok(())
+    }
+
+    /// The tool of this name.
+    pub fn get(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(name)
+    }
+
+    /// All tools, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.names.iter().map(|name| (name.as_str(), &self.entries[name]))
+    }
+}
+
+/// What stands in a header without ending the value (OpenChatML 2.2 §15).
+fn is_name(name: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    };
+    name.split('.').all(is_part)
+}
+
+/// A name that a tool cannot have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotAName {
+    /// The name.
+    pub name: String,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+impl fmt::Display for NotAName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` {}", self.name.escape_debug(), self.why)
+    }
+}
+
+impl std::error::Error for NotAName {}
