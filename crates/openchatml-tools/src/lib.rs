@@ -5,10 +5,12 @@
 
 mod call;
 mod function;
+mod router;
 mod tool;
 mod toolbox;
 
 pub use self::call::{Call, Progress};
 pub use self::function::{Function, function};
+pub use self::router::{BadSchema, Envelope, Happening, Router, RouterOptions, Turn};
 pub use self::tool::{Failure, Outcome, Output, Provenance, Run, Tool};
 pub use self::toolbox::{Entry, NotAName, Toolbox};
