@@ -81,7 +81,7 @@ enum Item {
 
 /// What [`Board::take`] finds.
 pub(super) enum News {
-    Happening(Happening),
+    Happening(Box<Happening>),
     /// Nothing yet, but some call is not over.
     Later,
     /// Nothing, and every call is over.
@@ -180,12 +180,13 @@ impl Board {
         let mut state = self.state();
         while let Some(item) = state.untold.pop_front() {
             match item {
-                Item::Told(happening) => return News::Happening(*happening),
+                Item::Told(happening) => return News::Happening(happening),
                 Item::Progress(call) => {
                     let slot = &mut state.calls[call];
                     if let Some(progress) = slot.progress.take() {
                         let call_id = slot.call_id.clone();
-                        return News::Happening(Happening::Progress { call_id, progress });
+                        let happening = Happening::Progress { call_id, progress };
+                        return News::Happening(Box::new(happening));
                     }
                 }
             }

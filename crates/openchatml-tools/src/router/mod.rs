@@ -24,7 +24,20 @@ use crate::{Entry, Toolbox};
 
 /// Runs the calls of turns: several at once, each on time, and each once.
 ///
-/// Clones share what they have: the tools and the limits on how many calls run.
+/// Clones share what they have: the tools and the limits on how many calls run. A panic of a tool
+/// is its own misfortune only where panics unwind, which is the default.
+///
+/// ```
+/// use openchatml_tools::{Entry, Output, Router, RouterOptions, Toolbox, function};
+///
+/// let mut tools = Toolbox::default();
+/// let echo = function(|call| async move { Ok(Output::text(call.arguments())) });
+/// tools.insert("functions.echo", Entry::new(echo))?;
+/// let mut options = RouterOptions::default();
+/// options.at_once = 4;
+/// let router = Router::new(tools, options)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Router {
     core: Arc<Core>,
@@ -32,7 +45,7 @@ pub struct Router {
 
 /// What all turns of a router share.
 struct Core {
-    tools: HashMap<String, Known>,
+    tools: HashMap<String, Arc<Known>>,
     options: RouterOptions,
     replies: Replies,
     /// Room for calls that run.
@@ -59,7 +72,7 @@ impl Router {
         for (name, entry) in tools.iter() {
             let schema = entry.parameters.as_ref();
             let schema = schema.map(|schema| Schema::new(name, schema)).transpose()?;
-            known.insert(name.to_owned(), Known { entry: entry.clone(), schema });
+            known.insert(name.to_owned(), Arc::new(Known { entry: entry.clone(), schema }));
         }
         let places = |places: usize| Arc::new(Semaphore::new(places.clamp(1, 1 << 20)));
         let core = Core {

@@ -32,7 +32,10 @@ pub(super) struct Replies {
 }
 
 /// What a message of an error says at most, in bytes.
-const MESSAGE_BYTES: usize = 4096;
+pub(super) const MESSAGE_BYTES: usize = 4096;
+
+/// What every error says.
+const OWN: [&str; 2] = ["code", "message"];
 
 /// How deep content nests at most. Nothing reads JSON that is deeper.
 const DEPTH: usize = 120;
@@ -94,13 +97,17 @@ impl Replies {
     ) -> (Code, Message<'static>) {
         let mut error = vec![
             ("code".into(), Value::from(failure.code.as_str())),
-            ("message".into(), Value::from(clip(&failure.message))),
+            ("message".into(), Value::from(clip(&failure.message, MESSAGE_BYTES))),
         ];
-        let fits = |details: &&Value<'static>| {
+        let fits = |details: &Value<'static>| {
             is_shallow(details, DEPTH) && details.to_json().len() <= self.options.output_bytes
         };
-        if let Some(details) = failure.details.as_ref().filter(fits) {
-            error.push(("details".into(), details.clone()));
+        match failure.details.clone().filter(fits) {
+            Some(Value { data: Data::Map(details), .. }) => {
+                error.extend(details.into_iter().filter(|(key, _)| !OWN.contains(&key.as_ref())));
+            }
+            Some(details) => error.push(("details".into(), details)),
+            None => {}
         }
         let reply = Reply { ok: false, error: Some(Data::Map(error).into()), ..Reply::default() };
         (failure.code, self.envelope(addressee, &reply))
@@ -153,10 +160,10 @@ fn is_shallow(value: &Value<'_>, depth: usize) -> bool {
 }
 
 /// `text`, cut where it is long.
-pub(super) fn clip(text: &str) -> String {
-    if text.len() <= MESSAGE_BYTES {
+pub(super) fn clip(text: &str, most: usize) -> String {
+    if text.len() <= most {
         return text.to_owned();
     }
-    let end = text.floor_char_boundary(MESSAGE_BYTES - '…'.len_utf8());
+    let end = text.floor_char_boundary(most - '…'.len_utf8());
     format!("{}…", &text[..end])
 }

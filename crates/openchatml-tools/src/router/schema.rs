@@ -1,16 +1,19 @@
 //! The JSON Schemas of tools, ready for use.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use jsonschema::Validator;
 use openchatml::{Data, Value};
 use serde_json::{Map, Number};
 
+use super::reply::clip;
+
 /// The schema of a tool.
 pub(super) struct Schema {
     validator: Validator,
-    /// Whether it declares `deadline_ms` as a property of its own.
-    pub(super) declares_deadline: bool,
+    /// The properties that it declares at its top, wherever it says so.
+    properties: HashSet<String>,
 }
 
 /// The parameters of a tool that are no JSON Schema.
@@ -41,15 +44,27 @@ pub(super) struct Misfit {
 /// No more misfits are told: one is enough to mend the next.
 const MOST: usize = 8;
 
+/// What is told of one misfit, in bytes: it may quote the argument.
+const MESSAGE_BYTES: usize = 512;
+
+/// How many schemas are searched for properties: they may lead to one another without end.
+const MOST_SCHEMAS: usize = 256;
+
 impl Schema {
     pub(super) fn new(tool: &str, schema: &Value<'_>) -> Result<Self, BadSchema> {
         let bad = |why: String| BadSchema { name: tool.to_owned(), why };
         let own = to_serde(schema, &mut String::new()).map_err(|it| bad(it.message))?;
         let options = jsonschema::options().offline();
         let validator = options.build(&own).map_err(|error| bad(error.to_string()))?;
-        let properties = schema.get("properties");
-        let declares_deadline = properties.is_some_and(|it| it.get("deadline_ms").is_some());
-        Ok(Self { validator, declares_deadline })
+        let mut properties = HashSet::new();
+        let mut left = MOST_SCHEMAS;
+        declared(schema, schema, &mut left, &mut properties);
+        Ok(Self { validator, properties })
+    }
+
+    /// Whether it declares this property of the arguments.
+    pub(super) fn declares(&self, property: &str) -> bool {
+        self.properties.contains(property)
     }
 
     /// What is wrong with these arguments; empty if nothing is.
@@ -65,9 +80,29 @@ impl Schema {
         errors
             .map(|error| Misfit {
                 path: error.instance_path().as_str().to_owned(),
-                message: error.to_string(),
+                message: clip(&error.to_string(), MESSAGE_BYTES),
             })
             .collect()
+    }
+}
+
+/// The properties that `schema` declares for the value itself: its own, and those of the schemas
+/// that it is put together from.
+fn declared(root: &Value<'_>, schema: &Value<'_>, left: &mut usize, out: &mut HashSet<String>) {
+    let Some(rest) = left.checked_sub(1) else { return };
+    *left = rest;
+    let own = schema.get("properties").and_then(Value::as_map).unwrap_or_default();
+    out.extend(own.iter().map(|(name, _)| name.clone().into_owned()));
+    for key in ["allOf", "anyOf", "oneOf"] {
+        let parts = schema.get(key).and_then(Value::as_list).unwrap_or_default();
+        parts.iter().for_each(|part| declared(root, part, left, out));
+    }
+    let reference = schema.get("$ref").and_then(Value::as_str);
+    if let Some(path) = reference.and_then(|it| it.strip_prefix("#/")) {
+        let mut steps = path.split('/').map(|step| step.replace("~1", "/").replace("~0", "~"));
+        if let Some(other) = steps.try_fold(root, |at, step| at.get(&step)) {
+            declared(root, other, left, out);
+        }
     }
 }
 

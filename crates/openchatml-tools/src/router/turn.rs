@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use openchatml::{Code, Message};
+use openchatml::{Code, Message, Settings};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -19,8 +19,41 @@ use crate::Failure;
 /// happens to them is fetched one by one, in the order in which it happens.
 ///
 /// Whoever drops it does not wait for the calls that still run: they are cancelled.
+///
+/// It lives on a tokio runtime with its timers enabled.
+///
+/// ```
+/// use openchatml::{Channel, Code, End, Message, Role};
+/// use openchatml_tools::{Entry, Happening, Router, RouterOptions, Toolbox, function};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut tools = Toolbox::default();
+/// let hangs = function(|_| std::future::pending());
+/// tools.insert("functions.sleep", Entry::new(hangs))?;
+/// let router = Router::new(tools, RouterOptions::default())?;
+///
+/// let mut call = Message::new(Role::Assistant, "");
+/// call.recipient = Some("functions.sleep".into());
+/// call.call_id = Some("s1".into());
+/// call.channel = Some(Channel::Commentary);
+/// call.end = End::Call;
+///
+/// let mut turn = router.turn([]);
+/// assert!(turn.dispatch(&call).await);
+/// assert!(matches!(turn.next().await, Some(Happening::Start { .. })));
+/// assert!(turn.cancel("s1", "the user pressed escape"));
+/// assert!(matches!(turn.next().await, Some(Happening::Cancel { .. })));
+/// let Some(Happening::Done { call_id, code, reply }) = turn.next().await else { panic!() };
+/// assert_eq!((call_id.as_str(), code), ("s1", Some(Code::ToolCancelled)));
+/// assert!(reply.body.text().contains("the user pressed escape"));
+/// assert!(turn.next().await.is_none());
+/// # Ok(())
+/// # }
+/// ```
 pub struct Turn {
     core: Arc<Core>,
+    settings: Settings,
     board: Arc<Board>,
     /// The ids that calls have had, in the whole conversation.
     taken: HashSet<String>,
@@ -37,8 +70,16 @@ struct Running {
 
 impl Turn {
     pub(super) fn new(core: Arc<Core>, taken: HashSet<String>) -> Self {
+        let (settings, board) = (Settings::default(), Arc::default());
         let (by_id, running) = (HashMap::new(), Vec::new());
-        Self { core, board: Arc::default(), taken, by_id, running }
+        Self { core, settings, board, taken, by_id, running }
+    }
+
+    /// The same turn, in a conversation whose header says this: which tools are built in, and on
+    /// which channels tools are called.
+    pub fn with_settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
     }
 
     /// Takes a finished message. `false` if it is no call: then there is nothing to do.
@@ -51,7 +92,7 @@ impl Turn {
             return false;
         }
         let now = Instant::now();
-        match self.core.admit(message, &self.taken) {
+        match self.core.admit(message, &self.settings, &self.taken) {
             Ok(admission) => {
                 let queued = place(&self.core.queue).await;
                 self.spawn(admission, queued, now);
@@ -70,7 +111,7 @@ impl Turn {
     }
 
     fn spawn(&mut self, admission: Admission, queued: OwnedSemaphorePermit, now: Instant) {
-        let Admission { addressee, tool, arguments, deadline } = admission;
+        let Admission { addressee, tool, arguments, time } = admission;
         let call_id = addressee.call_id.clone().unwrap_or_default();
         let call = self.board.add(&call_id);
         let addressee = Arc::new(addressee);
@@ -81,7 +122,7 @@ impl Turn {
             addressee: addressee.clone(),
             tool,
             arguments,
-            deadline: now + deadline,
+            deadline: now + time,
         };
         let task = tokio::spawn(work::run(job, queued)).abort_handle();
         self.running.push(Running { addressee, task });
@@ -112,11 +153,7 @@ impl Turn {
     fn cancel_call(&self, call: usize, reason: &str) -> bool {
         let Running { addressee, task } = &self.running[call];
         let failure = Failure::with_code(Code::ToolCancelled, reason);
-        let outcome = || self.core.replies.failure(addressee, &failure);
-        let outcome = || {
-            let (code, reply) = outcome();
-            (Some(code), reply)
-        };
+        let outcome = || self.core.replies.outcome(addressee, Err(failure));
         let is_first = self.board.finish(call, Some(reason), outcome);
         task.abort();
         is_first
@@ -127,7 +164,7 @@ impl Turn {
     pub async fn next(&mut self) -> Option<Happening> {
         loop {
             match self.board.take() {
-                News::Happening(happening) => return Some(happening),
+                News::Happening(happening) => return Some(*happening),
                 News::Never => return None,
                 News::Later => self.board.news().await,
             }

@@ -9,11 +9,11 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::Core;
 use super::board::Board;
 use super::reply::Addressee;
 use super::turn::place;
-use crate::{Call, Entry, Failure, Outcome};
+use super::{Core, Known};
+use crate::{Call, Failure, Outcome};
 
 /// A call that was admitted.
 pub(super) struct Job {
@@ -22,7 +22,7 @@ pub(super) struct Job {
     /// Its number on the board.
     pub(super) call: usize,
     pub(super) addressee: Arc<Addressee>,
-    pub(super) tool: Entry,
+    pub(super) tool: Arc<Known>,
     pub(super) arguments: String,
     pub(super) deadline: Instant,
 }
@@ -55,7 +55,7 @@ impl Job {
         loop {
             let outcome = self.attempt(room.clone()).await;
             let may_pass = outcome.as_ref().is_err_and(|failure| failure.is_retryable);
-            if !may_pass || !self.tool.is_idempotent || attempt >= self.core.options.retries {
+            if !may_pass || !self.tool.entry.is_idempotent || attempt >= self.core.options.retries {
                 return outcome;
             }
             let again = Instant::now() + self.pause(attempt);
@@ -74,7 +74,7 @@ impl Job {
         let call = Call::new(name, id.unwrap_or_default(), &self.arguments)
             .with_deadline(self.deadline)
             .with_listener(move |progress| board.progress(number, progress));
-        let tool = self.tool.tool.clone();
+        let tool = self.tool.entry.tool.clone();
         let task = tokio::spawn(async move {
             // Given back when the tool is gone, not when its reply is: a tool that cannot be
             // stopped takes up room as long as it runs.
