@@ -44,7 +44,8 @@ pub(super) async fn run(job: Job, queued: OwnedSemaphorePermit) {
     job.0.finish(outcome);
 }
 
-fn late() -> Failure {
+/// What a call is told that was not done in time.
+pub(super) fn late() -> Failure {
     Failure::with_code(Code::ToolTimeout, "the call was not done by its deadline")
 }
 
