@@ -2,5 +2,9 @@
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
+mod admission;
+mod replies;
 mod schedule;
 mod simulation;
+mod support;
+mod time;
