@@ -157,7 +157,7 @@ impl Turn {
     fn cancel_call(&self, call: usize, reason: &str) -> bool {
         let Running { addressee, task } = &self.running[call];
         let failure = Failure::with_code(Code::ToolCancelled, reason);
-        let outcome = || self.core.replies.outcome(addressee, Err(failure));
+        let outcome = self.core.replies.outcome(addressee, Err(failure));
         let is_first = self.board.finish(call, Some(reason), outcome);
         task.abort();
         is_first

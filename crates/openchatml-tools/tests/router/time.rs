@@ -64,6 +64,20 @@ async fn a_call_has_until_its_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_waits_is_answered_on_time() {
+    let mut options = RouterOptions::default();
+    options.at_once = 1;
+    options.timeout = 100 * MS;
+    let mut turn = Router::new(boxed(takes(500 * MS)), options).unwrap().turn([]);
+    let mut patient = call("functions.f", "a", r#"{"deadline_ms":1000}"#);
+    patient.content_type = Some("json".into());
+    turn.dispatch(&patient).await;
+    turn.dispatch(&call("functions.f", "b", "")).await;
+    let told = ["start a functions.f", "done b E-TOOL-TIMEOUT", "done a ok"];
+    assert_eq!(events(&mut turn).await, told);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_time_in_the_queue_counts() {
     let mut options = RouterOptions::default();
     options.at_once = 1;
@@ -313,7 +327,7 @@ async fn a_tool_that_blocks_its_thread_keeps_no_reply_back() {
     let (release, blocked) = mpsc::channel::<()>();
     let blocked = Mutex::new(Some(blocked));
     let tools = one(move |_| {
-        let blocked = blocked.lock().unwrap().take().unwrap();
+        let blocked = blocked.lock().unwrap().take().expect("no other call runs");
         async move {
             // Until the test has heard of the timeout, and no longer.
             let _ = blocked.recv();
@@ -322,10 +336,14 @@ async fn a_tool_that_blocks_its_thread_keeps_no_reply_back() {
     });
     let mut options = RouterOptions::default();
     options.timeout = 20 * MS;
+    options.at_once = 1;
     let mut turn = Router::new(tools, options).unwrap().turn([]);
     turn.dispatch(&call("functions.f", "a", "")).await;
-    let replies = replies(&mut turn).await;
-    assert!(replies[0].body.text().contains("E-TOOL-TIMEOUT"));
+    let told = ["start a functions.f", "done a E-TOOL-TIMEOUT"];
+    assert_eq!(events(&mut turn).await, told);
+    // It takes up room as long as it runs, cancelled or not.
+    turn.dispatch(&call("functions.f", "b", "")).await;
+    assert_eq!(events(&mut turn).await, ["done b E-TOOL-TIMEOUT"]);
     drop(release);
 }
 
