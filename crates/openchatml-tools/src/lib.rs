@@ -58,6 +58,7 @@
 #![forbid(unsafe_code)]
 
 mod call;
+pub mod declare;
 mod function;
 mod router;
 mod tool;

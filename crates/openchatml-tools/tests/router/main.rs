@@ -3,6 +3,7 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod admission;
+mod declare;
 mod replies;
 mod schedule;
 mod simulation;
