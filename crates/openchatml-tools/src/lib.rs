@@ -5,6 +5,7 @@
 
 mod call;
 mod function;
+pub mod kinds;
 mod tool;
 mod toolbox;
 

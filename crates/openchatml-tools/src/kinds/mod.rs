@@ -1,0 +1,4 @@
+//! Kinds of tools. Each is behind a feature of this crate.
+
+#[cfg(all(unix, feature = "process"))]
+pub mod process;
