@@ -2,3 +2,5 @@
 
 #[cfg(all(unix, feature = "process"))]
 pub mod process;
+#[cfg(all(unix, feature = "python"))]
+pub mod python;
