@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 mod call;
+#[cfg(feature = "client")]
+mod client;
 mod function;
 pub mod kinds;
 mod tool;
