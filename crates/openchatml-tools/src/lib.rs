@@ -58,8 +58,11 @@
 #![forbid(unsafe_code)]
 
 mod call;
+#[cfg(feature = "client")]
+mod client;
 pub mod declare;
 mod function;
+pub mod kinds;
 mod router;
 mod tool;
 mod toolbox;
