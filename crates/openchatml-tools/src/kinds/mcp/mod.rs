@@ -14,6 +14,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -153,6 +154,9 @@ pub async fn connect_http(
     options: &ServerOptions,
 ) -> Result<Server, NotConnected> {
     let mut config = StreamableHttpClientTransportConfig::with_uri(url);
+    let mut patience = ExponentialBackoff::default();
+    (patience.max_times, patience.base_duration) = (Some(3), Duration::from_millis(250));
+    config.retry_config = Arc::new(patience);
     for (name, value) in headers {
         let wrong = |_| NotConnected::new(format!("`{}` is no header", name.escape_debug()));
         let key: HeaderName = name.parse().map_err(|_| wrong(()))?;
