@@ -307,23 +307,3 @@ fn how_much_a_response_took_is_told_if_that_is_given() {
     let last = written(writer(), ANSWER, 1000, &Ending::default()).pop().unwrap();
     assert_eq!(last["response"]["usage"], Json::Null);
 }
-
-#[test]
-fn what_a_limit_cut_is_no_whole_item() {
-    let mut options = ReadOptions::default();
-    options.continues = Some(Role::Assistant);
-    options.limits.message_bytes = 4;
-    for (text, status) in [("4444", "completed"), ("44444", "incomplete")] {
-        let mut out = String::new();
-        let mut stream = Stream::new("harmony".parse().unwrap(), &options).unwrap();
-        let mut writer = writer();
-        let completion = format!("<|channel|>final<|message|>{text}<|return|>");
-        stream.feed(completion.as_bytes(), |event| writer.push(&event, &mut out));
-        stream.finish(|event| writer.push(&event, &mut out));
-        writer.finish(&Ending::default(), &mut out);
-        let events = lines(&out);
-        let last = events.last().unwrap();
-        assert_eq!(last["type"], format!("response.{status}"), "{text}");
-        assert_eq!(last["response"]["output"][0]["status"], status, "{text}");
-    }
-}
