@@ -7,6 +7,7 @@
 
 mod chat_template;
 mod encoding_files;
+mod router_schedule;
 mod schema;
 
 use std::sync::LazyLock;
@@ -64,6 +65,7 @@ fn target(name: &str) -> Option<Target> {
             ids::streams(source, &tokenizer);
         }),
         "round_trip" => Target::Choices(run::round_trips),
+        "router_schedule" => Target::Choices(router_schedule::run),
         "schema" => Target::Text(schema::run),
         "sidecar" => Target::Text(run::reads_sidecar),
         "stream" => Target::Bytes(|bytes| {

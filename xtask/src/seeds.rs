@@ -26,6 +26,7 @@ const OTHERS: &[(&str, Takes)] = &[
     ("ids_round_trip", Takes::All),
     ("ids_stream", Takes::All),
     ("round_trip", Takes::All),
+    ("router_schedule", Takes::All),
     ("schema", Takes::Schema),
     ("sidecar", Takes::Json),
     ("stream", Takes::All),
