@@ -58,7 +58,8 @@ const FITS: usize = 1_000;
 const RETRIES: u32 = 2;
 
 impl Schedule {
-    /// So many calls at most: about 30 % are cancelled, and about 10 % have no time.
+    /// So many calls: 40 % are to be cancelled, which most of them live to see, and 10 % have no
+    /// time.
     pub fn any(source: &mut Unstructured<'_>, calls: usize) -> Self {
         let mut up_to = |most: u64| source.int_in_range(0..=most).unwrap_or(0);
         let is_wide = up_to(1) == 0;
@@ -79,7 +80,7 @@ impl Schedule {
                 1..=3 => Some(takes + up_to(1023)),
                 _ => None,
             };
-            let cancel = (up_to(9) < 3).then(|| up_to(255));
+            let cancel = (up_to(9) < 4).then(|| up_to(127));
             // Ids that another language would take for equal, and some that were used before.
             let id = match up_to(31) {
                 0 => format!("{}", number / 2),
@@ -215,7 +216,30 @@ struct Story<'s> {
     done: HashMap<String, Option<Code>>,
 }
 
-impl Story<'_> {
+impl<'s> Story<'s> {
+    fn new(schedule: &'s Schedule, began: Instant) -> Self {
+        Self {
+            schedule,
+            began,
+            calls: HashMap::new(),
+            refused: 0,
+            answers: 0,
+            started: HashSet::new(),
+            cancelled: HashSet::new(),
+            done: HashMap::new(),
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        let came_to = |code| self.done.values().filter(|it| **it == code).count();
+        Tally {
+            calls: self.done.len(),
+            answered: came_to(None),
+            cancelled: came_to(Some(Code::ToolCancelled)),
+            late: came_to(Some(Code::ToolTimeout)),
+        }
+    }
+
     fn hear(&mut self, happening: Happening) {
         match happening {
             Happening::Start { call_id, .. } => {
@@ -323,16 +347,7 @@ async fn play(schedule: &Schedule) -> Tally {
     let seen = Arc::new(Seen::default());
     let began = Instant::now();
     let mut turn = router(schedule, &seen, began).turn([]);
-    let mut story = Story {
-        schedule,
-        began,
-        calls: HashMap::new(),
-        refused: 0,
-        answers: 0,
-        started: HashSet::new(),
-        cancelled: HashSet::new(),
-        done: HashMap::new(),
-    };
+    let mut story = Story::new(schedule, began);
     let mut next = 0;
     let mut due = began;
     // When calls are to be cancelled, the soonest one last.
@@ -341,16 +356,25 @@ async fn play(schedule: &Schedule) -> Tally {
         if let Some(plan) = schedule.plans.get(next)
             && due <= Instant::now()
         {
-            let begun = Instant::now();
-            let is_fresh = !story.calls.contains_key(plan.id.as_str());
-            if is_fresh {
+            // Whoever has something else to do stops waiting, and comes again.
+            let (call, begun) = (message(next, plan), Instant::now());
+            let soonest = cancels.last().map(|it| it.0);
+            tokio::select! {
+                biased;
+                is_call = turn.dispatch(&call) => assert!(is_call),
+                () = sleep_until(soonest.unwrap_or(began)), if soonest.is_some() => {
+                    let number = cancels.pop().map_or(next, |it| it.1);
+                    cancel(&mut turn, &schedule.plans[number].id, &story);
+                    continue;
+                }
+            }
+            if story.calls.contains_key(plan.id.as_str()) {
+                story.refused += 1;
+            } else {
                 story.calls.insert(&plan.id, (next, begun));
                 cancels.extend(plan.cancel.map(|at| (begun + Duration::from_millis(at), next)));
                 cancels.sort_by_key(|(at, number)| (std::cmp::Reverse(*at), *number));
-            } else {
-                story.refused += 1;
             }
-            assert!(turn.dispatch(&message(next, plan)).await);
             next += 1;
             due += schedule
                 .plans
@@ -378,13 +402,7 @@ async fn play(schedule: &Schedule) -> Tally {
         }
     }
     finish(&story, &seen).await;
-    let came_to = |code| story.done.values().filter(|it| **it == code).count();
-    Tally {
-        calls: story.done.len(),
-        answered: came_to(None),
-        cancelled: came_to(Some(Code::ToolCancelled)),
-        late: came_to(Some(Code::ToolTimeout)),
-    }
+    story.tally()
 }
 
 fn cancel(turn: &mut Turn, id: &str, story: &Story<'_>) {
