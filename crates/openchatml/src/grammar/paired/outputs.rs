@@ -57,7 +57,7 @@ impl Scan {
         let bytes = text.as_bytes();
         loop {
             self.at += self.brackets.idle(&bytes[self.at..]);
-            let Some(byte) = bytes.get(self.at) else { return None };
+            let byte = bytes.get(self.at)?;
             self.at += 1;
             self.brackets.step(*byte);
             if matches!(byte, b']' | b'}') && self.brackets.are_closed() {
