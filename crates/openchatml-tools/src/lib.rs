@@ -6,6 +6,8 @@
 mod call;
 #[cfg(feature = "client")]
 mod client;
+#[cfg(feature = "config")]
+pub mod config;
 mod function;
 pub mod kinds;
 mod tool;
