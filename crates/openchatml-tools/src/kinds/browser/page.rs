@@ -117,6 +117,7 @@ pub(super) fn wrap(mut line: &str, width: usize, into: &mut Vec<String>) {
 
 /// What a page without a title is called.
 pub(super) fn name(url: &str) -> String {
-    let path = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    let path = url.strip_prefix(super::search::SCHEME).unwrap_or(url);
+    let path = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     tame(path.rsplit('/').next().unwrap_or_default())
 }
