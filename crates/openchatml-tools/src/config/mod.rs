@@ -48,13 +48,22 @@
 //! ```
 
 mod error;
-#[cfg_attr(not(all(unix, feature = "browser", feature = "python")), allow(dead_code))]
+#[cfg_attr(
+    not(all(unix, feature = "browser", feature = "mcp", feature = "python")),
+    allow(dead_code)
+)]
 mod open;
 mod section;
 // A kind without its feature is read all the same, and then has no use for what was read.
-#[cfg_attr(not(all(unix, feature = "browser", feature = "python")), allow(dead_code))]
+#[cfg_attr(
+    not(all(unix, feature = "browser", feature = "mcp", feature = "python")),
+    allow(dead_code)
+)]
 mod sections;
-#[cfg_attr(not(all(unix, feature = "browser", feature = "python")), allow(dead_code))]
+#[cfg_attr(
+    not(all(unix, feature = "browser", feature = "mcp", feature = "python")),
+    allow(dead_code)
+)]
 mod template;
 
 use openchatml::Lines;

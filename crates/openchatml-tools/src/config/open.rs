@@ -208,6 +208,41 @@ impl Opening {
         Err(missing(&section.place, "http"))
     }
 
+    #[cfg(all(unix, feature = "mcp"))]
+    async fn server(&self, section: &Mcp) -> Found<Vec<Named>> {
+        use super::sections::Reach;
+        use crate::kinds::mcp::{ServerOptions, connect_http, connect_stdio};
+
+        let mut options = ServerOptions::default();
+        options.trusts_hints = section.trusts_hints;
+        let server = match &section.reach {
+            Reach::Start(start) => connect_stdio(self.start(start)?.command(), &options).await,
+            Reach::Url { url, headers } => {
+                let headers = filled(headers)?;
+                let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+                connect_http(&url.fill()?, headers, &options).await
+            }
+        };
+        let server = server.map_err(|error| section.place.error(error.to_string()))?;
+        let own = |name: &str| name.split_once('.').map_or("", |it| it.1).to_owned();
+        let mut entries: Vec<Named> =
+            server.entries().iter().map(|(name, entry)| (own(name), entry.clone())).collect();
+        if let Some((names, place)) = &section.tools {
+            let is_there = |name: &&String| entries.iter().any(|it| it.0 == **name);
+            if let Some(name) = names.iter().find(|name| !is_there(name)) {
+                let why = format!("the server has no tool `{}`", name.escape_debug());
+                return Err(place.error(why));
+            }
+            entries.retain(|it| names.contains(&it.0));
+        }
+        for (name, entry) in &mut entries {
+            *name = format!("functions.{}{name}", section.prefix);
+            entry.timeout = section.timeout;
+        }
+        Ok(entries)
+    }
+
+    #[cfg(not(all(unix, feature = "mcp")))]
     async fn server(&self, section: &Mcp) -> Found<Vec<Named>> {
         Err(missing(&section.place, "mcp"))
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::error::Place;
 use super::section::{Schema, Section};
 use super::template::Template;
+use crate::{Envelope, RouterOptions};
 
 /// `[router]`: what is not said is the router's default.
 ///
@@ -32,11 +33,32 @@ pub struct RouterSettings {
     pub retries: Option<u32>,
     /// `backoff_ms`: how long to wait before that.
     pub backoff: Option<Duration>,
-    /// `envelope`: whether replies are the content alone (`raw`) or in an envelope (`json`).
-    pub is_raw: Option<bool>,
+    /// `envelope`: the form of replies.
+    pub envelope: Option<Envelope>,
 }
 
 impl RouterSettings {
+    /// The options of a router that keeps to this.
+    ///
+    /// ```
+    /// use openchatml_tools::config::Config;
+    ///
+    /// let config = Config::parse("[router]\nat_once = 4\n").unwrap();
+    /// assert_eq!(config.router.options().at_once, 4);
+    /// ```
+    pub fn options(&self) -> RouterOptions {
+        let mut options = RouterOptions::default();
+        options.at_once = self.at_once.unwrap_or(options.at_once);
+        options.queue = self.queue.unwrap_or(options.queue);
+        options.timeout = self.timeout.unwrap_or(options.timeout);
+        options.longest = self.longest.unwrap_or(options.longest);
+        options.output_bytes = self.output_bytes.unwrap_or(options.output_bytes);
+        options.retries = self.retries.unwrap_or(options.retries);
+        options.backoff = self.backoff.unwrap_or(options.backoff);
+        options.envelope = self.envelope.unwrap_or(options.envelope);
+        options
+    }
+
     pub(super) fn read(mut section: Section<'_, '_>) -> Option<Self> {
         let count = |number: Option<u64>| number.and_then(|it| usize::try_from(it).ok());
         let settings = Self {
@@ -47,7 +69,8 @@ impl RouterSettings {
             output_bytes: section.bytes("output_bytes"),
             retries: section.number("retries", 0).map(|it| u32::try_from(it).unwrap_or(u32::MAX)),
             backoff: section.milliseconds("backoff_ms"),
-            is_raw: section.choice("envelope", &[("json", false), ("raw", true)]),
+            envelope: section
+                .choice("envelope", &[("json", Envelope::Json), ("raw", Envelope::Raw)]),
         };
         section.finish();
         Some(settings)
@@ -170,11 +193,11 @@ impl OpenApi {
 /// `[mcp.NAME]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mcp {
-    pub(super) name: String,
     pub(super) place: Place,
     pub(super) reach: Reach,
     pub(super) prefix: String,
     pub(super) tools: Option<(Vec<String>, Place)>,
+    pub(super) trusts_hints: bool,
     pub(super) timeout: Option<Duration>,
 }
 
@@ -186,7 +209,7 @@ pub(super) enum Reach {
 }
 
 impl Mcp {
-    pub(super) fn read(name: &str, mut section: Section<'_, '_>) -> Option<Self> {
+    pub(super) fn read(_: &str, mut section: Section<'_, '_>) -> Option<Self> {
         let place = section.place();
         let reach = if section.has("url") {
             let url = section.template("url");
@@ -197,9 +220,10 @@ impl Mcp {
         };
         let prefix = section.text("prefix").unwrap_or_default();
         let tools = section.texts("tools").zip(section.key_place("tools"));
+        let trusts_hints = section.flag("trusts_hints").unwrap_or_default();
         let timeout = section.milliseconds("timeout_ms");
         section.finish();
-        Some(Self { name: name.into(), place, reach: reach?, prefix, tools, timeout })
+        Some(Self { place, reach: reach?, prefix, tools, trusts_hints, timeout })
     }
 }
 

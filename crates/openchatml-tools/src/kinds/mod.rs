@@ -4,6 +4,8 @@
 pub mod browser;
 #[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 #[cfg(all(unix, feature = "process"))]
 pub mod process;
 #[cfg(all(unix, feature = "python"))]

@@ -11,6 +11,8 @@ use std::process::{ExitStatus, Stdio};
 use openchatml::{Code, Data, Value};
 use tokio::process::Command;
 
+#[cfg_attr(not(feature = "mcp"), allow(unused_imports, reason = "servers are programs"))]
+pub(crate) use self::group::Group;
 pub(crate) use self::run::{Bounds, Broken, Ended, run};
 use crate::{Call, Failure, Outcome, Output, Run, Tool};
 
@@ -102,7 +104,8 @@ impl Process {
         }
     }
 
-    fn command(&self) -> Command {
+    /// The command that starts it.
+    pub(crate) fn command(&self) -> Command {
         let mut command = limited(&self.limits, self.program.as_os_str().into(), &self.args);
         command.env_clear();
         for name in &self.inherit {
