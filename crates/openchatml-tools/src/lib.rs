@@ -60,6 +60,8 @@
 mod call;
 #[cfg(feature = "client")]
 mod client;
+#[cfg(feature = "config")]
+pub mod config;
 pub mod declare;
 mod function;
 pub mod kinds;

@@ -104,7 +104,8 @@ impl Process {
         }
     }
 
-    fn command(&self) -> Command {
+    /// The command that starts it.
+    pub(crate) fn command(&self) -> Command {
         let mut command = limited(&self.limits, self.program.as_os_str().into(), &self.args);
         command.env_clear();
         for name in &self.inherit {

@@ -61,7 +61,9 @@ impl Python {
 
     /// The entry of a toolbox for `python`.
     pub fn entry(self) -> Entry {
+        let time = self.limits.time;
         let mut entry = Entry::new(self);
+        entry.timeout = Some(time);
         entry.description = Some(
             "Runs Python code and answers with what it printed and the value of its last \
              expression. Every call starts anew. There is no network; `/mnt/data` can be written."
