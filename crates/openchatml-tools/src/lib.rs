@@ -1,5 +1,59 @@
 //! Runs the tools that models call: concurrently, on time, and never twice (OpenChatML 2.2 §8, §9,
 //! §11; OpenChatML 2.0 §8).
+//!
+//! A [`Tool`] is something that can be called: a closure ([`function`]), or a type of yours. A
+//! [`Toolbox`] has tools by the names that models call them by, with their JSON Schemas. A
+//! [`Router`] checks the calls of a [`Turn`] and runs those that are in order, several at once. Each
+//! call gets one reply, whatever its tool does: it may fail, panic, hang or flood.
+//!
+//! ```
+//! use openchatml::{Limits, ReadOptions, Value, parse};
+//! use openchatml_tools::{Entry, Failure, Happening, Output, Router, RouterOptions, Toolbox, function};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let weather = function(|call| async move {
+//!     let arguments = call.parse().map_err(|found| Failure::new(found.message))?;
+//!     match arguments.get("city").and_then(Value::as_str) {
+//!         Some("Tokyo") => Ok(Output::text("20 °C and sunny")),
+//!         _ => Err(Failure::new("no such city")),
+//!     }
+//! });
+//! let schema = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
+//! let mut entry = Entry::new(weather);
+//! entry.parameters = Some(Value::from_json(schema, &Limits::default())?.into_owned());
+//! let mut tools = Toolbox::default();
+//! tools.insert("functions.weather", entry)?;
+//! let router = Router::new(tools, RouterOptions::default())?;
+//!
+//! let text = "\
+//! version: 2.2
+//!
+//! <|start|>assistant to=functions.weather call_id=a<|channel|>commentary<|constrain|>json<|message|>{\"city\":\"Tokyo\"}<|call|>
+//! <|start|>assistant to=functions.weather call_id=b<|channel|>commentary<|constrain|>json<|message|>{\"city\":7}<|call|>
+//! ";
+//! let parsed = parse(text, "openchatml-2.2".parse()?, &ReadOptions::default());
+//! let mut conversation = parsed.into_conversation();
+//!
+//! let mut turn = router.turn([]);
+//! for message in &conversation.messages {
+//!     assert!(turn.dispatch(message).await);
+//! }
+//! while let Some(happening) = turn.next().await {
+//!     if let Happening::Done { reply, .. } = happening {
+//!         conversation.messages.push(reply);
+//!     }
+//! }
+//! let mut replies = conversation.messages[2..].iter().map(|reply| reply.body.text());
+//! // Calls that are refused are answered at once.
+//! let refused = replies.next().unwrap();
+//! assert!(refused.starts_with(r#"{"ok":false,"error":{"code":"E-CALL-SCHEMA""#), "{refused}");
+//! assert!(refused.contains(r#""path":"/city""#), "{refused}");
+//! let answered = replies.next().unwrap();
+//! assert!(answered.starts_with(r#"{"ok":true,"content":"20 °C and sunny""#), "{answered}");
+//! # Ok(())
+//! # }
+//! ```
 
 #![forbid(unsafe_code)]
 
@@ -7,6 +61,7 @@ mod call;
 #[cfg(any(feature = "completions", feature = "session"))]
 mod completions;
 mod function;
+mod router;
 mod tool;
 mod toolbox;
 
@@ -18,5 +73,6 @@ pub use self::completions::{
 #[cfg(feature = "completions")]
 pub use self::completions::{Completions, CompletionsOptions};
 pub use self::function::{Function, function};
+pub use self::router::{BadSchema, Envelope, Happening, Router, RouterOptions, Turn};
 pub use self::tool::{Failure, Outcome, Output, Provenance, Run, Tool};
 pub use self::toolbox::{Entry, NotAName, Toolbox};

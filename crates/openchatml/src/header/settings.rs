@@ -85,6 +85,34 @@ impl Settings {
         (settings, check.found)
     }
 
+    /// Whether `tool` is a built-in one: the header lists it, or it is one of Harmony's.
+    pub(crate) fn is_builtin(&self, tool: &str) -> bool {
+        is_harmony_builtin(tool) || is_builtin(&self.builtin_tools, tool)
+    }
+
+    /// The channels on which `tool` is called: what the profile says or, if it says nothing,
+    /// `analysis` and `commentary` for a built-in tool and `commentary` for any other
+    /// (OpenChatML 2.2 §8.3, §12.5).
+    ///
+    /// ```
+    /// use openchatml::{Channel, Settings};
+    ///
+    /// let settings = Settings::default();
+    /// assert_eq!(settings.call_channels("functions.weather"), [Channel::Commentary]);
+    /// assert_eq!(settings.call_channels("python"), [Channel::Analysis, Channel::Commentary]);
+    /// ```
+    pub fn call_channels(&self, tool: &str) -> &[Channel] {
+        let profile = self.harmony.as_ref().filter(|profile| profile.enabled);
+        let (declared, usual): (_, &[Channel]) = if self.is_builtin(tool) {
+            let declared = profile.map(|profile| profile.builtins_in.as_slice());
+            (declared, &[Channel::Analysis, Channel::Commentary])
+        } else {
+            let declared = profile.map(|profile| profile.tool_calls_in.as_slice());
+            (declared, &[Channel::Commentary])
+        };
+        declared.filter(|channels| !channels.is_empty()).unwrap_or(usual)
+    }
+
     fn with(header: &Header<'_>, check: &mut Check) -> Self {
         let mut settings = Self {
             version: header.version().map(str::to_owned),

@@ -1,0 +1,132 @@
+//! Whether a call may run: only one that is certain does (OpenChatML 2.2 §8).
+
+mod arguments;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use openchatml::{Code, End, Message, Settings};
+
+use self::arguments::Arguments;
+use super::reply::Addressee;
+use super::{Core, Known};
+use crate::Failure;
+
+/// A call that may run.
+pub(super) struct Admission {
+    pub(super) addressee: Addressee,
+    pub(super) tool: Arc<Known>,
+    pub(super) arguments: String,
+    /// How long it may take.
+    pub(super) time: Duration,
+}
+
+/// Why a call may not run.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) failure: Failure,
+    /// Whether the id of the call is its own, so that the reply can say which call it is for.
+    pub(super) has_own_id: bool,
+}
+
+impl Core {
+    /// Whether a call may run, in a conversation of these settings whose calls have had the ids in
+    /// `taken`.
+    pub(super) fn admit(
+        &self,
+        message: &Message<'_>,
+        settings: &Settings,
+        taken: &HashSet<String>,
+    ) -> Result<Admission, Refusal> {
+        let call_id = message.call_id.as_deref();
+        let has_own_id = call_id.is_some_and(|id| !id.is_empty() && !taken.contains(id));
+        let refuse = |failure| Refusal { failure, has_own_id };
+        is_certain(message).map_err(refuse)?;
+        if !has_own_id {
+            let text = match call_id {
+                None | Some("") => "the call has no call_id: add one to its header".to_owned(),
+                Some(id) => format!("call_id {} was used before: each call has its own", quote(id)),
+            };
+            return Err(refuse(Failure::with_code(Code::ParseHeader, text)));
+        }
+        let tool = self.tool(message).map_err(refuse)?;
+        is_routed(message, settings).map_err(refuse)?;
+        let Arguments { text, deadline } =
+            Arguments::read(message, tool.schema.as_ref()).map_err(refuse)?;
+        let time = deadline.or(tool.entry.timeout).unwrap_or(self.options.timeout);
+        Ok(Admission {
+            addressee: Addressee::of(message, true),
+            tool: tool.clone(),
+            arguments: text,
+            time: time.min(self.options.longest),
+        })
+    }
+
+    /// The tool that a call is for.
+    fn tool(&self, message: &Message<'_>) -> Result<&Arc<Known>, Failure> {
+        let name = message.recipient.as_deref().unwrap_or_default();
+        // Some formats leave out the namespace of functions.
+        let bare = || self.tools.get(&format!("functions.{name}")).filter(|_| !name.contains('.'));
+        self.tools.get(name).or_else(bare).ok_or_else(|| {
+            let mut text = format!("there is no tool {}", quote(name));
+            if let Some(meant) = self.similar(name) {
+                text.push_str(&format!(": did you mean {}?", quote(meant)));
+            }
+            Failure::with_code(Code::CallUnknown, text)
+        })
+    }
+
+    /// The tool whose name is a third of its letters away at most; of several, the nearest one, and
+    /// the first one in the alphabet.
+    fn similar(&self, name: &str) -> Option<&str> {
+        const LONGEST: usize = 64;
+        let bare = |name: &str| openchatml::function_name(name).unwrap_or(name).to_lowercase();
+        if name.len() > LONGEST {
+            return None;
+        }
+        let word = bare(name);
+        let near = self.tools.keys().filter_map(|known| {
+            let other = bare(known);
+            let far = strsim::osa_distance(&word, &other);
+            (far <= other.len().max(3) / 3).then_some((far, known.as_str()))
+        });
+        near.min().map(|(_, known)| known)
+    }
+}
+
+/// A call that was cut off, mended or guessed at is not run.
+fn is_certain(message: &Message<'_>) -> Result<(), Failure> {
+    let wrong = |code, text: &str| Err(Failure::with_code(code, text));
+    match message.end {
+        End::Open | End::Prompt => wrong(Code::StreamTruncated, "the call was cut off"),
+        _ if message.recovered => {
+            wrong(Code::ParseFrame, "the call is malformed, and was not run on a guess")
+        }
+        End::Call => Ok(()),
+        End::End | End::Return => wrong(Code::ParseFrame, "the call does not end as calls do"),
+    }
+}
+
+/// A call stands on a channel where such tools are called (OpenChatML 2.2 §8.3, §12.5).
+fn is_routed(message: &Message<'_>, settings: &Settings) -> Result<(), Failure> {
+    let name = message.recipient.as_deref().unwrap_or_default();
+    let (channel, allowed) = (message.effective_channel(), settings.call_channels(name));
+    if allowed.contains(&channel) {
+        return Ok(());
+    }
+    let words: Vec<_> = allowed.iter().map(|channel| channel.as_str()).collect();
+    let text =
+        format!("{} is called on `{}`, not on `{channel}`", quote(name), words.join("` or `"));
+    Err(Failure::with_code(Code::CallRoute, text))
+}
+
+/// A word of the model's, on one line and cut where it is long.
+fn quote(word: &str) -> String {
+    const LONGEST: usize = 64;
+    let end = word.floor_char_boundary(LONGEST);
+    let more = if end < word.len() { "…" } else { "" };
+    format!("`{}{more}`", word[..end].escape_debug())
+}

@@ -1,0 +1,116 @@
+//! The arguments of a call: one JSON value that fits the schema of its tool.
+
+use std::time::Duration;
+
+use openchatml::{Code, Data, Limits, Message, Value};
+
+use super::super::schema::{Misfit, Schema};
+use crate::Failure;
+
+/// The key under which a call says how long it may take, in milliseconds (OpenChatML 2.2 §8.2).
+const DEADLINE: &str = "deadline_ms";
+
+/// The arguments of a call that is in order.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Arguments {
+    /// As the tool gets them: byte for byte what the model wrote, without the deadline.
+    pub(super) text: String,
+    /// How long the call may take, if it says so.
+    pub(super) deadline: Option<Duration>,
+}
+
+impl Arguments {
+    /// The arguments of a call of a tool with this schema. Without one, they are any text, unless
+    /// the call says that they are JSON.
+    pub(super) fn read(message: &Message<'_>, schema: Option<&Schema>) -> Result<Self, Failure> {
+        let body = message.body.text();
+        let claims_json = message.content_type.as_deref() == Some("json");
+        if schema.is_none() && !claims_json {
+            return Ok(Self { text: body.into_owned(), deadline: None });
+        }
+        let mut value = Value::from_json(&body, &Limits::default()).map_err(|found| {
+            let code = match found.code {
+                Code::ParseJson if claims_json => Code::BodyConstraintViolation,
+                Code::ParseJson => Code::CallSchema,
+                other => other,
+            };
+            let at = found.span.start;
+            Failure::with_code(code, format!("at byte {at}: {}", found.message))
+        })?;
+        let deadline = value.get(DEADLINE).map(|it| (it.span.range(), milliseconds(it)));
+        let Some((place, deadline)) = deadline else {
+            check(&value, schema)?;
+            return Ok(Self { text: body.into_owned(), deadline: None });
+        };
+        if schema.is_some_and(|schema| schema.declares(DEADLINE)) {
+            check(&value, schema)?;
+            return Ok(Self { text: body.into_owned(), deadline });
+        }
+        if deadline.is_none() {
+            return Err(misfit(vec![Misfit {
+                path: format!("/{DEADLINE}"),
+                message: "this is not a whole number of milliseconds".to_owned(),
+            }]));
+        }
+        if let Data::Map(entries) = &mut value.data {
+            entries.retain(|(key, _)| key != DEADLINE);
+        }
+        check(&value, schema)?;
+        let entry = entry(&body, place);
+        let text = [&body[..entry.start], &body[entry.end..]].concat();
+        Ok(Self { text, deadline })
+    }
+}
+
+fn milliseconds(value: &Value<'_>) -> Option<Duration> {
+    match &value.data {
+        Data::Number(spelling) => spelling.parse().ok().map(Duration::from_millis),
+        _ => None,
+    }
+}
+
+fn check(value: &Value<'_>, schema: Option<&Schema>) -> Result<(), Failure> {
+    match schema.map(|schema| schema.misfits(value)).unwrap_or_default() {
+        misfits if misfits.is_empty() => Ok(()),
+        misfits => Err(misfit(misfits)),
+    }
+}
+
+fn misfit(misfits: Vec<Misfit>) -> Failure {
+    let say = |Misfit { path, message }: &Misfit| match path.as_str() {
+        "" => message.clone(),
+        path => format!("at {path}: {message}"),
+    };
+    let text: Vec<_> = misfits.iter().map(say).collect();
+    let path = misfits.first().map(|first| first.path.clone()).unwrap_or_default();
+    let mut details = vec![("path".into(), Value::from(path))];
+    if misfits.len() > 1 {
+        let one = |Misfit { path, message }| {
+            let fields = [("path", path), ("message", message)];
+            let fields = fields.map(|(key, text)| (key.into(), Value::from(text)));
+            Value::from(Data::Map(fields.into()))
+        };
+        let all = misfits.into_iter().map(one).collect();
+        details.push(("errors".into(), Data::List(all).into()));
+    }
+    let mut failure = Failure::with_code(Code::CallSchema, text.join("; "));
+    failure.details = Some(Data::Map(details).into());
+    failure
+}
+
+/// Where the entry of an object stands whose value stands at `value`: its key, its value, and one
+/// of the commas beside it, so that what is left is an object with one entry less.
+fn entry(body: &str, value: std::ops::Range<usize>) -> std::ops::Range<usize> {
+    let white = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
+    // The key has no quotation mark in it, however it is spelled.
+    let colon = body[..value.start].rfind(':').unwrap_or_default();
+    let close = body[..colon].rfind('"').unwrap_or_default();
+    let open = body[..close].rfind('"').unwrap_or_default();
+    let after = &body[value.end..];
+    if let Some(rest) = after.trim_start_matches(white).strip_prefix(',') {
+        return open..body.len() - rest.trim_start_matches(white).len();
+    }
+    let before = body[..open].trim_end_matches(white);
+    let start = before.strip_suffix(',').map_or(open, str::len);
+    start..value.end
+}

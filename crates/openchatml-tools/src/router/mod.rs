@@ -1,0 +1,103 @@
+//! The router: it takes the calls of a turn, and answers each of them once.
+
+mod admit;
+mod board;
+mod options;
+mod reply;
+mod schema;
+mod turn;
+mod work;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
+pub use self::board::Happening;
+pub use self::options::{Envelope, RouterOptions};
+use self::reply::Replies;
+pub use self::schema::BadSchema;
+use self::schema::Schema;
+pub use self::turn::Turn;
+use crate::{Entry, Toolbox};
+
+/// Runs the calls of turns: several at once, each on time, and each once.
+///
+/// Clones share what they have: the tools and the limits on how many calls run. A panic of a tool
+/// is its own misfortune only where panics unwind, which is the default.
+///
+/// ```
+/// use openchatml_tools::{Entry, Output, Router, RouterOptions, Toolbox, function};
+///
+/// let mut tools = Toolbox::default();
+/// let echo = function(|call| async move { Ok(Output::text(call.arguments())) });
+/// tools.insert("functions.echo", Entry::new(echo))?;
+/// let mut options = RouterOptions::default();
+/// options.at_once = 4;
+/// let router = Router::new(tools, options)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Router {
+    core: Arc<Core>,
+}
+
+/// What all turns of a router share.
+struct Core {
+    tools: HashMap<String, Arc<Known>>,
+    options: RouterOptions,
+    replies: Replies,
+    /// Room for calls that run.
+    running: Arc<Semaphore>,
+    /// Room for calls that wait.
+    queue: Arc<Semaphore>,
+}
+
+/// A tool, and its schema ready for use.
+struct Known {
+    entry: Entry,
+    schema: Option<Schema>,
+}
+
+impl Router {
+    /// A router of these tools.
+    ///
+    /// # Errors
+    ///
+    /// The parameters of a tool are no JSON Schema, or one that refers to something that is not in
+    /// it: nothing is fetched.
+    pub fn new(tools: Toolbox, options: RouterOptions) -> Result<Self, BadSchema> {
+        let mut known = HashMap::new();
+        for (name, entry) in tools.iter() {
+            let schema = entry.parameters.as_ref();
+            let schema = schema.map(|schema| Schema::new(name, schema)).transpose()?;
+            known.insert(name.to_owned(), Arc::new(Known { entry: entry.clone(), schema }));
+        }
+        let places = |places: usize| Arc::new(Semaphore::new(places.clamp(1, 1 << 20)));
+        let core = Core {
+            tools: known,
+            running: places(options.at_once),
+            queue: places(options.queue),
+            replies: Replies::new(options.clone()),
+            options,
+        };
+        Ok(Self { core: Arc::new(core) })
+    }
+
+    /// A new turn of a conversation whose calls have had these ids.
+    pub fn turn(&self, taken: impl IntoIterator<Item = String>) -> Turn {
+        Turn::new(self.core.clone(), taken.into_iter().collect())
+    }
+}
+
+impl fmt::Debug for Router {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut tools: Vec<_> = self.core.tools.keys().collect();
+        tools.sort();
+        f.debug_struct("Router")
+            .field("tools", &tools)
+            .field("options", &self.core.options)
+            .finish_non_exhaustive()
+    }
+}

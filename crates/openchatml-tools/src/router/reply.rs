@@ -1,0 +1,169 @@
+//! What calls are answered with.
+
+use std::fmt::Write as _;
+
+use openchatml::{Channel, Code, Data, Message, Reply, Role, Value};
+use sha2::{Digest, Sha256};
+
+use super::options::{Envelope, RouterOptions};
+use crate::{Failure, Outcome, Output, Provenance};
+
+/// Whom a reply is for.
+#[derive(Debug)]
+pub(super) struct Addressee {
+    /// The tool, as the model named it.
+    pub(super) name: String,
+    /// `None` for a call that has no id of its own.
+    pub(super) call_id: Option<String>,
+}
+
+impl Addressee {
+    pub(super) fn of(message: &Message<'_>, has_own_id: bool) -> Self {
+        let call_id = message.call_id.as_deref().filter(|_| has_own_id);
+        let name = message.recipient.as_deref().unwrap_or_default();
+        Self { name: name.to_owned(), call_id: call_id.map(str::to_owned) }
+    }
+}
+
+/// How replies are written.
+#[derive(Debug)]
+pub(super) struct Replies {
+    options: RouterOptions,
+}
+
+/// What a message of an error says at most, in bytes.
+pub(super) const MESSAGE_BYTES: usize = 4096;
+
+/// What every error says.
+const OWN: [&str; 2] = ["code", "message"];
+
+/// How deep content nests at most. Nothing reads JSON that is deeper.
+const DEPTH: usize = 120;
+
+impl Replies {
+    pub(super) fn new(options: RouterOptions) -> Self {
+        Self { options }
+    }
+
+    /// The reply to a call that came to this.
+    pub(super) fn outcome(
+        &self,
+        addressee: &Addressee,
+        outcome: Outcome,
+    ) -> (Option<Code>, Message<'static>) {
+        match outcome.and_then(|output| self.output(addressee, output)) {
+            Ok(reply) => (None, reply),
+            Err(failure) => {
+                let (code, reply) = self.failure(addressee, &failure);
+                (Some(code), reply)
+            }
+        }
+    }
+
+    /// The reply that holds what a tool returned.
+    fn output(&self, addressee: &Addressee, output: Output) -> Result<Message<'static>, Failure> {
+        let Output { content, provenance } = output;
+        let most = self.options.output_bytes;
+        if !is_shallow(&content, DEPTH) {
+            let text = format!("the output nests deeper than {DEPTH} levels");
+            return Err(Failure::with_code(Code::ToolOutput, text));
+        }
+        let spelled = match content.as_str() {
+            Some(text) => text.to_owned(),
+            None => content.to_json(),
+        };
+        if spelled.len() > most {
+            let text = format!("the output has {} bytes, and at most {most} fit", spelled.len());
+            return Err(Failure::with_code(Code::ToolOutput, text));
+        }
+        if self.options.envelope == Envelope::Raw {
+            return Ok(message(addressee, spelled));
+        }
+        let provenance = self.provenance(addressee, provenance, &spelled);
+        let reply = Reply {
+            ok: true,
+            content: Some(content),
+            provenance: Some(provenance),
+            ..Reply::default()
+        };
+        Ok(self.envelope(addressee, &reply))
+    }
+
+    /// The reply that says what went wrong.
+    pub(super) fn failure(
+        &self,
+        addressee: &Addressee,
+        failure: &Failure,
+    ) -> (Code, Message<'static>) {
+        let mut error = vec![
+            ("code".into(), Value::from(failure.code.as_str())),
+            ("message".into(), Value::from(clip(&failure.message, MESSAGE_BYTES))),
+        ];
+        let fits = |details: &Value<'static>| {
+            is_shallow(details, DEPTH) && details.to_json().len() <= self.options.output_bytes
+        };
+        match failure.details.clone().filter(fits) {
+            Some(Value { data: Data::Map(details), .. }) => {
+                error.extend(details.into_iter().filter(|(key, _)| !OWN.contains(&key.as_ref())));
+            }
+            Some(details) => error.push(("details".into(), details)),
+            None => {}
+        }
+        let reply = Reply { ok: false, error: Some(Data::Map(error).into()), ..Reply::default() };
+        (failure.code, self.envelope(addressee, &reply))
+    }
+
+    fn envelope(&self, addressee: &Addressee, reply: &Reply<'_>) -> Message<'static> {
+        let mut message = message(addressee, reply.to_json());
+        if self.options.envelope == Envelope::Json {
+            message.content_type = Some("json".into());
+        }
+        message
+    }
+
+    fn provenance(&self, to: &Addressee, said: Provenance, content: &str) -> Value<'static> {
+        let source = said.source.unwrap_or_else(|| to.name.clone());
+        let timestamp = said.timestamp.or_else(|| Some(self.options.clock.as_ref()?()));
+        let checksum = said.checksum.unwrap_or_else(|| checksum(content));
+        let mut fields = vec![("source".into(), Value::from(source))];
+        fields.extend(timestamp.map(|it| ("timestamp".into(), Value::from(it))));
+        fields.push(("checksum".into(), Value::from(checksum)));
+        Data::Map(fields).into()
+    }
+}
+
+/// A reply to a call (OpenChatML 2.2 §8.1).
+fn message(addressee: &Addressee, body: String) -> Message<'static> {
+    let mut message = Message::new(Role::Tool, body);
+    message.name = Some(addressee.name.clone().into());
+    message.call_id = addressee.call_id.clone().map(Into::into);
+    message.recipient = Some("assistant".into());
+    message.channel = Some(Channel::Commentary);
+    message
+}
+
+fn checksum(content: &str) -> String {
+    let mut out = String::from("sha256:");
+    for byte in Sha256::digest(content.as_bytes()) {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
+}
+
+fn is_shallow(value: &Value<'_>, depth: usize) -> bool {
+    match &value.data {
+        Data::List(items) => depth > 0 && items.iter().all(|it| is_shallow(it, depth - 1)),
+        Data::Map(entries) => depth > 0 && entries.iter().all(|it| is_shallow(&it.1, depth - 1)),
+        _ => true,
+    }
+}
+
+/// `text`, cut where it is long.
+pub(super) fn clip(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(most - '…'.len_utf8());
+    format!("{}…", &text[..end])
+}

@@ -1,0 +1,192 @@
+//! The calls of one turn of the assistant.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use openchatml::{Code, Message, Settings};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::Core;
+use super::admit::{Admission, Refusal};
+use super::board::{Board, Happening, News};
+use super::reply::Addressee;
+use super::work::{self, Job};
+use crate::Failure;
+
+/// The calls of one turn of the assistant: they are dispatched as their messages finish, and what
+/// happens to them is fetched one by one, in the order in which it happens.
+///
+/// Whoever drops it does not wait for the calls that still run: they are cancelled.
+///
+/// It lives on a tokio runtime with its timers enabled.
+///
+/// ```
+/// use openchatml::{Channel, Code, End, Message, Role};
+/// use openchatml_tools::{Entry, Happening, Router, RouterOptions, Toolbox, function};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut tools = Toolbox::default();
+/// let hangs = function(|_| std::future::pending());
+/// tools.insert("functions.sleep", Entry::new(hangs))?;
+/// let router = Router::new(tools, RouterOptions::default())?;
+///
+/// let mut call = Message::new(Role::Assistant, "");
+/// call.recipient = Some("functions.sleep".into());
+/// call.call_id = Some("s1".into());
+/// call.channel = Some(Channel::Commentary);
+/// call.end = End::Call;
+///
+/// let mut turn = router.turn([]);
+/// assert!(turn.dispatch(&call).await);
+/// assert!(matches!(turn.next().await, Some(Happening::Start { .. })));
+/// assert!(turn.cancel("s1", "the user pressed escape"));
+/// assert!(matches!(turn.next().await, Some(Happening::Cancel { .. })));
+/// let Some(Happening::Done { call_id, code, reply }) = turn.next().await else { panic!() };
+/// assert_eq!((call_id.as_str(), code), ("s1", Some(Code::ToolCancelled)));
+/// assert!(reply.body.text().contains("the user pressed escape"));
+/// assert!(turn.next().await.is_none());
+/// # Ok(())
+/// # }
+/// ```
+pub struct Turn {
+    core: Arc<Core>,
+    settings: Settings,
+    board: Arc<Board>,
+    /// The ids that calls have had, in the whole conversation.
+    taken: HashSet<String>,
+    /// The calls that were admitted, by their id.
+    by_id: HashMap<String, usize>,
+    running: Vec<Running>,
+}
+
+/// A call that was admitted, and may be over.
+struct Running {
+    addressee: Arc<Addressee>,
+    task: AbortHandle,
+}
+
+impl Turn {
+    pub(super) fn new(core: Arc<Core>, taken: HashSet<String>) -> Self {
+        let (settings, board) = (Settings::default(), Arc::default());
+        let (by_id, running) = (HashMap::new(), Vec::new());
+        Self { core, settings, board, taken, by_id, running }
+    }
+
+    /// The same turn, in a conversation whose header says this: which tools are built in, and on
+    /// which channels tools are called.
+    pub fn with_settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Takes a finished message. `false` if it is no call: then there is nothing to do.
+    ///
+    /// A call that is in order runs as soon as there is room, while the turn goes on. One that is
+    /// not gets a reply that says why. While the queue is full, this waits; it is cancel safe: a
+    /// call whose dispatch is dropped was never taken.
+    pub async fn dispatch(&mut self, message: &Message<'_>) -> bool {
+        if !message.is_call() || message.foreign {
+            return false;
+        }
+        let now = Instant::now();
+        match self.core.admit(message, &self.settings, &self.taken) {
+            Ok(admission) => {
+                let queued = place(&self.core.queue).await;
+                self.spawn(admission, queued, now);
+            }
+            Err(refusal) => self.refuse(message, refusal),
+        }
+        true
+    }
+
+    fn refuse(&mut self, message: &Message<'_>, refusal: Refusal) {
+        let addressee = Addressee::of(message, refusal.has_own_id);
+        let call_id = addressee.call_id.clone().unwrap_or_default();
+        self.taken.extend(addressee.call_id.clone());
+        let (code, reply) = self.core.replies.failure(&addressee, &refusal.failure);
+        self.board.refuse(call_id, code, reply);
+    }
+
+    fn spawn(&mut self, admission: Admission, queued: OwnedSemaphorePermit, now: Instant) {
+        let Admission { addressee, tool, arguments, time } = admission;
+        let call_id = addressee.call_id.clone().unwrap_or_default();
+        let call = self.board.add(&call_id);
+        let addressee = Arc::new(addressee);
+        let job = Job {
+            core: self.core.clone(),
+            board: self.board.clone(),
+            call,
+            addressee: addressee.clone(),
+            tool,
+            arguments,
+            deadline: now + time,
+        };
+        let task = tokio::spawn(work::run(job, queued)).abort_handle();
+        self.running.push(Running { addressee, task });
+        self.by_id.insert(call_id.clone(), call);
+        self.taken.insert(call_id);
+    }
+
+    /// An id that no call of the conversation has: `call_1`, `call_2`, … For formats whose calls
+    /// have none (Harmony, OpenChatML 2.0), which are given one before they are dispatched.
+    pub fn unused_id(&self) -> String {
+        let mut ids = (self.taken.len() + 1..).map(|number| format!("call_{number}"));
+        ids.find(|id| !self.taken.contains(id)).unwrap_or_default()
+    }
+
+    /// Cancels one call (`tool.cancel`): its reply says so, and whatever the tool still does is not
+    /// heard. `false` if there is no such call, or if it has its reply.
+    pub fn cancel(&mut self, call_id: &str, reason: &str) -> bool {
+        self.by_id.get(call_id).copied().is_some_and(|call| self.cancel_call(call, reason))
+    }
+
+    /// Cancels all calls of the turn (`response.cancel`).
+    pub fn cancel_all(&mut self, reason: &str) {
+        for call in 0..self.running.len() {
+            self.cancel_call(call, reason);
+        }
+    }
+
+    fn cancel_call(&self, call: usize, reason: &str) -> bool {
+        let Running { addressee, task } = &self.running[call];
+        let failure = Failure::with_code(Code::ToolCancelled, reason);
+        let outcome = || self.core.replies.outcome(addressee, Err(failure));
+        let is_first = self.board.finish(call, Some(reason), outcome);
+        task.abort();
+        is_first
+    }
+
+    /// The next thing that happens. `None` once every call that was dispatched has its reply, and
+    /// all was fetched; more calls may be dispatched after that. It is cancel safe.
+    pub async fn next(&mut self) -> Option<Happening> {
+        loop {
+            match self.board.take() {
+                News::Happening(happening) => return Some(*happening),
+                News::Never => return None,
+                News::Later => self.board.news().await,
+            }
+        }
+    }
+}
+
+/// The caller went away.
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.board.close();
+        self.running.iter().for_each(|running| running.task.abort());
+    }
+}
+
+impl std::fmt::Debug for Turn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Turn").field("calls", &self.running.len()).finish_non_exhaustive()
+    }
+}
+
+/// A place, once there is one.
+pub(super) async fn place(places: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+    places.clone().acquire_owned().await.expect("nobody closes it")
+}

@@ -1,0 +1,118 @@
+//! One call, from the queue to its outcome.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use openchatml::{Code, Message};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::board::Board;
+use super::reply::Addressee;
+use super::turn::place;
+use super::{Core, Known};
+use crate::{Call, Failure, Outcome};
+
+/// A call that was admitted.
+pub(super) struct Job {
+    pub(super) core: Arc<Core>,
+    pub(super) board: Arc<Board>,
+    /// Its number on the board.
+    pub(super) call: usize,
+    pub(super) addressee: Arc<Addressee>,
+    pub(super) tool: Arc<Known>,
+    pub(super) arguments: String,
+    pub(super) deadline: Instant,
+}
+
+/// Waits until there is room, runs the call, and puts its outcome on the board.
+///
+/// It never runs the tool itself: that has a task of its own, so that neither a panic nor a tool
+/// that blocks its thread keeps the reply back.
+pub(super) async fn run(job: Job, queued: OwnedSemaphorePermit) {
+    let job = Guard(job);
+    let outcome = match timeout_at(job.0.deadline, place(&job.0.core.running)).await {
+        Ok(room) => {
+            drop(queued);
+            job.0.board.start(job.0.call, &job.0.addressee.name);
+            job.0.attempts(Arc::new(room)).await
+        }
+        Err(_) => Err(late()),
+    };
+    job.0.finish(outcome);
+}
+
+fn late() -> Failure {
+    Failure::with_code(Code::ToolTimeout, "the call was not done by its deadline")
+}
+
+impl Job {
+    /// Calls the tool, and again if that may help.
+    async fn attempts(&self, room: Arc<OwnedSemaphorePermit>) -> Outcome {
+        let mut attempt = 0;
+        loop {
+            let outcome = self.attempt(room.clone()).await;
+            let may_pass = outcome.as_ref().is_err_and(|failure| failure.is_retryable);
+            if !may_pass || !self.tool.entry.is_idempotent || attempt >= self.core.options.retries {
+                return outcome;
+            }
+            let again = Instant::now() + self.pause(attempt);
+            if again >= self.deadline {
+                return outcome;
+            }
+            sleep_until(again).await;
+            attempt += 1;
+        }
+    }
+
+    /// Calls the tool once.
+    async fn attempt(&self, room: Arc<OwnedSemaphorePermit>) -> Outcome {
+        let (name, id) = (&self.addressee.name, self.addressee.call_id.as_deref());
+        let (board, number) = (self.board.clone(), self.call);
+        let call = Call::new(name, id.unwrap_or_default(), &self.arguments)
+            .with_deadline(self.deadline)
+            .with_listener(move |progress| board.progress(number, progress));
+        let tool = self.tool.entry.tool.clone();
+        let task = tokio::spawn(async move {
+            // Given back when the tool is gone, not when its reply is: a tool that cannot be
+            // stopped takes up room as long as it runs.
+            let _room = room;
+            tool.call(&call).await
+        });
+        match timeout_at(self.deadline, AbortOnDropHandle::new(task)).await {
+            Err(_) => Err(late()),
+            Ok(Ok(outcome)) => outcome,
+            // What it says as it panics is for its developers, and goes to standard error.
+            Ok(Err(_)) => Err(Failure::new("the tool panicked")),
+        }
+    }
+
+    /// How long to wait before the next attempt: twice as long each time, and up to a quarter more,
+    /// so that calls that failed together do not come again together.
+    fn pause(&self, attempt: u32) -> Duration {
+        let pause = self.core.options.backoff.saturating_mul(2u32.saturating_pow(attempt));
+        let mut hasher = DefaultHasher::new();
+        (self.addressee.call_id.as_deref(), attempt).hash(&mut hasher);
+        let part = u32::try_from(hasher.finish() % 256).unwrap_or_default();
+        pause.saturating_add(pause / 1024 * part)
+    }
+
+    fn finish(&self, outcome: Outcome) {
+        self.board.finish(self.call, None, || self.reply(outcome));
+    }
+
+    fn reply(&self, outcome: Outcome) -> (Option<Code>, Message<'static>) {
+        self.core.replies.outcome(&self.addressee, outcome)
+    }
+}
+
+/// Whatever happens to the task of a call, the call has an outcome.
+struct Guard(Job);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.finish(Err(Failure::new("the call was lost")));
+    }
+}
