@@ -62,6 +62,8 @@ mod call;
 mod completions;
 mod function;
 mod router;
+#[cfg(feature = "session")]
+mod session;
 mod tool;
 mod toolbox;
 
@@ -74,5 +76,12 @@ pub use self::completions::{
 pub use self::completions::{Completions, CompletionsOptions};
 pub use self::function::{Function, function};
 pub use self::router::{BadSchema, Envelope, Happening, Router, RouterOptions, Turn};
+#[cfg(feature = "session")]
+pub use self::session::{
+    Desk, DeskError, Ended, Model, NoPrompt, Session, SessionError, SessionEvent, SessionOptions,
+};
 pub use self::tool::{Failure, Outcome, Output, Provenance, Run, Tool};
 pub use self::toolbox::{Entry, NotAName, Toolbox};
+/// What tells a [`Session`] to stop.
+#[cfg(feature = "session")]
+pub use tokio_util::sync::CancellationToken;
