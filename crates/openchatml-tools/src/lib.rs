@@ -60,17 +60,34 @@
 mod call;
 #[cfg(feature = "client")]
 mod client;
+#[cfg(any(feature = "completions", feature = "session"))]
+mod completions;
 #[cfg(feature = "config")]
 pub mod config;
 pub mod declare;
 mod function;
 pub mod kinds;
 mod router;
+#[cfg(feature = "session")]
+mod session;
 mod tool;
 mod toolbox;
 
 pub use self::call::{Call, Progress};
+#[cfg(any(feature = "completions", feature = "session"))]
+pub use self::completions::{
+    Completion, NextPiece, Opening, Piece, Prompt, Request, Upstream, UpstreamError,
+};
+#[cfg(feature = "completions")]
+pub use self::completions::{Completions, CompletionsOptions};
 pub use self::function::{Function, function};
 pub use self::router::{BadSchema, Envelope, Happening, Router, RouterOptions, Turn};
+#[cfg(feature = "session")]
+pub use self::session::{
+    Desk, DeskError, Ended, Model, NoPrompt, Session, SessionError, SessionEvent, SessionOptions,
+};
 pub use self::tool::{Failure, Outcome, Output, Provenance, Run, Tool};
 pub use self::toolbox::{Entry, NotAName, Toolbox};
+/// What tells a [`Session`] to stop.
+#[cfg(feature = "session")]
+pub use tokio_util::sync::CancellationToken;

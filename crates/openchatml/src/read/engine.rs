@@ -29,7 +29,7 @@ enum Phase<'a> {
 
 struct Messages<'a> {
     lexer: Lexer,
-    reader: Box<dyn Reader<'a> + 'a>,
+    reader: Box<dyn Reader<'a> + Send + 'a>,
     /// Where the last lexeme of another source ended.
     at: usize,
 }

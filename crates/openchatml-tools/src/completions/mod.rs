@@ -1,0 +1,155 @@
+//! Models that are asked for raw completions: what an upstream is, and the client of servers that
+//! offer `/v1/completions`.
+//!
+//! A raw completion goes on where the prompt ends, control tokens included. Only so are channels,
+//! recipients and the ends of messages what the model said, and not what a server made of it.
+
+#[cfg(feature = "completions")]
+mod chunk;
+#[cfg(feature = "completions")]
+mod client;
+#[cfg(feature = "completions")]
+mod request;
+#[cfg(feature = "completions")]
+mod sse;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+#[cfg(feature = "completions")]
+pub use self::client::{Completions, CompletionsOptions};
+
+/// A model that goes on where a prompt ends.
+///
+/// ```
+/// use openchatml_tools::{Completion, NextPiece, Opening, Piece, Prompt, Request, Upstream};
+///
+/// /// Says the same whatever it is asked.
+/// struct Parrot;
+///
+/// struct Once(Option<String>);
+///
+/// impl Upstream for Parrot {
+///     fn sample<'u>(&'u self, _: Request<'u>) -> Opening<'u> {
+///         let said = "<|channel|>final<|message|>Hello!<|return|>".to_owned();
+///         Box::pin(async move { Ok(Box::new(Once(Some(said))) as Box<dyn Completion>) })
+///     }
+/// }
+///
+/// impl Completion for Once {
+///     fn next(&mut self) -> NextPiece<'_> {
+///         Box::pin(async move { Ok(self.0.take().map(Piece::Text)) })
+///     }
+/// }
+/// ```
+pub trait Upstream: Send + Sync {
+    /// Asks for a completion. What is dropped is not sampled any further.
+    ///
+    /// # Errors
+    ///
+    /// The model cannot be asked, or refuses the request.
+    fn sample<'u>(&'u self, request: Request<'u>) -> Opening<'u>;
+}
+
+/// A completion that begins.
+pub type Opening<'u> =
+    Pin<Box<dyn Future<Output = Result<Box<dyn Completion>, UpstreamError>> + Send + 'u>>;
+
+/// A completion, while it arrives.
+pub trait Completion: Send {
+    /// The next piece; `None` at the end. What is dropped half-way loses no piece.
+    ///
+    /// # Errors
+    ///
+    /// The connection breaks, or what arrives is no completion.
+    fn next(&mut self) -> NextPiece<'_>;
+}
+
+/// A piece that arrives.
+pub type NextPiece<'c> =
+    Pin<Box<dyn Future<Output = Result<Option<Piece>, UpstreamError>> + Send + 'c>>;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Request<'r> {
+    /// What stands before the completion.
+    pub prompt: Prompt,
+    /// The spellings of the dialect's control tokens, which the completion is to hold.
+    pub controls: &'r [&'static str],
+    /// The ids that end a completion, where they are known.
+    pub stop_ids: &'r [u32],
+}
+
+impl<'r> Request<'r> {
+    /// A request of which nothing but the prompt is known.
+    pub fn new(prompt: Prompt) -> Self {
+        Self { prompt, controls: &[], stop_ids: &[] }
+    }
+}
+
+/// What stands before a completion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prompt {
+    /// Text, in which control tokens are spelled.
+    Text(String),
+    /// Token ids: nothing that text spells is a control token.
+    Ids(Vec<u32>),
+}
+
+/// A piece of a completion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Text, in which control tokens are spelled.
+    Text(String),
+    /// Token ids.
+    Ids(Vec<u32>),
+    /// Nothing more comes, since the completion is as long as it may be: what was being said was
+    /// cut off.
+    CutOff,
+}
+
+/// Why there is no completion, or no more of it.
+///
+/// ```
+/// use openchatml_tools::UpstreamError;
+///
+/// let error = UpstreamError::Refused { status: 404, message: "no such model".into() };
+/// assert_eq!(error.to_string(), "the upstream answers 404: no such model");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UpstreamError {
+    /// Nobody answers, or the connection broke.
+    Connection(String),
+    /// The server answers with an error of this HTTP status.
+    Refused {
+        /// The status.
+        status: u16,
+        /// What it says of it.
+        message: String,
+    },
+    /// The server reports an error while the completion arrives.
+    Failed(String),
+    /// What arrives is no completion.
+    Garbage(String),
+}
+
+impl fmt::Display for UpstreamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connection(why) => write!(f, "the upstream cannot be reached: {why}"),
+            Self::Refused { status, message } if message.is_empty() => {
+                write!(f, "the upstream answers {status}")
+            }
+            Self::Refused { status, message } => {
+                write!(f, "the upstream answers {status}: {message}")
+            }
+            Self::Failed(message) => write!(f, "the upstream failed: {message}"),
+            Self::Garbage(what) => write!(f, "the upstream does not speak completions: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for UpstreamError {}

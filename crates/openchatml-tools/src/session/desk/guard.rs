@@ -1,0 +1,38 @@
+//! Tools whose calls are noted before they are made.
+
+use std::sync::Arc;
+
+use super::journal::Journal;
+use crate::{Call, Entry, Failure, Run, Tool, Toolbox};
+
+/// The same tools. Those that are not idempotent write to the journal before each call.
+pub(super) fn guarded(tools: &Toolbox, journal: &Arc<Journal>) -> Toolbox {
+    let mut guarded = Toolbox::default();
+    for (name, entry) in tools.iter() {
+        let mut entry: Entry = entry.clone();
+        if !entry.is_idempotent {
+            entry.tool = Arc::new(Guarded { tool: entry.tool, journal: journal.clone() });
+        }
+        guarded.insert(name, entry).expect("the name was good in the other toolbox");
+    }
+    guarded
+}
+
+struct Guarded {
+    tool: Arc<dyn Tool>,
+    journal: Arc<Journal>,
+}
+
+impl Tool for Guarded {
+    fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
+        Box::pin(async move {
+            let (journal, id) = (self.journal.clone(), call.call_id().to_owned());
+            let noted = tokio::task::spawn_blocking(move || journal.started(&id)).await;
+            match noted {
+                Ok(Ok(())) => self.tool.call(call).await,
+                // To make a call that is not noted is to make it twice, perhaps.
+                _ => Err(Failure::new("the call was not made: it could not be noted before")),
+            }
+        })
+    }
+}

@@ -1,0 +1,238 @@
+//! Which calls were made, and what came of them.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use openchatml::{Conversation, Format, Message, ReadOptions, RenderOptions, parse, render};
+use serde_json::{Value, json};
+
+use super::DeskError;
+use super::file::{is_at, sync_folder};
+
+/// A file of lines: one for each call that begins and may not be made twice, and one for each reply.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Locked as long as it is open.
+    file: File,
+    /// What the file said when it was opened.
+    past: HashMap<(String, u64), Fate>,
+    /// The marks of the calls that may be made.
+    marks: HashMap<String, u64>,
+    is_empty: bool,
+}
+
+/// What became of a call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::session) enum Fate {
+    /// It was not made, or may be made twice.
+    #[default]
+    Fresh,
+    /// It began, and nobody knows how far it came.
+    Begun,
+    /// It has this reply.
+    Replied(Box<Message<'static>>),
+}
+
+impl Journal {
+    /// Opens the journal at this path, and keeps others out.
+    pub(super) fn open(path: &Path) -> Result<Self, DeskError> {
+        let mut file = locked(path)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        let damaged = |line| DeskError::Damaged { journal: path.to_owned(), line };
+        let past = records(&text).map_err(damaged)?;
+        // A line that was torn would be damage once there is another one after it.
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        file.set_len(u64::try_from(whole).map_err(io::Error::other)?)?;
+        let state = State { file, past, marks: HashMap::new(), is_empty: whole == 0 };
+        Ok(Self { path: path.to_owned(), state: Mutex::new(state) })
+    }
+
+    /// Nothing panics while it holds the lock.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn fate(&self, call_id: &str, mark: u64) -> Fate {
+        let fate = self.state().past.get(&(call_id.to_owned(), mark)).cloned();
+        fate.unwrap_or_default()
+    }
+
+    pub(super) fn expect(&self, call_id: &str, mark: u64) {
+        self.state().marks.insert(call_id.to_owned(), mark);
+    }
+
+    /// A call begins.
+    pub(super) fn started(&self, call_id: &str) -> io::Result<()> {
+        self.write(call_id, "begun", Value::Bool(true))
+    }
+
+    /// A call has its reply.
+    pub(super) fn replied(&self, call_id: &str, reply: &Message<'static>) -> io::Result<()> {
+        let document = Conversation::from_messages([reply.clone()]).into();
+        let json = render(&document, Format::JSON, &RenderOptions::default());
+        let json = json.map_err(io::Error::other)?;
+        self.write(call_id, "reply", serde_json::from_str(&json)?)
+    }
+
+    /// Adds a line, which is on the disk when this returns.
+    fn write(&self, call_id: &str, what: &str, value: Value) -> io::Result<()> {
+        let mut state = self.state();
+        let mark = state.marks.get(call_id).copied().unwrap_or_default();
+        let line = json!({"call_id": call_id, "mark": format!("{mark:016x}"), what: value});
+        state.is_empty = false;
+        state.file.seek(io::SeekFrom::End(0))?;
+        state.file.write_all(format!("{line}\n").as_bytes())?;
+        state.file.sync_data()
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&self) -> io::Result<()> {
+        let mut state = self.state();
+        state.past.clear();
+        state.marks.clear();
+        if !state.is_empty {
+            state.file.set_len(0)?;
+            state.is_empty = true;
+        }
+        Ok(())
+    }
+}
+
+/// Nothing stays behind where there is nothing to remember.
+impl Drop for Journal {
+    fn drop(&mut self) {
+        let is_empty = self.state().is_empty;
+        if is_empty && cfg!(unix) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// How often a lock is asked for, and how long to wait in between. A process that is killed while it
+/// starts a program leaves its locks to that for a moment: until the program itself begins.
+const TRIES: u32 = 25;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Opens a file, and locks it.
+fn locked(path: &Path) -> Result<File, DeskError> {
+    let mut tries = 0;
+    loop {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            // What tools reply is nobody else's business.
+            options.mode(0o600);
+        }
+        let file = options.open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) if tries == TRIES => return Err(DeskError::Busy),
+            Err(TryLockError::WouldBlock) => {
+                tries += 1;
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+        // Whoever had it before may have taken it away: then this is the lock of nothing.
+        if is_at(&file, path)? {
+            if let Some(folder) = path.parent() {
+                sync_folder(folder)?;
+            }
+            return Ok(file);
+        }
+    }
+}
+
+/// What the lines say. A last line without a line break was torn by a crash, and says nothing.
+fn records(text: &[u8]) -> Result<HashMap<(String, u64), Fate>, usize> {
+    let mut past = HashMap::new();
+    for (at, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let Some(line) = line.strip_suffix(b"\n") else { break };
+        let (key, fate) = record(line).ok_or(at + 1)?;
+        past.insert(key, fate);
+    }
+    Ok(past)
+}
+
+fn record(line: &[u8]) -> Option<((String, u64), Fate)> {
+    let value: Value = serde_json::from_slice(line).ok()?;
+    let call_id = value.get("call_id")?.as_str()?.to_owned();
+    let mark = u64::from_str_radix(value.get("mark")?.as_str()?, 16).ok()?;
+    let fate = match value.get("reply") {
+        None => value.get("begun").map(|_| Fate::Begun)?,
+        Some(reply) => {
+            let parsed = parse(&reply.to_string(), Format::JSON, &ReadOptions::default())
+                .into_conversation()
+                .into_owned();
+            Fate::Replied(Box::new(parsed.messages.into_iter().next()?))
+        }
+    };
+    Some(((call_id, mark), fate))
+}
+
+#[cfg(test)]
+mod tests {
+    use openchatml::{Message, Role};
+
+    use super::{DeskError, Fate, Journal, records};
+
+    #[test]
+    fn what_was_noted_is_known_after_a_crash() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        let journal = Journal::open(&path).unwrap();
+        assert!(matches!(Journal::open(&path), Err(DeskError::Busy)));
+        let mut reply = Message::new(Role::Tool, "<|end|> \u{1b}\n");
+        reply.name = Some("functions.f".into());
+        for (id, mark) in [("a", 1), ("b", 2)] {
+            journal.expect(id, mark);
+            journal.started(id).unwrap();
+        }
+        journal.replied("a", &reply).unwrap();
+        // As a crash leaves it: the file is there, and perhaps half a line more.
+        let mut text = std::fs::read(&path).unwrap();
+        text.extend_from_slice(b"{\"call_id\":\"b\",\"ma");
+        drop(journal);
+        std::fs::write(&path, &text).unwrap();
+
+        let journal = Journal::open(&path).unwrap();
+        assert_eq!(journal.fate("a", 1), Fate::Replied(Box::new(reply)));
+        assert_eq!(journal.fate("b", 2), Fate::Begun);
+        // Calls that say something else, and others.
+        assert_eq!(journal.fate("a", 2), Fate::Fresh);
+        assert_eq!(journal.fate("c", 1), Fate::Fresh);
+        journal.expect("c", 3);
+        journal.started("c").unwrap();
+        drop(journal);
+        let journal = Journal::open(&path).unwrap();
+        assert_eq!(journal.fate("c", 3), Fate::Begun);
+        journal.clear().unwrap();
+        assert_eq!(journal.fate("c", 3), Fate::Fresh);
+        drop(journal);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn damage_is_located() {
+        let good = br#"{"call_id":"a","mark":"0000000000000001","begun":true}"#;
+        for bad in ["x", "{}", r#"{"call_id":"a","mark":"z","begun":true}"#] {
+            let text = [good.as_slice(), b"\n", bad.as_bytes(), b"\n", good, b"\n"].concat();
+            assert_eq!(records(&text).unwrap_err(), 2, "{bad}");
+        }
+        assert_eq!(records(good).unwrap().len(), 0);
+    }
+}

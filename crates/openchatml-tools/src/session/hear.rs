@@ -1,0 +1,188 @@
+//! A completion, as it is heard: what of it is certain, and when it says no more that counts.
+
+use std::collections::HashSet;
+
+use openchatml::{Code, Done, End, Event, Message, ReadOptions, Role, Severity, Stream};
+use openchatml_tokens::TokenStream;
+
+use super::event::{SessionEvent, shifted};
+use super::model::{Model, SharedEncoding};
+use crate::Piece;
+
+/// Who is told what happens.
+pub(super) type Emit<'s> = dyn FnMut(SessionEvent<'_>) + Send + 's;
+
+/// A completion, as it is heard.
+pub(super) struct Hearing<'m> {
+    model: &'m Model,
+    options: ReadOptions,
+    /// What reads the pieces; which it is shows with the first one.
+    reader: Reader<'m>,
+    heard: Heard,
+}
+
+enum Reader<'m> {
+    Unknown,
+    Text(Box<Stream>),
+    Ids(Box<TokenStream<'m, SharedEncoding>>),
+}
+
+/// What was heard.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    /// The number of the first message.
+    base: usize,
+    /// How many messages began.
+    pub(super) began: usize,
+    /// The messages that are complete and were not taken.
+    done: Vec<(usize, Message<'static>)>,
+    /// Those of which something is wrong that nobody would see in what is written of them.
+    wrong: HashSet<usize>,
+    /// Whether what was being said was cut off.
+    pub(super) is_cut: bool,
+    /// Whether the completion ended by `<|return|>`.
+    pub(super) has_returned: bool,
+    /// Whether somebody else spoke: what comes after that counts for nothing.
+    is_foreign: bool,
+    /// Whether the last complete message of the assistant is a call.
+    waits: bool,
+}
+
+impl<'m> Hearing<'m> {
+    /// A completion whose first message has this number.
+    pub(super) fn new(model: &'m Model, options: &ReadOptions, base: usize) -> Self {
+        let mut options = options.clone();
+        options.continues = Some(Role::Assistant);
+        let heard = Heard { base, ..Heard::default() };
+        Self { model, options, reader: Reader::Unknown, heard }
+    }
+
+    /// Takes a piece. The messages that it completes.
+    pub(super) fn piece(&mut self, piece: Piece, emit: &mut Emit<'_>) -> Vec<Message<'static>> {
+        match piece {
+            Piece::CutOff => self.heard.is_cut = true,
+            Piece::Text(text) => {
+                if matches!(self.reader, Reader::Unknown) {
+                    self.reader = self.text();
+                }
+                let heard = &mut self.heard;
+                match &mut self.reader {
+                    Reader::Text(stream) => {
+                        stream.feed(text.as_bytes(), |event| heard.event(event, emit));
+                    }
+                    // A server that tells ids, and then text: what it had left to say.
+                    Reader::Ids(stream) => {
+                        let mut ids = Vec::new();
+                        if let Some(tokenizer) = self.model.tokenizer() {
+                            let control = tokenizer.encoding().control(&text);
+                            match control {
+                                Some(control) => ids.push(control),
+                                None => tokenizer.encoding().encode(&text, &mut ids),
+                            }
+                        }
+                        stream.feed(&ids, |event| heard.event(event, emit));
+                    }
+                    Reader::Unknown => {}
+                }
+            }
+            Piece::Ids(ids) => {
+                if let (Reader::Unknown, Some(tokenizer)) = (&self.reader, self.model.tokenizer()) {
+                    self.reader = Reader::Ids(Box::new(tokenizer.stream(&self.options)));
+                }
+                let heard = &mut self.heard;
+                if let Reader::Ids(stream) = &mut self.reader {
+                    stream.feed(&ids, |event| heard.event(event, emit));
+                }
+            }
+        }
+        self.heard.take()
+    }
+
+    /// Whether nothing that counts can come any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.heard.has_returned || self.heard.is_foreign
+    }
+
+    /// Takes the end. The last messages, and what was heard.
+    pub(super) fn finish(mut self, emit: &mut Emit<'_>) -> (Vec<Message<'static>>, Heard) {
+        let mut heard = self.heard;
+        if heard.is_foreign {
+            let reason = if heard.waits { Done::Call } else { Done::End };
+            let index = (heard.base + heard.began).checked_sub(2);
+            emit(SessionEvent::Said(Event::Done { index, reason }));
+        } else {
+            match std::mem::replace(&mut self.reader, Reader::Unknown) {
+                Reader::Text(stream) => stream.finish(|event| heard.event(event, emit)),
+                Reader::Ids(stream) => stream.finish(|event| heard.event(event, emit)),
+                Reader::Unknown => {}
+            }
+        }
+        (heard.take(), heard)
+    }
+
+    /// Ends it, since nobody wants the rest.
+    pub(super) fn cancel(mut self, emit: &mut Emit<'_>) -> (Vec<Message<'static>>, Heard) {
+        if matches!(self.reader, Reader::Unknown) {
+            self.reader = self.text();
+        }
+        let mut heard = self.heard;
+        match self.reader {
+            Reader::Text(stream) => stream.cancel(|event| heard.event(event, emit)),
+            Reader::Ids(stream) => stream.cancel(|event| heard.event(event, emit)),
+            Reader::Unknown => {}
+        }
+        (heard.take(), heard)
+    }
+
+    fn text(&self) -> Reader<'m> {
+        let stream = Stream::new(self.model.format(), &self.options);
+        stream.map_or(Reader::Unknown, |stream| Reader::Text(Box::new(stream)))
+    }
+}
+
+impl Heard {
+    fn event(&mut self, event: Event<'_>, emit: &mut Emit<'_>) {
+        match event {
+            Event::MessageStart { index, message } => {
+                self.began = index + 1;
+                self.is_foreign |= message.foreign;
+            }
+            Event::MessageDone { index, message } => {
+                self.is_cut |= matches!(message.end, End::Open | End::Prompt);
+                self.done.push((index, message.clone().into_owned()));
+            }
+            Event::Done { reason, .. } => self.has_returned |= reason == Done::Return,
+            Event::Diagnostic { index: Some(index), diagnostic }
+                if diagnostic.severity == Severity::Error && !shows(diagnostic.code) =>
+            {
+                self.wrong.insert(index);
+            }
+            _ => {}
+        }
+        emit(SessionEvent::Said(shifted(event, self.base)));
+    }
+
+    /// The complete messages that are certain: what was cut off, mended, guessed, or said in the
+    /// name of somebody else is no part of a transcript. Written there, it would look certain.
+    fn take(&mut self) -> Vec<Message<'static>> {
+        let mut kept = Vec::new();
+        for (index, message) in std::mem::take(&mut self.done) {
+            let is_whole = !matches!(message.end, End::Open | End::Prompt);
+            let is_certain = !message.recovered && !message.foreign && is_whole;
+            if is_certain && !self.wrong.contains(&index) {
+                self.waits = message.is_call();
+                kept.push(message);
+            }
+        }
+        kept
+    }
+}
+
+/// Whether what is wrong is still to be seen in a message that is written and read again: then the
+/// router refuses it, and the model is told why.
+fn shows(code: Code) -> bool {
+    matches!(
+        code,
+        Code::BodyConstraintViolation | Code::CallRoute | Code::CallSchema | Code::DuplicateKey
+    )
+}

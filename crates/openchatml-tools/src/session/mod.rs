@@ -1,0 +1,277 @@
+//! The loop: a transcript, the tools that it calls and, perhaps, a model that goes on with it.
+
+mod calls;
+mod desk;
+mod event;
+mod hear;
+mod model;
+mod plan;
+mod run;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use openchatml::convert::{Loss, convert};
+use openchatml::{
+    Carrier, Conversation, Document, Format, ReadOptions, RenderError, RenderOptions, Role, Tool,
+    parse,
+};
+
+pub use self::desk::{Desk, DeskError};
+pub use self::event::SessionEvent;
+pub use self::model::{Model, NoPrompt};
+use crate::{Router, Toolbox, UpstreamError};
+
+/// A transcript, the tools that it calls and, perhaps, a model that goes on with it.
+///
+/// [`run`](Self::run) makes the calls that have no reply and, if there is a model, asks it to go on,
+/// until it answers. A call begins when its message is complete, while the rest of the turn still
+/// arrives.
+///
+/// ```
+/// use openchatml::{Format, ReadOptions, parse};
+/// use openchatml_tools::{
+///     CancellationToken, Ended, Entry, Output, Router, Session, Toolbox, function,
+/// };
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut tools = Toolbox::default();
+/// let now = function(|_| async { Ok(Output::text("12:00")) });
+/// tools.insert("functions.now", Entry::new(now))?;
+/// let router = Router::new(tools, Default::default())?;
+///
+/// let text = "\
+/// version: 2.2
+///
+/// <|start|>user<|message|>How late is it?<|end|>
+/// <|start|>assistant to=functions.now call_id=n1<|channel|>commentary<|constrain|>json<|message|>{}<|call|>
+/// ";
+/// let format: Format = "openchatml-2.2".parse()?;
+/// let conversation = parse(text, format, &ReadOptions::default()).into_conversation();
+/// let mut session = Session::new(conversation.into_owned(), format, router);
+/// let ended = session.run(&CancellationToken::new(), |_| {}).await?;
+/// assert_eq!(ended, Ended::Replied);
+/// let text = session.text()?;
+/// assert!(text.contains(r#"<|start|>tool name=functions.now call_id=n1 to=assistant"#), "{text}");
+/// # Ok(())
+/// # }
+/// ```
+pub struct Session {
+    conversation: Conversation<'static>,
+    /// The format of the transcript.
+    format: Format,
+    router: Router,
+    model: Option<Model>,
+    desk: Option<Arc<Desk>>,
+    options: SessionOptions,
+    /// What the transcript's format could not carry, when it was last written.
+    losses: Vec<Loss>,
+    /// How many messages were told.
+    told: usize,
+}
+
+/// How a session goes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SessionOptions {
+    /// How often the model is asked at most.
+    pub most_steps: usize,
+    /// How completions and the transcript are read.
+    pub read: ReadOptions,
+    /// How the transcript is written.
+    pub render: RenderOptions,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        let (read, render) = (ReadOptions::default(), RenderOptions::default());
+        Self { most_steps: 32, read, render }
+    }
+}
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ended {
+    /// The model answered.
+    Answered,
+    /// All calls have their replies. There is no model to go on.
+    Replied,
+    /// The model was asked as often as it may be.
+    Steps,
+    /// The last completion broke off. What is complete of it is in the transcript.
+    CutOff,
+    /// The last completion has no message that is certain.
+    Nothing,
+    /// The session was cancelled. The calls that ran have replies that say so.
+    Cancelled,
+}
+
+/// Why a session cannot go on. What was done is in the transcript.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The upstream cannot be asked, or broke off.
+    Upstream(UpstreamError),
+    /// The prompt cannot be written in the format of the model.
+    Prompt(RenderError),
+    /// The transcript cannot be written in its format.
+    Transcript(RenderError),
+    /// A file cannot be written.
+    Io(io::Error),
+}
+
+impl fmt::Display for SessionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Upstream(error) => error.fmt(f),
+            Self::Prompt(error) => write!(f, "the prompt cannot be written: {error}"),
+            Self::Transcript(error) => write!(f, "the transcript cannot be written: {error}"),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SessionError {}
+
+impl From<UpstreamError> for SessionError {
+    fn from(error: UpstreamError) -> Self {
+        Self::Upstream(error)
+    }
+}
+
+impl From<io::Error> for SessionError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Session {
+    /// A session that goes on with this conversation, whose transcript is in this format.
+    pub fn new(conversation: Conversation<'static>, format: Format, router: Router) -> Self {
+        let told = conversation.messages.len();
+        Self {
+            conversation,
+            format,
+            router,
+            model: None,
+            desk: None,
+            options: SessionOptions::default(),
+            losses: Vec::new(),
+            told,
+        }
+    }
+
+    /// The same session with a model that goes on.
+    #[must_use]
+    pub fn with_model(mut self, model: Model) -> Self {
+        self.model = Some(model);
+        self
+    }
+
+    /// The same session, whose transcript is kept here. Its router has the tools that the desk
+    /// [guards](Desk::guard).
+    #[must_use]
+    pub fn with_desk(mut self, desk: Desk) -> Self {
+        self.desk = Some(Arc::new(desk));
+        self
+    }
+
+    /// The same session with these options.
+    #[must_use]
+    pub fn with_options(mut self, options: SessionOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// The same session, whose transcript [declares](Toolbox::declare_in) these tools, unless it
+    /// declares tools already.
+    #[must_use]
+    pub fn declare(mut self, tools: &Toolbox) -> Self {
+        let functions = tools.declare();
+        let says = |text: &str, tool: &Tool<'_>| text.contains(&format!("type {} = ", tool.name));
+        let of_authority = |role| matches!(role, Role::System | Role::Developer);
+        let messages = self.conversation.messages.iter();
+        let is_declared = messages.filter(|message| of_authority(message.role)).any(|message| {
+            let text = message.body.text();
+            functions.iter().any(|tool| says(&text, tool))
+        });
+        if self.conversation.tools.is_empty() && !is_declared {
+            tools.declare_in(&mut self.conversation, self.format.dialect());
+        }
+        self
+    }
+
+    /// The conversation.
+    pub fn conversation(&self) -> &Conversation<'static> {
+        &self.conversation
+    }
+
+    /// How many calls have no reply and are not made, since the user went on without one.
+    pub fn left_behind(&self) -> usize {
+        plan::left_behind(&self.conversation.messages)
+    }
+
+    /// What the format of the transcript could not carry, when the transcript was last written.
+    pub fn losses(&self) -> &[Loss] {
+        &self.losses
+    }
+
+    /// The transcript.
+    ///
+    /// # Errors
+    ///
+    /// Its format cannot say what is in it.
+    pub fn text(&mut self) -> Result<String, RenderError> {
+        let document = Document::from(std::mem::take(&mut self.conversation));
+        let converted = convert(&document, self.format, &self.options.render);
+        self.conversation = document.into_conversation();
+        let converted = converted?;
+        self.losses = converted.losses;
+        let mut text = converted.output;
+        if self.format.carrier() == Carrier::Json && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        Ok(text)
+    }
+
+    /// Writes the transcript where it is kept, if it is kept anywhere. [`run`](Self::run) does that
+    /// whenever it changes.
+    ///
+    /// # Errors
+    ///
+    /// Its format cannot say what is in it, or the file cannot be written.
+    pub async fn keep(&mut self) -> Result<(), SessionError> {
+        self.save().await
+    }
+
+    /// Writes the transcript, and goes on with what it says: after a crash nothing else is known.
+    async fn save(&mut self) -> Result<(), SessionError> {
+        let Some(desk) = self.desk.clone() else { return Ok(()) };
+        let text = self.text().map_err(SessionError::Transcript)?;
+        let read = parse(&text, self.format, &self.options.read);
+        self.conversation = read.into_conversation().into_owned();
+        blocking(move || desk.save(&text)).await
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("format", &self.format)
+            .field("model", &self.model)
+            .field("desk", &self.desk)
+            .field("messages", &self.conversation.messages.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Does what may wait for a disk.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, SessionError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    Ok(done.map_err(io::Error::other)??)
+}

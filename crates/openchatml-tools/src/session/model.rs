@@ -1,0 +1,133 @@
+//! The model that a session asks.
+
+use std::fmt;
+use std::sync::Arc;
+
+use openchatml::convert::{convert, prepare};
+use openchatml::{
+    Carrier, Control, Conversation, Document, Format, RenderError, RenderOptions, Role, history,
+};
+use openchatml_tokens::{Encoding, Tokenizer};
+
+use crate::{Prompt, Request, Upstream};
+
+/// An encoding that threads share.
+pub(super) type SharedEncoding = Arc<dyn Encoding + Send + Sync>;
+
+/// The model that a session asks: who completes its prompts, and in which format they are.
+///
+/// ```
+/// use openchatml_tools::{Completions, CompletionsOptions, Model};
+///
+/// let upstream = Completions::new("http://localhost:8000", CompletionsOptions::default())?;
+/// let model = Model::new(upstream, "harmony".parse()?)?;
+/// assert_eq!(model.format().to_string(), "harmony");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Model {
+    upstream: Box<dyn Upstream>,
+    format: Format,
+    tokenizer: Option<Tokenizer<SharedEncoding>>,
+    /// How prompts are written.
+    render: RenderOptions,
+    /// The spellings of the control tokens.
+    controls: Vec<&'static str>,
+    stop_ids: Vec<u32>,
+}
+
+/// A format that prompts cannot be in: JSON is no prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoPrompt {
+    format: String,
+}
+
+impl fmt::Display for NoPrompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no format of prompts", self.format)
+    }
+}
+
+impl std::error::Error for NoPrompt {}
+
+impl Model {
+    /// A model whose prompts are text of this format.
+    ///
+    /// # Errors
+    ///
+    /// The format is no text.
+    pub fn new(upstream: impl Upstream + 'static, format: Format) -> Result<Self, NoPrompt> {
+        if format.carrier() != Carrier::Text {
+            return Err(NoPrompt { format: format.to_string() });
+        }
+        let entries = format.dialect().controls.entries();
+        Ok(Self {
+            upstream: Box::new(upstream),
+            format,
+            tokenizer: None,
+            render: RenderOptions::default(),
+            controls: entries.iter().map(|(_, spelling)| *spelling).collect(),
+            stop_ids: Vec::new(),
+        })
+    }
+
+    /// The same model, whose prompts are ids of this encoding, and whose completions are, too, if
+    /// the upstream tells ids. Then nothing that text spells is a control token.
+    #[must_use]
+    pub fn with_encoding(mut self, encoding: impl Encoding + Send + Sync + 'static) -> Self {
+        let encoding: SharedEncoding = Arc::new(encoding);
+        let tokenizer = Tokenizer::new(self.format, encoding).expect("it is a text format");
+        let stops = [Control::Return, Control::Call];
+        // A model that calls several tools at once goes on after a call; one of Harmony does not.
+        let most = if self.format.dialect().id == "harmony" { 2 } else { 1 };
+        self.stop_ids = stops[..most].iter().filter_map(|stop| tokenizer.id(*stop)).collect();
+        self.tokenizer = Some(tokenizer);
+        self
+    }
+
+    /// The same model, whose prompts are written with these options.
+    #[must_use]
+    pub fn with_options(mut self, options: RenderOptions) -> Self {
+        self.render = options;
+        self
+    }
+
+    /// The format of its prompts and completions.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    pub(super) fn tokenizer(&self) -> Option<&Tokenizer<SharedEncoding>> {
+        self.tokenizer.as_ref()
+    }
+
+    pub(super) fn upstream(&self) -> &dyn Upstream {
+        self.upstream.as_ref()
+    }
+
+    /// What the model is asked to go on from.
+    pub(super) fn request(
+        &self,
+        conversation: &Conversation<'_>,
+    ) -> Result<Request<'_>, RenderError> {
+        let next: Document<'_> = history::next_prompt(conversation).into();
+        let mut options = self.render.clone();
+        options.generation_prompt = Some(Role::Assistant);
+        let prompt = match &self.tokenizer {
+            None => Prompt::Text(convert(&next, self.format, &options)?.output),
+            Some(tokenizer) => {
+                let prepared = prepare(&next, self.format, &options)?;
+                Prompt::Ids(tokenizer.render(&prepared.document, &options)?.ids)
+            }
+        };
+        let mut request = Request::new(prompt);
+        request.controls = &self.controls;
+        request.stop_ids = &self.stop_ids;
+        Ok(request)
+    }
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Model").field("format", &self.format).finish_non_exhaustive()
+    }
+}

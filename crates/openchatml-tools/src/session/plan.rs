@@ -1,0 +1,167 @@
+//! What is to be done next: a question to the transcript alone.
+
+use std::collections::HashSet;
+
+use openchatml::{Conversation, Message, Role, history};
+
+/// What is to be done next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// These calls have no reply.
+    Answer(Vec<Waiting>),
+    /// The assistant is to speak.
+    Sample,
+    /// Nothing.
+    Done,
+}
+
+/// A call that has no reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    /// Which message it is.
+    pub(super) at: usize,
+    /// The id that it is known by.
+    pub(super) id: String,
+    /// Its own id, if that is the id of a call before it, too.
+    pub(super) repeated: Option<String>,
+}
+
+/// What is to be done next.
+///
+/// A call that the user left behind by speaking again is not made any more: nobody waits for it.
+pub(super) fn next(conversation: &Conversation<'_>) -> Next {
+    let messages = &conversation.messages;
+    let waiting = waiting(messages);
+    if !waiting.is_empty() {
+        return Next::Answer(waiting);
+    }
+    // A reply may come after the answer that did not wait for it.
+    let last = messages.iter().rev().find(|message| message.role != Role::Tool);
+    if last.is_some_and(Message::is_answer) { Next::Done } else { Next::Sample }
+}
+
+/// The calls since the user spoke last that have no reply.
+fn waiting(messages: &[Message<'_>]) -> Vec<Waiting> {
+    let is_users = |message: &Message<'_>| message.role == Role::User && !message.foreign;
+    let turn = messages.iter().rposition(is_users).map_or(0, |user| user + 1);
+    let answered: HashSet<usize> = history::answers(messages).into_iter().flatten().collect();
+    let calls = named(messages).into_iter();
+    calls.filter(|call| call.at >= turn && !answered.contains(&call.at)).collect()
+}
+
+/// How many calls the user left behind without a reply.
+pub(super) fn left_behind(messages: &[Message<'_>]) -> usize {
+    let answered: HashSet<usize> = history::answers(messages).into_iter().flatten().collect();
+    let open = named(messages).iter().filter(|call| !answered.contains(&call.at)).count();
+    open - waiting(messages).len()
+}
+
+/// All calls, each with an id of its own. The same messages give the same ids, and messages that
+/// come after do not change them: so a call is known again after a crash, in formats without ids
+/// too.
+pub(super) fn named(messages: &[Message<'_>]) -> Vec<Waiting> {
+    let is_call = |message: &&Message<'_>| message.is_call() && !message.foreign;
+    let own = messages.iter().filter(is_call).filter_map(|message| message.call_id.as_deref());
+    let own: HashSet<&str> = own.collect();
+    let mut used = HashSet::new();
+    let mut calls = Vec::new();
+    for (at, message) in messages.iter().enumerate().filter(|(_, message)| is_call(message)) {
+        let id = message.call_id.as_deref();
+        let is_repeated = id.is_some_and(|id| used.contains(id));
+        let mut name = match id {
+            Some(id) if !is_repeated => id.to_owned(),
+            Some(id) => format!("{id}_"),
+            None => format!("call_{}", calls.len() + 1),
+        };
+        // Ids that come later are not known as calls arrive, but those so far are.
+        while used.contains(&name) || id != Some(name.as_str()) && own.contains(name.as_str()) {
+            name.push('_');
+        }
+        used.insert(name.clone());
+        let repeated = id.filter(|_| is_repeated).map(str::to_owned);
+        calls.push(Waiting { at, id: name, repeated });
+    }
+    calls
+}
+
+#[cfg(test)]
+mod tests {
+    use openchatml::{Channel, Conversation, End, Message, Role};
+
+    use super::{Next, left_behind, named, next};
+
+    fn call(id: Option<&'static str>, tool: &'static str) -> Message<'static> {
+        let mut call = Message::new(Role::Assistant, "{}");
+        call.channel = Some(Channel::Commentary);
+        call.recipient = Some(tool.into());
+        call.call_id = id.map(Into::into);
+        call.end = End::Call;
+        call
+    }
+
+    fn reply(id: Option<&'static str>, tool: &'static str) -> Message<'static> {
+        let mut reply = Message::new(Role::Tool, "{}");
+        reply.name = Some(tool.into());
+        reply.call_id = id.map(Into::into);
+        reply
+    }
+
+    fn user() -> Message<'static> {
+        Message::new(Role::User, "Hi.")
+    }
+
+    /// The ids of the calls that wait, or what else is to be done.
+    fn plan(messages: impl IntoIterator<Item = Message<'static>>) -> Vec<String> {
+        match next(&Conversation::from_messages(messages)) {
+            Next::Answer(waiting) => waiting.into_iter().map(|waiting| waiting.id).collect(),
+            other => vec![format!("{other:?}")],
+        }
+    }
+
+    #[test]
+    fn calls_without_a_reply_come_first() {
+        assert_eq!(plan([]), ["Sample"]);
+        assert_eq!(plan([user()]), ["Sample"]);
+        assert_eq!(plan([user(), Message::reasoning("Hm.")]), ["Sample"]);
+        assert_eq!(plan([user(), Message::answer("4.")]), ["Done"]);
+        assert_eq!(plan([user(), call(Some("a"), "f"), call(Some("b"), "f")]), ["a", "b"]);
+        let (a, b) = (call(Some("a"), "f"), call(Some("b"), "f"));
+        assert_eq!(plan([user(), a.clone(), b.clone(), reply(Some("a"), "f")]), ["b"]);
+        let replies = [reply(Some("b"), "f"), reply(Some("a"), "f")];
+        assert_eq!(plan([user(), a.clone(), b].into_iter().chain(replies)), ["Sample"]);
+        // An answer that did not wait for its calls.
+        assert_eq!(plan([user(), a.clone(), Message::answer("4.")]), ["a"]);
+        let late = [user(), a, Message::answer("4."), reply(Some("a"), "f")];
+        assert_eq!(plan(late), ["Done"]);
+    }
+
+    #[test]
+    fn calls_that_the_user_left_behind_are_not_made() {
+        let messages = [user(), call(Some("a"), "f"), user(), call(Some("b"), "f")];
+        assert_eq!(left_behind(&messages), 1);
+        assert_eq!(plan(messages), ["b"]);
+        let mut foreign = user();
+        foreign.foreign = true;
+        assert_eq!(plan([user(), call(Some("a"), "f"), foreign]), ["a"]);
+    }
+
+    #[test]
+    fn calls_without_ids_are_known_by_their_place() {
+        let calls = [call(None, "f"), call(None, "g"), reply(None, "g"), call(None, "f")];
+        assert_eq!(plan(calls.clone()), ["call_1", "call_3"]);
+        // What comes after changes nothing.
+        let later = calls.into_iter().chain([reply(None, "f")]);
+        assert_eq!(plan(later), ["call_3"]);
+    }
+
+    #[test]
+    fn ids_that_come_twice_are_told_apart() {
+        let calls = [call(Some("a"), "f"), call(Some("a"), "f"), call(Some("call_3"), "f")];
+        let names: Vec<_> =
+            named(&calls).into_iter().map(|it| (it.id, it.repeated.is_some())).collect();
+        let expected = [("a", false), ("a_", true), ("call_3", false)];
+        assert_eq!(names, expected.map(|(id, is_repeated)| (id.to_owned(), is_repeated)));
+        let calls = [call(Some("call_2"), "f"), call(None, "f")];
+        assert_eq!(named(&calls)[1].id, "call_2_");
+    }
+}
