@@ -14,6 +14,9 @@ pub(crate) enum Status {
     Found,
     /// Something could not be read or written, or the usage was wrong.
     Failed,
+    /// Somebody interrupted it.
+    #[cfg(feature = "run")]
+    Interrupted,
 }
 
 impl From<Status> for ExitCode {
@@ -22,6 +25,9 @@ impl From<Status> for ExitCode {
             Status::Fine => Self::SUCCESS,
             Status::Found => Self::from(1),
             Status::Failed => Self::from(2),
+            // What a shell says of a process that was interrupted.
+            #[cfg(feature = "run")]
+            Status::Interrupted => Self::from(130),
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod property;
 pub mod run;
 mod sections;
 pub mod text;
+pub mod upstream;
 pub mod wire;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

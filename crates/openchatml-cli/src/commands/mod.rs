@@ -6,6 +6,8 @@ mod detect;
 mod explain;
 mod fmt;
 mod grammar;
+#[cfg(feature = "run")]
+mod run;
 mod shell;
 mod show;
 mod stream;
@@ -36,6 +38,9 @@ pub(crate) enum Command {
     Show(show::ShowArgs),
     // A comment of its own would hide the longer one of its arguments.
     Stream(stream::StreamArgs),
+    // As with `Stream`.
+    #[cfg(feature = "run")]
+    Run(run::RunArgs),
     /// Write the grammar of a model's completions
     Grammar(grammar::GrammarArgs),
     /// Say which format files are in, and what speaks for it
@@ -60,6 +65,8 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Status, Failure
         Command::Fmt(args) => fmt::run(&args, console),
         Command::Show(args) => show::run(&args, console),
         Command::Stream(args) => stream::run(&args, console),
+        #[cfg(feature = "run")]
+        Command::Run(args) => run::run(&args, console),
         Command::Grammar(args) => grammar::run(&args, console),
         Command::Detect(args) => detect::run(&args, console),
         Command::Explain(args) => explain::run(&args, console),

@@ -10,6 +10,8 @@ mod text;
 pub(crate) use self::json::PlaceSpan;
 pub(crate) use self::losses::Losses;
 
+#[cfg(feature = "run")]
+use openchatml::Span;
 use openchatml::{Diagnostic, Severity};
 
 use crate::failure::Status;
@@ -53,6 +55,12 @@ impl Style {
             Self::Github => github::write(page, found, out),
         }
     }
+}
+
+/// Writes for people what is wrong at a place, of which no code tells.
+#[cfg(feature = "run")]
+pub(crate) fn located(page: &Page<'_>, span: Span, message: &str, out: &mut String) {
+    text::write_error(page, span, message, out);
 }
 
 /// How many findings there are of each kind.

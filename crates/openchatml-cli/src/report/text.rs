@@ -1,6 +1,6 @@
 //! Findings for people, in the look of rustc.
 
-use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet, Title};
 use openchatml::{Diagnostic, Edit, Fix, Severity, Span};
 
 use super::excerpt::{Excerpt, WIDE};
@@ -12,11 +12,28 @@ const SHOWN_BYTES: usize = 200;
 
 /// Writes one finding: code, message, place, the line in question, help, and how to mend it.
 pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
-    let name = visible_line(page.name);
-    let span = inked(page.text, found.span);
-    let excerpt = Excerpt::new(page.text, &[span]);
     let message = visible(&found.message);
     let title = level(found.severity).primary_title(message).id(found.code.as_str());
+    write_titled(page, title, found.span, (found.help.as_deref(), found.fix.as_ref()), out);
+}
+
+#[cfg(feature = "run")]
+/// Writes an error that has no code: message, place, the line in question.
+pub(super) fn write_error(page: &Page<'_>, span: Span, message: &str, out: &mut String) {
+    write_titled(page, Level::ERROR.primary_title(visible(message)), span, (None, None), out);
+}
+
+/// Writes what is wrong, where, and what can be done about it: in words, and as a change.
+fn write_titled<'p>(
+    page: &'p Page<'_>,
+    title: Title<'p>,
+    span: Span,
+    (help, fix): (Option<&'p str>, Option<&'p Fix>),
+    out: &mut String,
+) {
+    let name = visible_line(page.name);
+    let span = inked(page.text, span);
+    let excerpt = Excerpt::new(page.text, &[span]);
     let mark = excerpt.marks.into_iter().next().unwrap_or_default();
     let snippet = Snippet::source(excerpt.text)
         .line_start(page.locate(excerpt.start).line)
@@ -28,11 +45,11 @@ pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
     if !excerpt.is_whole && end > page.locate(span.start).line {
         group = group.element(Level::NOTE.message(format!("this goes on to line {end}")));
     }
-    if let Some(help) = &found.help {
+    if let Some(help) = help {
         group = group.element(Level::HELP.message(visible(help)));
     }
     let mut groups = vec![group];
-    groups.extend(found.fix.as_ref().and_then(|fix| suggestion(page, fix)));
+    groups.extend(fix.and_then(|fix| suggestion(page, fix)));
     // The excerpt fits; the renderer would cut it where it has room for the line numbers.
     let renderer = Renderer::styled().term_width(2 * WIDE);
     out.push_str(&relocate(&renderer.render(&groups), &name, page, span));

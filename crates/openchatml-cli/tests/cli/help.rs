@@ -2,7 +2,7 @@
 
 use crate::support::{BAD, command, ocml, ocml_with, run};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "parse",
     "render",
     "convert",
@@ -11,6 +11,7 @@ const COMMANDS: [&str; 12] = [
     "show",
     "stream",
     "grammar",
+    "run",
     "detect",
     "explain",
     "completions",

@@ -16,6 +16,8 @@ mod limits;
 mod output;
 mod render;
 mod reports;
+#[cfg(feature = "run")]
+mod run;
 mod show;
 mod snapshots;
 mod stream;

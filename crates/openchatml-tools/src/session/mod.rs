@@ -237,6 +237,16 @@ impl Session {
         Ok(text)
     }
 
+    /// Writes the transcript where it is kept, if it is kept anywhere. [`run`](Self::run) does that
+    /// whenever it changes.
+    ///
+    /// # Errors
+    ///
+    /// Its format cannot say what is in it, or the file cannot be written.
+    pub async fn keep(&mut self) -> Result<(), SessionError> {
+        self.save().await
+    }
+
     /// Writes the transcript, and goes on with what it says: after a crash nothing else is known.
     async fn save(&mut self) -> Result<(), SessionError> {
         let Some(desk) = self.desk.clone() else { return Ok(()) };

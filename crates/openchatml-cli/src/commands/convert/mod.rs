@@ -4,7 +4,7 @@ mod beside;
 mod converter;
 mod document;
 mod job;
-mod response_formats;
+pub(super) mod response_formats;
 mod template;
 mod tokens;
 pub(super) mod tools;

@@ -16,7 +16,7 @@ use crate::report::Style;
 /// # Errors
 ///
 /// The file cannot be read, or something in it is no response format.
-pub(super) fn read(
+pub(in crate::commands) fn read(
     path: &Path,
     console: &Console,
 ) -> Result<Vec<ResponseFormat<'static>>, Failure> {

@@ -1,0 +1,184 @@
+//! What happens, for whoever wants to know.
+
+use clap::{Args, ValueEnum};
+use openchatml::wire::{ChatWriter, Ending, Framing, Response, ResponsesWriter};
+use openchatml::{Event, Policy, Severity};
+use openchatml_tools::{CancellationToken, SessionEvent};
+
+use crate::args::PreambleArgs;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::output::Target;
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Events")]
+pub(super) struct EventsArgs {
+    /// Write what happens to standard output, in the words of this protocol; one response for each
+    /// step
+    #[arg(long, value_name = "PROTOCOL")]
+    events: Option<Protocol>,
+
+    /// Write server-sent events
+    #[arg(long, requires = "events")]
+    sse: bool,
+
+    /// Write only what a user may see
+    #[arg(long, requires = "events")]
+    user: bool,
+
+    #[command(flatten)]
+    preambles: PreambleArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Protocol {
+    /// The events of OpenChatML, and those of the loop: run.step, tool.start, tool.progress,
+    /// tool.cancel, tool.done
+    Openchatml,
+    /// The stream of the Responses API
+    Responses,
+    /// The chunks of Chat Completions
+    Chat,
+}
+
+/// What writes events.
+pub(super) struct Events<'c> {
+    protocol: Option<Protocol>,
+    framing: Framing,
+    policy: Option<Policy>,
+    model: String,
+    created: u64,
+    /// The response that is being written.
+    response: Option<Writer>,
+    target: Target,
+    console: &'c Console,
+    text: String,
+    /// Why nothing can be written any more.
+    failure: Option<Failure>,
+}
+
+enum Writer {
+    Responses(Box<ResponsesWriter>),
+    Chat(Box<ChatWriter>),
+}
+
+impl<'c> Events<'c> {
+    /// What writes the events that were asked for.
+    pub(super) fn new(
+        args: &EventsArgs,
+        model: &Option<String>,
+        is_taken: bool,
+        console: &'c Console,
+    ) -> Result<Self, Failure> {
+        if is_taken && args.events.is_some() {
+            let text = "the transcript goes to standard output, and so cannot the events: use `-o`";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        let now = jiff::Timestamp::now().as_second();
+        Ok(Self {
+            protocol: args.events,
+            framing: if args.sse { Framing::Sse } else { Framing::Lines },
+            policy: args.user.then(|| args.preambles.policy()),
+            model: model.clone().unwrap_or_else(|| "unknown".to_owned()),
+            created: u64::try_from(now).unwrap_or_default(),
+            response: None,
+            target: Target::stdout(),
+            console,
+            text: String::new(),
+            failure: None,
+        })
+    }
+
+    /// Writes an event, so that nobody waits for it. Where nobody reads, the session is cancelled.
+    pub(super) fn add(&mut self, event: &SessionEvent<'_>, cancel: &CancellationToken) {
+        if let SessionEvent::Said(Event::Diagnostic { diagnostic, .. }) = event {
+            let is_told = self.protocol == Some(Protocol::Openchatml) && self.policy.is_none();
+            if !is_told && diagnostic.severity > Severity::Note {
+                self.console.detail(&diagnostic.to_string());
+            }
+        }
+        let Some(protocol) = self.protocol else { return };
+        if self.policy.is_none_or(|policy| event.is_for_user(policy)) {
+            match protocol {
+                Protocol::Openchatml => self.own(event),
+                Protocol::Responses | Protocol::Chat => {}
+            }
+        }
+        if protocol != Protocol::Openchatml {
+            self.foreign(event, protocol);
+        }
+        self.flush();
+        if self.failure.is_some() {
+            cancel.cancel();
+        }
+    }
+
+    fn own(&mut self, event: &SessionEvent<'_>) {
+        if self.framing == Framing::Sse {
+            self.text.push_str("event: ");
+            self.text.push_str(event.name());
+            self.text.push_str("\ndata: ");
+        }
+        event.write_json(&mut self.text);
+        self.text.push_str(if self.framing == Framing::Sse { "\n\n" } else { "\n" });
+    }
+
+    fn foreign(&mut self, event: &SessionEvent<'_>, protocol: Protocol) {
+        match event {
+            SessionEvent::Step { number, .. } => {
+                self.end_response();
+                self.begin_response(protocol, *number);
+            }
+            SessionEvent::Replied(_) => self.end_response(),
+            SessionEvent::Said(event) => {
+                if self.policy.is_some_and(|policy| !event.is_for_user(policy)) {
+                    return;
+                }
+                match &mut self.response {
+                    Some(Writer::Responses(writer)) => writer.push(event, &mut self.text),
+                    Some(Writer::Chat(writer)) => writer.push(event, &mut self.text),
+                    None => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn begin_response(&mut self, protocol: Protocol, number: usize) {
+        let kind = if protocol == Protocol::Chat { "chatcmpl-" } else { "resp_" };
+        let id = format!("{kind}{}_{number}", self.created);
+        let response = Response::new(id, &self.model, self.created);
+        self.response = Some(if protocol == Protocol::Chat {
+            let mut writer = ChatWriter::new(response).framing(self.framing);
+            writer.start(&mut self.text);
+            Writer::Chat(Box::new(writer))
+        } else {
+            let mut writer = ResponsesWriter::new(response).framing(self.framing);
+            writer.start(&mut self.text);
+            Writer::Responses(Box::new(writer))
+        });
+    }
+
+    fn end_response(&mut self) {
+        let ending = Ending::default();
+        match self.response.take() {
+            Some(Writer::Responses(writer)) => writer.finish(&ending, &mut self.text),
+            Some(Writer::Chat(writer)) => writer.finish(&ending, &mut self.text),
+            None => {}
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.failure.is_none() && !self.text.is_empty() {
+            self.failure = self.target.write(self.text.as_bytes()).err();
+        }
+        self.text.clear();
+    }
+
+    /// Writes what stands after the last event.
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        self.end_response();
+        self.flush();
+        self.failure.map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,87 @@
+//! The tools of a `tools.toml`.
+
+use std::path::Path;
+
+use openchatml::Span;
+use openchatml_tools::config::{Config, ConfigError, RouterSettings};
+use openchatml_tools::{Envelope, RouterOptions, Toolbox};
+
+use crate::args::Bounds;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::input::{Decoded, Origin, Page};
+use crate::report;
+
+/// Reads the file.
+///
+/// # Errors
+///
+/// It cannot be read, or something is wrong in it: that was told.
+pub(super) fn read(path: &Path, console: &Console) -> Result<Config, Failure> {
+    with_text(path, console, |text| Config::parse(text))
+}
+
+/// Opens its tools. What they are opened with stands beside the file.
+///
+/// # Errors
+///
+/// One of them cannot be opened: that was told.
+pub(super) async fn open(
+    config: Config,
+    path: &Path,
+    console: &Console,
+) -> Result<(Toolbox, RouterOptions), Failure> {
+    let base = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let options = router(&config.router);
+    match config.open(base).await {
+        Ok(tools) => Ok((tools, options)),
+        Err(errors) => with_text(path, console, |_| Err(errors)),
+    }
+}
+
+/// The options of the router: the defaults, but for what the file says.
+fn router(settings: &RouterSettings) -> RouterOptions {
+    let mut options = RouterOptions::default();
+    let say = |to: &mut usize, said: Option<usize>| *to = said.unwrap_or(*to);
+    say(&mut options.at_once, settings.at_once);
+    say(&mut options.queue, settings.queue);
+    say(&mut options.output_bytes, settings.output_bytes);
+    options.timeout = settings.timeout.unwrap_or(options.timeout);
+    options.longest = settings.longest.unwrap_or(options.longest);
+    options.retries = settings.retries.unwrap_or(options.retries);
+    options.backoff = settings.backoff.unwrap_or(options.backoff);
+    if settings.is_raw == Some(true) {
+        options.envelope = Envelope::Raw;
+    }
+    options
+}
+
+/// Does something with the text of the file, and tells what is wrong with it.
+fn with_text<T>(
+    path: &Path,
+    console: &Console,
+    read: impl FnOnce(&str) -> Result<T, Vec<ConfigError>>,
+) -> Result<T, Failure> {
+    let origin = Origin::of(path);
+    let name = origin.name();
+    let bytes = origin.read(Bounds::default().input_bytes, console)?;
+    let decoded = Decoded::new(&bytes, 0);
+    let page = Page::new(&name, &decoded, 1);
+    let errors = match read(&decoded.text) {
+        Ok(done) => return Ok(done),
+        Err(errors) => errors,
+    };
+    let mut text = String::new();
+    for error in &errors {
+        let message = match error.key.as_str() {
+            "" => error.message.clone(),
+            key => format!("`{}`: {}", key.escape_debug(), error.message),
+        };
+        report::located(&page, Span::new(error.span.start, error.span.end), &message, &mut text);
+    }
+    console.print(&text);
+    Err(Failure::Refused(format!("the tools in `{name}` cannot be used")))
+}

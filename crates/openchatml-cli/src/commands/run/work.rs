@@ -1,0 +1,103 @@
+//! The transcript that is worked at.
+
+use openchatml::{Conversation, Document, Format, Message, Mode, ReadOptions, Role, parse};
+use openchatml_tools::{Desk, DeskError};
+
+use super::RunArgs;
+use crate::args::{Bounds, Choice};
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::input::{Decoded, Origin, Page, Unreadable, format_of};
+use crate::report::{Style, Tally};
+
+/// The transcript that is worked at, and where it is kept.
+pub(super) struct Work {
+    pub(super) conversation: Conversation<'static>,
+    pub(super) format: Format,
+    /// `None` if it goes to standard output.
+    pub(super) desk: Option<Desk>,
+}
+
+impl Work {
+    /// Opens it. `None` if there are errors in it: they were told.
+    pub(super) fn open(args: &RunArgs, console: &Console) -> Result<Option<Self>, Failure> {
+        if matches!(args.from, Choice::Tokens(_)) {
+            let text = "a transcript is text or JSON; `--ids` writes prompts as ids";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        let origin = Origin::of(&args.transcript);
+        if origin.is_jsonl() {
+            let text = "a JSONL file has many transcripts, and this goes on with one";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        // Nobody else changes it from here on.
+        let desk = args.target().map(|path| Desk::open(path).map_err(|error| locked(args, &error)));
+        let desk = desk.transpose()?;
+        let Some((conversation, format)) = read(&origin, args.from, console)? else {
+            return Ok(None);
+        };
+        let kept = args.output.as_ref().filter(|path| desk.is_some() && path.exists());
+        let Some(path) = kept else { return Ok(Some(Self { conversation, format, desk })) };
+        let Some((later, format)) = read(&Origin::of(path), Choice::Format(format), console)? else {
+            return Ok(None);
+        };
+        if !goes_on(&later, &conversation) {
+            let text = "is there, and is not this transcript gone on with: remove it, or name another";
+            return Err(Failure::Usage(format!("`{}` {text}", path.display())));
+        }
+        Ok(Some(Self { conversation: later, format, desk }))
+    }
+}
+
+/// Why the desk cannot be had.
+fn locked(args: &RunArgs, error: &DeskError) -> Failure {
+    let name = Origin::of(args.target().unwrap_or(&args.transcript)).name();
+    match error {
+        DeskError::Io(error) => Failure::write(&format!("`{name}`"), error),
+        error => Failure::Io(format!("{name}: {error}")),
+    }
+}
+
+/// Reads a transcript. `None` if there are errors in it: they were told.
+fn read(
+    origin: &Origin,
+    choice: Choice,
+    console: &Console,
+) -> Result<Option<(Conversation<'static>, Format)>, Failure> {
+    let bytes = origin.read(Bounds::default().input_bytes, console)?;
+    let (name, decoded) = (origin.name(), Decoded::new(&bytes, 0));
+    let page = Page::new(&name, &decoded, 1);
+    let mut found = decoded.found.clone();
+    let parsed = match format_of(choice, &decoded, &name, console) {
+        Err(Unreadable::NoFormat(failure)) => return Err(failure),
+        Err(Unreadable::NoText(_)) => None,
+        Ok(format) => {
+            let mut options = ReadOptions::default();
+            options.mode = Mode::Lenient;
+            let parsed = parse(&decoded.text, format, &options);
+            found.extend(parsed.diagnostics);
+            Some((parsed.document, format))
+        }
+    };
+    let mut report = String::new();
+    found.iter().for_each(|found| Style::Text.write(&page, found, &mut report));
+    console.print(&report);
+    if Tally::of(&found).errors > 0 {
+        console.error("a transcript with errors is not gone on with: what is wrong would be lost");
+        return Ok(None);
+    }
+    match parsed {
+        Some((Document::Conversation(conversation), format)) => {
+            Ok(Some((conversation.into_owned(), format)))
+        }
+        _ => Err(Failure::Refused(format!("{name}: there is no conversation in this document"))),
+    }
+}
+
+/// Whether one conversation is another one gone on with: the user said the same.
+fn goes_on(later: &Conversation<'_>, before: &Conversation<'_>) -> bool {
+    fn said<'c>(conversation: &'c Conversation<'_>) -> impl Iterator<Item = &'c Message<'c>> {
+        conversation.messages.iter().filter(|message| message.role == Role::User)
+    }
+    later.messages.len() >= before.messages.len() && said(later).eq(said(before))
+}

@@ -1,0 +1,333 @@
+//! `ocml run`: calls that are made, a model that goes on, and crashes at any point.
+
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+
+use openchatml::{ReadOptions, parse};
+use openchatml_testkit::Source;
+use openchatml_testkit::upstream::{Answer, Scripted, said};
+
+use crate::support::{Folder, Ran, command, finish, json};
+
+/// `functions.note` writes its arguments in a file, and may not be called twice; `functions.look`
+/// may.
+const TOOLS: &str = r#"
+[tools.note]
+command = "sh"
+args = ["-c", "cat >> log && echo >> log && echo '{\"noted\":true}'"]
+parameters = { type = "object", properties = { n = { type = "integer" } }, required = ["n"] }
+
+[tools.look]
+command = "cat"
+idempotent = true
+"#;
+
+const QUESTION: &str = "version: 2.2\n\n<|start|>user<|message|>Go.<|end|>\n";
+
+const ANSWER: &str = "<|channel|>final<|message|>Done.<|return|>";
+
+fn call(n: usize, tool: &str) -> String {
+    format!(
+        " to=functions.{tool} call_id=c{n}<|channel|>commentary<|constrain|>json<|message|>{{\"n\":{n}}}<|call|>"
+    )
+}
+
+/// A folder with tools and a transcript.
+fn folder(transcript: &str) -> Folder {
+    let folder = Folder::new();
+    folder.file("tools.toml", TOOLS);
+    folder.file("chat.ocml", transcript);
+    folder
+}
+
+fn run(folder: &Folder, args: &[&str]) -> Ran {
+    folder.ocml(["run", "--tools", "tools.toml"].iter().chain(args))
+}
+
+#[track_caller]
+fn is_valid(text: &str) {
+    let parsed = parse(text, "openchatml-2.2".parse().unwrap(), &ReadOptions::default());
+    assert!(parsed.diagnostics.is_empty(), "{:?}\n{text}", parsed.diagnostics);
+}
+
+#[test]
+fn calls_without_a_reply_are_made_once() {
+    let text = format!("{QUESTION}<|start|>assistant{}\n", call(1, "note"));
+    let folder = folder(&text);
+    for _ in 0..2 {
+        run(&folder, &["chat.ocml"]).silent();
+        assert_eq!(folder.read("log"), "{\"n\":1}\n");
+    }
+    let written = folder.read("chat.ocml");
+    assert!(written.starts_with(&text) && written.contains(r#""noted":true"#), "{written}");
+    is_valid(&written);
+    assert_eq!(folder.names(), ["chat.ocml", "log", "tools.toml"]);
+}
+
+#[test]
+fn another_file_is_gone_on_with_and_no_other_is_overwritten() {
+    let text = format!("{QUESTION}<|start|>assistant{}\n", call(1, "note"));
+    let folder = folder(&text);
+    for _ in 0..2 {
+        run(&folder, &["-o", "out.ocml", "chat.ocml"]).silent();
+        assert_eq!(folder.read("log"), "{\"n\":1}\n");
+    }
+    assert_eq!(folder.read("chat.ocml"), text);
+    is_valid(&folder.read("out.ocml"));
+    folder.file("other.ocml", QUESTION.replace("Go.", "Stay."));
+    let said = run(&folder, &["-o", "other.ocml", "chat.ocml"]).says_one_line(2);
+    assert!(said.contains("is not this transcript gone on with"), "{said}");
+    // Standard input to standard output leaves no file behind.
+    let args = ["run", "--tools", "tools.toml", "-"];
+    let ran = folder.ocml_with(args, &text).exits(0);
+    is_valid(&ran.stdout);
+    assert!(ran.stdout.contains(r#""noted":true"#), "{ran:?}");
+    assert_eq!(folder.names(), ["chat.ocml", "log", "other.ocml", "out.ocml", "tools.toml"]);
+}
+
+#[test]
+fn a_model_goes_on_until_it_answers() {
+    let server = Scripted::start(|_, number| {
+        Answer::saying(&match number {
+            0 => format!("<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant{}", call(1, "look")),
+            _ => ANSWER.to_owned(),
+        })
+    });
+    let chat = folder(QUESTION);
+    let args = ["--upstream", server.url(), "--model", "m", "--events", "openchatml", "chat.ocml"];
+    let ran = run(&chat, &args).exits(0);
+    let types: Vec<String> =
+        ran.stdout.lines().map(|line| json(line)["type"].as_str().unwrap().to_owned()).collect();
+    for name in ["run.step", "tool.start", "tool.done", "message.done", "response.done"] {
+        assert!(types.contains(&name.to_owned()), "{name}: {types:?}");
+    }
+    let text = chat.read("chat.ocml");
+    is_valid(&text);
+    // The model was told of the tools, and the transcript says so.
+    assert!(text.contains("type note = "), "{text}");
+    assert!(text.ends_with("Done.<|return|>\n"), "{text}");
+    assert_eq!(server.asked()[0]["model"], "m");
+    // There is nothing left to do.
+    let ran = run(&chat, &args).silent();
+    assert_eq!((ran.stdout.as_str(), server.asked().len()), ("", 2));
+}
+
+#[test]
+fn users_see_answers_and_nothing_else() {
+    let server = Scripted::start(|_, number| {
+        Answer::saying(&match number % 2 {
+            0 => format!("<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant{}", call(1, "look")),
+            _ => ANSWER.to_owned(),
+        })
+    });
+    for protocol in ["openchatml", "responses", "chat"] {
+        let folder = folder(QUESTION);
+        let args = ["--upstream", server.url(), "--user", "--events", protocol, "chat.ocml"];
+        let ran = run(&folder, &args).exits(0);
+        let mut seen = String::new();
+        for line in ran.stdout.lines() {
+            let event = json(line);
+            let delta = event["delta"].as_str();
+            seen.push_str(delta.or(event["choices"][0]["delta"]["content"].as_str()).unwrap_or(""));
+        }
+        assert_eq!(seen, "Done.", "{protocol}: {}", ran.stdout);
+        for hidden in ["SECRET", "look", "run.step", "tool."] {
+            assert!(!ran.stdout.contains(hidden), "{protocol}, {hidden}: {}", ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn what_fails_is_said_and_changes_nothing() {
+    let server = Scripted::start(|_, _| Answer::error(500, r#"{"error":{"message":"overloaded"}}"#));
+    let chat = folder(QUESTION);
+    let said = run(&chat, &["--upstream", server.url(), "chat.ocml"]).says_one_line(2);
+    assert!(said.contains("the upstream answers 500: overloaded"), "{said}");
+    is_valid(&chat.read("chat.ocml"));
+    assert!(run(&chat, &["--upstream", "nowhere", "chat.ocml"]).says_one_line(2).contains("http"));
+
+    let server = Scripted::start(|_, number| Answer::saying(&call(number, "look")));
+    let args = ["--upstream", server.url(), "--max-steps", "3", "chat.ocml"];
+    let said = run(&chat, &args).says_one_line(1);
+    assert!(said.contains("stopped after 3 steps without an answer"), "{said}");
+    assert_eq!(server.asked().len(), 3);
+}
+
+#[test]
+fn wrong_usage_is_told() {
+    let chat = folder(QUESTION);
+    for (args, words) in [
+        (&["-f", "harmony:tokens", "chat.ocml"][..], "a transcript is text or JSON"),
+        (&["chat.jsonl"], "has many transcripts"),
+        (&["--events", "chat", "-"], "the transcript goes to standard output"),
+        (&["missing.ocml"], "cannot"),
+    ] {
+        let said = run(&chat, args).says_one_line(2);
+        assert!(said.contains(words), "{said}");
+    }
+    // What is wrong with a transcript would be lost.
+    chat.file("bad.ocml", "version: 2.2\n\n<|start|>user<|message|>Hi");
+    let ran = run(&chat, &["bad.ocml"]).exits(1);
+    assert!(ran.stderr.contains("E-STREAM-TRUNCATED"), "{ran:?}");
+    assert_eq!(chat.names(), ["bad.ocml", "chat.ocml", "tools.toml"]);
+}
+
+#[test]
+fn what_is_wrong_with_the_tools_is_located() {
+    let chat = folder(QUESTION);
+    chat.file("tools.toml", "[tools.weather]\ncomand = \"./weather.py\"\ntimeout_ms = \"soon\"\n");
+    insta::assert_snapshot!(run(&chat, &["chat.ocml"]).exits(1).stderr);
+}
+
+#[test]
+fn an_interrupt_ends_it_in_good_order() {
+    let server = Scripted::start(|_, _| {
+        let mut acts = said(&call(1, "note"));
+        // It goes on for ever.
+        acts.extend((0..10_000).flat_map(|_| said("<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|>")));
+        Answer::stream(acts)
+    });
+    let chat = folder(QUESTION);
+    let args = ["run", "--tools", "tools.toml", "--events", "openchatml", "--upstream", server.url(), "chat.ocml"];
+    let mut child = command(args).current_dir(chat.path()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let is_start = |line: &String| line.contains("tool.start");
+    assert!(lines.by_ref().map(Result::unwrap).any(|line| is_start(&line)));
+    signal(child.id(), "INT");
+    assert!(lines.map(Result::unwrap).any(|line| line.contains("response.cancel")));
+    finish(child).exits(130);
+    let text = chat.read("chat.ocml");
+    is_valid(&text);
+    assert!(text.contains("<|start|>tool name=functions.note call_id=c1"), "{text}");
+}
+
+fn signal(process: u32, name: &str) {
+    let status = std::process::Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status();
+    assert!(status.unwrap().success());
+}
+
+/// How many calls the model makes before it answers.
+const CALLS: usize = 6;
+
+/// What the model says after a prompt: what it says depends on nothing else.
+fn goes_on(prompt: &str) -> Answer {
+    let made = prompt.matches("<|call|>").count();
+    if made >= CALLS {
+        return Answer::saying(ANSWER);
+    }
+    let tool = |n: usize| if n % 3 == 0 { "look" } else { "note" };
+    let calls = [made + 1, made + 2].map(|n| call(n, tool(n)));
+    Answer::saying(&format!(
+        "<|channel|>analysis<|message|>I call.<|end|><|start|>assistant{}",
+        calls.join("<|start|>assistant")
+    ))
+}
+
+#[test]
+fn kill_9_at_any_point_makes_no_call_twice_and_loses_nothing() {
+    let wanted = std::env::var("OPENCHATML_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    let server = Scripted::start(|body, _| goes_on(body["prompt"].as_str().unwrap()));
+    let (mut kills, mut round) = (0, 0_u64);
+    let mut interrupted = 0;
+    while kills < wanted {
+        round += 1;
+        let bytes: Vec<u8> = noise(round);
+        let mut source = Source::new(&bytes);
+        let chat = folder(QUESTION);
+        while !run_and_kill(&chat, server.url(), &mut source) {
+            kills += 1;
+            is_valid(&chat.read("chat.ocml"));
+        }
+        let text = chat.read("chat.ocml");
+        is_valid(&text);
+        assert!(text.ends_with("Done.<|return|>\n"), "{text}");
+        interrupted += made_once(&text, &chat);
+        assert!(!chat.path().join(".chat.ocml.ocml-journal").exists());
+    }
+    // Otherwise the kills are not where it hurts.
+    assert!(interrupted > 0, "{kills} kills, and none of them hit a call");
+}
+
+/// Every call was made once, or has a reply that says that nobody knows; how many have such a reply.
+fn made_once(text: &str, chat: &Folder) -> usize {
+    let parsed = parse(text, "openchatml-2.2".parse().unwrap(), &ReadOptions::default());
+    let conversation = parsed.into_conversation();
+    let mut made: BTreeMap<String, usize> = BTreeMap::new();
+    let log = chat.path().join("log");
+    for line in std::fs::read_to_string(log).unwrap_or_default().lines() {
+        *made.entry(line.to_owned()).or_default() += 1;
+    }
+    let mut interrupted = 0;
+    let calls = conversation.messages.iter().filter(|message| message.is_call());
+    for call in calls {
+        let of_call = |message: &&openchatml::Message<'_>| {
+            message.call_id == call.call_id && !message.is_call()
+        };
+        let replies: Vec<_> = conversation.messages.iter().filter(of_call).collect();
+        assert_eq!(replies.len(), 1, "{text}");
+        let is_interrupted = replies[0].body.text().contains("may or may not have been done");
+        interrupted += usize::from(is_interrupted);
+        if call.recipient.as_deref() == Some("functions.note") {
+            let times = made.get(&*call.body.text()).copied().unwrap_or_default();
+            assert!(times == 1 || times == 0 && is_interrupted, "{times} times\n{text}\n{made:?}");
+        }
+    }
+    interrupted
+}
+
+/// Runs the command, and kills it after some of what it tells. Whether it ended before that.
+fn run_and_kill(chat: &Folder, url: &str, source: &mut Source<'_>) -> bool {
+    let args = ["run", "--tools", "tools.toml", "--events", "openchatml", "--upstream", url, "chat.ocml"];
+    let mut child = command(args).current_dir(chat.path()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // Anywhere, or where a call begins or ends.
+    let at = source.int_in_range(0..=40).unwrap_or(1_000_usize);
+    let word = ["", "tool.start", "tool.done", "run.step"][source.int_in_range(0..=3).unwrap_or(0)];
+    let at = if word.is_empty() { at } else { at / 20 };
+    let mut passed = 0;
+    let is_there = |line: std::io::Result<String>| {
+        let hit = line.unwrap().contains(word);
+        passed += usize::from(hit);
+        hit && passed > at
+    };
+    let is_killed = lines.by_ref().any(is_there);
+    if is_killed {
+        child.kill().unwrap();
+        child.wait().unwrap();
+        return false;
+    }
+    finish(child).exits(0);
+    true
+}
+
+fn noise(seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[3]
+    };
+    std::iter::repeat_with(next).take(512).collect()
+}
+
+/// Kills at the very worst moments: right after the call is noted, by the tool itself.
+#[test]
+fn a_tool_that_takes_the_command_with_it_is_not_called_again() {
+    let folder = folder(&format!(
+        "{QUESTION}<|start|>assistant{}\n<|start|>assistant{}\n",
+        call(1, "note"),
+        call(2, "note")
+    ));
+    let tools = TOOLS.replace("cat >> log", "cat >> log && kill -9 $PPID");
+    folder.file("tools.toml", tools);
+    let before = run(&folder, &["chat.ocml"]);
+    assert_eq!(before.status, -1, "{before:?}");
+    folder.file("tools.toml", TOOLS);
+    run(&folder, &["chat.ocml"]).silent();
+    let text = folder.read("chat.ocml");
+    is_valid(&text);
+    assert!(made_once(&text, &folder) >= 1, "{text}");
+}

@@ -1,0 +1,176 @@
+//! The client of `/v1/completions` against a server that says what a script says.
+
+use openchatml_testkit::upstream::{Act, Answer, Scripted, chunk, done, said};
+use openchatml_tools::{
+    Completions, CompletionsOptions, Piece, Prompt, Request, Upstream as _, UpstreamError,
+};
+use serde_json::json;
+
+/// What comes of one request.
+async fn ask(
+    prompt: Prompt,
+    answer: impl Fn() -> Answer + Send + Sync + 'static,
+) -> (Vec<Piece>, Option<UpstreamError>) {
+    let server = Scripted::start(move |_, _| answer());
+    let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
+    let mut pieces = Vec::new();
+    let mut completion = match upstream.sample(Request::new(prompt)).await {
+        Ok(completion) => completion,
+        Err(error) => return (pieces, Some(error)),
+    };
+    loop {
+        match completion.next().await {
+            Ok(Some(Piece::Text(text))) => match pieces.last_mut() {
+                Some(Piece::Text(all)) => all.push_str(&text),
+                _ => pieces.push(Piece::Text(text)),
+            },
+            Ok(Some(piece)) => pieces.push(piece),
+            Ok(None) => return (pieces, None),
+            Err(error) => return (pieces, Some(error)),
+        }
+    }
+}
+
+fn text(text: &str) -> Piece {
+    Piece::Text(text.to_owned())
+}
+
+fn prompt() -> Prompt {
+    Prompt::Text("<|start|>assistant".to_owned())
+}
+
+const SAID: &str = "<|channel|>final<|message|>Grüße 😀<|return|>";
+
+#[tokio::test]
+async fn a_completion_arrives_piece_by_piece() {
+    let (pieces, error) = ask(prompt(), || Answer::saying(SAID)).await;
+    assert_eq!((pieces, error), (vec![text(SAID)], None));
+}
+
+#[tokio::test]
+async fn every_way_to_cut_the_stream_gives_the_same() {
+    let stream = format!(
+        ": hello\r\n\r\ndata: {}\r\n\r\ndata:{}\n\ndata: [DONE]\n\n",
+        json!({"choices": [{"index": 0, "text": SAID, "finish_reason": null}]}),
+        json!({"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]}),
+    );
+    for size in [1, 2, 3, 7, 64] {
+        let stream = stream.clone();
+        let (pieces, error) = ask(prompt(), move || {
+            Answer::stream(
+                stream.as_bytes().chunks(size).map(|part| Act::Send(part.into())).collect(),
+            )
+        })
+        .await;
+        assert_eq!((pieces, error), (vec![text(SAID)], None), "{size}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_need_not_say_that_it_is_done() {
+    let (pieces, error) = ask(prompt(), || {
+        let mut acts = said(SAID);
+        acts.push(chunk(json!({"text": "", "finish_reason": "length"})));
+        Answer::stream(acts)
+    })
+    .await;
+    assert_eq!((pieces, error), (vec![text(SAID), Piece::CutOff], None));
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_is_no_completion() {
+    for is_clean in [true, false] {
+        let (pieces, error) = ask(prompt(), move || {
+            let mut acts = said("half");
+            if !is_clean {
+                acts.push(Act::Break);
+            }
+            Answer::stream(acts)
+        })
+        .await;
+        assert_eq!(pieces, [text("half")]);
+        assert!(matches!(error, Some(UpstreamError::Connection(_))), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_may_be_one_object() {
+    let body = json!({"choices": [{"index": 0, "text": SAID, "finish_reason": "stop"}]});
+    let (pieces, error) = ask(prompt(), move || Answer::error(200, &body.to_string())).await;
+    assert_eq!((pieces, error), (vec![text(SAID)], None));
+}
+
+#[tokio::test]
+async fn errors_say_what_the_server_says() {
+    let refused = |status, message: &str| {
+        Some(UpstreamError::Refused { status, message: message.to_owned() })
+    };
+    let cases = [
+        (
+            404,
+            r#"{"error":{"message":"The model `x` does not exist.","code":404}}"#,
+            "The model `x` does not exist.",
+        ),
+        (500, "Internal Server Error\n", "Internal Server Error"),
+        (503, "", ""),
+        (307, "elsewhere", "elsewhere"),
+    ];
+    for (status, body, message) in cases {
+        let (_, error) = ask(prompt(), move || Answer::error(status, body)).await;
+        assert_eq!(error, refused(status, message));
+    }
+    let (_, error) = ask(prompt(), || Answer::error(500, &"x".repeat(1 << 20))).await;
+    assert!(error.is_some_and(|error| error.to_string().len() < 1000));
+}
+
+#[tokio::test]
+async fn an_error_within_the_stream_ends_it() {
+    let (pieces, error) = ask(prompt(), || {
+        let mut acts = said("half");
+        acts.push(Act::Send(b"error: {\"code\":500,\"message\":\"out of memory\"}\n\n".to_vec()));
+        acts.extend(said("more"));
+        Answer::stream(acts)
+    })
+    .await;
+    assert_eq!(pieces, [text("half")]);
+    assert_eq!(error, Some(UpstreamError::Failed("out of memory".to_owned())));
+}
+
+#[tokio::test]
+async fn garbage_is_told() {
+    for garbage in ["data: <html>\n\n", "data: {}\n\n", "<html>no stream at all</html>"] {
+        let (pieces, error) =
+            ask(prompt(), move || Answer::stream(vec![Act::Send(garbage.as_bytes().to_vec())]))
+                .await;
+        assert_eq!(pieces, []);
+        assert!(error.is_some(), "{garbage}");
+    }
+}
+
+#[tokio::test]
+async fn ids_are_asked_for_and_told() {
+    let answer = || {
+        let ids = |ids: &[u32], finish| {
+            chunk(json!({"text": "?", "token_ids": ids, "finish_reason": finish, "stop_reason": 7}))
+        };
+        Answer::stream(vec![ids(&[5, 6], json!(null)), ids(&[7], json!("stop")), done()])
+    };
+    let (pieces, error) = ask(Prompt::Ids(vec![1, 2]), answer).await;
+    assert_eq!((pieces, error), (vec![Piece::Ids(vec![5, 6]), Piece::Ids(vec![7])], None));
+    // Whoever did not ask for them reads the text.
+    let (pieces, _) = ask(prompt(), answer).await;
+    assert_eq!(pieces, [text("??")]);
+}
+
+#[tokio::test]
+async fn nobody_there_is_an_error_and_no_key_is_told() {
+    let mut options = CompletionsOptions::default();
+    options.api_key = Some("sk-secret".to_owned());
+    assert!(!format!("{options:?}").contains("secret"));
+    // A port that was free a moment ago.
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let upstream = Completions::new(&format!("http://{address}"), options).unwrap();
+    let Err(error) = upstream.sample(Request::new(prompt())).await else { panic!("who is there?") };
+    assert!(matches!(&error, UpstreamError::Connection(_)), "{error}");
+    assert!(!error.to_string().contains("secret"));
+}

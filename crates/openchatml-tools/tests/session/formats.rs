@@ -1,0 +1,155 @@
+//! Transcripts and prompts in different formats, as text and as ids.
+
+use openchatml::{Format, ReadOptions, parse};
+use openchatml_testkit::upstream::{Answer, Scripted, chunk, done};
+use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
+use openchatml_tools::{
+    CancellationToken, Completions, CompletionsOptions, Ended, Model, Router, RouterOptions,
+    Session,
+};
+use serde_json::json;
+
+use crate::{ANSWER, Log, QUESTION, call, run, run_as, tools};
+
+#[tokio::test]
+async fn calls_without_ids_find_their_replies() {
+    let text = "<|start|>user<|message|>Go.<|end|>";
+    let one = |n: u8| {
+        format!(
+            " to=functions.echo<|channel|>commentary <|constrain|>json<|message|>{{\"n\":{n}}}<|call|>"
+        )
+    };
+    let log = Log::default();
+    let came = run("harmony", text, tools(&log), move |number| {
+        let two = format!("{}<|start|>assistant{}", one(1), one(2));
+        Answer::saying(if number == 0 { &two } else { ANSWER })
+    })
+    .await
+    .is_valid("harmony")
+    .ends(Ended::Answered);
+    assert_eq!(log.lines().len(), 2);
+    let first = came.text.find(r#""content":{"n":1}"#).unwrap();
+    assert!(first < came.text.find(r#""content":{"n":2}"#).unwrap());
+    assert!(
+        came.text.contains("<|start|>functions.echo to=assistant<|channel|>commentary<|message|>")
+    );
+}
+
+#[tokio::test]
+async fn a_transcript_of_a_service_is_gone_on_with() {
+    let text = r#"{"messages":[{"role":"user","content":"Go."},{"role":"assistant","content":null,
+        "tool_calls":[{"id":"x","type":"function","function":{"name":"echo","arguments":"{\"n\":1}"}}]}]}"#;
+    let log = Log::default();
+    let came = run_as("openai", "openchatml-2.2", text, tools(&log), |number| {
+        Answer::saying(&if number == 0 {
+            call("y", "echo", r#"{"n":2}"#)
+        } else {
+            ANSWER.to_owned()
+        })
+    })
+    .await
+    .ends(Ended::Answered);
+    assert_eq!(log.lines(), [r#"echo {"n":1}"#, r#"echo {"n":2}"#]);
+    let json: serde_json::Value = serde_json::from_str(&came.text).unwrap();
+    let messages = json["messages"].as_array().or(json.as_array()).unwrap();
+    let roles: Vec<_> = messages.iter().map(|it| it["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant", "tool", "assistant"]);
+    assert_eq!(messages[2]["tool_call_id"], json!("x"));
+    assert_eq!(messages[5]["content"], json!("Done."));
+}
+
+#[tokio::test]
+async fn a_session_without_a_model_answers_what_is_open() {
+    let log = Log::default();
+    let text = format!(
+        "{QUESTION}<|start|>assistant{}\n<|start|>assistant{}\n",
+        call("a", "echo", r#"{"n":1}"#),
+        call("b", "echo", r#"{"n":2}"#),
+    );
+    let format: Format = "openchatml-2.2".parse().unwrap();
+    let conversation = parse(&text, format, &ReadOptions::default()).into_conversation();
+    let router = Router::new(tools(&log), RouterOptions::default()).unwrap();
+    let mut session = Session::new(conversation.into_owned(), format, router);
+    for _ in 0..2 {
+        let ended = session.run(&CancellationToken::new(), |_| {}).await.unwrap();
+        assert_eq!((ended, log.lines().len()), (Ended::Replied, 2));
+    }
+    let written = session.text().unwrap();
+    // What was there stays as it was.
+    assert!(written.starts_with(&text), "{written}");
+    assert!(parse(&written, format, &ReadOptions::default()).diagnostics.is_empty());
+}
+
+#[tokio::test]
+async fn among_ids_nothing_that_text_spells_is_a_control_token() {
+    let format: Format = "harmony".parse().unwrap();
+    let tokenizer = Tokenizer::new(format, ByteEncoding::default()).unwrap();
+    let ids = |parts: &[&str]| {
+        let mut ids = Vec::new();
+        for part in parts {
+            match tokenizer.encoding().control(part) {
+                Some(id) => ids.push(id),
+                None => tokenizer.encoding().encode(part, &mut ids),
+            }
+        }
+        ids
+    };
+    let said = ids(&["<|channel|>", "final", "<|message|>", "4 <|return|", ">!", "<|return|>"]);
+    let server = Scripted::start(move |_, _| {
+        let acts = said
+            .iter()
+            .map(|id| chunk(json!({"text": "?", "token_ids": [id], "finish_reason": null})));
+        Answer::stream(acts.chain([done()]).collect())
+    });
+    let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
+    let model = Model::new(upstream, format).unwrap().with_encoding(ByteEncoding::default());
+    // As text, this could not be a prompt.
+    let user = openchatml::Message::new(openchatml::Role::User, "Say `<|return|>`.");
+    let conversation = openchatml::Conversation::from_messages([user]);
+    let router = Router::new(tools(&Log::default()), RouterOptions::default()).unwrap();
+    let mut session = Session::new(conversation, Format::JSON, router).with_model(model);
+    let ended = session.run(&CancellationToken::new(), |_| {}).await.unwrap();
+    assert_eq!(ended, Ended::Answered);
+    let answer = session.conversation().messages.last().unwrap();
+    assert_eq!(answer.body.text(), "4 <|return|>!");
+    let asked = server.asked();
+    let prompt = ids(&[
+        "<|start|>",
+        "user",
+        "<|message|>",
+        "Say `<|return|",
+        ">`.",
+        "<|end|>",
+        "<|start|>",
+        "assistant",
+    ]);
+    assert_eq!(asked[0]["prompt"], json!(prompt));
+    assert_eq!(asked[0]["return_token_ids"], json!(true));
+    assert_eq!(asked[0]["stop_token_ids"], json!(ids(&["<|return|>", "<|call|>"])));
+}
+
+#[tokio::test]
+async fn the_model_is_told_of_the_tools() {
+    let server = Scripted::start(|_, _| Answer::saying(ANSWER));
+    let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
+    let format: Format = "openchatml-2.2".parse().unwrap();
+    let tools = tools(&Log::default());
+    let router = Router::new(tools.clone(), RouterOptions::default()).unwrap();
+    let conversation = parse(QUESTION, format, &ReadOptions::default()).into_conversation();
+    let mut session = Session::new(conversation.into_owned(), format, router.clone())
+        .with_model(Model::new(upstream, format).unwrap())
+        .declare(&tools);
+    session.run(&CancellationToken::new(), |_| {}).await.unwrap();
+    let prompt = server.asked()[0]["prompt"].as_str().unwrap().to_owned();
+    assert!(prompt.contains("<|start|>developer<|message|># Tools"), "{prompt}");
+    assert!(
+        prompt.contains("type echo = (_: {\n  n: number,\n}) => any;")
+            || prompt.contains("type echo = (_: {\nn: number,\n}) => any;"),
+        "{prompt}"
+    );
+    // They are told once.
+    let text = session.text().unwrap();
+    let conversation = parse(&text, format, &ReadOptions::default()).into_conversation();
+    let mut again = Session::new(conversation.into_owned(), format, router).declare(&tools);
+    assert_eq!(again.text().unwrap(), text);
+}
