@@ -60,6 +60,7 @@
 mod call;
 #[cfg(any(feature = "completions", feature = "session"))]
 mod completions;
+pub mod declare;
 mod function;
 mod router;
 #[cfg(feature = "session")]

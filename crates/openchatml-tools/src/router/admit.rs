@@ -1,8 +1,6 @@
 //! Whether a call may run: only one that is certain does (OpenChatML 2.2 §8).
 
 mod arguments;
-#[cfg(test)]
-mod tests;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,6 +12,9 @@ use self::arguments::Arguments;
 use super::reply::Addressee;
 use super::{Core, Known};
 use crate::Failure;
+
+/// Longer than anybody waits, and within what a clock can count.
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// A call that may run.
 pub(super) struct Admission {
@@ -61,7 +62,7 @@ impl Core {
             addressee: Addressee::of(message, true),
             tool: tool.clone(),
             arguments: text,
-            time: time.min(self.options.longest),
+            time: time.min(self.options.longest).min(FOREVER),
         })
     }
 

@@ -102,10 +102,6 @@ impl Board {
         state.calls.len() - 1
     }
 
-    pub(super) fn is_over(&self, call: usize) -> bool {
-        self.state().calls[call].is_over
-    }
-
     /// A call runs now.
     pub(super) fn start(&self, call: usize, name: &str) {
         let mut state = self.state();
@@ -138,13 +134,8 @@ impl Board {
         &self,
         call: usize,
         cancelled: Option<&str>,
-        outcome: impl FnOnce() -> (Option<Code>, Message<'static>),
+        (code, reply): (Option<Code>, Message<'static>),
     ) -> bool {
-        if self.is_over(call) {
-            return false;
-        }
-        // Made outside of the lock: it may take a while.
-        let (code, reply) = outcome();
         let mut state = self.state();
         let slot = &mut state.calls[call];
         if std::mem::replace(&mut slot.is_over, true) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use openchatml::{Code, Message, Settings};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::Core;
 use super::admit::{Admission, Refusal};
@@ -85,8 +85,8 @@ impl Turn {
     /// Takes a finished message. `false` if it is no call: then there is nothing to do.
     ///
     /// A call that is in order runs as soon as there is room, while the turn goes on. One that is
-    /// not gets a reply that says why. While the queue is full, this waits; it is cancel safe: a
-    /// call whose dispatch is dropped was never taken.
+    /// not gets a reply that says why. While the queue is full, this waits, though no longer than the
+    /// call may take. It is cancel safe: a call whose dispatch is dropped was never taken.
     pub async fn dispatch(&mut self, message: &Message<'_>) -> bool {
         if !message.is_call() || message.foreign {
             return false;
@@ -94,24 +94,28 @@ impl Turn {
         let now = Instant::now();
         match self.core.admit(message, &self.settings, &self.taken) {
             Ok(admission) => {
-                let queued = place(&self.core.queue).await;
-                self.spawn(admission, queued, now);
+                let deadline = now + admission.time;
+                match timeout_at(deadline, place(&self.core.queue)).await {
+                    Ok(queued) => self.spawn(admission, queued, deadline),
+                    Err(_) => self.refuse(&admission.addressee, &work::late()),
+                }
             }
-            Err(refusal) => self.refuse(message, refusal),
+            Err(Refusal { failure, has_own_id }) => {
+                self.refuse(&Addressee::of(message, has_own_id), &failure);
+            }
         }
         true
     }
 
-    fn refuse(&mut self, message: &Message<'_>, refusal: Refusal) {
-        let addressee = Addressee::of(message, refusal.has_own_id);
+    fn refuse(&mut self, addressee: &Addressee, failure: &Failure) {
         let call_id = addressee.call_id.clone().unwrap_or_default();
         self.taken.extend(addressee.call_id.clone());
-        let (code, reply) = self.core.replies.failure(&addressee, &refusal.failure);
+        let (code, reply) = self.core.replies.failure(addressee, failure);
         self.board.refuse(call_id, code, reply);
     }
 
-    fn spawn(&mut self, admission: Admission, queued: OwnedSemaphorePermit, now: Instant) {
-        let Admission { addressee, tool, arguments, time } = admission;
+    fn spawn(&mut self, admission: Admission, queued: OwnedSemaphorePermit, deadline: Instant) {
+        let Admission { addressee, tool, arguments, .. } = admission;
         let call_id = addressee.call_id.clone().unwrap_or_default();
         let call = self.board.add(&call_id);
         let addressee = Arc::new(addressee);
@@ -122,7 +126,7 @@ impl Turn {
             addressee: addressee.clone(),
             tool,
             arguments,
-            deadline: now + time,
+            deadline,
         };
         let task = tokio::spawn(work::run(job, queued)).abort_handle();
         self.running.push(Running { addressee, task });
@@ -153,7 +157,7 @@ impl Turn {
     fn cancel_call(&self, call: usize, reason: &str) -> bool {
         let Running { addressee, task } = &self.running[call];
         let failure = Failure::with_code(Code::ToolCancelled, reason);
-        let outcome = || self.core.replies.outcome(addressee, Err(failure));
+        let outcome = self.core.replies.outcome(addressee, Err(failure));
         let is_first = self.board.finish(call, Some(reason), outcome);
         task.abort();
         is_first

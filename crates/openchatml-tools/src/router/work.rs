@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use openchatml::{Code, Message};
+use openchatml::Code;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
@@ -32,19 +32,22 @@ pub(super) struct Job {
 /// It never runs the tool itself: that has a task of its own, so that neither a panic nor a tool
 /// that blocks its thread keeps the reply back.
 pub(super) async fn run(job: Job, queued: OwnedSemaphorePermit) {
-    let job = Guard(job);
-    let outcome = match timeout_at(job.0.deadline, place(&job.0.core.running)).await {
+    let mut guard = Guard { job, is_done: false };
+    let job = &guard.job;
+    let outcome = match timeout_at(job.deadline, place(&job.core.running)).await {
         Ok(room) => {
             drop(queued);
-            job.0.board.start(job.0.call, &job.0.addressee.name);
-            job.0.attempts(Arc::new(room)).await
+            job.board.start(job.call, &job.addressee.name);
+            job.attempts(Arc::new(room)).await
         }
         Err(_) => Err(late()),
     };
-    job.0.finish(outcome);
+    job.finish(outcome);
+    guard.is_done = true;
 }
 
-fn late() -> Failure {
+/// What a call is told that was not done in time.
+pub(super) fn late() -> Failure {
     Failure::with_code(Code::ToolTimeout, "the call was not done by its deadline")
 }
 
@@ -100,19 +103,21 @@ impl Job {
     }
 
     fn finish(&self, outcome: Outcome) {
-        self.board.finish(self.call, None, || self.reply(outcome));
-    }
-
-    fn reply(&self, outcome: Outcome) -> (Option<Code>, Message<'static>) {
-        self.core.replies.outcome(&self.addressee, outcome)
+        let outcome = self.core.replies.outcome(&self.addressee, outcome);
+        self.board.finish(self.call, None, outcome);
     }
 }
 
 /// Whatever happens to the task of a call, the call has an outcome.
-struct Guard(Job);
+struct Guard {
+    job: Job,
+    is_done: bool,
+}
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.0.finish(Err(Failure::new("the call was lost")));
+        if !self.is_done {
+            self.job.finish(Err(Failure::new("the call was lost")));
+        }
     }
 }

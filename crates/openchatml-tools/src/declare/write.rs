@@ -1,0 +1,233 @@
+//! Declaring tools to the model.
+
+use openchatml::declare::Style;
+use openchatml::harmony::{DeveloperContent, Namespace};
+use openchatml::{
+    Body, Conversation, Data, Dialect, Header, Message, Role, Settings, Tool, Value, function_name,
+};
+
+use crate::{Entry, Toolbox};
+
+/// The namespaces that models were trained on: their declarations are part of the format.
+const BUILTINS: [fn() -> Namespace<'static>; 2] = [Namespace::browser, Namespace::python];
+
+impl Toolbox {
+    /// The functions as they are declared to the model: for `tools` of a conversation, which the
+    /// writer of each format says in its own way.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, RenderOptions, convert};
+    /// use openchatml_tools::{Entry, Output, Toolbox, function};
+    ///
+    /// let mut tools = Toolbox::default();
+    /// let mut entry = Entry::new(function(|_| async { Ok(Output::text("12:00")) }));
+    /// entry.description = Some("The time.".to_owned());
+    /// tools.insert("functions.now", entry)?;
+    ///
+    /// let mut conversation = Conversation::default();
+    /// conversation.tools = tools.declare();
+    /// let (document, options) = (conversation.into(), RenderOptions::default());
+    /// let text = convert::convert(&document, "harmony".parse()?, &options)?.output;
+    /// assert!(text.contains("// The time.\ntype now = () => any;"), "{text}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn declare(&self) -> Vec<Tool<'static>> {
+        let functions =
+            self.iter().filter_map(|(name, entry)| Some(declaration(function_name(name)?, entry)));
+        functions.collect()
+    }
+
+    /// The built-in tools, `browser` and `python`, in the words that the models were trained on: for
+    /// the tools of Harmony's system message. Of `browser` only what there is.
+    ///
+    /// ```
+    /// use openchatml_tools::{Entry, Output, Toolbox, function};
+    ///
+    /// let mut tools = Toolbox::default();
+    /// tools.insert("python", Entry::new(function(|_| async { Ok(Output::text("4")) })))?;
+    /// assert_eq!(tools.builtins()[0].name, "python");
+    /// # Ok::<(), openchatml_tools::NotAName>(())
+    /// ```
+    pub fn builtins(&self) -> Vec<Namespace<'static>> {
+        let here = BUILTINS.iter().filter_map(|builtin| {
+            let mut namespace = builtin();
+            let is_bare = self.get(&namespace.name).is_some();
+            let name = namespace.name.clone();
+            namespace.tools.retain(|tool| self.get(&format!("{name}.{}", tool.name)).is_some());
+            (is_bare || !namespace.tools.is_empty()).then_some(namespace)
+        });
+        here.collect()
+    }
+
+    /// The tools of all other namespaces, for the tools of Harmony's developer message. A tool
+    /// without a namespace is none of them: no format declares it.
+    ///
+    /// ```
+    /// use openchatml_tools::{Entry, Output, Toolbox, function};
+    ///
+    /// let mut tools = Toolbox::default();
+    /// tools.insert("files.read", Entry::new(function(|_| async { Ok(Output::text("")) })))?;
+    /// let namespaces = tools.namespaces();
+    /// assert_eq!((namespaces[0].name.as_ref(), namespaces[0].tools.len()), ("files", 1));
+    /// # Ok::<(), openchatml_tools::NotAName>(())
+    /// ```
+    pub fn namespaces(&self) -> Vec<Namespace<'static>> {
+        let mut namespaces: Vec<Namespace<'static>> = Vec::new();
+        for (name, entry) in self.iter().filter(|(name, _)| function_name(name).is_none()) {
+            let Some((space, name)) = name.split_once('.') else { continue };
+            if BUILTINS.iter().any(|builtin| builtin().name == space) {
+                continue;
+            }
+            let tool = declaration(name, entry);
+            match namespaces.iter_mut().find(|it| it.name == space) {
+                Some(namespace) => namespace.tools.push(tool),
+                None => {
+                    let mut namespace = Namespace::default();
+                    namespace.name = space.to_owned().into();
+                    namespace.tools.push(tool);
+                    namespaces.push(namespace);
+                }
+            }
+        }
+        namespaces
+    }
+}
+
+impl Toolbox {
+    /// Declares the tools in a conversation that is to be written in this dialect: as the dialect
+    /// has it, or else in what the developer says, as types of TypeScript in OpenChatML 2.x, or in
+    /// what the system says, as JSON.
+    ///
+    /// Built-in tools are listed in the header of OpenChatML 2.x. In Harmony they are part of the
+    /// system message: see [`builtins`](Self::builtins). To declare the same tools again changes
+    /// nothing.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, RenderOptions, dialects, render};
+    /// use openchatml_tools::{Entry, Output, Toolbox, function};
+    ///
+    /// let mut tools = Toolbox::default();
+    /// for name in ["functions.now", "python"] {
+    ///     tools.insert(name, Entry::new(function(|_| async { Ok(Output::text("12:00")) })))?;
+    /// }
+    /// let mut conversation = Conversation::default();
+    /// tools.declare_in(&mut conversation, &dialects::OPENCHATML_2_2);
+    /// let text = render(&conversation.into(), "openchatml-2.2".parse()?, &RenderOptions::default())?;
+    /// assert!(text.contains("builtin_tools: [python]"), "{text}");
+    /// assert!(text.contains("namespace functions {\n\ntype now = () => any;"), "{text}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn declare_in(&self, conversation: &mut Conversation<'_>, dialect: &Dialect) {
+        let namespaces = self.namespaces();
+        match dialect.id {
+            "openchatml-2.2" | "openchatml-2.0" => {
+                self.list_builtins(conversation, dialect);
+                say(conversation, Role::Developer, &self.typescript(namespaces));
+            }
+            "harmony" if !namespaces.is_empty() => {
+                say(conversation, Role::Developer, &self.typescript(namespaces));
+            }
+            "chatml" | "im" | "openchatml-0.1" => say(conversation, Role::System, &self.json()),
+            _ => {
+                let own = self.declare();
+                conversation.tools.retain(|it| own.iter().all(|tool| tool.name != it.name));
+                conversation.tools.extend(own);
+            }
+        }
+    }
+
+    /// All but the built-in tools, as types.
+    fn typescript(&self, mut namespaces: Vec<Namespace<'static>>) -> String {
+        let functions = self.declare();
+        if !functions.is_empty() {
+            namespaces.push(Namespace::functions(functions));
+        }
+        let mut developer = DeveloperContent::default();
+        developer.tools = namespaces;
+        developer.text(Style::Documented)
+    }
+
+    /// All but the built-in tools, as JSON.
+    fn json(&self) -> String {
+        let functions = self.declare();
+        let named = |space: &Namespace<'_>, tool: &Tool<'static>| Tool {
+            name: format!("{}.{}", space.name, tool.name).into(),
+            ..tool.clone()
+        };
+        let spaces = self.namespaces();
+        let others = spaces.iter().flat_map(|it| it.tools.iter().map(|tool| named(it, tool)));
+        let all: Vec<_> = functions.into_iter().chain(others).map(spell).collect();
+        if all.is_empty() {
+            return String::new();
+        }
+        format!("# Tools\n\n{}", Value::from(Data::List(all)).to_json())
+    }
+
+    /// Lists the built-in tools in the header (`generation_settings.builtin_tools`).
+    fn list_builtins(&self, conversation: &mut Conversation<'_>, dialect: &Dialect) {
+        const SETTINGS: &str = "generation_settings";
+        const BUILTIN_TOOLS: &str = "builtin_tools";
+        let version = dialect.id.trim_start_matches("openchatml-").to_owned();
+        let header = conversation.header.get_or_insert_with(|| Header::new(version));
+        let mut listed = Settings::read(header).0.builtin_tools;
+        let before = listed.len();
+        for builtin in self.builtins() {
+            if !listed.iter().any(|it| *it == builtin.name) {
+                listed.push(builtin.name.into_owned());
+            }
+        }
+        if listed.len() == before {
+            return;
+        }
+        let list = Data::List(listed.into_iter().map(Value::from).collect()).into();
+        let mut settings =
+            header.get(SETTINGS).and_then(Value::as_map).unwrap_or_default().to_vec();
+        match settings.iter_mut().find(|(key, _)| key == BUILTIN_TOOLS) {
+            Some((_, value)) => *value = list,
+            None => settings.push((BUILTIN_TOOLS.into(), list)),
+        }
+        header.insert(SETTINGS, Data::Map(settings).into());
+    }
+}
+
+/// Adds a section to the first message of this role, or a message after those of the system. One
+/// that is there already is not added again.
+fn say(conversation: &mut Conversation<'_>, role: Role, section: &str) {
+    if section.is_empty() {
+        return;
+    }
+    let messages = &mut conversation.messages;
+    match messages.iter_mut().find(|message| message.role == role) {
+        Some(message) if message.body.text().contains(section) => {}
+        Some(message) if message.body.is_empty() => message.body = Body::from(section.to_owned()),
+        Some(message) => {
+            let text = format!("{}\n\n{section}", message.body.text());
+            message.body = Body::from(text);
+        }
+        None => {
+            let is_system = |message: &&Message<'_>| message.role == Role::System;
+            let at = messages.iter().take_while(is_system).count();
+            messages.insert(at, Message::new(role, section.to_owned()));
+        }
+    }
+}
+
+/// A declaration in the shape of a function of Chat Completions.
+fn spell(tool: Tool<'static>) -> Value<'static> {
+    let mut function = vec![("name".into(), Value::from(tool.name.into_owned()))];
+    let description = tool.description.map(|it| Value::from(it.into_owned()));
+    function.extend(description.map(|it| ("description".into(), it)));
+    function.extend(tool.parameters.map(|it| ("parameters".into(), it)));
+    let fields =
+        [("type".into(), "function".into()), ("function".into(), Data::Map(function).into())];
+    Data::Map(fields.into()).into()
+}
+
+fn declaration(name: &str, entry: &Entry) -> Tool<'static> {
+    Tool {
+        name: name.to_owned().into(),
+        description: entry.description.clone().map(Into::into),
+        parameters: entry.parameters.clone(),
+        ..Tool::default()
+    }
+}

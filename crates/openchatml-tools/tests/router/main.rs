@@ -1,0 +1,11 @@
+//! The router, from the outside.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+mod admission;
+mod declare;
+mod replies;
+mod schedule;
+mod simulation;
+mod support;
+mod time;

@@ -1,0 +1,52 @@
+//! Many calls at once, on a clock that only the test moves: each comes to one end.
+
+use arbitrary::Unstructured;
+
+use super::schedule::{self, Schedule};
+
+/// The bytes of a seed (splitmix64).
+fn bytes(seed: u64, len: usize) -> Vec<u8> {
+    let mut state = seed;
+    let mut next = move || {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)).to_le_bytes()
+    };
+    (0..len / 8).flat_map(|_| next()).collect()
+}
+
+/// What so many calls draw from a seed at most.
+const BYTES_OF_A_CALL: usize = 24;
+
+#[expect(clippy::print_stderr, reason = "a failing test tells how to run it again")]
+fn simulate(seeds: u64, calls: usize) {
+    // A tool that panics says so on standard error, a thousand times.
+    std::panic::set_hook(Box::new(|info| {
+        if !info.to_string().contains("a secret of the tool") {
+            eprintln!("{info}");
+        }
+    }));
+    let number = |name| std::env::var(name).ok().and_then(|number| number.parse().ok());
+    let first = number("OPENCHATML_SEED").unwrap_or(0);
+    for seed in first..first + number("OPENCHATML_SEEDS").unwrap_or(seeds) {
+        let bytes = bytes(seed, calls * BYTES_OF_A_CALL);
+        let schedule = Schedule::any(&mut Unstructured::new(&bytes), calls);
+        let run = || schedule::run(&schedule);
+        if let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+            eprintln!("failed with OPENCHATML_SEED={seed} and {calls} calls");
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+#[test]
+fn each_of_a_hundred_calls_comes_to_one_end() {
+    simulate(1_000, 100);
+}
+
+#[test]
+fn each_of_a_thousand_calls_comes_to_one_end() {
+    simulate(20, 1_000);
+}

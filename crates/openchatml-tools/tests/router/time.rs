@@ -1,0 +1,362 @@
+//! Deadlines, cancellation, retries and limits, on a clock that only the test moves.
+
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use openchatml::{Code, Limits, Reply};
+use openchatml_tools::{
+    Entry, Failure, Happening, Output, Progress, Router, RouterOptions, function,
+};
+use tokio::time::{Instant, sleep};
+
+use super::support::{boxed, call, one, replies};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// A tool that takes so long.
+fn takes(time: Duration) -> Entry {
+    Entry::new(function(move |_| async move {
+        sleep(time).await;
+        Ok(Output::text("done"))
+    }))
+}
+
+/// What the one call of this tool comes to, and after how many milliseconds.
+async fn time(entry: Entry, options: RouterOptions, body: &str) -> (Option<Code>, u128) {
+    let mut turn = Router::new(boxed(entry), options).unwrap().turn([]);
+    let begun = Instant::now();
+    let mut message = call("functions.f", "c1", body);
+    message.content_type = Some("json".into());
+    assert!(turn.dispatch(&message).await);
+    loop {
+        if let Happening::Done { code, .. } = turn.next().await.unwrap() {
+            return (code, begun.elapsed().as_millis());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_has_until_its_deadline() {
+    let mut options = RouterOptions::default();
+    options.timeout = 100 * MS;
+    options.longest = 300 * MS;
+    let late = |ms| (Some(Code::ToolTimeout), ms);
+    let slow = || takes(Duration::from_secs(3600));
+    assert_eq!(time(slow(), options.clone(), "{}").await, late(100));
+    assert_eq!(time(slow(), options.clone(), r#"{"deadline_ms":50}"#).await, late(50));
+    assert_eq!(time(slow(), options.clone(), r#"{"deadline_ms":200}"#).await, late(200));
+    assert_eq!(time(slow(), options.clone(), r#"{"deadline_ms":9999}"#).await, late(300));
+    assert_eq!(
+        time(slow(), options.clone(), r#"{"deadline_ms":18446744073709551615}"#).await,
+        late(300)
+    );
+    assert_eq!(time(slow(), options.clone(), r#"{"deadline_ms":0}"#).await.0, late(0).0);
+    let own = |ms: u32| Entry { timeout: Some(ms * MS), ..slow() };
+    assert_eq!(time(own(70), options.clone(), "{}").await, late(70));
+    assert_eq!(time(own(70), options.clone(), r#"{"deadline_ms":90}"#).await, late(90));
+    assert_eq!(time(own(700), options.clone(), "{}").await, late(300));
+    assert_eq!(time(takes(99 * MS), options.clone(), "{}").await, (None, 99));
+    // A limit beyond what a clock can count is no panic.
+    options.longest = Duration::MAX;
+    options.timeout = Duration::MAX;
+    assert_eq!(time(takes(99 * MS), options, "{}").await, (None, 99));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_is_answered_on_time() {
+    let mut options = RouterOptions::default();
+    options.at_once = 1;
+    options.timeout = 100 * MS;
+    let mut turn = Router::new(boxed(takes(500 * MS)), options).unwrap().turn([]);
+    let mut patient = call("functions.f", "a", r#"{"deadline_ms":1000}"#);
+    patient.content_type = Some("json".into());
+    turn.dispatch(&patient).await;
+    turn.dispatch(&call("functions.f", "b", "")).await;
+    let told = ["start a functions.f", "done b E-TOOL-TIMEOUT", "done a ok"];
+    assert_eq!(events(&mut turn).await, told);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_in_the_queue_counts() {
+    let mut options = RouterOptions::default();
+    options.at_once = 1;
+    options.timeout = 100 * MS;
+    let mut turn = Router::new(boxed(takes(80 * MS)), options).unwrap().turn([]);
+    for id in ["a", "b"] {
+        turn.dispatch(&call("functions.f", id, "")).await;
+    }
+    let codes: Vec<_> = replies(&mut turn).await;
+    let codes =
+        codes.iter().map(|it| Reply::parse(&it.body.text(), &Limits::default()).unwrap().code());
+    assert_eq!(codes.collect::<Vec<_>>(), [None, Some(Code::ToolTimeout)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_queue_makes_dispatch_wait() {
+    let mut options = RouterOptions::default();
+    (options.at_once, options.queue) = (1, 1);
+    let mut turn = Router::new(boxed(takes(50 * MS)), options).unwrap().turn([]);
+    let begun = Instant::now();
+    let mut waited = Vec::new();
+    for id in ["a", "b", "c"] {
+        turn.dispatch(&call("functions.f", id, "")).await;
+        waited.push(begun.elapsed().as_millis());
+    }
+    assert_eq!(waited, [0, 0, 50]);
+    // Whoever stops waiting has dispatched nothing: the id is still free.
+    let d = call("functions.f", "d", "");
+    tokio::select! {
+        biased;
+        _ = turn.dispatch(&d) => panic!("the queue is full"),
+        () = sleep(10 * MS) => {}
+    }
+    assert!(turn.dispatch(&d).await);
+    let ids: Vec<_> = replies(&mut turn).await.into_iter().map(|it| it.call_id.unwrap()).collect();
+    assert_eq!(ids, ["a", "b", "c", "d"]);
+    assert_eq!(begun.elapsed().as_millis(), 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn dispatch_waits_no_longer_than_the_call_may_take() {
+    let mut options = RouterOptions::default();
+    (options.at_once, options.queue) = (1, 1);
+    options.timeout = 100 * MS;
+    let mut turn = Router::new(boxed(takes(Duration::from_secs(3600))), options).unwrap().turn([]);
+    for id in ["a", "b", "c"] {
+        turn.dispatch(&call("functions.f", id, "")).await;
+    }
+    let replies = replies(&mut turn).await;
+    assert_eq!(replies.len(), 3);
+    assert!(replies.iter().all(|it| it.body.text().contains("E-TOOL-TIMEOUT")));
+}
+
+/// What happens in a turn, in short.
+async fn events(turn: &mut openchatml_tools::Turn) -> Vec<String> {
+    let mut events = Vec::new();
+    while let Some(happening) = turn.next().await {
+        events.push(match happening {
+            Happening::Start { call_id, name } => format!("start {call_id} {name}"),
+            Happening::Progress { call_id, progress } => format!("{call_id} {}", progress.done),
+            Happening::Cancel { call_id, reason } => format!("cancel {call_id} {reason}"),
+            Happening::Done { call_id, code, .. } => {
+                format!("done {call_id} {}", code.map_or("ok", |code| code.as_str()))
+            }
+            other => panic!("{other:?}"),
+        });
+    }
+    events
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_call_is_cancelled_and_the_others_go_on() {
+    let dropped = Arc::new(AtomicU32::new(0));
+    struct Counts(Arc<AtomicU32>);
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    let counter = dropped.clone();
+    let tools = one(move |_| {
+        let counts = Counts(counter.clone());
+        async move {
+            let _counts = counts;
+            sleep(100 * MS).await;
+            Ok(Output::text("done"))
+        }
+    });
+    let mut turn = Router::new(tools, RouterOptions::default()).unwrap().turn([]);
+    for id in ["a", "b"] {
+        turn.dispatch(&call("functions.f", id, "")).await;
+    }
+    sleep(10 * MS).await;
+    assert!(turn.cancel("a", "not needed"));
+    assert!(!turn.cancel("a", "again") && !turn.cancel("c", "never was"));
+    sleep(MS).await;
+    assert_eq!(dropped.load(SeqCst), 1, "the tool is dropped, and stops by that");
+    assert_eq!(
+        events(&mut turn).await,
+        [
+            "start a functions.f",
+            "start b functions.f",
+            "cancel a not needed",
+            "done a E-TOOL-CANCELLED",
+            "done b ok",
+        ]
+    );
+    assert!(!turn.cancel("b", "too late"));
+    assert!(turn.next().await.is_none());
+    // The turn goes on after that.
+    turn.dispatch(&call("functions.f", "c", "")).await;
+    turn.dispatch(&call("functions.f", "d", "")).await;
+    turn.cancel_all("the user left");
+    let told = ["cancel c the user left", "done c E-TOOL-CANCELLED"];
+    assert_eq!(events(&mut turn).await[..2], told);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_the_caller_goes_away_its_calls_stop() {
+    let (running, done) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    let (runs, ends) = (running.clone(), done.clone());
+    let tools = one(move |_| {
+        let (runs, ends) = (runs.clone(), ends.clone());
+        async move {
+            runs.fetch_add(1, SeqCst);
+            sleep(100 * MS).await;
+            ends.fetch_add(1, SeqCst);
+            Ok(Output::text(""))
+        }
+    });
+    let mut options = RouterOptions::default();
+    options.at_once = 2;
+    let router = Router::new(tools, options).unwrap();
+    let mut turn = router.turn([]);
+    for id in ["a", "b", "c"] {
+        turn.dispatch(&call("functions.f", id, "")).await;
+    }
+    sleep(10 * MS).await;
+    drop(turn);
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!((running.load(SeqCst), done.load(SeqCst)), (2, 0));
+    // There is room again, for whoever comes next.
+    let mut turn = router.turn([]);
+    turn.dispatch(&call("functions.f", "a", "")).await;
+    assert_eq!(replies(&mut turn).await.len(), 1);
+}
+
+/// How often a tool is called that fails so often, and what comes of it.
+async fn attempts(fails: u32, is_idempotent: bool, body: &str) -> (u32, Option<Code>, u128) {
+    let made = Arc::new(AtomicU32::new(0));
+    let counter = made.clone();
+    let mut entry = Entry::new(function(move |_| {
+        let attempt = counter.fetch_add(1, SeqCst);
+        let failure = Failure::new("busy").retryable();
+        std::future::ready(if attempt < fails { Err(failure) } else { Ok(Output::text("")) })
+    }));
+    entry.is_idempotent = is_idempotent;
+    let mut options = RouterOptions::default();
+    options.backoff = 100 * MS;
+    let (code, took) = time(entry, options, body).await;
+    (made.load(SeqCst), code, took)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_pass_is_tried_again_where_that_is_harmless() {
+    let (made, code, took) = attempts(2, true, "{}").await;
+    assert_eq!((made, code), (3, None));
+    // 100 and 200 ms, and a quarter more at most.
+    assert!((300..=377).contains(&took), "{took}");
+    assert_eq!(attempts(3, true, "{}").await.0, 3, "two retries are enough");
+    assert_eq!(attempts(3, true, "{}").await.1, Some(Code::ToolFailed));
+    assert_eq!(attempts(1, false, "{}").await, (1, Some(Code::ToolFailed), 0));
+    // What would come too late is not tried: the failure itself says more than a timeout.
+    let hurried = attempts(1, true, r#"{"deadline_ms":90}"#).await;
+    assert_eq!(hurried, (1, Some(Code::ToolFailed), 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_that_does_not_pass_is_not_tried_again() {
+    let made = Arc::new(AtomicU32::new(0));
+    let counter = made.clone();
+    let mut entry = Entry::new(function(move |_| {
+        counter.fetch_add(1, SeqCst);
+        std::future::ready(Err(Failure::new("no")))
+    }));
+    entry.is_idempotent = true;
+    assert_eq!(time(entry, RouterOptions::default(), "{}").await.0, Some(Code::ToolFailed));
+    assert_eq!(made.load(SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_that_nobody_fetches_gives_way_to_newer() {
+    let kept: Arc<Mutex<Option<openchatml_tools::Call>>> = Arc::default();
+    let keeps = kept.clone();
+    let tools = one(move |call| {
+        *keeps.lock().unwrap() = Some(call.clone());
+        async move {
+            for done in 0..1_000_000 {
+                call.progress(Progress { done: f64::from(done), ..Progress::default() });
+            }
+            sleep(10 * MS).await;
+            call.progress(Progress { done: 1e6, ..Progress::default() });
+            sleep(10 * MS).await;
+            Ok(Output::text(""))
+        }
+    });
+    let mut turn = Router::new(tools, RouterOptions::default()).unwrap().turn([]);
+    turn.dispatch(&call("functions.f", "a", "")).await;
+    let told = ["start a functions.f", "a 999999", "a 1000000", "done a ok"];
+    assert_eq!(events(&mut turn).await, told);
+    // A call that is over is not heard.
+    kept.lock().unwrap().take().unwrap().progress(Progress::default());
+    assert!(turn.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_panic_is_the_tools_own_misfortune() {
+    for late in [false, true] {
+        let mut turn = Router::new(
+            one(move |call| {
+                assert!(late || call.call_id() != "a", "a secret of the tool");
+                async move {
+                    tokio::task::yield_now().await;
+                    assert!(call.call_id() != "a", "a secret of the tool");
+                    Ok(Output::text("fine"))
+                }
+            }),
+            RouterOptions::default(),
+        )
+        .unwrap()
+        .turn([]);
+        for id in ["a", "b"] {
+            turn.dispatch(&call("functions.f", id, "")).await;
+        }
+        for reply in replies(&mut turn).await {
+            let body = reply.body.text();
+            let is_a = reply.call_id.as_deref() == Some("a");
+            let failed =
+                r#"{"ok":false,"error":{"code":"E-TOOL-FAILED","message":"the tool panicked"}}"#;
+            assert_eq!(body == failed, is_a, "{body}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_blocks_its_thread_keeps_no_reply_back() {
+    let (release, blocked) = mpsc::channel::<()>();
+    let blocked = Mutex::new(Some(blocked));
+    let tools = one(move |_| {
+        let blocked = blocked.lock().unwrap().take().expect("no other call runs");
+        async move {
+            // Until the test has heard of the timeout, and no longer.
+            let _ = blocked.recv();
+            Ok(Output::text("too late"))
+        }
+    });
+    let mut options = RouterOptions::default();
+    options.timeout = 20 * MS;
+    options.at_once = 1;
+    let mut turn = Router::new(tools, options).unwrap().turn([]);
+    turn.dispatch(&call("functions.f", "a", "")).await;
+    let told = ["start a functions.f", "done a E-TOOL-TIMEOUT"];
+    assert_eq!(events(&mut turn).await, told);
+    // It takes up room as long as it runs, cancelled or not.
+    turn.dispatch(&call("functions.f", "b", "")).await;
+    assert_eq!(events(&mut turn).await, ["done b E-TOOL-TIMEOUT"]);
+    drop(release);
+}
+
+#[tokio::test]
+async fn formats_without_ids_are_given_some() {
+    let tools = || one(|_| std::future::ready(Ok(Output::text(""))));
+    let router = Router::new(tools(), RouterOptions::default()).unwrap();
+    let mut turn = router.turn(["call_1".to_owned(), "call_3".to_owned()]);
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let id = turn.unused_id();
+        turn.dispatch(&call("functions.f", &id, "")).await;
+        ids.push(id);
+    }
+    assert_eq!(ids, ["call_4", "call_5", "call_6"]);
+}
