@@ -58,10 +58,15 @@
 #![forbid(unsafe_code)]
 
 mod call;
+#[cfg(feature = "client")]
+mod client;
 #[cfg(any(feature = "completions", feature = "session"))]
 mod completions;
+#[cfg(feature = "config")]
+pub mod config;
 pub mod declare;
 mod function;
+pub mod kinds;
 mod router;
 #[cfg(feature = "session")]
 mod session;

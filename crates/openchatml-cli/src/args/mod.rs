@@ -9,9 +9,9 @@ mod template;
 mod write;
 
 pub(crate) use self::console::{ConsoleArgs, Verbosity};
-pub(crate) use self::limits::Bounds;
 #[cfg(feature = "run")]
 pub(crate) use self::harmony::HarmonyArgs;
+pub(crate) use self::limits::Bounds;
 #[cfg(feature = "run")]
 pub(crate) use self::names::choice;
 pub(crate) use self::names::{Choice, Written, text_format, written};

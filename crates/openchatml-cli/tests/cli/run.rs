@@ -91,7 +91,10 @@ fn another_file_is_gone_on_with_and_no_other_is_overwritten() {
 fn a_model_goes_on_until_it_answers() {
     let server = Scripted::start(|_, number| {
         Answer::saying(&match number {
-            0 => format!("<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant{}", call(1, "look")),
+            0 => format!(
+                "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant{}",
+                call(1, "look")
+            ),
             _ => ANSWER.to_owned(),
         })
     });
@@ -118,7 +121,10 @@ fn a_model_goes_on_until_it_answers() {
 fn users_see_answers_and_nothing_else() {
     let server = Scripted::start(|_, number| {
         Answer::saying(&match number % 2 {
-            0 => format!("<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant{}", call(1, "look")),
+            0 => format!(
+                "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant{}",
+                call(1, "look")
+            ),
             _ => ANSWER.to_owned(),
         })
     });
@@ -141,7 +147,8 @@ fn users_see_answers_and_nothing_else() {
 
 #[test]
 fn what_fails_is_said_and_changes_nothing() {
-    let server = Scripted::start(|_, _| Answer::error(500, r#"{"error":{"message":"overloaded"}}"#));
+    let server =
+        Scripted::start(|_, _| Answer::error(500, r#"{"error":{"message":"overloaded"}}"#));
     let chat = folder(QUESTION);
     let said = run(&chat, &["--upstream", server.url(), "chat.ocml"]).says_one_line(2);
     assert!(said.contains("the upstream answers 500: overloaded"), "{said}");
@@ -186,11 +193,23 @@ fn an_interrupt_ends_it_in_good_order() {
     let server = Scripted::start(|_, _| {
         let mut acts = said(&call(1, "note"));
         // It goes on for ever.
-        acts.extend((0..10_000).flat_map(|_| said("<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|>")));
+        acts.extend(
+            (0..10_000)
+                .flat_map(|_| said("<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|>")),
+        );
         Answer::stream(acts)
     });
     let chat = folder(QUESTION);
-    let args = ["run", "--tools", "tools.toml", "--events", "openchatml", "--upstream", server.url(), "chat.ocml"];
+    let args = [
+        "run",
+        "--tools",
+        "tools.toml",
+        "--events",
+        "openchatml",
+        "--upstream",
+        server.url(),
+        "chat.ocml",
+    ];
     let mut child = command(args).current_dir(chat.path()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let is_start = |line: &String| line.contains("tool.start");
@@ -204,7 +223,9 @@ fn an_interrupt_ends_it_in_good_order() {
 }
 
 fn signal(process: u32, name: &str) {
-    let status = std::process::Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status();
+    let status = std::process::Command::new("kill")
+        .args([&format!("-{name}"), &process.to_string()])
+        .status();
     assert!(status.unwrap().success());
 }
 
@@ -279,7 +300,8 @@ fn made_once(text: &str, chat: &Folder) -> usize {
 
 /// Runs the command, and kills it after some of what it tells. Whether it ended before that.
 fn run_and_kill(chat: &Folder, url: &str, source: &mut Source<'_>) -> bool {
-    let args = ["run", "--tools", "tools.toml", "--events", "openchatml", "--upstream", url, "chat.ocml"];
+    let args =
+        ["run", "--tools", "tools.toml", "--events", "openchatml", "--upstream", url, "chat.ocml"];
     let mut child = command(args).current_dir(chat.path()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     // Anywhere, or where a call begins or ends.

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -111,12 +110,11 @@ impl Completions {
             let text = "the API key has characters that no header can hold";
             return Err(UpstreamError::Connection(text.to_owned()));
         }
-        let client = Client::builder()
+        let client = crate::client::builder()
             .connect_timeout(options.connect_timeout)
             .read_timeout(options.read_timeout)
             // A key goes where the caller sends it, and nowhere else.
             .redirect(reqwest::redirect::Policy::none())
-            .tls_backend_preconfigured(tls()?)
             .build()
             .map_err(|error| unreachable(&error))?;
         Ok(Self { client, url, options })
@@ -161,18 +159,6 @@ impl Upstream for Completions {
     fn sample<'u>(&'u self, request: Request<'u>) -> Opening<'u> {
         Box::pin(self.open(request))
     }
-}
-
-/// TLS with the roots that the system trusts.
-fn tls() -> Result<rustls::ClientConfig, UpstreamError> {
-    use rustls_platform_verifier::BuilderVerifierExt;
-    let failed = |error: rustls::Error| UpstreamError::Connection(error.to_string());
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map_err(failed)?;
-    Ok(config.with_no_client_auth())
 }
 
 /// An answer, while it arrives.

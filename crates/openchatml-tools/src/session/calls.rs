@@ -52,11 +52,11 @@ impl Calls {
     pub(super) async fn dispatch(&mut self, waiting: &Waiting, message: &Message<'static>) {
         let mut message = message.clone();
         self.order.push(waiting.id.clone());
-        if waiting.is_repeated {
+        if waiting.repeated.is_some() {
             self.nameless.push_back(waiting.id.clone());
-        } else {
-            message.call_id = Some(waiting.id.clone().into());
         }
+        let id = waiting.repeated.as_ref().unwrap_or(&waiting.id);
+        message.call_id = Some(id.clone().into());
         if let Some(desk) = &self.desk {
             desk.expect(&waiting.id, mark(&message));
         }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use openchatml::convert::{Loss, convert};
 use openchatml::{
     Carrier, Conversation, Document, Format, ReadOptions, RenderError, RenderOptions, Role, Tool,
-    function_name, parse,
+    parse,
 };
 
 pub use self::desk::{Desk, DeskError};
@@ -186,11 +186,11 @@ impl Session {
         self
     }
 
-    /// The same session, which tells the model of these tools: those of the namespace `functions`,
-    /// unless the conversation declares tools already.
+    /// The same session, whose transcript [declares](Toolbox::declare_in) these tools, unless it
+    /// declares tools already.
     #[must_use]
     pub fn declare(mut self, tools: &Toolbox) -> Self {
-        let functions: Vec<Tool<'static>> = tools.iter().filter_map(declaration).collect();
+        let functions = tools.declare();
         let says = |text: &str, tool: &Tool<'_>| text.contains(&format!("type {} = ", tool.name));
         let of_authority = |role| matches!(role, Role::System | Role::Developer);
         let messages = self.conversation.messages.iter();
@@ -199,7 +199,7 @@ impl Session {
             functions.iter().any(|tool| says(&text, tool))
         });
         if self.conversation.tools.is_empty() && !is_declared {
-            self.conversation.tools = functions;
+            tools.declare_in(&mut self.conversation, self.format.dialect());
         }
         self
     }
@@ -266,14 +266,6 @@ impl fmt::Debug for Session {
             .field("messages", &self.conversation.messages.len())
             .finish_non_exhaustive()
     }
-}
-
-/// How the model is told of a tool.
-fn declaration((name, entry): (&str, &crate::Entry)) -> Option<Tool<'static>> {
-    let name = function_name(name)?.to_owned();
-    let description = entry.description.clone().map(Into::into);
-    let parameters = entry.parameters.clone();
-    Some(Tool { name: name.into(), description, parameters, ..Tool::default() })
 }
 
 /// Does what may wait for a disk.

@@ -22,8 +22,8 @@ pub(super) struct Waiting {
     pub(super) at: usize,
     /// The id that it is known by.
     pub(super) id: String,
-    /// Whether its own id is that of a call before it.
-    pub(super) is_repeated: bool,
+    /// Its own id, if that is the id of a call before it, too.
+    pub(super) repeated: Option<String>,
 }
 
 /// What is to be done next.
@@ -78,7 +78,8 @@ pub(super) fn named(messages: &[Message<'_>]) -> Vec<Waiting> {
             name.push('_');
         }
         used.insert(name.clone());
-        calls.push(Waiting { at, id: name, is_repeated });
+        let repeated = id.filter(|_| is_repeated).map(str::to_owned);
+        calls.push(Waiting { at, id: name, repeated });
     }
     calls
 }
@@ -156,7 +157,8 @@ mod tests {
     #[test]
     fn ids_that_come_twice_are_told_apart() {
         let calls = [call(Some("a"), "f"), call(Some("a"), "f"), call(Some("call_3"), "f")];
-        let names: Vec<_> = named(&calls).into_iter().map(|it| (it.id, it.is_repeated)).collect();
+        let names: Vec<_> =
+            named(&calls).into_iter().map(|it| (it.id, it.repeated.is_some())).collect();
         let expected = [("a", false), ("a_", true), ("call_3", false)];
         assert_eq!(names, expected.map(|(id, is_repeated)| (id.to_owned(), is_repeated)));
         let calls = [call(Some("call_2"), "f"), call(None, "f")];

@@ -74,7 +74,8 @@ impl Session {
     /// The calls of a turn that begins, in which the ids of these calls are free.
     fn turn(&self, waiting: &[Waiting]) -> Calls {
         let messages = &self.conversation.messages;
-        let is_free = |id: &str| waiting.iter().any(|call| call.id == id && !call.is_repeated);
+        let is_free =
+            |id: &str| waiting.iter().any(|call| call.id == id && call.repeated.is_none());
         let taken = plan::named(messages).into_iter().map(|call| call.id);
         let turn = self.router.turn(taken.filter(|id| !is_free(id)));
         let header = self.conversation.header.as_ref();

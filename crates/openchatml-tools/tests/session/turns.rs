@@ -31,7 +31,7 @@ version: 2.2
 <|start|>user<|message|>Go.<|end|>
 <|start|>assistant<|channel|>analysis<|message|>Hm.<|end|>
 <|start|>assistant to=functions.echo call_id=a<|channel|>commentary<|constrain|>json<|message|>{\"n\":1}<|call|>
-<|start|>tool name=functions.echo call_id=a to=assistant<|channel|>commentary<|message|>";
+<|start|>tool name=functions.echo call_id=a to=assistant content_type=json<|channel|>commentary<|message|>";
     assert!(came.text.starts_with(expected), "{}", came.text);
     assert!(came.text.ends_with("<|start|>assistant<|channel|>final<|message|>Done.<|return|>\n"));
     // The model sees what was said so far, and goes on from there.
@@ -236,6 +236,10 @@ async fn what_tools_say_stays_text() {
 
 /// A transcript in which the user speaks.
 fn question(format: &str) -> String {
+    if format == "apertus" {
+        return "<s><|system_start|>You help.<|system_end|><|user_start|>Go.<|user_end|>"
+            .to_owned();
+    }
     let user = openchatml::Message::new(openchatml::Role::User, "Go.");
     let conversation = openchatml::Conversation::from_messages([user]);
     let format = format.parse().unwrap();

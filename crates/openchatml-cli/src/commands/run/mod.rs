@@ -115,7 +115,8 @@ fn object(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, Stri
 
 /// Runs `run`.
 pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> {
-    let mut events = Events::new(&args.events, &args.upstream.model, args.writes_stdout(), console)?;
+    let mut events =
+        Events::new(&args.events, &args.upstream.model, args.writes_stdout(), console)?;
     let config = tools::read(&args.tools, console)?;
     let Some(work) = Work::open(args, console)? else { return Ok(Status::Found) };
     let model = args.model(work.format, console)?;

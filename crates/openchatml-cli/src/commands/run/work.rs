@@ -38,11 +38,13 @@ impl Work {
         };
         let kept = args.output.as_ref().filter(|path| desk.is_some() && path.exists());
         let Some(path) = kept else { return Ok(Some(Self { conversation, format, desk })) };
-        let Some((later, format)) = read(&Origin::of(path), Choice::Format(format), console)? else {
+        let Some((later, format)) = read(&Origin::of(path), Choice::Format(format), console)?
+        else {
             return Ok(None);
         };
         if !goes_on(&later, &conversation) {
-            let text = "is there, and is not this transcript gone on with: remove it, or name another";
+            let text =
+                "is there, and is not this transcript gone on with: remove it, or name another";
             return Err(Failure::Usage(format!("`{}` {text}", path.display())));
         }
         Ok(Some(Self { conversation: later, format, desk }))

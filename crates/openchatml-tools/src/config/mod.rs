@@ -1,0 +1,137 @@
+//! Files of tools: `tools.toml`.
+//!
+//! Each section is one kind of tools. Every key is checked, and what is wrong is told all at once,
+//! each with its place. Paths are relative to the file.
+//!
+//! ```
+//! use openchatml_tools::config::Config;
+//!
+//! let text = r#"
+//! [router]                            # what is not said is the router's default
+//! at_once = 8                         # queue, timeout_ms, longest_ms, output_bytes,
+//! envelope = "raw"                    # retries, backoff_ms; or "json"
+//!
+//! [tools.weather]                     # functions.weather: a program
+//! command = "./weather.py"
+//! args = ["--metric"]
+//! env = { TOKEN = "${WEATHER_TOKEN}" }
+//! inherit = ["PATH"]
+//! cwd = "."
+//! result = "json"                     # or "json-or-text", "text"
+//! description = "The weather of a city."
+//! parameters = { type = "object", properties = { city = { type = "string" } } }
+//! idempotent = true
+//! timeout_ms = 5000
+//! memory_bytes = 1073741824           # output_bytes, stderr_bytes, cpu_seconds
+//!
+//! [openapi.pets]                      # functions.OPERATION for each
+//! document = "pets.yaml"
+//! base_url = "https://pets.example/v1"
+//! headers = { Authorization = "Bearer ${PETS_TOKEN}" }
+//! operations = ["list_pets"]          # all, unless said
+//! prefix = "pets_"                    # timeout_ms, output_bytes
+//!
+//! [mcp.files]                         # functions.TOOL for each
+//! command = "files-server"            # args, env, inherit, cwd; or url, headers
+//! tools = ["read"]                    # all, unless said; prefix, timeout_ms
+//!
+//! [python]                            # python, in a sandbox
+//! timeout_ms = 60000                  # python, output_bytes, memory_bytes, cpu_seconds,
+//! processes = 16                      # disk_bytes
+//!
+//! [browser]                           # browser.search, browser.open, browser.find
+//! hosts = ["docs.example", "*.docs.example"]
+//! index = "pages"                     # or search_url, search_headers; private, page_bytes,
+//! timeout_ms = 10000                  # timeout_ms
+//! "#;
+//! assert_eq!(Config::parse(text).map(|config| config.router.at_once), Ok(Some(8)));
+//! ```
+
+mod error;
+#[cfg_attr(
+    not(all(unix, feature = "browser", feature = "mcp", feature = "python")),
+    allow(dead_code)
+)]
+mod open;
+mod section;
+// A kind without its feature is read all the same, and then has no use for what was read.
+#[cfg_attr(
+    not(all(unix, feature = "browser", feature = "mcp", feature = "python")),
+    allow(dead_code)
+)]
+mod sections;
+#[cfg_attr(
+    not(all(unix, feature = "browser", feature = "mcp", feature = "python")),
+    allow(dead_code)
+)]
+mod template;
+
+use openchatml::Lines;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+pub use self::error::ConfigError;
+use self::section::{Findings, Section};
+pub use self::sections::RouterSettings;
+use self::sections::{BrowserSection, Mcp, OpenApi, Program, PythonSection};
+
+/// A file of tools that was read. Nothing of it was opened or started yet.
+///
+/// ```
+/// use openchatml_tools::config::Config;
+///
+/// let errors = Config::parse("[tools.weather]\ncomand = 'weather'\n").unwrap_err();
+/// let said: Vec<_> = errors.iter().map(|error| error.to_string()).collect();
+/// assert_eq!(said, [
+///     "line 1, column 1: `tools.weather`: it needs `command`",
+///     "line 2, column 1: `tools.weather.comand`: unknown key; did you mean `command`?",
+/// ]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// What the router keeps to.
+    pub router: RouterSettings,
+    programs: Vec<Program>,
+    apis: Vec<OpenApi>,
+    servers: Vec<Mcp>,
+    python: Option<PythonSection>,
+    browser: Option<BrowserSection>,
+}
+
+impl Config {
+    /// Reads a file. It looks at the text and at nothing else.
+    ///
+    /// # Errors
+    ///
+    /// All that is wrong with it, in the order of the file.
+    pub fn parse(text: &str) -> Result<Self, Vec<ConfigError>> {
+        let (table, malformed) = DeTable::parse_recoverable(text);
+        let mut findings = Findings { lines: Lines::new(text), errors: Vec::new() };
+        for error in malformed {
+            let span = error.span().unwrap_or(0..0);
+            let error = findings.place(span, "").error(error.message());
+            findings.errors.push(error);
+        }
+        let span = table.span();
+        let table = Spanned::new(span, DeValue::Table(table.into_inner()));
+        let config = Section::new(&mut findings, String::new(), &table).map(Self::read);
+        findings.errors.sort_by_key(|error| error.span.start);
+        match config {
+            Some(config) if findings.errors.is_empty() => Ok(config),
+            _ => Err(findings.errors),
+        }
+    }
+
+    fn read(mut file: Section<'_, '_>) -> Self {
+        let config = Self {
+            router: file.section("router", RouterSettings::read).unwrap_or_default(),
+            programs: file.sections("tools", Program::read),
+            apis: file.sections("openapi", OpenApi::read),
+            servers: file.sections("mcp", Mcp::read),
+            python: file.section("python", PythonSection::read),
+            browser: file.section("browser", BrowserSection::read),
+        };
+        file.finish();
+        config
+    }
+}

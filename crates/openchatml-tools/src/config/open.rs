@@ -1,0 +1,252 @@
+//! From what a file says to tools that can be called.
+
+use std::path::{Path, PathBuf};
+
+#[cfg(all(unix, feature = "process"))]
+use openchatml::{Limits, Value};
+
+use super::Config;
+use super::error::{ConfigError, Place};
+#[cfg(all(unix, feature = "process"))]
+use super::section::Schema;
+use super::sections::{BrowserSection, Mcp, OpenApi, Program, PythonSection};
+#[cfg(all(unix, feature = "process"))]
+use super::sections::{Form, Start};
+use super::template::Template;
+use crate::{Entry, Toolbox};
+
+/// One finding, or all that can be found.
+type Found<T> = Result<T, ConfigError>;
+
+impl Config {
+    /// Opens files, starts servers, tries the sandbox: after that, the tools can be called.
+    ///
+    /// Paths are relative to `base`, the folder of the file. A server runs as long as the toolbox
+    /// or a clone of it is kept.
+    ///
+    /// ```
+    /// use openchatml_tools::config::Config;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let config = Config::parse("[tools.echo]\ncommand = 'cat'\n").unwrap();
+    /// # #[cfg(all(unix, feature = "process"))] {
+    /// let tools = config.open(".").await.unwrap();
+    /// assert!(tools.get("functions.echo").is_some());
+    /// # }
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Each section that could not be opened, and why.
+    pub async fn open(self, base: impl AsRef<Path>) -> Result<Toolbox, Vec<ConfigError>> {
+        let mut opening = Opening {
+            base: base.as_ref().to_owned(),
+            tools: Toolbox::default(),
+            errors: Vec::new(),
+        };
+        for section in &self.programs {
+            opening.add(opening.program(section).map(|entry| vec![entry]), &section.place);
+        }
+        for section in &self.apis {
+            opening.add(opening.api(section), &section.place);
+        }
+        for section in &self.servers {
+            opening.add(opening.server(section).await, &section.place);
+        }
+        if let Some(section) = &self.python {
+            opening.add(opening.python(section).await.map(|entry| vec![entry]), &section.place);
+        }
+        if let Some(section) = &self.browser {
+            opening.add(opening.browser(section), &section.place);
+        }
+        if opening.errors.is_empty() { Ok(opening.tools) } else { Err(opening.errors) }
+    }
+}
+
+struct Opening {
+    base: PathBuf,
+    tools: Toolbox,
+    errors: Vec<ConfigError>,
+}
+
+/// Entries by their full names.
+type Named = (String, Entry);
+
+impl Opening {
+    fn add(&mut self, found: Found<Vec<Named>>, place: &Place) {
+        match found {
+            Ok(entries) => {
+                for (name, entry) in entries {
+                    let added = self.tools.insert(name, entry);
+                    self.errors.extend(added.err().map(|error| place.error(error.to_string())));
+                }
+            }
+            Err(error) => self.errors.push(error),
+        }
+    }
+
+    /// A path as the file means it.
+    fn path(&self, path: &Path) -> PathBuf {
+        self.base.join(path)
+    }
+
+    #[cfg(all(unix, feature = "process"))]
+    fn program(&self, section: &Program) -> Found<Named> {
+        use crate::kinds::process::{Process, Result as Form_};
+
+        let mut process = self.start(&section.start)?;
+        process.result = match section.form {
+            Form::Json => Form_::Json,
+            Form::JsonOrText => Form_::JsonOrText,
+            Form::Text => Form_::Text,
+        };
+        let limits = &mut process.limits;
+        limits.output_bytes = section.output_bytes.unwrap_or(limits.output_bytes);
+        limits.stderr_bytes = section.stderr_bytes.unwrap_or(limits.stderr_bytes);
+        limits.memory_bytes = section.memory_bytes;
+        limits.cpu_seconds = section.cpu_seconds;
+        let mut entry = Entry::new(process as Process);
+        entry.description = section.description.clone();
+        entry.parameters = section.parameters.as_ref().map(|it| self.schema(it)).transpose()?;
+        entry.is_idempotent = section.is_idempotent;
+        entry.timeout = section.timeout;
+        Ok((section.name.clone(), entry))
+    }
+
+    /// A program as the file means it.
+    #[cfg(all(unix, feature = "process"))]
+    fn start(&self, start: &Start) -> Found<crate::kinds::process::Process> {
+        let program = self.program_path(&start.command);
+        let mut process = crate::kinds::process::Process::new(program);
+        process.args = start.args.iter().map(Into::into).collect();
+        for (name, value) in filled(&start.env)? {
+            process.env.push((name.into(), value.into()));
+        }
+        if let Some(names) = &start.inherit {
+            process.inherit = names.iter().map(Into::into).collect();
+        }
+        process.directory = Some(match &start.cwd {
+            Some(path) => self.path(path),
+            None => self.path(Path::new(".")),
+        });
+        Ok(process)
+    }
+
+    /// A program without a slash is looked for in `PATH`.
+    #[cfg(all(unix, feature = "process"))]
+    fn program_path(&self, program: &Path) -> PathBuf {
+        if !program.as_os_str().as_encoded_bytes().contains(&b'/') {
+            return program.to_owned();
+        }
+        let path = self.path(program);
+        // Or else it would be relative to where it runs.
+        std::path::absolute(&path).unwrap_or(path)
+    }
+
+    #[cfg(all(unix, feature = "process"))]
+    fn schema(&self, schema: &Schema) -> Found<Value<'static>> {
+        match schema {
+            Schema::Inline(value) => Ok(value.clone()),
+            Schema::File(path, place) => {
+                let text = self.read(path, place)?;
+                let value = Value::from_json(&text, &Limits::default());
+                let value = value.map_err(|found| {
+                    let at = found.span.start;
+                    place.error(format!("the file is not JSON: {} at byte {at}", found.message))
+                })?;
+                Ok(value.into_owned())
+            }
+        }
+    }
+
+    #[cfg(any(feature = "http", all(unix, feature = "process")))]
+    fn read(&self, path: &Path, place: &Place) -> Found<String> {
+        std::fs::read_to_string(self.path(path))
+            .map_err(|error| place.error(format!("`{}` cannot be read: {error}", path.display())))
+    }
+
+    #[cfg(not(all(unix, feature = "process")))]
+    fn program(&self, section: &Program) -> Found<Named> {
+        Err(missing(&section.place, "process"))
+    }
+
+    #[cfg(feature = "http")]
+    fn api(&self, section: &OpenApi) -> Found<Vec<Named>> {
+        use crate::kinds::http::{Access, Api};
+
+        let text = self.read(&section.document, &section.place)?;
+        let wrong = |error: crate::kinds::http::NotAnApi| section.place.error(error.to_string());
+        let api = Api::parse(&text).map_err(wrong)?;
+        let access = Access {
+            base_url: section.base_url.as_ref().map(Template::fill).transpose()?,
+            headers: filled(&section.headers)?,
+            output_bytes: section.output_bytes.unwrap_or(Access::default().output_bytes),
+        };
+        let mut entries = api.entries(&access).map_err(wrong)?;
+        if let Some((names, place)) = &section.operations {
+            for name in names {
+                if entries.iter().any(|it| it.0 == *name) {
+                    continue;
+                }
+                let skipped = api.skipped().iter().find(|it| it.operation == *name);
+                let why = skipped.map_or("it is not in the document", |skipped| &skipped.why);
+                return Err(place.error(format!("operation `{}`: {why}", name.escape_debug())));
+            }
+            entries.retain(|it| names.contains(&it.0));
+        }
+        let named = entries.into_iter().map(|(name, mut entry)| {
+            entry.timeout = section.timeout;
+            (format!("functions.{}{name}", section.prefix), entry)
+        });
+        Ok(named.collect())
+    }
+
+    #[cfg(not(feature = "http"))]
+    fn api(&self, section: &OpenApi) -> Found<Vec<Named>> {
+        Err(missing(&section.place, "http"))
+    }
+
+    async fn server(&self, section: &Mcp) -> Found<Vec<Named>> {
+        Err(missing(&section.place, "mcp"))
+    }
+
+    #[cfg(all(unix, feature = "python"))]
+    async fn python(&self, section: &PythonSection) -> Found<Named> {
+        use crate::kinds::python::{Python, Sandbox};
+
+        let sandbox = match &section.python {
+            Some(python) => Sandbox::with_python(self.program_path(python)).await,
+            None => Sandbox::detect().await,
+        };
+        let mut python =
+            Python::new(sandbox.map_err(|error| section.place.error(error.to_string()))?);
+        let limits = &mut python.limits;
+        limits.time = section.time.unwrap_or(limits.time);
+        limits.output_bytes = section.output_bytes.unwrap_or(limits.output_bytes);
+        limits.memory_bytes = section.memory_bytes.unwrap_or(limits.memory_bytes);
+        limits.cpu_seconds = section.cpu_seconds.unwrap_or(limits.cpu_seconds);
+        limits.processes = section.processes.unwrap_or(limits.processes);
+        limits.disk_bytes = section.disk_bytes.unwrap_or(limits.disk_bytes);
+        Ok(("python".into(), python.entry()))
+    }
+
+    #[cfg(not(all(unix, feature = "python")))]
+    async fn python(&self, section: &PythonSection) -> Found<Named> {
+        Err(missing(&section.place, "python"))
+    }
+
+    fn browser(&self, section: &BrowserSection) -> Found<Vec<Named>> {
+        Err(missing(&section.place, "browser"))
+    }
+}
+
+/// The values of templates, with the variables of the environment.
+fn filled(templates: &[(String, Template)]) -> Found<Vec<(String, String)>> {
+    templates.iter().map(|(name, value)| Ok((name.clone(), value.fill()?))).collect()
+}
+
+fn missing(place: &Place, feature: &str) -> ConfigError {
+    place.error(format!("this build knows no such tools: it is without the feature `{feature}`"))
+}

@@ -1,0 +1,321 @@
+//! Reads tables key by key, and collects what is wrong with them.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use openchatml::{Data, Lines, Value};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{ConfigError, Place};
+use super::template::Template;
+
+/// What was found wrong so far.
+pub(super) struct Findings<'t> {
+    pub(super) lines: Lines<'t>,
+    pub(super) errors: Vec<ConfigError>,
+}
+
+impl Findings<'_> {
+    pub(super) fn place(&self, span: Range<usize>, key: impl Into<String>) -> Place {
+        Place::new(&self.lines, span, key)
+    }
+}
+
+/// One table. Which keys it may have is what it was asked for.
+pub(super) struct Section<'f, 't> {
+    findings: &'f mut Findings<'t>,
+    table: &'f DeTable<'t>,
+    pub(super) path: String,
+    span: Range<usize>,
+    asked: Vec<&'static str>,
+}
+
+impl<'f, 't> Section<'f, 't> {
+    /// A value that must be a table.
+    pub(super) fn new(
+        findings: &'f mut Findings<'t>,
+        path: String,
+        value: &'f Spanned<DeValue<'t>>,
+    ) -> Option<Self> {
+        let span = value.span();
+        match value.get_ref() {
+            DeValue::Table(table) => Some(Self { findings, table, path, span, asked: Vec::new() }),
+            other => {
+                let message = format!("expected a table, found {}", kind(other));
+                findings.errors.push(findings.place(span, path).error(message));
+                None
+            }
+        }
+    }
+
+    /// Where this table stands.
+    pub(super) fn place(&self) -> Place {
+        self.findings.place(self.span.clone(), self.path.clone())
+    }
+
+    pub(super) fn complain(&mut self, error: ConfigError) {
+        self.findings.errors.push(error);
+    }
+
+    /// Complains of the keys that nobody asked for.
+    pub(super) fn finish(self) {
+        for (key, _) in self.table {
+            let name = key.get_ref();
+            if self.asked.iter().any(|asked| asked == name) {
+                continue;
+            }
+            let near = self.asked.iter().map(|it| (strsim::osa_distance(it, name), it)).min();
+            let message = match near.filter(|near| near.0 <= 2.max(name.len() / 3)) {
+                Some((_, near)) => format!("unknown key; did you mean `{near}`?"),
+                None => format!("unknown key; known are `{}`", self.asked.join("`, `")),
+            };
+            let place = self.findings.place(key.span(), join(&self.path, name));
+            self.findings.errors.push(place.error(message));
+        }
+    }
+
+    fn get(&mut self, key: &'static str) -> Option<&'f Spanned<DeValue<'t>>> {
+        self.asked.push(key);
+        self.table.get(key)
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    /// The value of a key, made by `read`, which says what it expects where it makes nothing.
+    fn read<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&'f DeValue<'t>) -> Result<T, String>,
+    ) -> Option<T> {
+        let value = self.get(key)?;
+        match read(value.get_ref()) {
+            Ok(read) => Some(read),
+            Err(expected) => {
+                let found = kind(value.get_ref());
+                let place = self.findings.place(value.span(), join(&self.path, key));
+                self.complain(place.error(format!("expected {expected}, found {found}")));
+                None
+            }
+        }
+    }
+
+    pub(super) fn text(&mut self, key: &'static str) -> Option<String> {
+        self.read(key, |value| text(value).ok_or_else(|| "a string".into()))
+    }
+
+    /// A text that has to be there.
+    pub(super) fn required(&mut self, key: &'static str) -> Option<String> {
+        if !self.has(key) {
+            let message = format!("it needs `{key}`");
+            self.complain(self.place().error(message));
+        }
+        self.text(key)
+    }
+
+    pub(super) fn path(&mut self, key: &'static str) -> Option<PathBuf> {
+        self.text(key).map(PathBuf::from)
+    }
+
+    pub(super) fn flag(&mut self, key: &'static str) -> Option<bool> {
+        self.read(key, |value| value.as_bool().ok_or_else(|| "`true` or `false`".into()))
+    }
+
+    /// A whole number, at least that.
+    pub(super) fn number(&mut self, key: &'static str, least: u64) -> Option<u64> {
+        self.read(key, |value| {
+            let number = value.as_integer();
+            let number = number.and_then(|it| u64::from_str_radix(it.as_str(), it.radix()).ok());
+            // What TOML has at most.
+            let number = number.filter(|it| (least..=i64::MAX as u64).contains(it));
+            number.ok_or_else(|| format!("a whole number, at least {least}"))
+        })
+    }
+
+    pub(super) fn bytes(&mut self, key: &'static str) -> Option<usize> {
+        self.number(key, 1).map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
+    }
+
+    pub(super) fn milliseconds(&mut self, key: &'static str) -> Option<Duration> {
+        self.number(key, 1).map(Duration::from_millis)
+    }
+
+    /// One of these words.
+    pub(super) fn choice<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Option<T> {
+        self.read(key, |value| {
+            let word = value.as_str();
+            let chosen = words.iter().find(|it| Some(it.0) == word).map(|it| it.1);
+            let known = || words.iter().map(|it| it.0).collect::<Vec<_>>().join("` or `");
+            chosen.ok_or_else(|| format!("`{}`", known()))
+        })
+    }
+
+    pub(super) fn texts(&mut self, key: &'static str) -> Option<Vec<String>> {
+        self.read(key, |value| {
+            let items = value.as_array().map(|items| items.iter());
+            let items: Option<Vec<_>> =
+                items.and_then(|items| items.map(|item| text(item.get_ref())).collect());
+            items.ok_or_else(|| "a list of strings".into())
+        })
+    }
+
+    /// Names and texts that may name variables of the environment.
+    pub(super) fn templates(&mut self, key: &'static str) -> Vec<(String, Template)> {
+        let Some(value) = self.get(key) else { return Vec::new() };
+        let path = join(&self.path, key);
+        let Some(table) = value.get_ref().as_table() else {
+            // The type alone: what stands here may be a secret.
+            let found = value.get_ref().type_str();
+            let message = format!("expected a table of strings, found {found}");
+            self.complain(self.findings.place(value.span(), path).error(message));
+            return Vec::new();
+        };
+        let mut templates = Vec::new();
+        for (name, value) in in_order(table) {
+            let place = self.findings.place(value.span(), join(&path, name.get_ref()));
+            let template = match value.get_ref().as_str() {
+                Some(text) => Template::parse(text, place),
+                None => {
+                    Err(place.error(format!("expected a string, found {}", kind(value.get_ref()))))
+                }
+            };
+            match template {
+                Ok(template) => templates.push((name.get_ref().to_string(), template)),
+                Err(error) => self.complain(error),
+            }
+        }
+        templates
+    }
+
+    /// A text that may name variables of the environment.
+    pub(super) fn template(&mut self, key: &'static str) -> Option<Template> {
+        let place = self.key_place(key)?;
+        let text = self.text(key)?;
+        Template::parse(&text, place).map_err(|error| self.complain(error)).ok()
+    }
+
+    /// Where the value of a key stands.
+    pub(super) fn key_place(&self, key: &'static str) -> Option<Place> {
+        let value = self.table.get(key)?;
+        Some(self.findings.place(value.span(), join(&self.path, key)))
+    }
+
+    /// A schema, or the file that has it.
+    pub(super) fn schema(&mut self, key: &'static str) -> Option<Schema> {
+        let place = self.key_place(key)?;
+        self.read(key, |value| match value {
+            DeValue::Table(_) => {
+                json(value).map(Schema::Inline).ok_or_else(|| "what JSON can say".into())
+            }
+            DeValue::String(path) => Ok(Schema::File(PathBuf::from(path.as_ref()), place)),
+            _ => Err("a JSON Schema or the path of its file".into()),
+        })
+    }
+
+    /// Reads the table of a key.
+    pub(super) fn section<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(Section<'_, 't>) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.get(key)?;
+        let path = join(&self.path, key);
+        read(Section::new(self.findings, path, value)?)
+    }
+
+    /// Reads the tables in the table of a key, by their names and in their order.
+    pub(super) fn sections<T>(
+        &mut self,
+        key: &'static str,
+        mut read: impl FnMut(&str, Section<'_, 't>) -> Option<T>,
+    ) -> Vec<T> {
+        let Some(value) = self.get(key) else { return Vec::new() };
+        let path = join(&self.path, key);
+        let Some(outer) = Section::new(self.findings, path, value) else { return Vec::new() };
+        let mut tables = Vec::new();
+        for (name, value) in in_order(outer.table) {
+            let path = join(&outer.path, name.get_ref());
+            let section = Section::new(outer.findings, path, value);
+            tables.extend(section.and_then(|section| read(name.get_ref(), section)));
+        }
+        tables
+    }
+}
+
+/// The JSON Schema of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Schema {
+    Inline(Value<'static>),
+    File(PathBuf, Place),
+}
+
+/// A table's entries as they stand in the file.
+fn in_order<'f, 't>(
+    table: &'f DeTable<'t>,
+) -> Vec<(&'f Spanned<std::borrow::Cow<'t, str>>, &'f Spanned<DeValue<'t>>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|entry| entry.0.span().start);
+    entries
+}
+
+/// `tools.weather`, `tools."a.b"`.
+pub(super) fn join(path: &str, key: &str) -> String {
+    let is_bare = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
+    let key = if !key.is_empty() && key.chars().all(is_bare) {
+        key.to_owned()
+    } else {
+        format!("{key:?}")
+    };
+    if path.is_empty() { key } else { format!("{path}.{key}") }
+}
+
+fn text(value: &DeValue<'_>) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+fn kind(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) if text.len() <= 64 => {
+            format!("the string `{}`", text.escape_debug())
+        }
+        DeValue::String(_) => "another string".into(),
+        DeValue::Integer(number) => format!("`{number}`"),
+        DeValue::Float(_) => "a float".into(),
+        DeValue::Boolean(value) => format!("`{value}`"),
+        DeValue::Datetime(_) => "a date".into(),
+        DeValue::Array(_) => "a list".into(),
+        DeValue::Table(_) => "a table".into(),
+    }
+}
+
+/// A value as JSON has it.
+fn json(value: &DeValue<'_>) -> Option<Value<'static>> {
+    let data = match value {
+        DeValue::String(text) => Data::String(text.to_string().into()),
+        DeValue::Integer(number) => {
+            let number = i128::from_str_radix(number.as_str(), number.radix()).ok()?;
+            Data::Number(number.to_string().into())
+        }
+        DeValue::Float(number) => {
+            let number = number.as_str().parse::<f64>().ok().filter(|it| it.is_finite())?;
+            Data::Number(number.to_string().into())
+        }
+        DeValue::Boolean(value) => Data::Bool(*value),
+        DeValue::Datetime(_) => return None,
+        DeValue::Array(items) => {
+            let items = items.iter().map(|item| json(item.get_ref()));
+            Data::List(items.collect::<Option<_>>()?)
+        }
+        DeValue::Table(table) => {
+            let entries = in_order(table).into_iter();
+            let entries = entries.map(|(key, value)| {
+                Some((key.get_ref().to_string().into(), json(value.get_ref())?))
+            });
+            Data::Map(entries.collect::<Option<_>>()?)
+        }
+    };
+    Some(data.into())
+}

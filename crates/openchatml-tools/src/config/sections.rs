@@ -1,0 +1,269 @@
+//! What the sections of a file say.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::error::Place;
+use super::section::{Schema, Section};
+use super::template::Template;
+
+/// `[router]`: what is not said is the router's default.
+///
+/// ```
+/// use openchatml_tools::config::Config;
+///
+/// let config = Config::parse("[router]\nat_once = 4\n").unwrap();
+/// assert_eq!((config.router.at_once, config.router.queue), (Some(4), None));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RouterSettings {
+    /// `at_once`: how many calls run at once.
+    pub at_once: Option<usize>,
+    /// `queue`: how many calls wait.
+    pub queue: Option<usize>,
+    /// `timeout_ms`: how long a call may take that says nothing.
+    pub timeout: Option<Duration>,
+    /// `longest_ms`: how long a call may take whatever it says.
+    pub longest: Option<Duration>,
+    /// `output_bytes`: the content of a reply.
+    pub output_bytes: Option<usize>,
+    /// `retries`: how often a call is made again.
+    pub retries: Option<u32>,
+    /// `backoff_ms`: how long to wait before that.
+    pub backoff: Option<Duration>,
+    /// `envelope`: whether replies are the content alone (`raw`) or in an envelope (`json`).
+    pub is_raw: Option<bool>,
+}
+
+impl RouterSettings {
+    pub(super) fn read(mut section: Section<'_, '_>) -> Option<Self> {
+        let count = |number: Option<u64>| number.and_then(|it| usize::try_from(it).ok());
+        let settings = Self {
+            at_once: count(section.number("at_once", 1)),
+            queue: count(section.number("queue", 1)),
+            timeout: section.milliseconds("timeout_ms"),
+            longest: section.milliseconds("longest_ms"),
+            output_bytes: section.bytes("output_bytes"),
+            retries: section.number("retries", 0).map(|it| u32::try_from(it).unwrap_or(u32::MAX)),
+            backoff: section.milliseconds("backoff_ms"),
+            is_raw: section.choice("envelope", &[("json", false), ("raw", true)]),
+        };
+        section.finish();
+        Some(settings)
+    }
+}
+
+/// What a program's result is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Form {
+    #[default]
+    Json,
+    JsonOrText,
+    Text,
+}
+
+/// How a program is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Start {
+    pub(super) command: PathBuf,
+    pub(super) args: Vec<String>,
+    pub(super) env: Vec<(String, Template)>,
+    pub(super) inherit: Option<Vec<String>>,
+    pub(super) cwd: Option<PathBuf>,
+}
+
+impl Start {
+    fn read(section: &mut Section<'_, '_>) -> Option<Self> {
+        // All of it, whatever is missing, so that all of it is checked.
+        let command = section.required("command");
+        let args = section.texts("args").unwrap_or_default();
+        let env = section.templates("env");
+        let inherit = section.texts("inherit");
+        let cwd = section.path("cwd");
+        Some(Self { command: command?.into(), args, env, inherit, cwd })
+    }
+}
+
+/// `[tools.NAME]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Program {
+    pub(super) name: String,
+    pub(super) place: Place,
+    pub(super) start: Start,
+    pub(super) form: Form,
+    pub(super) description: Option<String>,
+    pub(super) parameters: Option<Schema>,
+    pub(super) is_idempotent: bool,
+    pub(super) timeout: Option<Duration>,
+    pub(super) output_bytes: Option<usize>,
+    pub(super) stderr_bytes: Option<usize>,
+    pub(super) memory_bytes: Option<u64>,
+    pub(super) cpu_seconds: Option<u64>,
+}
+
+impl Program {
+    pub(super) fn read(name: &str, mut section: Section<'_, '_>) -> Option<Self> {
+        let place = section.place();
+        section.choice("kind", &[("process", ())]);
+        let start = Start::read(&mut section);
+        let forms =
+            [("json", Form::Json), ("json-or-text", Form::JsonOrText), ("text", Form::Text)];
+        let form = section.choice("result", &forms).unwrap_or_default();
+        let description = section.text("description");
+        let parameters = section.schema("parameters");
+        let is_idempotent = section.flag("idempotent").unwrap_or_default();
+        let timeout = section.milliseconds("timeout_ms");
+        let output_bytes = section.bytes("output_bytes");
+        let stderr_bytes = section.bytes("stderr_bytes");
+        let memory_bytes = section.number("memory_bytes", 1);
+        let cpu_seconds = section.number("cpu_seconds", 1);
+        section.finish();
+        // A name without a dot is a function's.
+        let name = if name.contains('.') { name.into() } else { format!("functions.{name}") };
+        Some(Self {
+            name,
+            place,
+            start: start?,
+            form,
+            description,
+            parameters,
+            is_idempotent,
+            timeout,
+            output_bytes,
+            stderr_bytes,
+            memory_bytes,
+            cpu_seconds,
+        })
+    }
+}
+
+/// `[openapi.NAME]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OpenApi {
+    pub(super) place: Place,
+    pub(super) document: PathBuf,
+    pub(super) base_url: Option<Template>,
+    pub(super) headers: Vec<(String, Template)>,
+    pub(super) operations: Option<(Vec<String>, Place)>,
+    pub(super) prefix: String,
+    pub(super) timeout: Option<Duration>,
+    pub(super) output_bytes: Option<usize>,
+}
+
+impl OpenApi {
+    pub(super) fn read(_: &str, mut section: Section<'_, '_>) -> Option<Self> {
+        let place = section.place();
+        let document = section.required("document");
+        let base_url = section.template("base_url");
+        let headers = section.templates("headers");
+        let operations = section.texts("operations").zip(section.key_place("operations"));
+        let prefix = section.text("prefix").unwrap_or_default();
+        let timeout = section.milliseconds("timeout_ms");
+        let output_bytes = section.bytes("output_bytes");
+        section.finish();
+        let document = document?.into();
+        Some(Self { place, document, base_url, headers, operations, prefix, timeout, output_bytes })
+    }
+}
+
+/// `[mcp.NAME]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mcp {
+    pub(super) name: String,
+    pub(super) place: Place,
+    pub(super) reach: Reach,
+    pub(super) prefix: String,
+    pub(super) tools: Option<(Vec<String>, Place)>,
+    pub(super) timeout: Option<Duration>,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    Start(Start),
+    Url { url: Template, headers: Vec<(String, Template)> },
+}
+
+impl Mcp {
+    pub(super) fn read(name: &str, mut section: Section<'_, '_>) -> Option<Self> {
+        let place = section.place();
+        let reach = if section.has("url") {
+            let url = section.template("url");
+            let headers = section.templates("headers");
+            url.map(|url| Reach::Url { url, headers })
+        } else {
+            Start::read(&mut section).map(Reach::Start)
+        };
+        let prefix = section.text("prefix").unwrap_or_default();
+        let tools = section.texts("tools").zip(section.key_place("tools"));
+        let timeout = section.milliseconds("timeout_ms");
+        section.finish();
+        Some(Self { name: name.into(), place, reach: reach?, prefix, tools, timeout })
+    }
+}
+
+/// `[python]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PythonSection {
+    pub(super) place: Place,
+    pub(super) python: Option<PathBuf>,
+    pub(super) time: Option<Duration>,
+    pub(super) output_bytes: Option<usize>,
+    pub(super) memory_bytes: Option<u64>,
+    pub(super) cpu_seconds: Option<u64>,
+    pub(super) processes: Option<u64>,
+    pub(super) disk_bytes: Option<u64>,
+}
+
+impl PythonSection {
+    pub(super) fn read(mut section: Section<'_, '_>) -> Option<Self> {
+        let read = Self {
+            place: section.place(),
+            python: section.path("python"),
+            time: section.milliseconds("timeout_ms"),
+            output_bytes: section.bytes("output_bytes"),
+            memory_bytes: section.number("memory_bytes", 1),
+            cpu_seconds: section.number("cpu_seconds", 1),
+            processes: section.number("processes", 1),
+            disk_bytes: section.number("disk_bytes", 1),
+        };
+        section.finish();
+        Some(read)
+    }
+}
+
+/// `[browser]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BrowserSection {
+    pub(super) place: Place,
+    pub(super) hosts: Vec<String>,
+    pub(super) private: Vec<String>,
+    pub(super) index: Option<(PathBuf, Place)>,
+    pub(super) search_url: Option<Template>,
+    pub(super) search_headers: Vec<(String, Template)>,
+    pub(super) page_bytes: Option<usize>,
+    pub(super) timeout: Option<Duration>,
+}
+
+impl BrowserSection {
+    pub(super) fn read(mut section: Section<'_, '_>) -> Option<Self> {
+        if section.has("index") && section.has("search_url") {
+            let message = "it searches either `index` or `search_url`";
+            let error = section.place().error(message);
+            section.complain(error);
+        }
+        let read = Self {
+            place: section.place(),
+            hosts: section.texts("hosts").unwrap_or_default(),
+            private: section.texts("private").unwrap_or_default(),
+            index: section.path("index").zip(section.key_place("index")),
+            search_url: section.template("search_url"),
+            search_headers: section.templates("search_headers"),
+            page_bytes: section.bytes("page_bytes"),
+            timeout: section.milliseconds("timeout_ms"),
+        };
+        section.finish();
+        Some(read)
+    }
+}

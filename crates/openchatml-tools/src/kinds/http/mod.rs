@@ -1,0 +1,277 @@
+//! The operations of an OpenAPI document as tools.
+
+mod answer;
+mod document;
+mod operation;
+mod request;
+mod schema;
+
+use std::fmt;
+use std::sync::Arc;
+
+use openchatml::Value;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::redirect::{Attempt, Policy};
+use reqwest::{Client, Method, Url};
+
+use self::operation::{METHODS, Operation};
+use self::request::Request;
+use crate::{Call, Entry, Failure, Outcome, Run, Tool};
+
+/// What an OpenAPI document (3.0 or 3.1) says can be asked.
+///
+/// ```
+/// use openchatml_tools::kinds::http::{Access, Api};
+///
+/// let api = Api::parse("
+/// openapi: 3.1.0
+/// info: {title: Weather, version: '1'}
+/// servers: [{url: 'https://weather.example/v1'}]
+/// paths:
+///   /cities/{city}:
+///     get:
+///       operationId: weather
+///       summary: The weather of a city.
+///       parameters: [{name: city, in: path, schema: {type: string}}]
+/// ")?;
+/// let tools = api.entries(&Access::default())?;
+/// let (name, entry) = &tools[0];
+/// assert_eq!(name, "weather");
+/// assert_eq!(entry.description.as_deref(), Some("The weather of a city."));
+/// assert!(entry.is_idempotent);
+/// let schema = entry.parameters.as_ref().unwrap().to_json();
+/// assert!(schema.contains(r#""required":["city"]"#));
+/// # Ok::<(), openchatml_tools::kinds::http::NotAnApi>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Api {
+    operations: Vec<(String, Operation)>,
+    skipped: Vec<Skipped>,
+}
+
+/// An operation that cannot be a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its name.
+    pub operation: String,
+    /// What is not known here.
+    pub why: String,
+}
+
+/// How a service is reached. The model sees nothing of it and cannot change it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Where the service is. The document's first server, unless said.
+    pub base_url: Option<String>,
+    /// Headers of every request, such as `Authorization`. A parameter of the same name is no
+    /// argument.
+    pub headers: Vec<(String, String)>,
+    /// The bytes of an answer. Of a longer one, no more is read.
+    pub output_bytes: usize,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self { base_url: None, headers: Vec::new(), output_bytes: 1 << 20 }
+    }
+}
+
+/// A document that is no OpenAPI document, or a service that cannot be reached as told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotAnApi {
+    /// Where: a line and a column, or the part of the document.
+    pub at: String,
+    /// What is wrong there.
+    pub why: String,
+}
+
+impl NotAnApi {
+    fn new(at: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { at: at.into(), why: why.into() }
+    }
+}
+
+impl fmt::Display for NotAnApi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.at {
+            "" => f.write_str(&self.why),
+            at => write!(f, "{at}: {}", self.why),
+        }
+    }
+}
+
+impl std::error::Error for NotAnApi {}
+
+impl Api {
+    /// Reads a document, JSON or YAML.
+    ///
+    /// # Errors
+    ///
+    /// It is neither, or no OpenAPI document of version 3.0 or 3.1. An operation that is malformed
+    /// or uses what is not known here is [skipped](Self::skipped).
+    pub fn parse(text: &str) -> Result<Self, NotAnApi> {
+        let document = document::read(text)?;
+        let version = document.get("openapi").and_then(Value::as_spelling).unwrap_or_default();
+        if !["3.0", "3.1"]
+            .iter()
+            .any(|known| version == *known || version.starts_with(&format!("{known}.")))
+        {
+            let why = format!("`{}` is no version of OpenAPI 3.0 or 3.1", version.escape_debug());
+            return Err(NotAnApi::new("openapi", why));
+        }
+        let paths = document.get("paths").and_then(Value::as_map);
+        let paths = paths.ok_or_else(|| NotAnApi::new("paths", "it is no mapping"))?;
+        let mut api = Self { operations: Vec::new(), skipped: Vec::new() };
+        for (path, item) in paths {
+            let item = schema::Resolver::new(&document)
+                .follow(item)
+                .map_err(|why| NotAnApi::new(format!("paths.{path}"), why))?;
+            for (key, method, _) in METHODS {
+                let Some(operation) = item.get(key) else { continue };
+                let name = name(operation, key, path);
+                let is_taken = api.operations.iter().any(|it| it.0 == name);
+                let read = if is_taken {
+                    Err("its name is taken".into())
+                } else {
+                    Operation::read(&document, (path, item), (key, method))
+                };
+                match read {
+                    Ok(operation) => api.operations.push((name, operation)),
+                    Err(why) => api.skipped.push(Skipped { operation: name, why }),
+                }
+            }
+        }
+        Ok(api)
+    }
+
+    /// The names of the operations, in the order of the document.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.operations.iter().map(|it| it.0.as_str())
+    }
+
+    /// The operations that cannot be tools.
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.skipped
+    }
+
+    /// A tool for every operation, by its name.
+    ///
+    /// # Errors
+    ///
+    /// There is no base URL, or it or a header is none.
+    pub fn entries(&self, access: &Access) -> Result<Vec<(String, Entry)>, NotAnApi> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &access.headers {
+            let wrong =
+                || NotAnApi::new(format!("header `{}`", name.escape_debug()), "cannot be sent");
+            let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
+            value.set_sensitive(true);
+            headers.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
+        }
+        let client = crate::client::builder().redirect(Policy::custom(stay)).build();
+        let client = client.map_err(|_| NotAnApi::new("", "there is no client of HTTP"))?;
+        let ours: Vec<String> = access.headers.iter().map(|it| it.0.clone()).collect();
+        let limit = access.output_bytes;
+        let service = Arc::new(Service { client, headers, ours, limit });
+        let mut entries = Vec::new();
+        for (name, operation) in &self.operations {
+            let base = base(access, operation).map_err(|why| NotAnApi::new(name, why))?;
+            let is_idempotent = METHODS.iter().any(|it| it.1 == operation.method && it.2);
+            let description = operation.description.clone();
+            let parameters = Some(operation.schema(&service.ours));
+            let operation = operation.clone();
+            let mut entry = Entry::new(Asked { service: service.clone(), base, operation });
+            (entry.description, entry.parameters) = (description, parameters);
+            entry.is_idempotent = is_idempotent;
+            entries.push((name.clone(), entry));
+        }
+        Ok(entries)
+    }
+}
+
+/// The name of an operation, in the letters of names: its own, or its method and path.
+fn name(operation: &Value<'_>, method: &str, path: &str) -> String {
+    let own = operation.get("operationId").and_then(Value::as_str).filter(|it| !it.is_empty());
+    let name = own.map_or_else(|| format!("{method}_{path}"), str::to_owned);
+    let is_letter = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
+    let parts: Vec<_> = name.split(|it| !is_letter(it)).filter(|part| !part.is_empty()).collect();
+    parts.join("_").replace("__", "_")
+}
+
+/// Where an operation is asked.
+fn base(access: &Access, operation: &Operation) -> Result<Url, String> {
+    let base = access.base_url.as_ref().or(operation.server.as_ref());
+    let base = base.ok_or("there is no base URL, neither in the document nor given")?;
+    // Not quoted: it may hold a secret.
+    let url = Url::parse(base).map_err(|error| format!("the base URL is none: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("the base URL is neither `http` nor `https`".into());
+    }
+    Ok(url)
+}
+
+/// Follows redirects to the same host only: what is sent was meant for nobody else.
+fn stay(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    const REDIRECTS: usize = 5;
+    let origin = |url: &Url| url.origin();
+    let is_home =
+        attempt.previous().first().is_some_and(|first| origin(first) == origin(attempt.url()));
+    if !is_home {
+        return attempt.stop();
+    }
+    if attempt.previous().len() > REDIRECTS {
+        return attempt.error("too many redirects");
+    }
+    attempt.follow()
+}
+
+/// What the tools of one document share.
+struct Service {
+    client: Client,
+    headers: HeaderMap,
+    /// The names of the headers.
+    ours: Vec<String>,
+    limit: usize,
+}
+
+/// An operation that is asked.
+struct Asked {
+    service: Arc<Service>,
+    base: Url,
+    operation: Operation,
+}
+
+impl Asked {
+    async fn run(&self, call: &Call) -> Outcome {
+        let arguments = call
+            .parse()
+            .map_err(|found| Failure::with_code(openchatml::Code::CallSchema, found.message))?;
+        let asked = Request::new(&self.operation, &self.base, &self.service.ours, &arguments)?;
+        let method = Method::from_bytes(self.operation.method.as_bytes())
+            .map_err(|_| Failure::new("no such method"))?;
+        let source = source(&asked.url);
+        let mut request = self.service.client.request(method, asked.url).headers(asked.headers);
+        // After those of the arguments, which they replace.
+        request = request.headers(self.service.headers.clone());
+        if let Some(body) = asked.body {
+            request = request.body(body);
+        }
+        let response = request.send().await.map_err(|error| answer::silence(&error))?;
+        Ok(answer::read(response, self.service.limit).await?.source(source))
+    }
+}
+
+impl Tool for Asked {
+    fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
+        Box::pin(self.run(call))
+    }
+}
+
+/// The URL without what is before its host.
+fn source(url: &Url) -> String {
+    let mut url = url.clone();
+    // They fail where there can be neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.into()
+}

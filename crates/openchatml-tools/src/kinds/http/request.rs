@@ -1,0 +1,163 @@
+//! The request that arguments make.
+
+use openchatml::{Code, Data, Value};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::Url;
+use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue};
+
+use super::operation::{Operation, Parameter, Place, Style};
+use crate::Failure;
+
+/// What stands for itself in every part of a URL (RFC 3986, unreserved).
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// What is asked.
+pub(super) struct Request {
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Option<String>,
+}
+
+impl Request {
+    /// Fills an operation in. No argument reaches beyond its own place: a segment stays a segment.
+    pub(super) fn new(
+        operation: &Operation,
+        base: &Url,
+        without: &[String],
+        arguments: &Value<'_>,
+    ) -> Result<Self, Failure> {
+        let mut path = operation.path.clone();
+        let mut query = Vec::new();
+        let mut headers = HeaderMap::new();
+        let mut cookies = Vec::new();
+        for parameter in &operation.parameters {
+            let value = arguments.get(&parameter.property);
+            let Some(value) = value.filter(|_| !parameter.is_header_of(without)) else {
+                if parameter.place == Place::Path {
+                    return Err(wrong(parameter, "is missing"));
+                }
+                continue;
+            };
+            match parameter.place {
+                Place::Path => {
+                    let filled = joined(parameter, value, encode)?;
+                    path = path.replace(&format!("{{{}}}", parameter.name), &filled);
+                }
+                Place::Query => pairs(parameter, value, &mut query)?,
+                Place::Cookie => pairs(parameter, value, &mut cookies)?,
+                Place::Header => {
+                    let text = joined(parameter, value, str::to_owned)?;
+                    let name = HeaderName::from_bytes(parameter.name.as_bytes());
+                    let value = HeaderValue::from_str(&text);
+                    let (Ok(name), Ok(value)) = (name, value) else {
+                        return Err(wrong(parameter, "cannot stand in a header"));
+                    };
+                    headers.insert(name, value);
+                }
+                Place::Body => {}
+            }
+        }
+        if !cookies.is_empty() {
+            let cookies = HeaderValue::from_str(&cookies.join("; "));
+            headers.insert(COOKIE, cookies.map_err(|_| refused("a cookie cannot be sent"))?);
+        }
+        let body = operation.body.as_ref().and_then(|body| {
+            let text = arguments.get(&body.property)?.to_json();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_str(&body.name).ok()?);
+            Some(text)
+        });
+        Ok(Self { url: url(base, &path, &query)?, headers, body })
+    }
+}
+
+/// The base with this path and query.
+fn url(base: &Url, path: &str, query: &[String]) -> Result<Url, Failure> {
+    // An empty segment, `.` or `..` would be another path.
+    let is_segment = |segment: &str| !matches!(segment, "" | "." | "..");
+    let segments = path.strip_prefix('/').unwrap_or(path);
+    let segments = segments.strip_suffix('/').unwrap_or(segments);
+    if !segments.is_empty() && !segments.split('/').all(is_segment) {
+        return Err(refused("the arguments make another path"));
+    }
+    let whole = format!("{}/{}", base.path().trim_end_matches('/'), path.trim_start_matches('/'));
+    let mut url = base.clone();
+    url.set_path(&whole);
+    url.set_query((!query.is_empty()).then(|| query.join("&")).as_deref());
+    Ok(url)
+}
+
+fn encode(text: &str) -> String {
+    utf8_percent_encode(text, ENCODED).to_string()
+}
+
+/// `name=value` as often as the style asks.
+fn pairs(parameter: &Parameter, value: &Value<'_>, into: &mut Vec<String>) -> Result<(), Failure> {
+    let name = encode(&parameter.name);
+    match (&value.data, parameter.style) {
+        (Data::Map(entries), Style::Deep) => {
+            for (key, value) in entries {
+                let name = format!("{name}[{}]", encode(key));
+                into.push(format!("{name}={}", encode(&plain(parameter, value)?)));
+            }
+        }
+        (Data::Map(entries), Style::Joined(_)) if parameter.is_exploded => {
+            for (key, value) in entries {
+                into.push(format!("{}={}", encode(key), encode(&plain(parameter, value)?)));
+            }
+        }
+        (Data::List(items), Style::Joined(_)) if parameter.is_exploded => {
+            for item in items {
+                into.push(format!("{name}={}", encode(&plain(parameter, item)?)));
+            }
+        }
+        _ => into.push(format!("{name}={}", joined(parameter, value, encode)?)),
+    }
+    Ok(())
+}
+
+/// A value in one piece, its texts spelled by `spell`.
+fn joined(
+    parameter: &Parameter,
+    value: &Value<'_>,
+    spell: impl Fn(&str) -> String,
+) -> Result<String, Failure> {
+    let between = match parameter.style {
+        Style::Json => return Ok(spell(&value.to_json())),
+        // A comma stands for itself between items; what else there is, is spelled.
+        Style::Joined(between) if between == "," => between.to_owned(),
+        Style::Joined(between) => spell(between),
+        Style::Deep => return Err(wrong(parameter, "is not an object")),
+    };
+    let parts: Vec<String> = match &value.data {
+        Data::List(items) => {
+            let items = items.iter().map(|item| Ok(spell(&plain(parameter, item)?)));
+            items.collect::<Result<_, Failure>>()?
+        }
+        Data::Map(entries) => {
+            let sign = if parameter.is_exploded { "=" } else { &between };
+            let entries = entries.iter().map(|(key, value)| {
+                Ok(format!("{}{sign}{}", spell(key), spell(&plain(parameter, value)?)))
+            });
+            entries.collect::<Result<_, Failure>>()?
+        }
+        _ => vec![spell(&plain(parameter, value)?)],
+    };
+    Ok(parts.join(&between))
+}
+
+/// The text of what is neither a list nor an object.
+fn plain(parameter: &Parameter, value: &Value<'_>) -> Result<String, Failure> {
+    match &value.data {
+        Data::List(_) | Data::Map(_) => Err(wrong(parameter, "nests too deep for its place")),
+        Data::String(text) | Data::Number(text) => Ok(text.to_string()),
+        Data::Bool(_) | Data::Null => Ok(value.to_json()),
+    }
+}
+
+fn wrong(parameter: &Parameter, why: &str) -> Failure {
+    refused(&format!("`{}` {why}", parameter.property.escape_debug()))
+}
+
+fn refused(why: &str) -> Failure {
+    Failure::with_code(Code::CallSchema, why)
+}

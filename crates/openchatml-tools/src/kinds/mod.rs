@@ -1,0 +1,8 @@
+//! Kinds of tools. Each is behind a feature of this crate.
+
+#[cfg(feature = "http")]
+pub mod http;
+#[cfg(all(unix, feature = "process"))]
+pub mod process;
+#[cfg(all(unix, feature = "python"))]
+pub mod python;

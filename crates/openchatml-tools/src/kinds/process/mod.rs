@@ -1,0 +1,218 @@
+//! Programs that are tools: the arguments on their input, the result on their output.
+
+mod group;
+mod run;
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+
+use openchatml::{Code, Data, Value};
+use tokio::process::Command;
+
+pub(crate) use self::run::{Bounds, Broken, Ended, run};
+use crate::{Call, Failure, Outcome, Output, Run, Tool};
+
+/// A program that is a tool. Each call starts it anew.
+///
+/// Its input is the call's arguments, byte for byte, and then the end. What it has written when it
+/// ends is the result. It leads a process group of its own, and the whole group is killed when the
+/// program ends, when the call is dropped, and as soon as more was written than
+/// [`Limits::output_bytes`]. A descendant that leaves the group escapes that: what runs code that
+/// nobody vouches for belongs into a sandbox.
+///
+/// It is told nothing but what is said here: of the environment it sees the variables of
+/// [`inherit`](Self::inherit) and of [`env`](Self::env), and `PWD` where a shell sets the limits.
+///
+/// ```
+/// use openchatml_tools::kinds::process::{Process, Result as Form};
+/// use openchatml_tools::{Call, Tool};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let mut upper = Process::new("tr");
+/// upper.args = vec!["a-z".into(), "A-Z".into()];
+/// upper.result = Form::Text;
+/// let output = upper.call(&Call::new("functions.upper", "c1", "oslo")).await.unwrap();
+/// assert_eq!(output.content.as_str(), Some("OSLO"));
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// The program. Without a slash it is looked for in `PATH`.
+    pub program: PathBuf,
+    /// Its arguments. No shell reads them.
+    pub args: Vec<OsString>,
+    /// Variables of its environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// The variables of this process's environment that it sees, too.
+    pub inherit: Vec<OsString>,
+    /// Where it runs. Where this process does, unless said.
+    pub directory: Option<PathBuf>,
+    /// What its output is.
+    pub result: Result,
+    /// How much it may use.
+    pub limits: Limits,
+}
+
+/// What the output of a program is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Result {
+    /// One JSON value. Anything else is `E-TOOL-OUTPUT`.
+    #[default]
+    Json,
+    /// JSON if it is, else text.
+    JsonOrText,
+    /// Text, whatever it spells.
+    Text,
+}
+
+/// How much a program may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The bytes of its output. A program that writes more is killed.
+    pub output_bytes: usize,
+    /// How many bytes a failure keeps of the end of what it wrote to its standard error.
+    pub stderr_bytes: usize,
+    /// The bytes of address space that each of its processes has (`RLIMIT_AS`). Some runtimes
+    /// reserve far more than they use.
+    pub memory_bytes: Option<u64>,
+    /// The seconds of processor time that each of its processes has (`RLIMIT_CPU`).
+    pub cpu_seconds: Option<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { output_bytes: 1 << 20, stderr_bytes: 2 << 10, memory_bytes: None, cpu_seconds: None }
+    }
+}
+
+impl Process {
+    /// This program without arguments, with JSON for a result.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            inherit: ["PATH", "LANG", "LC_ALL", "TZ"].map(OsString::from).to_vec(),
+            directory: None,
+            result: Result::default(),
+            limits: Limits::default(),
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = limited(&self.limits, self.program.as_os_str().into(), &self.args);
+        command.env_clear();
+        for name in &self.inherit {
+            command.envs(std::env::var_os(name).map(|value| (name, value)));
+        }
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command
+    }
+
+    async fn run(&self, call: &Call) -> Outcome {
+        let bounds = Bounds { output: self.limits.output_bytes, tail: self.limits.stderr_bytes };
+        let ended = run(&mut self.command(), call.arguments().as_bytes(), bounds)
+            .await
+            .map_err(|broken| refusal(&broken))?;
+        if !ended.status.success() {
+            return Err(unsuccessful(&ended));
+        }
+        let text = text(ended.stdout)?;
+        if self.result == Result::Text {
+            return Ok(Output::text(text));
+        }
+        match Value::from_json(&text, &openchatml::Limits::default()) {
+            Ok(value) => Ok(Output::json(value.into_owned())),
+            Err(_) if self.result == Result::JsonOrText => Ok(Output::text(text)),
+            Err(found) => {
+                let at = found.span.start;
+                let message = format!("the output is not JSON: {} at byte {at}", found.message);
+                Err(Failure::with_code(Code::ToolOutput, message))
+            }
+        }
+    }
+}
+
+impl Tool for Process {
+    fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
+        Box::pin(self.run(call))
+    }
+}
+
+/// The program, started by a shell that sets its limits where there are any: what sets them before
+/// the program runs is unsafe code elsewhere, and what sets them after is too late.
+pub(crate) fn limited(limits: &Limits, program: OsString, args: &[OsString]) -> Command {
+    if limits.memory_bytes.is_none() && limits.cpu_seconds.is_none() {
+        let mut command = Command::new(program);
+        command.args(args);
+        return command;
+    }
+    let or_none = |limit: Option<u64>| limit.map_or("unlimited".into(), |it| it.to_string());
+    let memory = or_none(limits.memory_bytes.map(|bytes| bytes.div_ceil(1024)));
+    let script = r#"ulimit -c 0 && ulimit -v "$1" && ulimit -t "$2" && shift 2 && exec "$@""#;
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script, "sh"]).args([memory, or_none(limits.cpu_seconds)]);
+    command.arg(program).args(args);
+    command
+}
+
+/// Gives the command its three pipes.
+pub(crate) fn piped(command: &mut Command) -> &mut Command {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped())
+}
+
+/// What the output of a program is in text.
+pub(crate) fn text(output: Vec<u8>) -> std::result::Result<String, Failure> {
+    String::from_utf8(output).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::with_code(Code::ToolOutput, format!("the output is not UTF-8 at byte {at}"))
+    })
+}
+
+/// What the model hears of a program that gave no result.
+pub(crate) fn refusal(broken: &Broken) -> Failure {
+    match broken {
+        // The kind and not the error: that one may name the program's place.
+        Broken::Start(error) => {
+            Failure::new(format!("the program could not be started: {}", error.kind()))
+        }
+        Broken::Flood { limit } => {
+            let message = format!("the output is longer than {limit} bytes");
+            Failure::with_code(Code::ToolOutput, message)
+        }
+        Broken::Pipe(error) => {
+            Failure::new(format!("the program could not be listened to: {}", error.kind()))
+        }
+    }
+}
+
+fn unsuccessful(ended: &Ended) -> Failure {
+    let mut failure = Failure::new(format!("the program ended with {}", how(ended.status)));
+    let (name, number) = match (ended.status.code(), ended.status.signal()) {
+        (Some(code), _) => ("exit_status", Some(code)),
+        (None, signal) => ("signal", signal),
+    };
+    let mut details = Vec::new();
+    if let Some(number) = number {
+        details.push((name.into(), Value::from(Data::Number(number.to_string().into()))));
+    }
+    let stderr = String::from_utf8_lossy(ended.stderr.as_slices().0).into_owned();
+    details.push(("stderr".into(), Value::from(stderr)));
+    failure.details = Some(Data::Map(details).into());
+    failure
+}
+
+/// `status 3`, `signal 9`.
+pub(crate) fn how(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("status {code}"),
+        (None, Some(signal)) => format!("signal {signal}"),
+        (None, None) => "an unknown status".into(),
+    }
+}

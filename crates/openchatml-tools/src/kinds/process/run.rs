@@ -1,0 +1,139 @@
+//! One run of a program: what goes in, what comes out, and how much of it.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
+use std::process::ExitStatus;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::Command;
+
+use super::group::Group;
+use super::piped;
+
+/// How much is kept of what a program writes.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds {
+    /// The bytes of its output. More are an error.
+    pub(crate) output: usize,
+    /// The bytes of the end of its standard error.
+    pub(crate) tail: usize,
+}
+
+/// A program that ended.
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: Vec<u8>,
+    /// The end of it, in one piece.
+    pub(crate) stderr: VecDeque<u8>,
+}
+
+/// Why a program gave no result.
+pub(crate) enum Broken {
+    Start(io::Error),
+    Flood { limit: usize },
+    Pipe(io::Error),
+}
+
+/// Runs a program until it ends. It is killed if this is dropped before.
+pub(crate) async fn run(
+    command: &mut Command,
+    input: &[u8],
+    bounds: Bounds,
+) -> Result<Ended, Broken> {
+    let mut group = Group::spawn(piped(command)).map_err(Broken::Start)?;
+    let child = &mut group.child;
+    let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) =
+        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    else {
+        return Err(Broken::Pipe(io::ErrorKind::BrokenPipe.into()));
+    };
+    let mut output = Kept { bytes: Vec::new(), limit: bounds.output };
+    let mut tail = Tail { bytes: VecDeque::new(), limit: bounds.tail };
+    let feed = async {
+        // Nobody has to read what nobody needs.
+        let _ = stdin.write_all(input).await;
+        drop(stdin);
+        Ok(())
+    };
+    let pumps = async {
+        tokio::try_join!(feed, pump(&mut stdout, &mut output), pump(&mut stderr, &mut tail))
+    };
+    let status = tokio::select! {
+        status = group.wait() => status.map_err(Broken::Pipe)?,
+        Err(broken) = pumps => return Err(broken),
+    };
+    // What was written before the end counts, and nothing after: a descendant that escaped may keep
+    // the pipes open for ever.
+    drain(&stdout, &mut output)?;
+    drain(&stderr, &mut tail)?;
+    tail.bytes.make_contiguous();
+    Ok(Ended { status, stdout: output.bytes, stderr: tail.bytes })
+}
+
+/// Takes what a program writes.
+trait Take {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Broken>;
+}
+
+/// All of it.
+struct Kept {
+    bytes: Vec<u8>,
+    limit: usize,
+}
+
+impl Take for Kept {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        if bytes.len() > self.limit - self.bytes.len() {
+            return Err(Broken::Flood { limit: self.limit });
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// The end of it.
+struct Tail {
+    bytes: VecDeque<u8>,
+    limit: usize,
+}
+
+impl Take for Tail {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        let bytes = &bytes[bytes.len().saturating_sub(self.limit)..];
+        let excess = (self.bytes.len() + bytes.len()).saturating_sub(self.limit);
+        self.bytes.drain(..excess);
+        self.bytes.extend(bytes);
+        Ok(())
+    }
+}
+
+/// How much is read at once.
+const CHUNK: usize = 8 << 10;
+
+/// More than a pipe holds. What is read beyond that was written after the end.
+const PIPE: usize = 1 << 20;
+
+async fn pump(from: &mut (impl AsyncRead + Unpin), into: &mut impl Take) -> Result<(), Broken> {
+    let mut chunk = [0; CHUNK];
+    loop {
+        match from.read(&mut chunk).await.map_err(Broken::Pipe)? {
+            0 => return Ok(()),
+            read => into.take(&chunk[..read])?,
+        }
+    }
+}
+
+/// Takes what is in the pipe, and waits for nothing.
+fn drain(from: &impl AsFd, into: &mut impl Take) -> Result<(), Broken> {
+    let mut chunk = [0; CHUNK];
+    for _ in 0..PIPE / CHUNK {
+        match rustix::io::read(from, &mut chunk) {
+            Ok(0) | Err(rustix::io::Errno::AGAIN) => break,
+            Ok(read) => into.take(&chunk[..read])?,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(Broken::Pipe(error.into())),
+        }
+    }
+    Ok(())
+}

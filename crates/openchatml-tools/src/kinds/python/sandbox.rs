@@ -1,0 +1,187 @@
+//! Where code runs that nobody vouches for.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::process::Command;
+
+use super::Limits;
+use crate::kinds::process::{Bounds, Broken, Ended, how, run};
+
+/// A sandbox that was tried.
+///
+/// It is [bubblewrap](https://github.com/containers/bubblewrap)'s: namespaces of its own, in which
+/// there is no network, no other process, and of files nothing but `/usr`, the Python installation
+/// and three small file systems in memory. The kernel is shared: whoever has a way out of it has a
+/// way out of the sandbox.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    bwrap: PathBuf,
+    python: PathBuf,
+    /// What the interpreter needs beside `/usr`.
+    roots: Vec<PathBuf>,
+}
+
+/// Nobody, and the group of nobody. Root is bound by no number of processes.
+const NOBODY: u32 = 65534;
+
+/// How long a probe may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Sandbox {
+    /// Finds `bwrap` and a Python, and tries whether the sandbox holds.
+    ///
+    /// ```no_run
+    /// use openchatml_tools::kinds::python::{Python, Sandbox};
+    ///
+    /// # async fn example() -> Result<(), openchatml_tools::kinds::python::NoSandbox> {
+    /// let python = Python::new(Sandbox::detect().await?);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it does not hold.
+    pub async fn detect() -> Result<Self, NoSandbox> {
+        let mut tried = NoSandbox { why: "there is no python3".into() };
+        let mut candidates: Vec<_> = in_path("python3").collect();
+        candidates.extend(Some(PathBuf::from("/usr/bin/python3")).filter(|it| it.is_file()));
+        for python in candidates {
+            match Self::with_python(&python).await {
+                Ok(sandbox) => return Ok(sandbox),
+                Err(error) => tried = error,
+            }
+        }
+        Err(tried)
+    }
+
+    /// Finds `bwrap`, and tries whether the sandbox holds with this interpreter.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or it does not hold.
+    pub async fn with_python(python: impl AsRef<Path>) -> Result<Self, NoSandbox> {
+        let bwrap = in_path("bwrap").next();
+        let bwrap = bwrap.ok_or_else(|| NoSandbox { why: "there is no bwrap".into() })?;
+        let mut ask = Command::new(python.as_ref());
+        ask.args(["-I", "-S", "-c", ROOTS]);
+        let answer = listen(base(&mut ask)).await?;
+        let mut lines = answer.lines().map(PathBuf::from);
+        let python = lines.next().unwrap_or_default();
+        let is_within = |path: &PathBuf| path.starts_with("/usr");
+        let roots: Vec<_> = lines.filter(|root| !is_within(root)).collect();
+        if roots.iter().any(|root| root.parent().is_none()) {
+            return Err(NoSandbox { why: "python3 is installed at the root".into() });
+        }
+        let sandbox = Self { bwrap, python, roots };
+        let limits = Limits { memory_bytes: 256 << 20, ..Limits::default() };
+        let mut command = sandbox.command(&limits);
+        let probe = run(&mut command, PROBE.as_bytes(), BOUNDS);
+        match heard(probe).await?.trim_end() {
+            "done" => Ok(sandbox),
+            found => {
+                let found = found.trim_end_matches("done").trim_end().replace('\n', ", ");
+                Err(NoSandbox { why: format!("it allows {found}") })
+            }
+        }
+    }
+
+    /// The command that runs, in the sandbox, the code on its input.
+    pub(super) fn command(&self, limits: &Limits) -> Command {
+        let mut command = Command::new(&self.bwrap);
+        base(&mut command).args(["--unshare-all", "--unshare-user", "--disable-userns"]);
+        command.args(["--die-with-parent", "--new-session", "--cap-drop", "ALL"]);
+        command.args(["--hostname", "sandbox", "--ro-bind", "/usr", "/usr"]);
+        for name in ["/bin", "/sbin", "/lib", "/lib32", "/lib64"] {
+            match std::fs::read_link(name) {
+                Ok(target) => command.arg("--symlink").arg(target).arg(name),
+                Err(_) => command.args(["--ro-bind-try", name, name]),
+            };
+        }
+        for name in ["/etc/alternatives", "/etc/ld.so.cache"] {
+            command.args(["--ro-bind-try", name, name]);
+        }
+        for root in &self.roots {
+            command.arg("--ro-bind").arg(root).arg(root);
+        }
+        command.args(["--proc", "/proc", "--dev", "/dev"]);
+        let disk = limits.disk_bytes.to_string();
+        for place in ["/dev/shm", "/tmp", "/mnt/data"] {
+            command.args(["--size", &disk, "--tmpfs", place]);
+        }
+        command.args(["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/mnt/data"]);
+        for (name, value) in [("PATH", "/usr/bin:/bin"), ("HOME", "/mnt/data")] {
+            command.args(["--setenv", name, value]);
+        }
+        command.arg("--").arg(&self.python).args(["-I", "-u", "-c", DRIVER]);
+        let numbers = [limits.memory_bytes, limits.cpu_seconds, limits.processes];
+        command.args(numbers.map(|number| number.to_string()));
+        command
+    }
+}
+
+const DRIVER: &str = include_str!("driver.py");
+const PROBE: &str = include_str!("probe.py");
+const BOUNDS: Bounds = Bounds { output: 64 << 10, tail: 2 << 10 };
+
+/// Tells the interpreter behind links and environments, and where its files are.
+const ROOTS: &str = "import os, sys
+print(os.path.realpath(sys.executable))
+print('\\n'.join({os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}))";
+
+/// The programs of this name that are found by `PATH`.
+fn in_path(name: &str) -> impl Iterator<Item = PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
+    let places: Vec<_> = std::env::split_paths(&path).map(|place| place.join(name)).collect();
+    places.into_iter().filter(|place| place.is_file())
+}
+
+/// Nothing of our environment, which the sandbox could read, and nothing of our rights.
+fn base(command: &mut Command) -> &mut Command {
+    command.env_clear().env("LC_ALL", "C.UTF-8").current_dir("/");
+    if rustix::process::geteuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command
+}
+
+async fn listen(command: &mut Command) -> Result<String, NoSandbox> {
+    heard(run(command, b"", BOUNDS)).await
+}
+
+async fn heard(run: impl Future<Output = Result<Ended, Broken>>) -> Result<String, NoSandbox> {
+    let why = match tokio::time::timeout(PATIENCE, run).await {
+        Ok(Ok(ended)) if ended.status.success() => {
+            return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
+        }
+        Ok(Ok(ended)) => {
+            let said = String::from_utf8_lossy(ended.stderr.as_slices().0).trim().to_owned();
+            format!("it ended with {}: {said}", how(ended.status))
+        }
+        Ok(Err(Broken::Start(error))) => format!("it could not be started: {error}"),
+        Ok(Err(Broken::Flood { .. } | Broken::Pipe(_))) => "it could not be listened to".into(),
+        Err(_) => "it did not answer".into(),
+    };
+    Err(NoSandbox { why })
+}
+
+/// Why code cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoSandbox {
+    /// What was tried and failed.
+    pub why: String,
+}
+
+impl fmt::Display for NoSandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no sandbox for python: {}; it takes bubblewrap 0.8 or newer (package `bubblewrap`), \
+             a python3 that everybody may read, and user namespaces for everybody",
+            self.why.escape_debug()
+        )
+    }
+}
+
+impl std::error::Error for NoSandbox {}

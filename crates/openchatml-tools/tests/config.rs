@@ -1,0 +1,165 @@
+//! Files of tools: what is wrong with them is told, with its place, all at once.
+
+use openchatml_tools::config::Config;
+
+/// What is said of a file.
+fn said(text: &str) -> Vec<String> {
+    match Config::parse(text) {
+        Ok(_) => Vec::new(),
+        Err(errors) => errors.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// Files that are wrong, and what is said of them.
+const WRONG: &str = include_str!("fixtures/wrong-tools.txt");
+
+#[test]
+fn what_is_wrong_is_told_with_its_place_all_at_once() {
+    let mut count = 0;
+    for case in WRONG.split("=====\n").skip(1) {
+        let (text, expected) = case.split_once("-----\n").expect("a file and what is said of it");
+        assert_eq!(said(text).join("\n"), expected.trim_end(), "{text}");
+        count += 1;
+    }
+    assert!(count > 10, "{count}");
+}
+
+#[test]
+fn errors_are_inside_of_the_file() {
+    // Every beginning of a file, and every file with a byte less, is read without a panic.
+    let text = "[router]\nat_once = 4\n[tools.\"é\"]\ncommand = 'a'\nenv = { A = \"${B}\" }\n";
+    for at in (0..text.len()).filter(|at| text.is_char_boundary(*at)) {
+        let rest = text[at..].chars().next().map_or(0, char::len_utf8);
+        for text in [text[..at].to_owned(), format!("{}{}", &text[..at], &text[at + rest..])] {
+            for error in Config::parse(&text).err().unwrap_or_default() {
+                assert!(error.span.start <= error.span.end && error.span.end <= text.len());
+                assert!(error.line >= 1 && error.column >= 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_files_of_the_guide_are_right() {
+    let guide = include_str!("../../../docs/guide/tools.md");
+    let files: Vec<_> = guide.split("```toml\n").skip(1).collect();
+    assert!(files.len() >= 6);
+    for file in files {
+        let text = file.split("```").next().unwrap_or_default();
+        assert_eq!(said(text), [""; 0], "{text}");
+    }
+}
+
+#[cfg(all(unix, feature = "process"))]
+mod open {
+    use openchatml::{Code, Value};
+    use openchatml_tools::{Call, Toolbox};
+
+    use super::{Config, said};
+
+    async fn open(text: &str, base: &std::path::Path) -> Result<Toolbox, Vec<String>> {
+        assert_eq!(said(text), [""; 0]);
+        let opened = Config::parse(text).expect("it was checked").open(base).await;
+        opened.map_err(|errors| errors.iter().map(ToString::to_string).collect())
+    }
+
+    #[tokio::test]
+    async fn programs_are_what_the_file_says() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("schema.json"), r#"{"type":"object"}"#).unwrap();
+        std::fs::create_dir(folder.path().join("data")).unwrap();
+        std::fs::write(folder.path().join("data/script"), "echo \"[$A,$HOME,$(pwd)]\"").unwrap();
+        let text = r#"
+            [tools.b]
+            command = "sh"
+            args = ["script"]
+            cwd = "data"
+            env = { A = "a$$${CARGO_PKG_NAME}" }
+            inherit = []
+            result = "json-or-text"
+            description = "Says it."
+            parameters = "schema.json"
+            idempotent = true
+            timeout_ms = 50
+            [tools."mail.a"]
+            command = "/bin/sh"
+            args = ["-c", "echo 12"]
+            output_bytes = 2
+            parameters = { type = "object", properties = { b = { minimum = 0x10 }, a = { maximum = 1.5 } } }
+        "#;
+        let tools = open(text, folder.path()).await.unwrap();
+        let names: Vec<_> = tools.iter().map(|it| it.0).collect();
+        assert_eq!(names, ["functions.b", "mail.a"]);
+        let entry = tools.get("functions.b").unwrap();
+        assert_eq!(entry.description.as_deref(), Some("Says it."));
+        assert_eq!(
+            entry.parameters.as_ref().map(Value::to_json).as_deref(),
+            Some(r#"{"type":"object"}"#)
+        );
+        assert_eq!((entry.is_idempotent, entry.timeout.map(|it| it.as_millis())), (true, Some(50)));
+        let output = entry.tool.call(&Call::new("functions.b", "c1", "{}")).await.unwrap();
+        let data = folder.path().canonicalize().unwrap().join("data");
+        let expected = format!("[a$openchatml-tools,,{}]\n", data.display());
+        assert_eq!(output.content.as_str(), Some(&*expected));
+        let entry = tools.get("mail.a").unwrap();
+        let schema = r#"{"type":"object","properties":{"b":{"minimum":16},"a":{"maximum":1.5}}}"#;
+        assert_eq!(entry.parameters.as_ref().map(Value::to_json).as_deref(), Some(schema));
+        let failure = entry.tool.call(&Call::new("mail.a", "c1", "{}")).await.unwrap_err();
+        assert_eq!(failure.code, Code::ToolOutput);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_opened_is_told_with_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("bad.json"), "{").unwrap();
+        let text = r#"
+[tools.a]
+command = "x"
+env = { A = "${OPENCHATML_NOT_SET}" }
+[tools.b]
+command = "x"
+parameters = "bad.json"
+[tools.c]
+command = "x"
+parameters = "none.json"
+[tools."no name"]
+command = "x"
+[tools."functions.d"]
+command = "x"
+[tools.d]
+command = "x"
+"#;
+        let errors = open(text, folder.path()).await.unwrap_err();
+        let expected = [
+            "line 4, column 13: `tools.a.env.A`: variable `OPENCHATML_NOT_SET` is not set",
+            "line 7, column 14: `tools.b.parameters`: the file is not JSON:",
+            "line 10, column 14: `tools.c.parameters`: `none.json` cannot be read:",
+            "line 11, column 1: `tools.\"no name\"`: `functions.no name` is no recipient",
+            "line 15, column 1: `tools.d`: `functions.d` is the name of another tool",
+        ];
+        assert_eq!(errors.len(), expected.len(), "{errors:#?}");
+        for (error, expected) in errors.iter().zip(expected) {
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[cfg(feature = "http")]
+    #[tokio::test]
+    async fn operations_are_those_that_are_named() {
+        let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+        let text = |operations: &str| {
+            format!(
+                "[openapi.pets]\ndocument = 'pets.yaml'\nprefix = 'p_'\ntimeout_ms = 7\noperations = {operations}\n"
+            )
+        };
+        let tools = open(&text("['pet', 'remove']"), &fixtures).await.unwrap();
+        let names: Vec<_> = tools.iter().map(|it| it.0).collect();
+        assert_eq!(names, ["functions.p_pet", "functions.p_remove"]);
+        assert_eq!(tools.get("functions.p_pet").unwrap().timeout.map(|it| it.as_millis()), Some(7));
+        let error = open(&text("['pet', 'upload']"), &fixtures).await.unwrap_err();
+        let expected = "line 5, column 14: `openapi.pets.operations`: operation `upload`: a body that is not JSON";
+        assert_eq!(error, [expected]);
+        let error = open(&text("['cat']"), &fixtures).await.unwrap_err();
+        assert!(error[0].contains("operation `cat`: it is not in the document"), "{error:?}");
+    }
+}

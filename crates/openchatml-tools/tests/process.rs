@@ -1,0 +1,280 @@
+//! Real programs as tools.
+#![cfg(unix)]
+
+use std::ffi::OsString;
+
+use openchatml::{Code, Value};
+use openchatml_tools::kinds::process::{Process, Result as Form};
+use openchatml_tools::{Call, Failure, Output, Tool};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::pipe;
+
+/// A shell that runs this script.
+fn shell(script: &str) -> Process {
+    let mut process = Process::new("/bin/sh");
+    process.args = vec!["-c".into(), script.into()];
+    process
+}
+
+async fn run(process: &Process, arguments: &str) -> Result<Output, Failure> {
+    process.call(&Call::new("functions.f", "c1", arguments)).await
+}
+
+/// What a program that fails has in its details.
+fn detail<'f>(failure: &'f Failure, key: &str) -> &'f Value<'static> {
+    let details = failure.details.as_ref().expect("it says more");
+    details.get(key).unwrap_or_else(|| panic!("no {key} in {}", details.to_json()))
+}
+
+#[tokio::test]
+async fn arguments_arrive_byte_for_byte_and_then_the_end() {
+    let mut process = shell("cat");
+    process.result = Form::Text;
+    let large = "é\0\r\n".repeat(100_000);
+    for arguments in ["", "{\"a\": 1.0e0}\n", "<|end|><|start|>system", "$(id) `id` \\", &large] {
+        let output = run(&process, arguments).await.unwrap();
+        assert_eq!(output.content.as_str(), Some(arguments));
+    }
+}
+
+#[tokio::test]
+async fn a_program_need_not_read_its_input() {
+    let output = run(&shell("echo 1"), &"x".repeat(1 << 20)).await.unwrap();
+    assert_eq!(output.content.to_json(), "1");
+}
+
+#[tokio::test]
+async fn json_keeps_the_spelling_of_its_numbers() {
+    let output = run(&shell(r#"echo '{"a": [2.0, 1e400]}'"#), "{}").await.unwrap();
+    assert_eq!(output.content.to_json(), r#"{"a":[2.0,1e400]}"#);
+}
+
+#[tokio::test]
+async fn what_is_not_json_is_text_only_where_that_was_said() {
+    for (script, at) in
+        [("echo 20 °C", "at byte 3"), ("true", "at byte 0"), ("echo '[1'", "at byte")]
+    {
+        let mut process = shell(script);
+        let failure = run(&process, "{}").await.unwrap_err();
+        assert_eq!(failure.code, Code::ToolOutput);
+        assert!(failure.message.contains(at), "{failure}");
+        process.result = Form::JsonOrText;
+        assert!(run(&process, "{}").await.unwrap().content.as_str().is_some());
+    }
+    let mut process = shell("echo 20");
+    process.result = Form::JsonOrText;
+    assert_eq!(run(&process, "{}").await.unwrap().content.to_json(), "20");
+    process.result = Form::Text;
+    assert_eq!(run(&process, "{}").await.unwrap().content.as_str(), Some("20\n"));
+}
+
+#[tokio::test]
+async fn control_tokens_and_bytes_that_are_no_text() {
+    let mut process = shell("printf '<|end|><|start|>system'");
+    process.result = Form::Text;
+    let output = run(&process, "").await.unwrap();
+    assert_eq!(output.content.as_str(), Some("<|end|><|start|>system"));
+    process.args[1] = r"printf 'ab\377'".into();
+    let failure = run(&process, "").await.unwrap_err();
+    assert_eq!(failure.code, Code::ToolOutput);
+    assert_eq!(failure.message, "the output is not UTF-8 at byte 2");
+}
+
+#[tokio::test]
+async fn a_program_that_fails_says_how() {
+    let failure = run(&shell("echo '{}'; echo why >&2; exit 3"), "{}").await.unwrap_err();
+    assert_eq!(failure.code, Code::ToolFailed);
+    assert_eq!(failure.message, "the program ended with status 3");
+    assert_eq!(detail(&failure, "exit_status").to_json(), "3");
+    assert_eq!(detail(&failure, "stderr").as_str(), Some("why\n"));
+
+    let failure = run(&shell("kill -9 $$"), "{}").await.unwrap_err();
+    assert_eq!(failure.message, "the program ended with signal 9");
+    assert_eq!(detail(&failure, "signal").to_json(), "9");
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_keeps_its_place_to_itself() {
+    let failure = run(&Process::new("/secret/place/program"), "{}").await.unwrap_err();
+    assert_eq!(failure.code, Code::ToolFailed);
+    assert!(failure.message.contains("could not be started"), "{failure}");
+    assert!(!failure.message.contains("secret"), "{failure}");
+}
+
+#[tokio::test]
+async fn standard_error_is_kept_to_its_end_however_much_it_is() {
+    let mut process = shell("yes abcdefg | head -c 1000000 >&2; printf end >&2; exit 1");
+    process.limits.stderr_bytes = 10;
+    let failure = run(&process, "{}").await.unwrap_err();
+    assert_eq!(detail(&failure, "stderr").as_str().map(str::len), Some(10));
+    assert!(detail(&failure, "stderr").as_str().unwrap().ends_with("end"));
+}
+
+#[tokio::test]
+async fn output_is_bounded_exactly() {
+    let mut process = shell("head -c 1000 /dev/zero | tr '\\0' x");
+    process.result = Form::Text;
+    for (limit, is_too_long) in [(999, true), (1000, false), (1001, false)] {
+        process.limits.output_bytes = limit;
+        let outcome = run(&process, "").await;
+        assert_eq!(outcome.is_err(), is_too_long, "{limit}");
+        if let Err(failure) = outcome {
+            assert_eq!(failure.code, Code::ToolOutput);
+            assert_eq!(failure.message, "the output is longer than 999 bytes");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_environment_is_what_was_said() {
+    let mut process = Process::new("env");
+    process.result = Form::Text;
+    process.inherit = vec!["PATH".into()];
+    process.env = vec![("TOKEN".into(), "a b".into())];
+    let output = run(&process, "").await.unwrap();
+    let names = |output: &Output| {
+        let text = output.content.as_str().unwrap().to_owned();
+        text.lines().map(|line| line.split('=').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&output), ["PATH", "TOKEN"]);
+    assert!(output.content.as_str().unwrap().contains("TOKEN=a b\n"));
+    // A shell that sets limits tells where it is, and nothing more.
+    process.limits.cpu_seconds = Some(60);
+    let output = run(&process, "").await.unwrap();
+    assert!(names(&output).iter().all(|name| ["PATH", "PWD", "TOKEN"].contains(&name.as_str())));
+}
+
+#[tokio::test]
+async fn a_program_runs_where_it_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("here"), "1").unwrap();
+    let mut process = shell("cat here");
+    process.directory = Some(directory.path().into());
+    assert_eq!(run(&process, "").await.unwrap().content.to_json(), "1");
+}
+
+#[tokio::test]
+async fn memory_and_processor_time_are_bounded() {
+    let mut process = Process::new("python3");
+    process.args = vec!["-c".into(), "a = b'x' * (512 << 20); print(len(a))".into()];
+    assert_eq!(run(&process, "").await.unwrap().content.to_json(), "536870912");
+    process.limits.memory_bytes = Some(256 << 20);
+    let failure = run(&process, "").await.unwrap_err();
+    assert!(detail(&failure, "stderr").as_str().unwrap().contains("MemoryError"), "{failure:?}");
+
+    let mut process = shell("while :; do :; done");
+    process.limits.cpu_seconds = Some(1);
+    let failure = run(&process, "").await.unwrap_err();
+    assert!(failure.message.starts_with("the program ended with signal"), "{failure}");
+}
+
+#[tokio::test]
+async fn the_shell_that_sets_limits_reads_no_argument() {
+    let mut process = Process::new("printf");
+    process.args = ["%s|", "$(id)", "'", "-c", "a b"].map(OsString::from).to_vec();
+    process.result = Form::Text;
+    process.limits.cpu_seconds = Some(60);
+    let output = run(&process, "").await.unwrap();
+    assert_eq!(output.content.as_str(), Some("$(id)|'|-c|a b|"));
+}
+
+/// What a program and all that it started hold open: it ends when the last of them is dead.
+struct Held {
+    directory: tempfile::TempDir,
+    pipe: BufReader<pipe::Receiver>,
+    /// Keeps the pipe open until the first word.
+    ours: Option<pipe::Sender>,
+    /// What the program waits for.
+    go: pipe::Sender,
+}
+
+impl Held {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("there is room");
+        let [held, go] = ["held", "go"].map(|name| directory.path().join(name));
+        let made = std::process::Command::new("mkfifo").args([&held, &go]).status();
+        assert!(made.is_ok_and(|status| status.success()));
+        let open = |path| pipe::OpenOptions::new().read_write(true).open_sender(path);
+        let pipe = pipe::OpenOptions::new().open_receiver(&held).expect("it was made");
+        let (ours, go) = (open(&held).expect("it has a reader"), open(&go).expect("it is ours"));
+        Self { directory, pipe: BufReader::new(pipe), ours: Some(ours), go }
+    }
+
+    /// Waits for a word of the program.
+    async fn word(&mut self) -> String {
+        let mut line = String::new();
+        self.pipe.read_line(&mut line).await.expect("it is open");
+        self.ours = None;
+        line.trim_end().into()
+    }
+
+    /// Waits for a word of the program, and lets it go on.
+    async fn go(&mut self) -> String {
+        let word = self.word().await;
+        self.go.write_all(b"go\n").await.expect("it is open");
+        word
+    }
+
+    /// Waits until nobody holds it.
+    async fn let_go(&mut self) {
+        self.pipe.read_to_end(&mut Vec::new()).await.expect("it is open");
+    }
+
+    /// A program that holds the pipe, starts a descendant that does, too, and then does this.
+    fn program(&self, then: &str) -> Process {
+        let sleeper = "trap '' TERM HUP INT; echo ready >&3; while :; do sleep 60; done";
+        let mut process = shell(&format!("exec 3>held; ({sleeper}) & {then}"));
+        process.directory = Some(self.directory.path().into());
+        process
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_takes_all_of_its_processes_along() {
+    let mut held = Held::new();
+    let process = held.program("wait");
+    let call = Call::new("functions.f", "c1", "{}");
+    {
+        let mut running = process.call(&call);
+        tokio::select! {
+            _ = &mut running => unreachable!("it waits for ever"),
+            word = held.word() => assert_eq!(word, "ready"),
+        }
+    }
+    held.let_go().await;
+}
+
+#[tokio::test]
+async fn a_program_that_ends_leaves_nobody_behind() {
+    let mut held = Held::new();
+    let process = held.program("read line <go; echo 1");
+    let call = Call::new("functions.f", "c1", "{}");
+    let (outcome, _) = tokio::join!(process.call(&call), held.go());
+    assert_eq!(outcome.unwrap().content.to_json(), "1");
+    held.let_go().await;
+}
+
+#[tokio::test]
+async fn a_flood_ends_all_of_its_processes() {
+    let mut held = Held::new();
+    let process = held.program("read line <go; yes");
+    let call = Call::new("functions.f", "c1", "{}");
+    let (outcome, _) = tokio::join!(process.call(&call), held.go());
+    assert_eq!(outcome.unwrap_err().code, Code::ToolOutput);
+    held.let_go().await;
+}
+
+#[tokio::test]
+async fn a_descendant_that_escapes_does_not_hold_the_result_back() {
+    let mut held = Held::new();
+    // In a session of its own, with the pipes of its ancestor.
+    let mut process = held.program("");
+    process.args[1] =
+        "exec 3>held; setsid sh -c 'echo $$ >&3; exec sleep 1000' & read l <go; echo 1".into();
+    let call = Call::new("functions.f", "c1", "{}");
+    let (outcome, escaped) = tokio::join!(process.call(&call), held.go());
+    assert_eq!(outcome.unwrap().content.to_json(), "1");
+    let killed = std::process::Command::new("kill").args(["-9", &escaped]).status();
+    assert!(killed.unwrap().success());
+    held.let_go().await;
+}
