@@ -16,7 +16,7 @@ use crate::support::{Folder, Ran, command, finish, json};
 const TOOLS: &str = r#"
 [tools.note]
 command = "sh"
-args = ["-c", "cat >> log && echo >> log && echo '{\"noted\":true}'"]
+args = ["-c", "read -r call; echo \"$call\" >> log; echo '{\"noted\":true}'"]
 parameters = { type = "object", properties = { n = { type = "integer" } }, required = ["n"] }
 
 [tools.look]
@@ -215,7 +215,9 @@ fn an_interrupt_ends_it_in_good_order() {
     let is_start = |line: &String| line.contains("tool.start");
     assert!(lines.by_ref().map(Result::unwrap).any(|line| is_start(&line)));
     signal(child.id(), "INT");
-    assert!(lines.map(Result::unwrap).any(|line| line.contains("response.cancel")));
+    // All of them: who stops reading ends it in another way.
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert!(rest.iter().any(|line| line.contains("response.cancel")));
     finish(child).exits(130);
     let text = chat.read("chat.ocml");
     is_valid(&text);
@@ -343,7 +345,7 @@ fn a_tool_that_takes_the_command_with_it_is_not_called_again() {
         call(1, "note"),
         call(2, "note")
     ));
-    let tools = TOOLS.replace("cat >> log", "cat >> log && kill -9 $PPID");
+    let tools = TOOLS.replace(">> log;", ">> log; kill -9 $PPID;");
     folder.file("tools.toml", tools);
     let before = run(&folder, &["chat.ocml"]);
     assert_eq!(before.status, -1, "{before:?}");

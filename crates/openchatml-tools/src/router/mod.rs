@@ -89,6 +89,16 @@ impl Router {
     pub fn turn(&self, taken: impl IntoIterator<Item = String>) -> Turn {
         Turn::new(self.core.clone(), taken.into_iter().collect())
     }
+
+    /// The reply to a call that is not made.
+    #[cfg(feature = "session")]
+    pub(crate) fn refusal(
+        &self,
+        call: &openchatml::Message<'_>,
+        failure: &crate::Failure,
+    ) -> openchatml::Message<'static> {
+        self.core.replies.failure(&reply::Addressee::of(call, true), failure).1
+    }
 }
 
 impl fmt::Debug for Router {

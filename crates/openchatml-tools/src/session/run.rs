@@ -1,6 +1,6 @@
 //! The loop itself.
 
-use openchatml::{Code, Event, Message, Reply, Role, Settings, Value};
+use openchatml::{Event, Message, Settings};
 use tokio_util::sync::CancellationToken;
 
 use super::calls::{Calls, mark};
@@ -9,7 +9,7 @@ use super::event::SessionEvent;
 use super::hear::{Emit, Heard, Hearing};
 use super::plan::{self, Next, Waiting};
 use super::{Ended, Session, SessionError};
-use crate::Completion;
+use crate::{Completion, Failure};
 
 /// Why calls are cancelled.
 const CANCELLED: &str = "the session was cancelled";
@@ -126,7 +126,10 @@ impl Session {
             match fate {
                 Fate::Fresh => calls.dispatch(call, message).await,
                 Fate::Replied(reply) => calls.answer(&call.id, *reply),
-                Fate::Begun => calls.answer(&call.id, interrupted(message, &call.id)),
+                Fate::Begun => {
+                    let reply = self.router.refusal(message, &Failure::new(INTERRUPTED));
+                    calls.answer(&call.id, reply);
+                }
             }
         }
     }
@@ -260,23 +263,4 @@ impl Session {
 enum Heeded {
     Ended,
     Cancelled,
-}
-
-/// The reply to a call that began before a crash, and may not be made twice.
-fn interrupted(call: &Message<'_>, id: &str) -> Message<'static> {
-    let error = vec![
-        ("code".into(), Value::from(Code::ToolFailed.as_str())),
-        ("message".into(), Value::from(INTERRUPTED)),
-    ];
-    let envelope = Reply {
-        ok: false,
-        error: Some(Value::from(openchatml::Data::Map(error))),
-        ..Reply::default()
-    };
-    let mut reply = Message::new(Role::Tool, envelope.to_json());
-    reply.name = call.recipient.as_deref().map(|name| name.to_owned().into());
-    reply.call_id = Some(id.to_owned().into());
-    reply.recipient = Some("assistant".into());
-    reply.channel = Some(openchatml::Channel::Commentary);
-    reply
 }

@@ -143,7 +143,7 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
         Ok(status(ended, args, console))
     });
     // Tools that cannot be stopped are not waited for.
-    runtime.shutdown_background();
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     status
 }
 
