@@ -43,6 +43,10 @@ impl Session {
         let emit: &mut Emit<'_> = &mut emit;
         let most = self.options.most_steps;
         let mut steps = 0;
+        if !matches!(plan::next(&self.conversation), Next::Answer(_)) {
+            // What was noted before a crash is in the transcript.
+            self.forget().await?;
+        }
         loop {
             if cancel.is_cancelled() {
                 return Ok(Ended::Cancelled);
@@ -60,7 +64,6 @@ impl Session {
                     let Sampled { is_kept, has_calls, heard, is_cancelled } = sampled;
                     match () {
                         () if is_cancelled => return Ok(Ended::Cancelled),
-                        () if heard.has_returned && is_kept => return Ok(Ended::Answered),
                         () if heard.is_cut && !has_calls => return Ok(Ended::CutOff),
                         () if !is_kept => return Ok(Ended::Nothing),
                         () => {}
@@ -167,10 +170,15 @@ impl Session {
             self.conversation.messages.push(reply);
         }
         self.save().await?;
-        if let Some(desk) = self.desk.clone() {
-            super::blocking(move || desk.clear()).await?;
+        self.forget().await
+    }
+
+    /// Forgets the calls that have their replies in the transcript.
+    async fn forget(&self) -> Result<(), SessionError> {
+        match self.desk.clone() {
+            Some(desk) => super::blocking(move || desk.clear()).await,
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Asks the model once, and makes the calls that it makes.
