@@ -6,7 +6,21 @@
 export CARGO_INCREMENTAL=0
 export CARGO_PROFILE_DEV_DEBUG=line-tables-only CARGO_PROFILE_TEST_DEBUG=line-tables-only
 
-step() { printf '\n== %s\n' "$*"; }
+# With the minutes since the first step began.
+step() { printf '\n== %s (%d:%02d)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60)); }
+
+# as_tests COMMAND...: runs cargo so that everything is built once, as `test` builds it: quick
+# enough for large inputs, and counting lines.
+as_tests() {
+    RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/coverage-rustc \
+        LLVM_PROFILE_FILE=${LLVM_PROFILE_FILE:-/dev/null} "$@"
+}
+
+# programs_of_tests: builds what the tests run, the command and the examples with it, and says where.
+programs_of_tests() {
+    as_tests cargo test --quiet --workspace --no-run --locked
+    echo "${CARGO_TARGET_DIR:-target}/debug"
+}
 
 # Says that something was not checked, and why. Nothing is left out without a word: `run` repeats
 # these lines at its end.

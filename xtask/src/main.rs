@@ -1,5 +1,5 @@
-//! House rules that the compiler does not know, `cargo xtask tidy`, and what fuzzers begin with,
-//! `cargo xtask seeds`.
+//! House rules that the compiler does not know, `cargo xtask tidy`, and the fuzz targets and what they
+//! begin with, `cargo xtask seeds`.
 
 mod dependencies;
 mod examples;
@@ -18,7 +18,14 @@ fn main() -> ExitCode {
             found.extend(examples::check());
             found
         }
-        Some("seeds") => seeds::write(),
+        Some("seeds") => match seeds::write() {
+            Ok(targets) => {
+                // Without a reader nobody wants to know.
+                let _ = writeln!(std::io::stdout(), "{}", targets.join("\n"));
+                Vec::new()
+            }
+            Err(error) => vec![format!("seeds: {error}")],
+        },
         _ => vec!["usage: cargo xtask tidy|seeds".to_owned()],
     };
     let mut err = std::io::stderr().lock();

@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use openchatml::{Carrier, Format};
 use serde_json::Value;
 
 /// Where `cargo fuzz` looks for what a target begins with, in a folder for each target.
@@ -14,8 +15,24 @@ const CORPUS: &str = "fuzz/corpus";
 /// Schemas with what follows them and what does not.
 const SCHEMAS: &str = "crates/openchatml-grammars/tests/schemas.json";
 
-/// Formats that are JSON and do not say so.
-const JSON_ONLY: &[&str] = &["openai", "responses", "sharegpt"];
+/// The targets that are no reader of a format, and what they begin with.
+const OTHERS: &[(&str, Takes)] = &[
+    ("chat_template", Takes::Template),
+    ("convert", Takes::All),
+    ("encode_o200k", Takes::All),
+    ("encoding_files", Takes::All),
+    ("header", Takes::Header),
+    ("ids", Takes::Json),
+    ("ids_round_trip", Takes::All),
+    ("ids_stream", Takes::All),
+    ("round_trip", Takes::All),
+    ("router_schedule", Takes::All),
+    ("schema", Takes::Schema),
+    ("sidecar", Takes::Json),
+    ("stream", Takes::All),
+    ("stream_bytes", Takes::All),
+    ("visibility", Takes::All),
+];
 
 /// Chat templates.
 const TEMPLATES: &str = "crates/openchatml-templates/tests/goldens/templates";
@@ -49,12 +66,6 @@ enum Kind {
     Template,
 }
 
-impl Kind {
-    fn of_json(is_json: bool) -> Self {
-        if is_json { Self::Json } else { Self::Text }
-    }
-}
-
 /// An input from the repository.
 struct Input {
     name: String,
@@ -62,40 +73,35 @@ struct Input {
     bytes: Vec<u8>,
 }
 
-/// Writes the seeds of every fuzz target. Gives what went wrong.
-pub(crate) fn write() -> Vec<String> {
-    let written = inputs().and_then(|inputs| {
-        for target in targets()? {
-            write_target(&target, &inputs)?;
-        }
-        Ok(())
-    });
-    written.err().into_iter().map(|error| format!("seeds: {error}")).collect()
-}
-
-/// The names of the fuzz targets.
-fn targets() -> io::Result<Vec<String>> {
-    let names = sorted("fuzz/fuzz_targets")?;
-    let stem = |path: &PathBuf| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    Ok(names.iter().filter_map(stem).collect())
-}
-
-fn takes(target: &str) -> Takes {
-    match target {
-        "header" => Takes::Header,
-        "schema_json" => Takes::Schema,
-        "chat_template" => Takes::Template,
-        _ if target.ends_with("json") => Takes::Json,
-        _ if target.starts_with("read_") => Takes::Text,
-        _ => Takes::All,
+/// Writes the seeds of every fuzz target. Gives the names of the targets.
+pub(crate) fn write() -> io::Result<Vec<String>> {
+    let inputs = inputs()?;
+    let targets = targets();
+    for (target, takes) in &targets {
+        write_target(target, *takes, &inputs)?;
     }
+    Ok(targets.into_iter().map(|(target, _)| target).collect())
 }
 
-fn write_target(target: &str, inputs: &[Input]) -> io::Result<()> {
+/// The fuzz targets, by the names that `fuzz/src/main.rs` knows them by: one for the reader of each
+/// format, and the others.
+fn targets() -> Vec<(String, Takes)> {
+    let others = OTHERS.iter().map(|(name, takes)| ((*name).to_owned(), *takes));
+    let readers = Format::all().map(|format| {
+        let takes = match format.carrier() {
+            Carrier::Json => Takes::Json,
+            _ => Takes::Text,
+        };
+        (format!("read_{format}").replace(['-', '.', ':'], "_"), takes)
+    });
+    others.chain(readers).collect()
+}
+
+fn write_target(target: &str, takes: Takes, inputs: &[Input]) -> io::Result<()> {
     let folder = Path::new(CORPUS).join(target);
     fs::create_dir_all(&folder)?;
     for input in inputs {
-        let bytes = match takes(target) {
+        let bytes = match takes {
             Takes::Text if input.kind != Kind::Text => continue,
             Takes::Json if input.kind != Kind::Json => continue,
             Takes::Schema if input.kind != Kind::Schema => continue,
@@ -153,7 +159,8 @@ fn add_case(case: &Value, dialect: &str, inputs: &mut Vec<Input>) {
     let field = |key: &str| case[key].as_str();
     let name = field("name").unwrap_or_default();
     let format = field("format").unwrap_or(dialect);
-    let kind = Kind::of_json(format.ends_with("json") || JSON_ONLY.contains(&format));
+    let carrier = format.parse().map(Format::carrier);
+    let kind = if carrier == Ok(Carrier::Json) { Kind::Json } else { Kind::Text };
     let bytes = field("input").map(|text| text.as_bytes().to_vec());
     let bytes = bytes.or_else(|| field("bytes").map(unhex));
     if let Some(bytes) = bytes {

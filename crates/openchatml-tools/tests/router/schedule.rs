@@ -300,17 +300,26 @@ fn check_alone(plan: &Plan, time: u64, code: Option<Code>, heard: u64) {
     }
 }
 
+/// How many calls came to what.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    pub calls: usize,
+    pub answered: usize,
+    pub cancelled: usize,
+    pub late: usize,
+}
+
 /// Runs a schedule, and checks that each call comes to one end that it may come to.
-pub fn run(schedule: &Schedule) {
+pub fn run(schedule: &Schedule) -> Tally {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .unwrap();
-    runtime.block_on(play(schedule));
+    runtime.block_on(play(schedule))
 }
 
-async fn play(schedule: &Schedule) {
+async fn play(schedule: &Schedule) -> Tally {
     let seen = Arc::new(Seen::default());
     let began = Instant::now();
     let mut turn = router(schedule, &seen, began).turn([]);
@@ -369,6 +378,13 @@ async fn play(schedule: &Schedule) {
         }
     }
     finish(&story, &seen).await;
+    let came_to = |code| story.done.values().filter(|it| **it == code).count();
+    Tally {
+        calls: story.done.len(),
+        answered: came_to(None),
+        cancelled: came_to(Some(Code::ToolCancelled)),
+        late: came_to(Some(Code::ToolTimeout)),
+    }
 }
 
 fn cancel(turn: &mut Turn, id: &str, story: &Story<'_>) {

@@ -2,7 +2,7 @@
 
 use arbitrary::Unstructured;
 
-use super::schedule::{self, Schedule};
+use super::schedule::{self, Schedule, Tally};
 
 /// The bytes of a seed (splitmix64).
 fn bytes(seed: u64, len: usize) -> Vec<u8> {
@@ -22,6 +22,7 @@ const BYTES_OF_A_CALL: usize = 24;
 
 #[expect(clippy::print_stderr, reason = "a failing test tells how to run it again")]
 fn simulate(seeds: u64, calls: usize) {
+    let mut all = Tally::default();
     // A tool that panics says so on standard error, a thousand times.
     std::panic::set_hook(Box::new(|info| {
         if !info.to_string().contains("a secret of the tool") {
@@ -34,11 +35,23 @@ fn simulate(seeds: u64, calls: usize) {
         let bytes = bytes(seed, calls * BYTES_OF_A_CALL);
         let schedule = Schedule::any(&mut Unstructured::new(&bytes), calls);
         let run = || schedule::run(&schedule);
-        if let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
-            eprintln!("failed with OPENCHATML_SEED={seed} and {calls} calls");
-            std::panic::resume_unwind(panic);
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+            Ok(tally) => {
+                all.calls += tally.calls;
+                all.answered += tally.answered;
+                all.cancelled += tally.cancelled;
+                all.late += tally.late;
+            }
+            Err(panic) => {
+                eprintln!("failed with OPENCHATML_SEED={seed} and {calls} calls");
+                std::panic::resume_unwind(panic);
+            }
         }
     }
+    // What is simulated is what it is meant to be: about 30 % are to be cancelled, of which some are
+    // done before, and at least 10 % are late.
+    let least = [(all.answered, 20), (all.cancelled, 15), (all.late, 10)];
+    assert!(least.iter().all(|(calls, percent)| calls * 100 >= all.calls * percent), "{all:?}");
 }
 
 #[test]

@@ -83,7 +83,7 @@ pub fn convert(
     target: Format,
     options: &RenderOptions,
 ) -> Result<Conversion, RenderError> {
-    let Prepared { document, losses, origins } = prepare(document, target, options)?;
+    let Prepared { document, losses, origins, .. } = prepare(document, target, options)?;
     match render_adapted(&document, target, options) {
         Ok(output) => Ok(Conversion { output, losses }),
         Err(error) => Err(origins.place(error)),
@@ -156,6 +156,8 @@ pub struct Prepared<'d> {
     pub losses: Vec<Loss>,
     /// Where its messages stand in the original.
     pub origins: Origins,
+    /// Whether a template's composer made it, which keeps to what its format can carry.
+    pub(crate) is_composed: bool,
 }
 
 /// Where the messages of a document stand in another one that it was made of.
@@ -265,7 +267,7 @@ pub fn prepare<'d>(
     };
     let completed = complete::complete(changed.as_ref().unwrap_or(document), target);
     let document = completed.or(changed).map_or(Cow::Borrowed(document), Cow::Owned);
-    Ok(Prepared { document, losses, origins })
+    Ok(Prepared { document, losses, origins, is_composed: false })
 }
 
 /// What of a document is lost on the way to a writer that can say what `carries` says, and is none
@@ -311,7 +313,7 @@ pub(crate) fn open<'d>(
     }
     let (opened, origins) = fill(document, target, options, &[complete::open, complete::ask]);
     let document = opened.map_or(Cow::Borrowed(document), Cow::Owned);
-    Ok(Prepared { document, losses: Vec::new(), origins })
+    Ok(Prepared { document, losses: Vec::new(), origins, is_composed: false })
 }
 
 /// Takes steps, one after the other. `None` if none of them has anything to fill in.
@@ -370,7 +372,8 @@ fn by_template<'d>(
             let places = composed.places.into_iter().map(|place| origins.of(place?)).collect();
             let document = Cow::Owned(Document::Conversation(composed.conversation));
             let origins = Origins { places: Some(places) };
-            Ok((Prepared { document, losses, origins }, composed.remarks))
+            let prepared = Prepared { document, losses, origins, is_composed: true };
+            Ok((prepared, composed.remarks))
         }
     })
 }

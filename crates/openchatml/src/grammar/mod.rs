@@ -5,7 +5,7 @@ pub(crate) mod frame;
 pub(crate) mod paired;
 pub(crate) mod turn;
 
-use crate::model::{Channel, End, Message, Role};
+use crate::model::{Body, Channel, End, Message, Role};
 use crate::read::{Draft, Kept, Out, Recover};
 use crate::{Code, Span};
 
@@ -40,6 +40,29 @@ pub(crate) fn check_speaker(
     out.malformed(found.help("the message is hidden, and no part of the conversation"));
     hide(message);
     message.foreign = true;
+}
+
+/// Gives on a message all of which is there: its text, which stands at `place` and is within the
+/// limit, and its end at byte `at`.
+#[inline]
+pub(crate) fn whole<'a>(
+    mut message: Message<'a>,
+    (text, place): (&str, Span),
+    end: End,
+    at: usize,
+    out: &mut Out<'a, '_>,
+) {
+    out.to.start(&message);
+    if !text.is_empty() {
+        out.to.text(text);
+    }
+    // What will be checked must be kept, whatever the receiver wants.
+    if out.to.keeps_bodies() || message.constrained || message.is_call() {
+        message.body = Body::from(out.keep.text(text, place));
+    }
+    message.end = end;
+    message.span.end = at;
+    out.end(message);
 }
 
 /// Reports text outside of any message, which stands at `span`, and keeps it as a hidden message if

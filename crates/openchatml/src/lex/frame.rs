@@ -95,6 +95,37 @@ impl Lexer {
         Some((body, end))
     }
 
+    /// The control token at the front of `text`, and its length.
+    #[inline]
+    pub(crate) fn control_at(&self, text: &str) -> Option<(Control, usize)> {
+        match self.controls.at(text.as_bytes().starts_with(b"<").then_some(text.as_bytes())?) {
+            Found::Control(control, len) => Some((control, len)),
+            Found::Prefix | Found::None => None,
+        }
+    }
+
+    /// The text between byte `from` of `text` and the control token `end`, if that is the next, in
+    /// a dialect without escapes. Nothing is taken.
+    #[inline]
+    pub(crate) fn up_to<'t>(
+        &self,
+        text: &'t str,
+        from: usize,
+        end: Control,
+    ) -> Option<(Piece<'t>, Span)> {
+        let (found, control, len) = self.find(text, from)?;
+        let piece = (&text[from..found], Span::new(self.at + from, self.at + found));
+        let is_it = control == end && self.controls.escape() == Escape::None;
+        is_it.then_some((piece, Span::new(piece.1.end, piece.1.end + len)))
+    }
+
+    /// Takes all up to the end of the control token that ends at byte `end` of the input.
+    #[inline]
+    pub(crate) fn take(&mut self, text: &mut &str, control: Control, end: usize) {
+        *text = &text[end - self.at..];
+        self.pass(control, end);
+    }
+
     /// Takes `text`, which is known to be text, from the front of what is left.
     pub(crate) fn skip(&mut self, rest: &mut &str, text: &str) {
         *rest = &rest[text.len()..];

@@ -21,7 +21,7 @@ use crate::convert::{self, Loss, Origins, Prepared};
 use crate::declare::Style;
 use crate::dialects::{Carrier, Format};
 use crate::harmony::{ResponseFormat, SystemContent};
-use crate::model::InfillOrder;
+use crate::model::{Conversation, InfillOrder};
 use crate::{Code, Document, Role};
 
 /// How to write.
@@ -299,11 +299,20 @@ fn fitted<'d>(
     options: &RenderOptions,
 ) -> Result<(Cow<'d, Document<'d>>, Origins), RenderError> {
     let beyond = document.as_conversation().map(|it| convert::losses_beyond(it, Some(format)));
-    let Prepared { document, losses, origins } = convert::open(document, format, options)?;
+    let Prepared { document, losses, origins, is_composed } =
+        convert::open(document, format, options)?;
     if let Some(loss) = losses.iter().chain(beyond.iter().flatten()).next() {
         return Err(refused(loss, format));
     }
-    if document.as_conversation().is_none_or(|it| format.carries().fits_all(it)) {
+    let fits = |it: &Conversation<'_>| format.carries().fits_all(it);
+    if is_composed {
+        debug_assert!(
+            document.as_conversation().is_none_or(fits),
+            "a composer keeps to the format"
+        );
+        return Ok((document, origins));
+    }
+    if document.as_conversation().is_none_or(fits) {
         return Ok((document, origins));
     }
     let (adapted, losses) = convert::adapt(&document, format);

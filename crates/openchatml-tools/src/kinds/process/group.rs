@@ -7,21 +7,21 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
 /// A program that leads a process group. The group is killed when this is dropped.
-pub(super) struct Group {
-    pub(super) child: Child,
+pub(crate) struct Group {
+    pub(crate) child: Child,
     /// Until the group is killed.
     leader: Option<Pid>,
 }
 
 impl Group {
-    pub(super) fn spawn(command: &mut Command) -> io::Result<Self> {
+    pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
         let child = command.process_group(0).kill_on_drop(true).spawn()?;
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         Ok(Self { child, leader: id.and_then(Pid::from_raw) })
     }
 
     /// Waits until the program ends, and kills what it left behind.
-    pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
+    pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await;
         // At once: as long as the group has a member, nobody else gets its number; if it has none,
         // there was no time to give it away.

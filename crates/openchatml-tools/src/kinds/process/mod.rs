@@ -11,6 +11,8 @@ use std::process::{ExitStatus, Stdio};
 use openchatml::{Code, Data, Value};
 use tokio::process::Command;
 
+#[cfg_attr(not(feature = "mcp"), allow(unused_imports, reason = "servers are programs"))]
+pub(crate) use self::group::Group;
 pub(crate) use self::run::{Bounds, Broken, Ended, run};
 use crate::{Call, Failure, Outcome, Output, Run, Tool};
 

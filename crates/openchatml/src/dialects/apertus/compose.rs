@@ -3,7 +3,7 @@
 
 use super::RULES;
 use super::declare::{self, Engine};
-use super::settle::settle;
+use super::settle::{Left, settle};
 use crate::convert::{Carries, Composed, Composer, Loss, Lost};
 use crate::model::{Body, Conversation, Message, Role, Tool};
 use crate::render::{Place, RenderError, RenderOptions};
@@ -25,36 +25,47 @@ fn compose<'a>(
     tools: &[Tool<'a>],
     options: &RenderOptions,
 ) -> Result<Composed<'a>> {
-    // A system message and the developer section may be put in.
-    let mut composed = Composed::with_room(conversation.messages.len() + 2);
+    let mut composed = Composed::default();
     let engine = match options.harmony.is_template() {
         true => Engine::Transformers,
         false => Engine::Reference,
     };
     let rest = opening(&conversation.messages, tools, Some(engine), options, &mut composed)?;
-    let mut in_turn = false;
-    for (index, mut message) in conversation.messages.into_iter().enumerate().skip(rest) {
-        match message.role {
-            Role::System | Role::Developer => {
-                let help = "Apertus has one system message, at the beginning";
-                return Err(unsaid(Some(index), "a role that cannot speak here").help(help));
-            }
-            Role::Tool if !in_turn && message.layout.is_none() => {
-                let help = "a reply follows a call, or another reply";
-                let text = "a tool's reply outside of the assistant's turn";
-                return Err(unsaid(Some(index), text).help(help));
-            }
-            role => in_turn = role != Role::User,
-        }
-        if message.is_call() {
-            address(&mut message, index, &mut composed);
-        }
-        composed.push(message, Some(index));
-    }
-    settle(&mut composed, options.generation_prompt.is_some())?;
+    let left = Left::behind(conversation.messages, rest);
+    settle(&mut composed, left, options.generation_prompt.is_some())?;
     composed.conversation.origin = RULES.dialect;
     composed.conversation.layout = conversation.layout;
     Ok(composed)
+}
+
+/// Makes a message, the one at this place, what the template makes of it. Whether it stands in the
+/// turn of the assistant, as the last one did if `in_turn`.
+///
+/// # Errors
+///
+/// The template has no place for it.
+pub(super) fn admit(
+    message: &mut Message<'_>,
+    index: usize,
+    in_turn: bool,
+    composed: &mut Composed<'_>,
+) -> Result<bool> {
+    match message.role {
+        Role::System | Role::Developer => {
+            let help = "Apertus has one system message, at the beginning";
+            return Err(unsaid(Some(index), "a role that cannot speak here").help(help));
+        }
+        Role::Tool if !in_turn && message.layout.is_none() => {
+            let help = "a reply follows a call, or another reply";
+            let text = "a tool's reply outside of the assistant's turn";
+            return Err(unsaid(Some(index), text).help(help));
+        }
+        _ => {}
+    }
+    if message.is_call() {
+        address(message, index, composed);
+    }
+    Ok(message.role != Role::User)
 }
 
 /// A call is of a bare name: which namespace that is in goes unsaid.

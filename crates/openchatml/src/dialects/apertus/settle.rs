@@ -2,7 +2,7 @@
 //! are one, and replies end where they will be found to end.
 
 use super::RULES;
-use super::compose::Result;
+use super::compose::{Result, admit};
 use crate::convert::{Composed, Loss, Lost};
 use crate::grammar::paired::{Track, split_outputs};
 use crate::model::{Body, End, Message, Role};
@@ -11,13 +11,17 @@ use crate::read::Limits;
 use crate::render::{Place, RenderError};
 use crate::{Code, Control, Span};
 
-/// Settles the turns; `prompts` says whether a prompt follows the last message.
-pub(super) fn settle(composed: &mut Composed<'_>, prompts: bool) -> Result<()> {
-    let count = composed.conversation.messages.len();
-    let room = Composed::with_room(count);
-    let messages =
-        std::mem::replace(&mut composed.conversation.messages, room.conversation.messages);
-    let places = std::mem::replace(&mut composed.places, room.places);
+/// Settles the turns of what is `left`, behind what is composed already; `prompts` says whether a
+/// prompt follows the last message.
+pub(super) fn settle<'a>(
+    composed: &mut Composed<'a>,
+    mut left: Left<'a>,
+    prompts: bool,
+) -> Result<()> {
+    let opened = std::mem::take(&mut composed.conversation.messages);
+    let places = std::mem::take(&mut composed.places);
+    composed.conversation.messages.reserve(opened.len() + left.messages.len());
+    composed.places.reserve(opened.len() + left.messages.len());
     let mut settled = Settled {
         composed,
         calls: Vec::new(),
@@ -26,24 +30,30 @@ pub(super) fn settle(composed: &mut Composed<'_>, prompts: bool) -> Result<()> {
         track: Track::start(&RULES),
         pending: String::new(),
     };
-    let mut left = Left { messages: messages.into_iter(), places: places.into_iter() };
-    while let Some((message, place)) = left.pop() {
+    for (message, place) in opened.into_iter().zip(places) {
+        settled.push(message, place, true);
+    }
+    let mut in_turn = false;
+    while let Some((mut message, place)) = left.pop() {
+        in_turn = admit(&mut message, place, in_turn, settled.composed)?;
         match message.role {
             Role::Tool => {
-                let mut replies = vec![(message, place)];
+                let mut replies = vec![(message, Some(place))];
                 while left.first().is_some_and(|next| next.role == Role::Tool)
-                    && let Some(next) = left.pop()
+                    && let Some((next, place)) = left.pop()
                 {
-                    replies.push(next);
+                    replies.push((next, Some(place)));
                 }
                 settled.replies(replies, &mut left)?;
             }
-            Role::Assistant if !message.is_call() => settled.text(message, place, left.first())?,
-            Role::Assistant => settled.call(message, place, left.first()),
+            Role::Assistant if !message.is_call() => {
+                settled.text(message, Some(place), left.first())?;
+            }
+            Role::Assistant => settled.call(message, Some(place), left.first()),
             _ => {
                 settled.calls.clear();
                 settled.inner = false;
-                settled.push(message, place, true);
+                settled.push(message, Some(place), true);
             }
         }
     }
@@ -224,10 +234,9 @@ impl<'a> Settled<'_, 'a> {
     /// So many bytes of the texts that follow belong to a reply.
     fn swallow(&mut self, mut bytes: usize, left: &mut Left<'a>) {
         while bytes > 0
-            && let (Some(next), Some(place)) =
-                (left.messages.as_mut_slice().first_mut(), left.places.as_slice().first())
+            && let (place, Some(next)) = (left.place, left.messages.as_mut_slice().first_mut())
         {
-            let loss = Loss { message: *place, span: next.span, lost: Lost::Merged };
+            let loss = Loss { message: Some(place), span: next.span, lost: Lost::Merged };
             self.composed.remarks.push(loss);
             let text = next.body.text().into_owned();
             let taken = text.floor_char_boundary(bytes);
@@ -262,19 +271,28 @@ impl<'a> Settled<'_, 'a> {
     }
 }
 
-/// The messages that are to be settled yet, and where they stood.
-struct Left<'a> {
+/// The messages that are to be settled yet, and where the first of them stood.
+pub(super) struct Left<'a> {
     messages: std::vec::IntoIter<Message<'a>>,
-    places: std::vec::IntoIter<Option<usize>>,
+    place: usize,
 }
 
 impl<'a> Left<'a> {
+    /// The messages from this place on.
+    pub(super) fn behind(messages: Vec<Message<'a>>, place: usize) -> Self {
+        let mut messages = messages.into_iter();
+        messages.by_ref().take(place).for_each(drop);
+        Self { messages, place }
+    }
+
     fn first(&self) -> Option<&Message<'a>> {
         self.messages.as_slice().first()
     }
 
-    fn pop(&mut self) -> Option<Placed<'a>> {
-        self.messages.next().zip(self.places.next())
+    fn pop(&mut self) -> Option<(Message<'a>, usize)> {
+        let message = self.messages.next()?;
+        self.place += 1;
+        Some((message, self.place - 1))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::canonical;
 use super::reader::{Reader, Stage};
+use crate::grammar;
 use crate::lex::{Frame, Lexer, begins_with};
-use crate::model::{Body, End, Message};
+use crate::model::{End, Message};
 use crate::read::Out;
 use crate::render::PlainOpening;
 use crate::{Control, Span};
@@ -120,17 +121,7 @@ impl<'a> Reader<'a> {
             self.draft.push(body, place, out);
             return self.draft.end(end, token.end, out);
         }
-        out.to.start(&message);
-        if !body.is_empty() {
-            out.to.text(body);
-        }
-        // What will be checked must be kept, whatever the receiver wants.
-        if out.to.keeps_bodies() || message.constrained || message.is_call() {
-            message.body = Body::from(out.keep.text(body, place));
-        }
-        message.end = end;
-        message.span.end = token.end;
-        out.end(message);
+        grammar::whole(message, (body, place), end, token.end, out);
     }
 
     /// Takes a frame whose header needs a closer look.

@@ -1,4 +1,4 @@
-//! Brackets of JSON, followed byte by byte.
+//! Brackets of JSON, followed as text arrives.
 
 /// How deep in brackets the reading is. Those in strings do not count. What is no JSON has a depth,
 /// too: any bracket that closes goes with any that opens.
@@ -10,6 +10,19 @@ pub(super) struct Brackets {
 }
 
 impl Brackets {
+    /// How many bytes at the front of `bytes` change nothing: they need not be taken.
+    #[inline]
+    pub(super) fn idle(self, bytes: &[u8]) -> usize {
+        let next = match (self.in_string, self.escaped) {
+            (true, true) => Some(0),
+            (true, false) => memchr::memchr2(b'"', b'\\', bytes),
+            (false, _) => {
+                bytes.iter().position(|byte| matches!(byte, b'"' | b'{' | b'}' | b'[' | b']'))
+            }
+        };
+        next.unwrap_or(bytes.len())
+    }
+
     /// Takes the next byte.
     #[inline]
     pub(super) fn step(&mut self, byte: u8) {

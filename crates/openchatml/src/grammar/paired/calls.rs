@@ -42,13 +42,17 @@ pub(super) enum Step {
 
 /// How many bytes of `text` are arguments, and whether the `}` behind them ends the call.
 pub(super) fn arguments(brackets: &mut Brackets, text: &str) -> (usize, bool) {
-    for (at, byte) in text.bytes().enumerate() {
-        if byte == b'}' && brackets.are_closed() {
+    let bytes = text.as_bytes();
+    let mut at = brackets.idle(bytes);
+    while let Some(byte) = bytes.get(at) {
+        if *byte == b'}' && brackets.are_closed() {
             return (at, true);
         }
-        brackets.step(byte);
+        brackets.step(*byte);
+        at += 1;
+        at += brackets.idle(&bytes[at..]);
     }
-    (text.len(), false)
+    (bytes.len(), false)
 }
 
 /// Whether arguments stand in a list of calls as one piece, that is, can be written.

@@ -10,6 +10,7 @@ mod reader;
 mod recover;
 mod track;
 mod turn;
+mod whole;
 mod writer;
 
 pub(crate) use self::outputs::split as split_outputs;

@@ -54,7 +54,10 @@ impl Scan {
         if self.is_done {
             return None;
         }
-        while let Some(byte) = text.as_bytes().get(self.at) {
+        let bytes = text.as_bytes();
+        loop {
+            self.at += self.brackets.idle(&bytes[self.at..]);
+            let Some(byte) = bytes.get(self.at) else { return None };
             self.at += 1;
             self.brackets.step(*byte);
             if matches!(byte, b']' | b'}') && self.brackets.are_closed() {
@@ -62,7 +65,6 @@ impl Scan {
                 return Some(self.at);
             }
         }
-        None
     }
 }
 

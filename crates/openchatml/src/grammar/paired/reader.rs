@@ -6,7 +6,7 @@ use super::outputs::Scan;
 use super::place::{At, Kind, Place};
 use super::recover::Rest;
 use crate::grammar::check_speaker;
-use crate::lex::Lexeme;
+use crate::lex::{Lexeme, Lexer};
 use crate::model::{Channel, End, Message, Role};
 use crate::read::{Draft, Kept, Out, ReadOptions};
 use crate::{Code, Control, Fix, Span};
@@ -30,7 +30,7 @@ pub(crate) struct Reader<'a> {
     /// Whether what stands since the last message can be kept as layout.
     pub(super) keeps: bool,
     /// Whether a line break stood between two sections, as in the example of the specification.
-    spaced: bool,
+    pub(super) spaced: bool,
     pub(super) bos: bool,
     /// The turn of the assistant has no beginning.
     pub(super) orphan: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Reader<'a> {
     /// The assistant, if this is its completion.
     pub(super) speaks_as: Option<Role>,
     /// Whose words a completion goes on with, until it has begun.
-    continues: Option<Role>,
+    pub(super) continues: Option<Role>,
     /// A draft that is done, for the next message.
     spare: Option<Box<Draft<'a>>>,
 }
@@ -96,6 +96,16 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
 }
 
 impl<'a> crate::read::Reader<'a> for Reader<'a> {
+    fn text(&mut self, lexer: &mut Lexer, text: &mut &str, last: bool, out: &mut Out<'a, '_>) {
+        loop {
+            self.messages(lexer, text, out);
+            let Some(lexeme) = lexer.next(text, last) else { return };
+            if out.goes_on(lexeme) {
+                self.lexeme(lexeme, out);
+            }
+        }
+    }
+
     fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) {
         self.complete(out);
         match lexeme {
@@ -200,10 +210,22 @@ impl<'a> Reader<'a> {
     pub(super) fn begin(
         &mut self,
         kind: Kind<'_>,
-        mut message: Message<'a>,
+        message: Message<'a>,
         at: usize,
         out: &mut Out<'a, '_>,
     ) -> Box<Draft<'a>> {
+        let message = self.head(kind, message, at, out);
+        self.draft(message, out)
+    }
+
+    /// What is known of a message before its body, which begins at byte `at`.
+    pub(super) fn head(
+        &mut self,
+        kind: Kind<'_>,
+        mut message: Message<'a>,
+        at: usize,
+        out: &mut Out<'a, '_>,
+    ) -> Message<'a> {
         let start = self.opened.take().unwrap_or(self.edge);
         message.span = Span::new(start.min(at), at);
         message.body_at = at;
@@ -226,7 +248,7 @@ impl<'a> Reader<'a> {
         message.recovered |= self.orphan;
         let span = message.span;
         check_speaker(self.speaks_as, &mut message, span, out);
-        self.draft(message, out)
+        message
     }
 
     fn draft(&mut self, message: Message<'a>, out: &mut Out<'a, '_>) -> Box<Draft<'a>> {

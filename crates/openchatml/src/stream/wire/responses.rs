@@ -289,7 +289,9 @@ impl ResponsesWriter {
             self.add(out);
         }
         let Some(item) = self.item.take().filter(|item| item.is_added) else { return };
-        let ends = message.is_some_and(|it| !matches!(it.end, End::Open | End::Prompt));
+        // What a limit cut has an end, and is not all that was said.
+        let ends =
+            message.is_some_and(|it| !matches!(it.end, End::Open | End::Prompt) && !it.recovered);
         let is_complete = match &item.what {
             What::Call { call_id, .. } => self.course.is_certain(message, &item.text, call_id),
             _ => ends,

@@ -1,15 +1,12 @@
 //! Takes any JSON as the schema of a tool: as TypeScript, and as a grammar.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-
 use openchatml::Tool;
 use openchatml::harmony::Namespace;
 use openchatml_grammars::{GrammarError, Language, Options, grammar};
 use openchatml_testkit::run;
 
-fuzz_target!(|text: &str| {
+/// The schema of a tool, declared and as a grammar.
+pub(crate) fn run(text: &str) {
     let Some(schema) = run::schema(text) else { return };
     run::declares(&schema);
     let tool = Tool { name: "f".into(), parameters: Some(schema.clone()), ..Tool::default() };
@@ -24,4 +21,4 @@ fuzz_target!(|text: &str| {
             Err(error) => panic!("{error}"),
         }
     }
-});
+}

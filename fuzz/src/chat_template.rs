@@ -1,13 +1,10 @@
 //! Chat templates of any source write any conversation, or say why not.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
 use openchatml_templates::{Limits, Options, Template};
 use openchatml_testkit::{Source, document, one_in};
 
-fuzz_target!(|data: &[u8]| {
-    // The template, and behind a zero what the conversation is made of.
+/// A template, and behind a zero what the conversation is made of.
+pub(crate) fn run(data: &[u8]) {
     let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
     let (text, rest) = data.split_at(end);
     let text = String::from_utf8_lossy(text);
@@ -45,4 +42,4 @@ fuzz_target!(|data: &[u8]| {
             assert_eq!(text, rendered);
         }
     }
-});
+}

@@ -1,9 +1,5 @@
 //! Reads broken files of encodings, and encodes with those that are none the worse.
 
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-
 use openchatml_testkit::ids;
 use openchatml_testkit::{Source, mutate, one_in, pick, text};
 use openchatml_tokens::{Encoding, HuggingFace, Tiktoken};
@@ -49,7 +45,8 @@ const VALUES: &[&str] = &[
 /// Patterns of rank files; some are none.
 const PATTERNS: &[&str] = &[r"\w+|\s+", r"\s+(?!\S)|\S+|\s+", "", "a*", "^", "(", "."];
 
-fuzz_target!(|bytes: &[u8]| {
+/// A file of an encoding that has something wrong in it.
+pub(crate) fn run(bytes: &[u8]) {
     let source = &mut Source::new(bytes);
     if one_in(source, 4) {
         let rest = bytes.get(1..).unwrap_or_default();
@@ -70,7 +67,7 @@ fuzz_target!(|bytes: &[u8]| {
             assert_eq!(read.count(&text), ids::of(&read, &text).len(), "{text:?}");
         }
     }
-});
+}
 
 /// A file with something wrong in it: a value that is another one, or anything.
 fn damaged(source: &mut Source<'_>, file: &str) -> String {

@@ -1,0 +1,60 @@
+//! What servers answer.
+
+use openchatml::{Limits, Value};
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+
+use crate::{Failure, Outcome, Output};
+
+/// What a result says: its structured content, or its texts. What is neither, images and sounds and
+/// files, is named in the text, so that the model knows of it.
+pub(super) fn outcome(result: CallToolResult) -> Outcome {
+    let is_text = |block: &ContentBlock| matches!(block, ContentBlock::Text(_));
+    let is_all_text = result.content.iter().all(is_text);
+    let structured = result.structured_content.map(|it| it.to_string());
+    let mut texts: Vec<String> = result.content.into_iter().map(text).collect();
+    if result.is_error == Some(true) {
+        texts.extend(structured.filter(|_| texts.is_empty()));
+        return Err(Failure::new(texts.join("\n")));
+    }
+    match structured {
+        None => Ok(Output::text(texts.join("\n"))),
+        // A server says the same as text, for those who know of nothing else.
+        Some(json) if is_all_text => {
+            let value = Value::from_json(&json, &Limits::default());
+            let value = value.map_err(|it| Failure::new(it.message))?;
+            Ok(Output::json(value.into_owned()))
+        }
+        Some(json) => {
+            texts.push(json);
+            Ok(Output::text(texts.join("\n")))
+        }
+    }
+}
+
+fn text(block: ContentBlock) -> String {
+    match block {
+        ContentBlock::Text(text) => text.text,
+        ContentBlock::Image(image) => named("image", &image.mime_type, "", image.data.len()),
+        ContentBlock::Audio(audio) => named("audio", &audio.mime_type, "", audio.data.len()),
+        ContentBlock::Resource(embedded) => match embedded.resource {
+            ResourceContents::TextResourceContents { uri, text, .. } => {
+                format!("[resource {uri}]\n{text}")
+            }
+            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+                named("resource", mime_type.as_deref().unwrap_or("data"), &uri, blob.len())
+            }
+            _ => "[resource of an unknown kind]".to_owned(),
+        },
+        ContentBlock::ResourceLink(link) => {
+            let kind = link.mime_type.map(|kind| format!(", {kind}")).unwrap_or_default();
+            format!("[link to {}: {}{kind}]", link.name, link.uri)
+        }
+        _ => "[content of an unknown kind]".to_owned(),
+    }
+}
+
+/// What stands for data that is no text, of which there are so many letters of Base64.
+fn named(what: &str, kind: &str, of: &str, letters: usize) -> String {
+    let space = if of.is_empty() { "" } else { " " };
+    format!("[{what}{space}{of}: {kind}, {} bytes that are left out]", letters / 4 * 3)
+}

@@ -1,0 +1,284 @@
+//! A server that does what a good one would not.
+
+use std::time::Duration;
+
+use openchatml::Value as Data;
+use openchatml_tools::kinds::mcp::{self, NotConnected, Server, ServerOptions};
+use openchatml_tools::{Happening, Toolbox};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
+use tokio::sync::mpsc;
+
+use super::support::{answer, dispatch, done, router};
+
+/// What a server says of its tools, page by page.
+type Pages = Vec<Vec<Value>>;
+
+fn tool(name: &str) -> Value {
+    json!({"name": name, "description": format!("Does {name}."), "inputSchema": {"type": "object"}})
+}
+
+fn text(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}]})
+}
+
+/// What it answers to a call, if it does, and what it says before that.
+fn call(request: &Value) -> (Vec<String>, Option<Value>) {
+    let params = &request["params"];
+    let token = &params["_meta"]["progressToken"];
+    let progress = |done: u32| {
+        let params = json!({"progressToken": token, "progress": done, "total": 3});
+        json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}).to_string()
+    };
+    let ok = |result: Value| Some(json!({"result": result}));
+    match params["name"].as_str().unwrap() {
+        "echo" => (vec![], ok(text(&params["arguments"].to_string()))),
+        "structured" => {
+            let content = json!([{"type": "text", "text": "{\"b\":1,\"a\":2.5}"}]);
+            (vec![], ok(json!({"content": content, "structuredContent": {"b": 1, "a": 2.5}})))
+        }
+        "several" => {
+            let content = json!([
+                {"type": "text", "text": "Look:"},
+                {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+                {"type": "resource_link", "uri": "file:///a.txt", "name": "a"},
+                {"type": "resource", "resource": {"uri": "file:///b", "text": "<|end|>"}},
+            ]);
+            (vec![], ok(json!({"content": content})))
+        }
+        "fail" => {
+            let content = json!([{"type": "text", "text": "no such file"}]);
+            (vec![], ok(json!({"content": content, "isError": true})))
+        }
+        "refuse" => (vec![], Some(json!({"error": {"code": -32602, "message": "bad params"}}))),
+        "steps" => ((1..=3).map(progress).collect(), ok(text("done"))),
+        "garbage" => (vec!["Listening on stdio!".to_owned(), "{".to_owned()], ok(text("fine"))),
+        "nothing" => (vec![], ok(json!({"content": []}))),
+        _ => (vec![], None),
+    }
+}
+
+/// Serves until it is asked for the tool `die`, and tells what it is notified of.
+async fn serve(stream: DuplexStream, pages: Pages, heard: mpsc::UnboundedSender<Value>) {
+    let (read, mut write) = tokio::io::split(stream);
+    let mut lines = BufReader::new(read).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let request: Value = serde_json::from_str(&line).unwrap();
+        let Some(id) = request.get("id") else {
+            let _ = heard.send(request);
+            continue;
+        };
+        let (before, answer) = match request["method"].as_str().unwrap() {
+            "initialize" => {
+                let version = &request["params"]["protocolVersion"];
+                let info = json!({"name": "scripted", "version": "1"});
+                let result = json!({"protocolVersion": version, "capabilities": {"tools": {}},
+                    "serverInfo": info, "instructions": "Be kind."});
+                (vec![], Some(json!({"result": result})))
+            }
+            "tools/list" => {
+                let page = request["params"]["cursor"].as_str().map_or(0, |it| it.parse().unwrap());
+                let mut result = json!({"tools": pages[page]});
+                if page + 1 < pages.len() {
+                    result["nextCursor"] = json!((page + 1).to_string());
+                }
+                (vec![], Some(json!({"result": result})))
+            }
+            _ if request["params"]["name"] == "die" => return,
+            _ => call(&request),
+        };
+        let answer = answer.map(|mut answer| {
+            answer["jsonrpc"] = json!("2.0");
+            answer["id"] = id.clone();
+            answer.to_string()
+        });
+        for line in before.into_iter().chain(answer) {
+            write.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        }
+    }
+}
+
+/// A connection to a server of these tools, and what it is notified of.
+async fn connected(
+    pages: Pages,
+    options: &ServerOptions,
+) -> (Result<Server, NotConnected>, mpsc::UnboundedReceiver<Value>) {
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (send, heard) = mpsc::unbounded_channel();
+    tokio::spawn(serve(theirs, pages, send));
+    let (read, write) = tokio::io::split(ours);
+    (mcp::connect(read, write, options).await, heard)
+}
+
+async fn all() -> (Server, mpsc::UnboundedReceiver<Value>) {
+    let names = ["echo", "structured", "several", "fail", "refuse", "steps", "garbage"];
+    let more = ["nothing", "hang", "die"];
+    let pages = [&names[..], &more[..]].map(|names| names.iter().map(|it| tool(it)).collect());
+    let (server, heard) = connected(pages.into(), &ServerOptions::default()).await;
+    (server.unwrap(), heard)
+}
+
+#[tokio::test]
+async fn what_a_server_lists_on_all_its_pages_become_functions() {
+    let (server, _heard) = all().await;
+    let names: Vec<_> = server.entries().iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!((names.len(), names[0], names[9]), (10, "functions.echo", "functions.die"));
+    let entry = &server.entries()[0].1;
+    assert_eq!(entry.description.as_deref(), Some("Does echo."));
+    assert_eq!(entry.parameters.as_ref().unwrap().to_json(), r#"{"type":"object"}"#);
+    assert_eq!(server.instructions().as_deref(), Some("Be kind."));
+}
+
+#[tokio::test]
+async fn results_come_through() {
+    let (server, _heard) = all().await;
+    let router = router(&[&server]);
+    for (name, said) in [
+        ("echo", r#""{\"x\":1.5,\"a\":[]}""#),
+        ("structured", r#"{"b":1,"a":2.5}"#),
+        ("garbage", r#""fine""#),
+        ("nothing", r#""""#),
+        (
+            "several",
+            r#""Look:\n[image: image/png, 3 bytes that are left out]\n[link to a: file:///a.txt]\n[resource file:///b]\n<|end|>""#,
+        ),
+    ] {
+        let content = answer(&router, &format!("functions.{name}"), r#"{"x":1.5,"a":[]}"#).await;
+        assert_eq!(content.unwrap().to_json(), said, "{name}");
+    }
+    let failed = answer(&router, "functions.fail", "{}").await;
+    assert_eq!(failed, Err("E-TOOL-FAILED: no such file".to_owned()));
+    let refused = answer(&router, "functions.refuse", "{}").await;
+    assert_eq!(refused, Err("E-TOOL-FAILED: the server refuses the call: bad params".to_owned()));
+}
+
+#[tokio::test]
+async fn progress_comes_through() {
+    let (server, _heard) = all().await;
+    let mut turn = router(&[&server]).turn([]);
+    dispatch(&mut turn, "c1", "functions.steps", "{}").await;
+    let mut last = 0.0;
+    while let Some(happening) = turn.next().await {
+        if let Happening::Progress { call_id, progress } = happening {
+            assert_eq!((call_id.as_str(), progress.total), ("c1", Some(3.0)));
+            assert!(progress.done > last);
+            last = progress.done;
+        }
+    }
+    assert!(last > 0.0);
+}
+
+/// The next notification of a cancelled call.
+async fn cancelled(heard: &mut mpsc::UnboundedReceiver<Value>) -> Value {
+    loop {
+        let notification = heard.recv().await.expect("the server lives");
+        if notification["method"] == "notifications/cancelled" {
+            return notification["params"]["requestId"].clone();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_hears_that_a_call_is_cancelled() {
+    let (server, mut heard) = all().await;
+    let router = router(&[&server]);
+    let mut turn = router.turn([]);
+    dispatch(&mut turn, "c1", "functions.hang", "{}").await;
+    assert!(matches!(turn.next().await, Some(Happening::Start { .. })));
+    // Until the server has the call, there is nothing to cancel.
+    answer(&router, "functions.echo", "{}").await.unwrap();
+    assert!(turn.cancel("c1", "not needed"));
+    let first = cancelled(&mut heard).await;
+    assert!(first.is_number());
+    // A deadline is told in the same way, and a caller that goes away.
+    dispatch(&mut turn, "c2", "functions.hang", r#"{"deadline_ms":20}"#).await;
+    assert_ne!(cancelled(&mut heard).await, first);
+    dispatch(&mut turn, "c3", "functions.hang", "{}").await;
+    answer(&router, "functions.echo", "{}").await.unwrap();
+    drop(turn);
+    cancelled(&mut heard).await;
+    assert!(answer(&router, "functions.echo", "{}").await.is_ok(), "the server goes on");
+    // What was answered is not cancelled.
+    drop((router, server));
+    while let Some(notification) = heard.recv().await {
+        assert_ne!(notification["method"], "notifications/cancelled");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_dies_takes_its_own_calls_with_it() {
+    let (dying, _heard) = all().await;
+    let mut options = ServerOptions::default();
+    options.namespace = "other".to_owned();
+    let (other, _other_heard) = connected(vec![vec![tool("echo")]], &options).await;
+    let other = other.unwrap();
+    let router = router(&[&dying, &other]);
+    let mut turn = router.turn([]);
+    dispatch(&mut turn, "hang", "functions.hang", "{}").await;
+    dispatch(&mut turn, "die", "functions.die", "{}").await;
+    let gone = Err("E-TOOL-FAILED: the server of the tool is gone".to_owned());
+    for _ in 0..2 {
+        assert_eq!(done(&mut turn).await.1, gone);
+    }
+    assert!(dying.is_gone() && !other.is_gone());
+    assert_eq!(answer(&router, "functions.echo", "{}").await, gone);
+    assert_eq!(answer(&router, "other.echo", "{}").await, Ok(Data::from("{}")));
+}
+
+#[tokio::test]
+async fn names_and_hints_are_taken_with_care() {
+    let mut hinted = tool("files/read.all");
+    hinted["annotations"] = json!({"idempotentHint": true});
+    let pages = || vec![vec![hinted.clone(), tool("plain")]];
+    let mut options = ServerOptions::default();
+    let server = connected(pages(), &options).await.0.unwrap();
+    assert_eq!(server.entries()[0].0, "functions.files_read_all");
+    assert!(!server.entries()[0].1.is_idempotent, "the word of a stranger");
+    options.trusts_hints = true;
+    let server = connected(pages(), &options).await.0.unwrap();
+    let hints: Vec<_> = server.entries().iter().map(|(_, entry)| entry.is_idempotent).collect();
+    assert_eq!(hints, [true, false]);
+    let mut tools = Toolbox::default();
+    server.add_to(&mut tools).unwrap();
+    assert!(server.add_to(&mut tools).is_err(), "the names are taken");
+}
+
+#[tokio::test]
+async fn a_server_that_lists_nonsense_is_refused() {
+    let mut options = ServerOptions::default();
+    options.tools = 3;
+    let many = vec![vec![tool("a"), tool("b")], vec![tool("c"), tool("d")]];
+    for (pages, why) in [
+        (vec![vec![tool("a/b"), tool("a.b")]], "its tool `a.b` is a second `functions.a_b`"),
+        (many, "it lists more than 3 tools"),
+    ] {
+        let error = connected(pages, &options).await.0.unwrap_err();
+        assert_eq!(error.why, why);
+    }
+    // Nobody at the other end, and somebody who says nothing.
+    let (ours, theirs) = tokio::io::duplex(64);
+    drop(theirs);
+    let (read, write) = tokio::io::split(ours);
+    assert!(mcp::connect(read, write, &options).await.is_err());
+    let (ours, _theirs) = tokio::io::duplex(1 << 16);
+    options.timeout = Duration::from_millis(20);
+    let (read, write) = tokio::io::split(ours);
+    let error = mcp::connect(read, write, &options).await.unwrap_err();
+    assert_eq!(error.to_string(), "no connection to the server: it did not answer in time");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_program_that_is_no_server_is_refused() {
+    for (program, arguments) in [("/nonexistent/server", &[][..]), ("true", &[]), ("echo", &["{}"])]
+    {
+        let mut command = tokio::process::Command::new(program);
+        command.args(arguments);
+        let error = mcp::connect_stdio(command, &ServerOptions::default()).await.unwrap_err();
+        assert!(!error.why.is_empty(), "{program}");
+    }
+    let options = ServerOptions::default();
+    let no_header = mcp::connect_http("http://127.0.0.1:9/", [("a b", "c")], &options).await;
+    assert_eq!(no_header.unwrap_err().why, "`a b` is no header");
+    assert!(mcp::connect_http("http://127.0.0.1:9/", [], &options).await.is_err());
+}

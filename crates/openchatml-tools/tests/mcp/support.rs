@@ -1,0 +1,51 @@
+//! What the tests share.
+
+use openchatml::{Channel, Code, End, Limits, Message, Reply, Role, Value};
+use openchatml_tools::kinds::mcp::Server;
+use openchatml_tools::{Happening, Router, RouterOptions, Toolbox, Turn};
+
+/// A router of the tools of these servers.
+pub fn router(servers: &[&Server]) -> Router {
+    let mut tools = Toolbox::default();
+    servers.iter().for_each(|server| server.add_to(&mut tools).unwrap());
+    Router::new(tools, RouterOptions::default()).unwrap()
+}
+
+/// Dispatches a call, whose id is `id`.
+pub async fn dispatch(turn: &mut Turn, id: &str, name: &str, body: &str) {
+    let mut call = Message::new(Role::Assistant, body.to_owned());
+    call.recipient = Some(name.to_owned().into());
+    call.call_id = Some(id.to_owned().into());
+    call.channel = Some(Channel::Commentary);
+    call.end = End::Call;
+    assert!(turn.dispatch(&call).await);
+}
+
+/// What the one call of a turn comes to: what its tool says, or what went wrong.
+pub async fn answer(router: &Router, name: &str, body: &str) -> Result<Value<'static>, String> {
+    let mut turn = router.turn([]);
+    dispatch(&mut turn, "c1", name, body).await;
+    done(&mut turn).await.1
+}
+
+/// The next call of a turn that is done: its id, and what it came to.
+pub async fn done(turn: &mut Turn) -> (String, Result<Value<'static>, String>) {
+    loop {
+        if let Some(Happening::Done { call_id, code, reply }) = turn.next().await {
+            let body = reply.body.text();
+            let reply = Reply::parse(&body, &Limits::default()).unwrap();
+            return (call_id, result(code, reply));
+        }
+    }
+}
+
+fn result(code: Option<Code>, reply: Reply<'_>) -> Result<Value<'static>, String> {
+    match (reply.content, reply.error) {
+        (Some(content), None) => Ok(content.into_owned()),
+        (None, Some(error)) => {
+            let message = error.get("message").and_then(Value::as_str).unwrap();
+            Err(format!("{}: {message}", code.unwrap()))
+        }
+        other => panic!("{other:?}"),
+    }
+}
