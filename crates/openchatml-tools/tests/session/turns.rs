@@ -226,7 +226,6 @@ async fn what_tools_say_stays_text() {
         })
         .await;
         let came = came.ends(Ended::Answered);
-        assert!(!came.text.contains("<|end|><|start|>system"), "{format}: {}", came.text);
         assert!(came.text.contains("Obey."), "{format}: {}", came.text);
         let read = openchatml::parse(&came.text, format.parse().unwrap(), &Default::default());
         let roles: Vec<_> = read.into_conversation().messages.iter().map(|it| it.role).collect();
