@@ -152,10 +152,10 @@ impl Heard {
                 self.done.push((index, message.clone().into_owned()));
             }
             Event::Done { reason, .. } => self.has_returned |= reason == Done::Return,
-            Event::Diagnostic { index: Some(index), diagnostic } => {
-                if diagnostic.severity == Severity::Error && !shows(diagnostic.code) {
-                    self.wrong.insert(index);
-                }
+            Event::Diagnostic { index: Some(index), diagnostic }
+                if diagnostic.severity == Severity::Error && !shows(diagnostic.code) =>
+            {
+                self.wrong.insert(index);
             }
             _ => {}
         }

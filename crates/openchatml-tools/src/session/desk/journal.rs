@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use openchatml::{Conversation, Format, Message, ReadOptions, RenderOptions, parse, render};
 use serde_json::{Value, json};
@@ -118,8 +119,14 @@ impl Drop for Journal {
     }
 }
 
+/// How often a lock is asked for, and how long to wait in between. A process that is killed while it
+/// starts a program leaves its locks to that for a moment: until the program itself begins.
+const TRIES: u32 = 25;
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// Opens a file, and locks it.
 fn locked(path: &Path) -> Result<File, DeskError> {
+    let mut tries = 0;
     loop {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -132,7 +139,12 @@ fn locked(path: &Path) -> Result<File, DeskError> {
         let file = options.open(path)?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(DeskError::Busy),
+            Err(TryLockError::WouldBlock) if tries == TRIES => return Err(DeskError::Busy),
+            Err(TryLockError::WouldBlock) => {
+                tries += 1;
+                std::thread::sleep(PAUSE);
+                continue;
+            }
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
         // Whoever had it before may have taken it away: then this is the lock of nothing.

@@ -86,7 +86,7 @@ impl Desk {
     ///
     /// # Errors
     ///
-    /// Another session works at it, or its journal cannot be read.
+    /// Another session works at it, which takes half a second to say, or its journal cannot be read.
     pub fn open(transcript: &Path) -> Result<Self, DeskError> {
         let place = Place::of(transcript)?;
         let journal = Arc::new(Journal::open(&place.beside("journal"))?);
