@@ -1,5 +1,7 @@
 //! The client of `/v1/completions` against a server that says what a script says.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
+
 use openchatml_testkit::upstream::{Act, Answer, Scripted, chunk, done, said};
 use openchatml_tools::{
     Completions, CompletionsOptions, Piece, Prompt, Request, Upstream as _, UpstreamError,
