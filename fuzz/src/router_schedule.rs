@@ -2,7 +2,7 @@
 
 use openchatml_testkit::Source;
 
-#[path = "../../crates/openchatml-tools/tests/router/schedule.rs"]
+#[path = "../../crates/openchatml-tools/tests/router/schedule/mod.rs"]
 mod schedule;
 
 use self::schedule::{Deed, Schedule};

@@ -8,6 +8,7 @@ use serde_json::Value;
 /// Licences that a dependency may be under.
 const LICENCES: &[&str] = &[
     "MIT",
+    "MIT-0",
     "Apache-2.0",
     "BSD-2-Clause",
     "BSD-3-Clause",

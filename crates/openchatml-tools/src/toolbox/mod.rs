@@ -5,6 +5,8 @@ mod entry;
 use std::collections::HashMap;
 use std::fmt;
 
+use openchatml::Role;
+
 pub use self::entry::Entry;
 
 /// The tools that a router has.
@@ -31,11 +33,14 @@ impl Toolbox {
     ///
     /// # Errors
     ///
-    /// If the name is taken, or none that a header can carry.
+    /// If the name is taken, that of a role, or none that a header can carry.
     pub fn insert(&mut self, name: impl Into<String>, entry: Entry) -> Result<(), NotAName> {
         let name = name.into();
         if self.entries.contains_key(&name) {
             return Err(NotAName { name, why: "is the name of another tool" });
+        }
+        if Role::from_word(&name).is_some() {
+            return Err(NotAName { name, why: "is the name of a role" });
         }
         if !is_name(&name) {
             return Err(NotAName { name, why: "is no recipient that a header can carry" });

@@ -148,3 +148,20 @@ fn a_bad_schema_is_an_error_that_names_the_tool() {
         assert!(error.why.contains(why), "{schema}: {error}");
     }
 }
+
+#[test]
+fn a_tool_has_a_name_that_a_header_can_carry() {
+    let mut tools = Toolbox::default();
+    tools.insert("functions.f", echo()).unwrap();
+    for (name, why) in [
+        ("functions.f", "`functions.f` is the name of another tool"),
+        ("assistant", "`assistant` is the name of a role"),
+        ("", "`` is no recipient that a header can carry"),
+        ("functions.", "`functions.` is no recipient that a header can carry"),
+        ("a b", "`a b` is no recipient that a header can carry"),
+        ("f\n<|end|>", "`f\\n<|end|>` is no recipient that a header can carry"),
+    ] {
+        assert_eq!(tools.insert(name, echo()).unwrap_err().to_string(), why);
+    }
+    assert_eq!(tools.iter().count(), 1);
+}

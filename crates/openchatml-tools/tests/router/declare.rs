@@ -21,7 +21,7 @@ fn weather() -> Entry {
 
 #[test]
 fn one_tool_in_three_shapes_is_one_tool() {
-    let rest = format!(r#""name":"weather","description":"The weather.""#);
+    let rest = r#""name":"weather","description":"The weather.""#;
     let shapes = [
         format!(r#"[{{"type":"function","function":{{{rest},"parameters":{SCHEMA}}}}}]"#),
         format!(r#"[{{"type":"function",{rest},"parameters":{SCHEMA}}}]"#),

@@ -4,6 +4,7 @@
 
 mod admission;
 mod declare;
+mod formats;
 mod replies;
 mod schedule;
 mod simulation;
