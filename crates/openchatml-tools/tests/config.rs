@@ -143,6 +143,25 @@ command = "x"
         }
     }
 
+    #[cfg(feature = "browser")]
+    #[tokio::test]
+    async fn a_browser_searches_what_the_file_says() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("pages")).unwrap();
+        std::fs::write(folder.path().join("pages/cats.md"), "cats purr").unwrap();
+        let text = "[browser]\nhosts = ['a.example']\nindex = 'pages'\ntimeout_ms = 9\n";
+        let tools = open(text, folder.path()).await.unwrap();
+        let names: Vec<_> = tools.iter().map(|it| it.0).collect();
+        assert_eq!(names, ["browser.search", "browser.open", "browser.find"]);
+        let search = tools.get("browser.search").unwrap();
+        assert_eq!(search.timeout.map(|it| it.as_millis()), Some(9));
+        let call = Call::new("browser.search", "c1", r#"{"query":"purr"}"#);
+        let found = search.tool.call(&call).await.unwrap();
+        assert!(found.content.as_str().unwrap().contains("【0†cats.md】"));
+        let errors = open("[browser]\nindex = 'none'\n", folder.path()).await.unwrap_err();
+        assert!(errors[0].starts_with("line 1, column 1: `browser`:"), "{errors:?}");
+    }
+
     #[cfg(feature = "http")]
     #[tokio::test]
     async fn operations_are_those_that_are_named() {

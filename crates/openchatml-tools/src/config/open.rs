@@ -237,6 +237,33 @@ impl Opening {
         Err(missing(&section.place, "python"))
     }
 
+    #[cfg(feature = "browser")]
+    fn browser(&self, section: &BrowserSection) -> Found<Vec<Named>> {
+        use crate::kinds::browser::{Browser, Options, Search};
+
+        let search = match (&section.index, &section.search_url) {
+            (Some((folder, _)), _) => Search::Folder(self.path(folder)),
+            (None, Some(url)) => {
+                Search::Endpoint { url: url.fill()?, headers: filled(&section.search_headers)? }
+            }
+            (None, None) => Search::Nothing,
+        };
+        let mut options = Options {
+            hosts: section.hosts.clone(),
+            private: section.private.clone(),
+            search,
+            ..Options::default()
+        };
+        options.page_bytes = section.page_bytes.unwrap_or(options.page_bytes);
+        let browser = Browser::new(&options).map_err(|error| section.place.error(error.why))?;
+        let entries = browser.entries().into_iter().map(|(name, mut entry)| {
+            entry.timeout = section.timeout;
+            (name, entry)
+        });
+        Ok(entries.collect())
+    }
+
+    #[cfg(not(feature = "browser"))]
     fn browser(&self, section: &BrowserSection) -> Found<Vec<Named>> {
         Err(missing(&section.place, "browser"))
     }

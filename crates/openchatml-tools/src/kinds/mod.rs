@@ -1,5 +1,7 @@
 //! Kinds of tools. Each is behind a feature of this crate.
 
+#[cfg(feature = "browser")]
+pub mod browser;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(feature = "mcp")]

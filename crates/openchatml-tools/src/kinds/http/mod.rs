@@ -14,6 +14,8 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, Method, Url};
 
+#[cfg(feature = "browser")]
+pub(crate) use self::answer::{body, silence};
 use self::operation::{METHODS, Operation};
 use self::request::Request;
 use crate::{Call, Entry, Failure, Outcome, Run, Tool};

@@ -1,0 +1,247 @@
+//! Where a browser may go.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use reqwest::Url;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+/// Hosts that may be asked, and those of them whose addresses may be private.
+#[derive(Clone, Debug)]
+pub(super) struct Guard {
+    pub(super) hosts: Vec<String>,
+    pub(super) private: Arc<Vec<String>>,
+}
+
+/// Why a URL is not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    NotAUrl,
+    Scheme,
+    Login,
+    Host,
+    Private,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotAUrl => "that is no URL",
+            Self::Scheme => "only `http` and `https` are opened",
+            Self::Login => "a URL with a user name is not opened",
+            Self::Host => "that host is not allowed",
+            Self::Private => "that host has a private address",
+        })
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl Guard {
+    /// Checks a URL before it is asked for. The address of a name is checked when it is known, by
+    /// [`Guarded`].
+    pub(super) fn check(&self, url: &Url) -> Result<(), Refused> {
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(Refused::Scheme);
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Refused::Login);
+        }
+        let host = url.host_str().ok_or(Refused::NotAUrl)?.trim_end_matches('.');
+        let with_port = url.port().map(|port| format!("{host}:{port}"));
+        if !matches(&self.hosts, with_port.as_deref().unwrap_or(host)) {
+            return Err(Refused::Host);
+        }
+        // Without a name, nothing is resolved.
+        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        match address {
+            Ok(address) if !is_public(address) && !matches(&self.private, host) => {
+                Err(Refused::Private)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether one of the patterns is the host, is `*.` and what it ends in, or is `*`. A host with
+/// another port than its scheme's is one only with its port.
+fn matches(patterns: &[String], host: &str) -> bool {
+    patterns.iter().any(|pattern| match pattern.strip_prefix('*') {
+        Some("") => true,
+        Some(end) => {
+            end.starts_with('.') && host.len() > end.len() && {
+                let at = host.len() - end.len();
+                host.is_char_boundary(at) && host[at..].eq_ignore_ascii_case(end)
+            }
+        }
+        None => pattern.eq_ignore_ascii_case(host),
+    })
+}
+
+/// Resolves names, and gives no private address away: what was checked is what is connected to.
+pub(super) struct Guarded {
+    pub(super) private: Arc<Vec<String>>,
+}
+
+impl Resolve for Guarded {
+    fn resolve(&self, name: Name) -> Resolving {
+        let private = self.private.clone();
+        Box::pin(async move {
+            let host = name.as_str().trim_end_matches('.');
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let may_be_private = matches(&private, host);
+            let addresses: Vec<SocketAddr> = found.collect();
+            // One that is private is enough: nobody needs a name that is both.
+            if !may_be_private && addresses.iter().any(|address| !is_public(address.ip())) {
+                return Err(Refused::Private.into());
+            }
+            Ok(Box::new(addresses.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Whether an address is one of the public network (IANA's special-purpose registries).
+pub(super) fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => is_public_v6(address),
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    const SPECIAL: [([u8; 4], u32); 15] = [
+        ([0, 0, 0, 0], 8),
+        ([10, 0, 0, 0], 8),
+        ([100, 64, 0, 0], 10),
+        ([127, 0, 0, 0], 8),
+        ([169, 254, 0, 0], 16),
+        ([172, 16, 0, 0], 12),
+        ([192, 0, 0, 0], 24),
+        ([192, 0, 2, 0], 24),
+        ([192, 88, 99, 0], 24),
+        ([192, 168, 0, 0], 16),
+        ([198, 18, 0, 0], 15),
+        ([198, 51, 100, 0], 24),
+        ([203, 0, 113, 0], 24),
+        // Groups, and what is reserved.
+        ([224, 0, 0, 0], 4),
+        ([240, 0, 0, 0], 4),
+    ];
+    let bits = u32::from(address);
+    let is_in = |(net, length): &([u8; 4], u32)| {
+        (bits ^ u32::from_be_bytes(*net)).checked_shr(32 - length) == Some(0)
+    };
+    !SPECIAL.iter().any(is_in)
+}
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    let [a, b, c, ..] = address.segments();
+    let octets = address.octets();
+    let v4 = |at: usize| {
+        is_public_v4(Ipv4Addr::new(octets[at], octets[at + 1], octets[at + 2], octets[at + 3]))
+    };
+    match (a, b) {
+        // Addresses of the other kind: mapped, compatible, and by a translator.
+        (0, _) => octets[..10] == [0; 10] && octets[10..12] == [0xff; 2] && v4(12),
+        (0x64, 0xff9b) => octets[4..12] == [0; 8] && v4(12),
+        (0x2002, _) => v4(2),
+        // Protocols of IETF, Teredo among them, and documentation.
+        (0x2001, 0..=0x1ff | 0xdb8) => false,
+        (0x3fff, 0..=0xfff) => false,
+        // An identity of a router (ISATAP) may hold a private address; it stays in the site.
+        _ => (0x2000..=0x3fff).contains(&a) && (a, b, c) != (0x2620, 0x4f, 0x8000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_addresses_are_known_in_every_spelling() {
+        let private = "
+            0.0.0.0 10.1.2.3 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.254
+            169.254.169.254 172.16.0.1 172.31.255.255 192.0.0.1 192.168.0.1 198.18.0.1
+            198.19.255.255 224.0.0.1 239.1.1.1 240.0.0.1 255.255.255.255 :: ::1
+            ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:169.254.169.254 ::127.0.0.1
+            64:ff9b::7f00:1 64:ff9b::a00:1 64:ff9b:1::1 2002:7f00:1:: 2002:a00:1::1
+            2001::1 2001:db8::1 3fff::1 fc00::1 fd12::1 fe80::1 fec0::1 ff02::1 100::1
+            5f00::1 4000::1
+        ";
+        for address in private.split_whitespace() {
+            assert!(!is_public(address.parse().unwrap()), "{address}");
+        }
+        let public = "
+            1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0
+            126.255.255.255 128.0.0.0 172.15.255.255 172.32.0.0 192.167.255.255
+            192.169.0.0 198.17.255.255 198.20.0.0 223.255.255.255 2606:4700::1111
+            2a00:1450::1 2001:4860::8888 ::ffff:8.8.8.8 64:ff9b::808:808 2002:808:808::1
+        ";
+        for address in public.split_whitespace() {
+            assert!(is_public(address.parse().unwrap()), "{address}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_those_that_are_listed() {
+        let list = |hosts: &[&str]| hosts.iter().map(|host| host.to_string()).collect::<Vec<_>>();
+        let guard = Guard {
+            hosts: list(&[
+                "docs.example",
+                "*.wiki.example",
+                "odd.example:8080",
+                "127.0.0.1",
+                "[::1]",
+            ]),
+            private: Arc::new(list(&["[::1]"])),
+        };
+        let check = |url: &str| guard.check(&Url::parse(url).unwrap());
+        for url in [
+            "http://docs.example/a",
+            "https://DOCS.example.",
+            "https://docs.example:443",
+            "http://a.wiki.example",
+            "http://a.b.wiki.example",
+            "http://odd.example:8080",
+            "http://[::1]/",
+        ] {
+            assert_eq!(check(url), Ok(()), "{url}");
+        }
+        for url in [
+            "http://example",
+            "http://adocs.example",
+            "http://docs.example.evil.example",
+            "http://wiki.example",
+            "http://xwiki.example",
+            "http://docs.example:22",
+            "http://odd.example",
+            "http://a.wiki.example:81",
+            "http://[::2]",
+        ] {
+            assert_eq!(check(url), Err(Refused::Host), "{url}");
+        }
+        assert_eq!(check("http://docs.example@127.0.0.1/"), Err(Refused::Login));
+        assert_eq!(check("ftp://docs.example"), Err(Refused::Scheme));
+        assert_eq!(check("file:///etc/passwd"), Err(Refused::Scheme));
+        // However it is spelled.
+        for url in [
+            "http://127.0.0.1",
+            "http://127.1",
+            "http://2130706433",
+            "http://0x7f.0.0.1",
+            "http://0177.0.0.1",
+        ] {
+            assert_eq!(check(url), Err(Refused::Private), "{url}");
+        }
+        let any = Guard { hosts: list(&["*"]), private: Arc::default() };
+        for url in [
+            "http://[::ffff:127.0.0.1]/",
+            "http://[::ffff:7f00:1]/",
+            "http://169.254.169.254/",
+            "http://[fe80::1]",
+        ] {
+            assert_eq!(any.check(&Url::parse(url).unwrap()), Err(Refused::Private), "{url}");
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The tool `browser` of Harmony: search, open, find.
+
+mod fetch;
+mod guard;
+mod html;
+mod page;
+mod search;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use openchatml::harmony::Namespace;
+use openchatml::{Code, Value};
+
+use self::fetch::Fetcher;
+use self::guard::Guard;
+use self::page::{Link, Page};
+use self::search::{Endpoint, Index, SCHEME};
+use crate::{Call, Entry, Failure, Outcome, Output, Run, Tool};
+
+/// What a browser searches, and where it may go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The hosts that are opened: `docs.example`; `*.docs.example`, every host below;
+    /// `docs.example:8080`, for another port than the scheme's; `*`, every host. None, unless said.
+    pub hosts: Vec<String>,
+    /// Those of them whose addresses may be private, loopback or of the link. The address is
+    /// checked that is connected to, whatever the name says the next time.
+    pub private: Vec<String>,
+    /// What is searched.
+    pub search: Search,
+    /// The bytes of a page. Of a longer one, no more is read.
+    pub page_bytes: usize,
+}
+
+/// What a browser searches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Search {
+    /// Nothing: the model knows what it opens.
+    #[default]
+    Nothing,
+    /// An endpoint that answers with JSON: a list, or an object whose `results` is one, of objects
+    /// with `url`, `title`, and `snippet` or `content`.
+    Endpoint {
+        /// Its URL, with `{query}` and perhaps `{topn}` in it.
+        url: String,
+        /// Headers of every request.
+        headers: Vec<(String, String)>,
+    },
+    /// The files `*.txt`, `*.md` and `*.html` of a folder, as they are when it is opened.
+    Folder(PathBuf),
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            hosts: Vec::new(),
+            private: Vec::new(),
+            search: Search::Nothing,
+            page_bytes: 1 << 20,
+        }
+    }
+}
+
+/// A browser: what its three tools share, which is the pages that were opened.
+///
+/// It belongs to one conversation: the model names pages by their cursors.
+///
+/// ```
+/// use openchatml_tools::Call;
+/// use openchatml_tools::kinds::browser::{Browser, Options};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let tools = Browser::new(&Options::default()).unwrap().entries();
+/// let (name, open) = &tools[1];
+/// assert_eq!(name, "browser.open");
+/// let call = Call::new("browser.open", "c1", r#"{"id":"http://127.0.0.1/admin"}"#);
+/// let failure = open.tool.call(&call).await.unwrap_err();
+/// assert_eq!(failure.message, "that host is not allowed");
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Browser {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    fetcher: Fetcher,
+    searched: Searched,
+    pages: Mutex<Pages>,
+}
+
+enum Searched {
+    Nothing,
+    Endpoint(Endpoint),
+    Index(Index),
+}
+
+/// The pages that were opened last.
+#[derive(Default)]
+struct Pages {
+    /// The cursor of the first of them.
+    first: usize,
+    pages: VecDeque<Arc<Page>>,
+}
+
+/// How many pages are kept.
+const KEPT: usize = 32;
+
+/// How many results a search has at most.
+const RESULTS: usize = 50;
+
+/// A browser that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotABrowser {
+    /// What is wrong.
+    pub why: String,
+}
+
+impl fmt::Display for NotABrowser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl std::error::Error for NotABrowser {}
+
+impl Browser {
+    /// A browser that has opened nothing. A folder is read now.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be read, or the URL or a header of the endpoint is none.
+    pub fn new(options: &Options) -> Result<Self, NotABrowser> {
+        let wrong = |why: String| NotABrowser { why };
+        let guard =
+            Guard { hosts: options.hosts.clone(), private: Arc::new(options.private.clone()) };
+        let fetcher = Fetcher::new(guard, options.page_bytes);
+        let fetcher = fetcher.map_err(|_| wrong("there is no client of HTTP".into()))?;
+        let searched = match &options.search {
+            Search::Nothing => Searched::Nothing,
+            Search::Endpoint { url, headers } => {
+                let endpoint = Endpoint::new(url, headers, options.page_bytes);
+                Searched::Endpoint(endpoint.map_err(wrong)?)
+            }
+            Search::Folder(folder) => {
+                let index = Index::read(folder, options.page_bytes);
+                Searched::Index(index.map_err(|error| {
+                    wrong(format!("`{}` cannot be read: {error}", folder.display()))
+                })?)
+            }
+        };
+        let shared = Shared { fetcher, searched, pages: Mutex::default() };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// `browser.search`, if it searches, `browser.open` and `browser.find`, as Harmony declares
+    /// them.
+    pub fn entries(&self) -> Vec<(String, Entry)> {
+        let deeds = [("search", Deed::Search), ("open", Deed::Open), ("find", Deed::Find)];
+        let mut entries = Vec::new();
+        for tool in Namespace::browser().tools {
+            let Some((name, deed)) = deeds.iter().find(|it| it.0 == tool.name) else { continue };
+            let mut entry = Entry::new(Doing { shared: self.shared.clone(), deed: *deed });
+            entry.description = tool.description.map(|text| text.into_owned());
+            entry.parameters = tool.parameters;
+            entries.push((format!("browser.{name}"), entry));
+        }
+        entries
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Deed {
+    Search,
+    Open,
+    Find,
+}
+
+/// One of the three tools.
+struct Doing {
+    shared: Arc<Shared>,
+    deed: Deed,
+}
+
+impl Tool for Doing {
+    fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
+        Box::pin(async move {
+            let arguments = call
+                .parse()
+                .map_err(|found| Failure::with_code(Code::CallSchema, found.message))?;
+            match self.deed {
+                Deed::Search => self.shared.search(&arguments).await,
+                Deed::Open => self.shared.open(&arguments).await,
+                Deed::Find => self.shared.find(&arguments),
+            }
+        })
+    }
+}
+
+impl Shared {
+    async fn search(&self, arguments: &Value<'_>) -> Outcome {
+        let query = text(arguments, "query")?;
+        let count = number(arguments, "topn")?.unwrap_or(10).clamp(1, RESULTS);
+        let hits = match &self.searched {
+            Searched::Nothing => return Err(Failure::new("there is no search: open a URL")),
+            Searched::Endpoint(endpoint) => endpoint.search(query, count).await?,
+            Searched::Index(index) => index.search(query, count),
+        };
+        Ok(self.show(search::page(query, &hits), 0, None))
+    }
+
+    async fn open(&self, arguments: &Value<'_>) -> Outcome {
+        let from = number(arguments, "loc")?;
+        let count = number(arguments, "num_lines")?.map(|count| count.max(1));
+        let view_source = arguments.get("view_source").and_then(Value::as_bool) == Some(true);
+        let cursor = number(arguments, "cursor")?;
+        let id = arguments.get("id");
+        let url = match id.and_then(Value::as_str) {
+            Some(url) => url.to_owned(),
+            None => match number(arguments, "id")? {
+                None => {
+                    let (cursor, page) = self.page(cursor)?;
+                    let source = page.url.clone();
+                    let view = page.view(cursor, from.unwrap_or(0), count);
+                    return Ok(output(view, source));
+                }
+                Some(id) => {
+                    let (cursor, page) = self.page(cursor)?;
+                    match page.links.get(id) {
+                        Some(Link::Url(url)) => url.clone(),
+                        Some(Link::Line(cursor, line)) => {
+                            let (cursor, page) = self.page(Some(*cursor))?;
+                            let view = page.view(cursor, from.unwrap_or(*line), count);
+                            return Ok(output(view, page.url.clone()));
+                        }
+                        None => {
+                            let why = format!("the page with cursor {cursor} has no link {id}");
+                            return Err(Failure::new(why));
+                        }
+                    }
+                }
+            },
+        };
+        let page = match (&self.searched, url.starts_with(SCHEME)) {
+            (Searched::Index(index), true) => {
+                index.open(&url).cloned().ok_or_else(|| Failure::new("there is no such page"))?
+            }
+            _ => self.fetcher.fetch(&url, view_source).await?,
+        };
+        Ok(self.show(page, from.unwrap_or(0), count))
+    }
+
+    fn find(&self, arguments: &Value<'_>) -> Outcome {
+        let pattern = text(arguments, "pattern")?;
+        let (cursor, page) = self.page(number(arguments, "cursor")?)?;
+        Ok(self.show(page.find(cursor, pattern), 0, None))
+    }
+
+    /// Puts a page on top, and shows it.
+    fn show(&self, page: Page, from: usize, count: Option<usize>) -> Output {
+        let page = Arc::new(page);
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.pages.push_back(page.clone());
+        if pages.pages.len() > KEPT {
+            pages.pages.pop_front();
+            pages.first += 1;
+        }
+        let cursor = pages.first + pages.pages.len() - 1;
+        drop(pages);
+        output(page.view(cursor, from, count), page.url.clone())
+    }
+
+    /// The page with this cursor, or the last one.
+    fn page(&self, cursor: Option<usize>) -> Result<(usize, Arc<Page>), Failure> {
+        let pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(last) = pages.pages.len().checked_sub(1) else {
+            return Err(Failure::new("no page is open"));
+        };
+        let cursor = cursor.unwrap_or(pages.first + last);
+        let page = cursor.checked_sub(pages.first).and_then(|at| pages.pages.get(at));
+        let page = page.ok_or_else(|| Failure::new(format!("no page has the cursor {cursor}")))?;
+        Ok((cursor, page.clone()))
+    }
+}
+
+fn output(view: String, source: String) -> Output {
+    let output = Output::text(view);
+    if source.is_empty() { output } else { output.source(source) }
+}
+
+fn text<'v>(arguments: &'v Value<'_>, name: &str) -> Result<&'v str, Failure> {
+    let value = arguments.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    value.ok_or_else(|| Failure::with_code(Code::CallSchema, format!("`{name}` is no text")))
+}
+
+/// A whole number; nothing, if it is absent or negative, as the declaration's `-1`.
+fn number(arguments: &Value<'_>, name: &str) -> Result<Option<usize>, Failure> {
+    let Some(value) = arguments.get(name) else { return Ok(None) };
+    let wrong = || Failure::with_code(Code::CallSchema, format!("`{name}` is no number"));
+    let number = value.as_spelling().filter(|_| value.as_str().is_none());
+    let number: f64 = number.and_then(|it| it.parse().ok()).ok_or_else(wrong)?;
+    // `as` ends at the largest number there is.
+    Ok((number >= 0.0).then_some(number as usize))
+}
