@@ -18,7 +18,7 @@ use crate::report;
 ///
 /// It cannot be read, or something is wrong in it: that was told.
 pub(super) fn read(path: &Path, console: &Console) -> Result<Config, Failure> {
-    with_text(path, console, |text| Config::parse(text))
+    with_text(path, console, Config::parse)
 }
 
 /// Opens its tools. What they are opened with stands beside the file.
