@@ -309,6 +309,14 @@ fn filled(templates: &[(String, Template)]) -> Found<Vec<(String, String)>> {
     templates.iter().map(|(name, value)| Ok((name.clone(), value.fill()?))).collect()
 }
 
+#[cfg(not(all(
+    unix,
+    feature = "browser",
+    feature = "http",
+    feature = "mcp",
+    feature = "process",
+    feature = "python",
+)))]
 fn missing(place: &Place, feature: &str) -> ConfigError {
     place.error(format!("this build knows no such tools: it is without the feature `{feature}`"))
 }

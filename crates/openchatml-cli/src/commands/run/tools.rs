@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use openchatml::Span;
-use openchatml_tools::config::{Config, ConfigError, RouterSettings};
-use openchatml_tools::{Envelope, RouterOptions, Toolbox};
+use openchatml_tools::config::{Config, ConfigError};
+use openchatml_tools::{RouterOptions, Toolbox};
 
 use crate::args::Bounds;
 use crate::console::Console;
@@ -18,7 +18,7 @@ use crate::report;
 ///
 /// It cannot be read, or something is wrong in it: that was told.
 pub(super) fn read(path: &Path, console: &Console) -> Result<Config, Failure> {
-    with_text(path, console, |text| Config::parse(text))
+    with_text(path, console, Config::parse)
 }
 
 /// Opens its tools. What they are opened with stands beside the file.
@@ -35,28 +35,11 @@ pub(super) async fn open(
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let options = router(&config.router);
+    let options = config.router.options();
     match config.open(base).await {
         Ok(tools) => Ok((tools, options)),
         Err(errors) => with_text(path, console, |_| Err(errors)),
     }
-}
-
-/// The options of the router: the defaults, but for what the file says.
-fn router(settings: &RouterSettings) -> RouterOptions {
-    let mut options = RouterOptions::default();
-    let say = |to: &mut usize, said: Option<usize>| *to = said.unwrap_or(*to);
-    say(&mut options.at_once, settings.at_once);
-    say(&mut options.queue, settings.queue);
-    say(&mut options.output_bytes, settings.output_bytes);
-    options.timeout = settings.timeout.unwrap_or(options.timeout);
-    options.longest = settings.longest.unwrap_or(options.longest);
-    options.retries = settings.retries.unwrap_or(options.retries);
-    options.backoff = settings.backoff.unwrap_or(options.backoff);
-    if settings.is_raw == Some(true) {
-        options.envelope = Envelope::Raw;
-    }
-    options
 }
 
 /// Does something with the text of the file, and tells what is wrong with it.
