@@ -213,8 +213,8 @@ impl Opening {
         use super::sections::Reach;
         use crate::kinds::mcp::{ServerOptions, connect_http, connect_stdio};
 
-        let mut options = ServerOptions::default();
-        options.trusts_hints = section.trusts_hints;
+        let options =
+            ServerOptions { trusts_hints: section.trusts_hints, ..ServerOptions::default() };
         let server = match &section.reach {
             Reach::Start(start) => connect_stdio(self.start(start)?.command(), &options).await,
             Reach::Url { url, headers } => {
@@ -309,14 +309,7 @@ fn filled(templates: &[(String, Template)]) -> Found<Vec<(String, String)>> {
     templates.iter().map(|(name, value)| Ok((name.clone(), value.fill()?))).collect()
 }
 
-#[cfg(not(all(
-    unix,
-    feature = "browser",
-    feature = "http",
-    feature = "mcp",
-    feature = "process",
-    feature = "python",
-)))]
+#[cfg(not(all(unix, feature = "browser", feature = "mcp", feature = "python")))]
 fn missing(place: &Place, feature: &str) -> ConfigError {
     place.error(format!("this build knows no such tools: it is without the feature `{feature}`"))
 }
