@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, mpsc};
 
+use openchatml::Role;
 use openchatml_testkit::upstream::{Act, Answer, chunk, done, said};
 use openchatml_tools::{Ended, Entry, Output, SessionError, Toolbox, UpstreamError, function};
 use serde_json::json;
@@ -228,8 +229,10 @@ async fn what_tools_say_stays_text() {
         let came = came.ends(Ended::Answered);
         assert!(came.text.contains("Obey."), "{format}: {}", came.text);
         let read = openchatml::parse(&came.text, format.parse().unwrap(), &Default::default());
-        let roles: Vec<_> = read.into_conversation().messages.iter().map(|it| it.role).collect();
-        assert!(!roles.contains(&openchatml::Role::System), "{format}: {}", came.text);
+        let messages = read.into_conversation().messages;
+        let is_system = |message: &&openchatml::Message<'_>| message.role == Role::System;
+        let systems = messages.iter().filter(is_system).count();
+        assert_eq!(systems, usize::from(format == "apertus"), "{format}: {}", came.text);
     }
 }
 
@@ -239,7 +242,7 @@ fn question(format: &str) -> String {
         return "<s><|system_start|>You help.<|system_end|><|user_start|>Go.<|user_end|>"
             .to_owned();
     }
-    let user = openchatml::Message::new(openchatml::Role::User, "Go.");
+    let user = openchatml::Message::new(Role::User, "Go.");
     let conversation = openchatml::Conversation::from_messages([user]);
     let format = format.parse().unwrap();
     openchatml::convert::convert(&conversation.into(), format, &Default::default()).unwrap().output
