@@ -16,6 +16,8 @@ const LICENCES: &[&str] = &[
     "Unlicense",
     "Zlib",
     "Unicode-3.0",
+    // Of data: the certificates that Mozilla trusts.
+    "CDLA-Permissive-2.0",
 ];
 
 /// The core has no more than this many dependencies, theirs included.

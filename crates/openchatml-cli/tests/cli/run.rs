@@ -240,7 +240,7 @@ fn goes_on(prompt: &str) -> Answer {
     if made >= CALLS {
         return Answer::saying(ANSWER);
     }
-    let tool = |n: usize| if n % 3 == 0 { "look" } else { "note" };
+    let tool = |n: usize| if n.is_multiple_of(3) { "look" } else { "note" };
     let calls = [made + 1, made + 2].map(|n| call(n, tool(n)));
     Answer::saying(&format!(
         "<|channel|>analysis<|message|>I call.<|end|><|start|>assistant{}",

@@ -79,6 +79,34 @@ async fn the_transcript_has_a_call_before_it_is_made() {
     assert!(session.text().unwrap().contains(r#""content":"true true""#));
 }
 
+/// Runs a session of two calls, and drops all of it as soon as one call is done and the other one
+/// runs: that is a crash.
+async fn crash(mut session: Session, log: &Log) {
+    let cancel = CancellationToken::new();
+    let (done, mut hears) = tokio::sync::mpsc::unbounded_channel();
+    let run = session.run(&cancel, move |event| {
+        let _ = done.send(event.name());
+    });
+    let both = async {
+        let mut seen = Vec::new();
+        while let Some(name) = hears.recv().await {
+            seen.push(name);
+            let starts = seen.iter().filter(|name| **name == "tool.start").count();
+            if seen.contains(&"tool.done") && starts == 2 {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        while log.lines().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        _ = run => panic!("it hangs"),
+        () = both => {}
+    }
+}
+
 /// What a call came to whose session went away while it ran.
 async fn gone(is_idempotent: bool) -> (Vec<String>, String) {
     let folder = tempfile::tempdir().unwrap();
@@ -106,34 +134,7 @@ async fn gone(is_idempotent: bool) -> (Vec<String>, String) {
         tools.insert("functions.hang", entry).unwrap();
         tools
     };
-    let mut first = session(&path, &box_of(true), None);
-    let cancel = CancellationToken::new();
-    // As soon as one call is done and the other one runs, all of it is dropped: that is a crash.
-    let (done, mut hears) = tokio::sync::mpsc::unbounded_channel();
-    {
-        let run = first.run(&cancel, move |event| {
-            let _ = done.send(event.name());
-        });
-        let both = async {
-            let mut seen = Vec::new();
-            while let Some(name) = hears.recv().await {
-                seen.push(name);
-                let starts = seen.iter().filter(|name| **name == "tool.start").count();
-                if seen.contains(&"tool.done") && starts == 2 {
-                    break;
-                }
-                tokio::task::yield_now().await;
-            }
-            while log.lines().len() < 2 {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::select! {
-            _ = run => panic!("it hangs"),
-            () = both => {}
-        }
-    }
-    drop(first);
+    crash(session(&path, &box_of(true), None), &log).await;
     // The tasks of the calls are told to stop, but need not have.
     let mut second = loop {
         match Desk::open(&path) {

@@ -25,7 +25,7 @@ async fn calls_without_ids_find_their_replies() {
         Answer::saying(if number == 0 { &two } else { ANSWER })
     })
     .await
-    .is_valid("harmony")
+    .checked("harmony")
     .ends(Ended::Answered);
     assert_eq!(log.lines().len(), 2);
     let first = came.text.find(r#""content":{"n":1}"#).unwrap();

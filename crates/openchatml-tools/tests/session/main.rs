@@ -73,7 +73,7 @@ pub(crate) struct Came {
 impl Came {
     /// The transcript has no fault.
     #[track_caller]
-    pub(crate) fn is_valid(self, format: &str) -> Self {
+    pub(crate) fn checked(self, format: &str) -> Self {
         let parsed = parse(&self.text, format.parse().unwrap(), &ReadOptions::default());
         assert!(parsed.diagnostics.is_empty(), "{:?}\n{}", parsed.diagnostics, self.text);
         self

@@ -23,7 +23,7 @@ async fn the_model_calls_until_it_answers() {
         })
     })
     .await
-    .is_valid("openchatml-2.2")
+    .checked("openchatml-2.2")
     .ends(Ended::Answered);
     assert_eq!(log.lines(), [r#"echo {"n":1}"#, r#"echo {"n":2}"#]);
     let expected = "\
@@ -70,7 +70,7 @@ async fn calls_of_one_turn_run_at_once_and_are_answered_in_their_order() {
         Answer::saying(if number == 0 { &calls } else { ANSWER })
     })
     .await
-    .is_valid("openchatml-2.2")
+    .checked("openchatml-2.2")
     .ends(Ended::Answered);
     let place = |words: &str| came.text.find(words).unwrap();
     assert!(
@@ -100,7 +100,7 @@ async fn a_call_begins_while_the_turn_still_arrives() {
         Answer::stream(acts)
     })
     .await
-    .is_valid("openchatml-2.2")
+    .checked("openchatml-2.2")
     .ends(Ended::Answered);
     assert!(came.text.contains("I wait."), "{}", came.text);
 }
@@ -118,7 +118,7 @@ async fn what_is_wrong_with_a_call_goes_back_to_the_model() {
         })
     })
     .await
-    .is_valid("openchatml-2.2")
+    .checked("openchatml-2.2")
     .ends(Ended::Answered);
     assert!(log.lines().is_empty(), "{:?}", log.lines());
     for words in ["E-CALL-SCHEMA", "E-CALL-UNKNOWN", "was used before", "it does not work"] {
@@ -141,7 +141,7 @@ async fn a_completion_speaks_for_the_assistant_only() {
         Answer::saying(if number == 0 { &made_up } else { ANSWER })
     })
     .await
-    .is_valid("openchatml-2.2")
+    .checked("openchatml-2.2")
     .ends(Ended::Answered);
     assert_eq!(log.lines(), [r#"echo {"n":1}"#]);
     assert!(!came.text.contains("made up") && !came.text.contains("666"), "{}", came.text);
@@ -160,7 +160,7 @@ async fn what_is_cut_off_is_no_part_of_the_transcript() {
         Answer::stream(acts)
     })
     .await
-    .is_valid("openchatml-2.2")
+    .checked("openchatml-2.2")
     .ends(Ended::CutOff);
     assert!(log.lines().is_empty());
     assert!(came.text.ends_with("Hm.<|end|>\n"), "{}", came.text);
@@ -177,7 +177,7 @@ async fn calls_before_a_break_are_made_and_kept() {
         Answer::stream(acts)
     })
     .await
-    .is_valid("openchatml-2.2");
+    .checked("openchatml-2.2");
     let error = came.ended.as_ref().unwrap_err();
     assert!(matches!(error, SessionError::Upstream(UpstreamError::Connection(_))), "{error}");
     assert_eq!(log.lines().len(), 1);
@@ -208,7 +208,7 @@ async fn steps_are_bounded() {
         Answer::saying(&call(&format!("c{number}"), "echo", &format!("{{\"n\":{number}}}")))
     })
     .await
-    .is_valid("openchatml-2.2")
+    .checked("openchatml-2.2")
     .ends(Ended::Steps);
     assert_eq!((came.asked.len(), log.lines().len()), (8, 8));
 }
