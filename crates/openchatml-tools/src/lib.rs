@@ -47,7 +47,7 @@
 //! let mut replies = conversation.messages[2..].iter().map(|reply| reply.body.text());
 //! // Calls that are refused are answered at once.
 //! let refused = replies.next().unwrap();
-//! assert!(refused.starts_with(r#"{"ok":false,"error":{"code":"E-CALL-SCHEMA""#), "{refused}");
+//! assert!(refused.starts_with(r#"{"ok":false,"content":null,"error":{"code":"E-CALL-SCHEMA""#), "{refused}");
 //! assert!(refused.contains(r#""path":"/city""#), "{refused}");
 //! let answered = replies.next().unwrap();
 //! assert!(answered.starts_with(r#"{"ok":true,"content":"20 °C and sunny""#), "{answered}");

@@ -83,8 +83,9 @@ impl Replies {
         let reply = Reply {
             ok: true,
             content: Some(content),
+            error: Some(Data::Null.into()),
             provenance: Some(provenance),
-            ..Reply::default()
+            extra: Vec::new(),
         };
         Ok(self.envelope(addressee, &reply))
     }
@@ -109,7 +110,11 @@ impl Replies {
             Some(details) => error.push(("details".into(), details)),
             None => {}
         }
-        let reply = Reply { ok: false, error: Some(Data::Map(error).into()), ..Reply::default() };
+        let reply = Reply {
+            content: Some(Data::Null.into()),
+            error: Some(Data::Map(error).into()),
+            ..Reply::default()
+        };
         (failure.code, self.envelope(addressee, &reply))
     }
 

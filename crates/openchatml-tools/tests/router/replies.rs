@@ -39,7 +39,7 @@ async fn a_reply_says_whose_it_is() {
     // printf '20 °C' | sha256sum
     let sum = "6d7ff5ff03c3efc6987cfddcbcc61adee56f873a55afd49050c53d791818d125";
     let wanted = format!(
-        r#"{{"ok":true,"content":"20 °C","provenance":{{"source":"functions.f","checksum":"sha256:{sum}"}}}}"#
+        r#"{{"ok":true,"content":"20 °C","error":null,"provenance":{{"source":"functions.f","checksum":"sha256:{sum}"}}}}"#
     );
     assert_eq!(reply.body.text(), wanted);
 }
@@ -52,32 +52,31 @@ async fn provenance_is_the_tools_word_or_the_routers() {
     // printf '{"a":1.0}' | sha256sum
     let sum = "c29a44abc114a1d75486434c013102c9e736f526b4fd19658d9492b7b224de6d";
     let wanted = format!(
-        r#"{{"ok":true,"content":{{"a":1.0}},"provenance":{{"source":"functions.f","timestamp":"2025-08-08T00:00:00Z","checksum":"sha256:{sum}"}}}}"#
+        r#"{{"ok":true,"content":{{"a":1.0}},"error":null,"provenance":{{"source":"functions.f","timestamp":"2025-08-08T00:00:00Z","checksum":"sha256:{sum}"}}}}"#
     );
     assert_eq!(reply.body.text(), wanted);
     let mut output = Output::text("x").source("https://weather.example/");
     output.provenance.timestamp = Some("yesterday".to_owned());
     output.provenance.checksum = Some("md5:0".to_owned());
     let (_, reply) = answer(options, Ok(output)).await;
-    let wanted = r#"{"ok":true,"content":"x","provenance":{"source":"https://weather.example/","timestamp":"yesterday","checksum":"md5:0"}}"#;
+    let wanted = r#"{"ok":true,"content":"x","error":null,"provenance":{"source":"https://weather.example/","timestamp":"yesterday","checksum":"md5:0"}}"#;
     assert_eq!(reply.body.text(), wanted);
 }
 
 #[tokio::test]
 async fn a_failure_says_what_went_wrong() {
     let failure = Failure::new("no such city");
-    let wanted = r#"{"ok":false,"error":{"code":"E-TOOL-FAILED","message":"no such city"}}"#;
+    let wanted =
+        r#"{"ok":false,"content":null,"error":{"code":"E-TOOL-FAILED","message":"no such city"}}"#;
     assert_eq!(body(Err(failure.clone())).await, wanted);
     // What an object says stands beside the code and the message, and in the place of neither.
     let mut object = failure.clone();
     object.details = Some(json(r#"{"code":"E-X","status":404}"#));
-    let wanted =
-        r#"{"ok":false,"error":{"code":"E-TOOL-FAILED","message":"no such city","status":404}}"#;
+    let wanted = r#"{"ok":false,"content":null,"error":{"code":"E-TOOL-FAILED","message":"no such city","status":404}}"#;
     assert_eq!(body(Err(object)).await, wanted);
     let mut list = failure;
     list.details = Some(json("[404]"));
-    let wanted =
-        r#"{"ok":false,"error":{"code":"E-TOOL-FAILED","message":"no such city","details":[404]}}"#;
+    let wanted = r#"{"ok":false,"content":null,"error":{"code":"E-TOOL-FAILED","message":"no such city","details":[404]}}"#;
     assert_eq!(body(Err(list)).await, wanted);
 }
 
@@ -90,7 +89,7 @@ async fn raw_content_is_the_tools_word_alone() {
     let (_, reply) = answer(options.clone(), Ok(Output::json(json("[1.0]")))).await;
     assert_eq!(reply.body.text(), "[1.0]");
     let (code, reply) = answer(options, Err(Failure::new("no"))).await;
-    let envelope = r#"{"ok":false,"error":{"code":"E-TOOL-FAILED","message":"no"}}"#;
+    let envelope = r#"{"ok":false,"content":null,"error":{"code":"E-TOOL-FAILED","message":"no"}}"#;
     assert_eq!((reply.body.text().as_ref(), code), (envelope, Some(Code::ToolFailed)));
 }
 

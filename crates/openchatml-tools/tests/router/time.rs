@@ -315,8 +315,7 @@ async fn a_panic_is_the_tools_own_misfortune() {
         for reply in replies(&mut turn).await {
             let body = reply.body.text();
             let is_a = reply.call_id.as_deref() == Some("a");
-            let failed =
-                r#"{"ok":false,"error":{"code":"E-TOOL-FAILED","message":"the tool panicked"}}"#;
+            let failed = r#"{"ok":false,"content":null,"error":{"code":"E-TOOL-FAILED","message":"the tool panicked"}}"#;
             assert_eq!(body == failed, is_a, "{body}");
         }
     }
