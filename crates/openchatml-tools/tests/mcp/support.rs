@@ -1,6 +1,6 @@
 //! What the tests share.
 
-use openchatml::{Channel, Code, End, Limits, Message, Reply, Role, Value};
+use openchatml::{Channel, Code, Data, End, Limits, Message, Reply, Role, Value};
 use openchatml_tools::kinds::mcp::Server;
 use openchatml_tools::{Happening, Router, RouterOptions, Toolbox, Turn};
 
@@ -40,12 +40,12 @@ pub async fn done(turn: &mut Turn) -> (String, Result<Value<'static>, String>) {
 }
 
 fn result(code: Option<Code>, reply: Reply<'_>) -> Result<Value<'static>, String> {
-    match (reply.content, reply.error) {
-        (Some(content), None) => Ok(content.into_owned()),
-        (None, Some(error)) => {
-            let message = error.get("message").and_then(Value::as_str).unwrap();
-            Err(format!("{}: {message}", code.unwrap()))
-        }
-        other => panic!("{other:?}"),
+    let (content, error) = (reply.content.unwrap(), reply.error.unwrap());
+    if reply.ok {
+        assert_eq!(error.data, Data::Null);
+        return Ok(content.into_owned());
     }
+    assert_eq!(content.data, Data::Null);
+    let message = error.get("message").and_then(Value::as_str).unwrap();
+    Err(format!("{}: {message}", code.unwrap()))
 }
