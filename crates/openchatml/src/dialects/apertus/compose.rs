@@ -165,3 +165,17 @@ fn system_text(options: &RenderOptions) -> Result<String> {
          Knowledge cutoff: 2024-04\nCurrent date: {date}"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Code, Conversation, Message, RenderOptions, Role, render};
+
+    #[test]
+    fn a_reply_stands_in_the_turn_of_the_assistant() {
+        let said = [Role::System, Role::User, Role::Tool].map(|role| Message::new(role, "4"));
+        let document = Conversation::from_messages(said).into();
+        let format = "apertus".parse().unwrap();
+        let refused = render(&document, format, &RenderOptions::default()).unwrap_err();
+        assert_eq!((refused.code, refused.message), (Code::RenderUnsupported, Some(2)));
+    }
+}
