@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use openchatml::Format;
-use openchatml_testkit::{Source, ids, run};
+use openchatml_testkit::{Source, ids, laws, run};
 use openchatml_tokens::O200kHarmony;
 
 static O200K: LazyLock<O200kHarmony> = LazyLock::new(O200kHarmony::default);
@@ -30,6 +30,7 @@ fuzz_target!(|bytes: &[u8]| match &*TARGET {
     Target::Text(run) => run(text(bytes)),
     Target::Reader(format) => run::reads(text(bytes), format),
     Target::Choices(run) => run(&mut Source::new(bytes)),
+    Target::Laws(group) => laws::holds(group, &mut Source::new(bytes)),
 });
 
 /// What a target makes of the bytes that it is given.
@@ -41,6 +42,8 @@ enum Target {
     Reader(String),
     /// Random choices.
     Choices(fn(&mut Source<'_>)),
+    /// The laws of this group, over documents from the grammars of the specifications.
+    Laws(&'static str),
 }
 
 fn target(name: &str) -> Option<Target> {
@@ -49,8 +52,17 @@ fn target(name: &str) -> Option<Target> {
         let is_it = |name: &String| name.replace(['-', '.', ':'], "_") == format;
         return names.into_iter().find(is_it).map(Target::Reader);
     }
+    if let Some(group) = name.strip_prefix("laws_") {
+        return laws::ALL.iter().map(|law| law.group).find(|it| *it == group).map(Target::Laws);
+    }
     Some(match name {
         "chat_template" => Target::Bytes(chat_template::run),
+        "completion" => Target::Bytes(|bytes| {
+            run::completions_stop(&mut Source::new(bytes));
+            let source = &mut Source::new(bytes);
+            let tokenizer = ids::tokenizer(source, |it, format| ids::pairs_or(it, format, &*O200K));
+            ids::completions_stop(source, &tokenizer);
+        }),
         "convert" => Target::Choices(run::conversions),
         "encode_o200k" => Target::Text(encodes),
         "encoding_files" => Target::Bytes(encoding_files::run),

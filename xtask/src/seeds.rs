@@ -18,6 +18,7 @@ const SCHEMAS: &str = "crates/openchatml-grammars/tests/schemas.json";
 /// The targets that are no reader of a format, and what they begin with.
 const OTHERS: &[(&str, Takes)] = &[
     ("chat_template", Takes::Template),
+    ("completion", Takes::All),
     ("convert", Takes::All),
     ("encode_o200k", Takes::All),
     ("encoding_files", Takes::All),
@@ -25,6 +26,11 @@ const OTHERS: &[(&str, Takes)] = &[
     ("ids", Takes::Json),
     ("ids_round_trip", Takes::All),
     ("ids_stream", Takes::All),
+    ("laws_fixes", Takes::All),
+    ("laws_losses", Takes::All),
+    ("laws_reading", Takes::All),
+    ("laws_visibility", Takes::All),
+    ("laws_writing", Takes::All),
     ("round_trip", Takes::All),
     ("router_schedule", Takes::All),
     ("schema", Takes::Schema),

@@ -11,6 +11,8 @@ use indicatif::ProgressBar;
 use openchatml::{Code, Diagnostic};
 
 use crate::args::{ConsoleArgs, Verbosity};
+use crate::failure::Failure;
+use crate::input::UNKNOWN;
 use crate::visible::visible_line;
 
 /// An error as one line, styled.
@@ -70,6 +72,17 @@ impl Console {
     /// Says an error.
     pub(crate) fn error(&self, text: &str) {
         self.say(DEFAULT_ERROR_STYLE, "error", text);
+    }
+
+    /// Says why a command could not do its work.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        let Failure::Unknown(lines) = failure else { return self.error(&failure.to_string()) };
+        for (index, line) in lines.iter().enumerate() {
+            match index {
+                0 => self.say(DEFAULT_ERROR_STYLE, &format!("error[{UNKNOWN}]"), line),
+                _ => self.print(&format!("  = {}\n", visible_line(line))),
+            }
+        }
     }
 
     /// Says what a conversion lost, unless there is to be quiet.

@@ -32,7 +32,7 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// Why a command could not do its work. The text is one line.
+/// Why a command could not do its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The command was called in a way that makes no sense.
@@ -41,6 +41,8 @@ pub(crate) enum Failure {
     Io(String),
     /// The input cannot be used at all.
     Refused(String),
+    /// The format of the input is not known: what is wrong, and notes about it.
+    Unknown(Vec<String>),
     /// Nobody reads the output any more. Nothing is said about it.
     Closed,
 }
@@ -63,7 +65,7 @@ impl Failure {
     pub(crate) fn status(&self) -> Status {
         match self {
             Self::Closed => Status::Fine,
-            Self::Refused(_) => Status::Found,
+            Self::Refused(_) | Self::Unknown(_) => Status::Found,
             Self::Usage(_) | Self::Io(_) => Status::Failed,
         }
     }
@@ -73,6 +75,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(text) | Self::Io(text) | Self::Refused(text) => f.write_str(text),
+            Self::Unknown(lines) => f.write_str(&lines.join("; ")),
             Self::Closed => f.write_str("the output was closed"),
         }
     }

@@ -8,9 +8,7 @@ use openchatml::{Code, Diagnostic, Format, Span};
 use crate::args::{Choice, JsonlArgs};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::input::{
-    Batch, Batches, Decoded, JSON, Origin, Page, Slot, detect_line, finding, undetected,
-};
+use crate::input::{Batch, Batches, Decoded, Opened, Page, Slot, finding, format_of_lines};
 use crate::jobs;
 
 /// A JSONL file of which the format is known.
@@ -36,35 +34,22 @@ pub(crate) struct Entry<'e> {
 }
 
 impl Feed {
-    /// Opens a file. `None` if there is nothing in it.
+    /// Begins to read lines. `None` if there are none.
     ///
     /// # Errors
     ///
     /// It cannot be read, or nobody can say which format its first lines are in.
     pub(crate) fn open(
-        origin: &Origin,
+        name: String,
+        opened: Opened,
         from: Choice,
         most: usize,
         args: &JsonlArgs,
         console: &Console,
     ) -> Result<Option<Self>, Failure> {
-        let name = origin.name();
-        let mut batches = Batches::new(origin.open(console)?, most);
+        let mut batches = Batches::new(opened, most);
         let Some(first) = batches.next()? else { return Ok(None) };
-        let format = match from {
-            Choice::Format(format) => format,
-            Choice::Tokens(_) => JSON,
-            Choice::Auto => {
-                let format = first.lines().find_map(|line| {
-                    let decoded = Decoded::new(line.bytes, line.offset);
-                    let (_, found) = detect_line(&decoded.text)?;
-                    Some(found.first()?.format)
-                });
-                let format = format.ok_or_else(|| undetected(&name))?;
-                console.detail(&format!("{name}: detected {format}, one document per line"));
-                format
-            }
-        };
+        let format = format_of_lines(from, &first, &name, console)?;
         Ok(Some(Self { name: name.into(), first, batches, format, most, jobs: args.jobs }))
     }
 

@@ -51,7 +51,7 @@ fn end(result: Result<Status, Failure>, console: &Console) -> ExitCode {
         Ok(status) => status.into(),
         Err(Failure::Closed) => ExitCode::SUCCESS,
         Err(failure) => {
-            console.error(&failure.to_string());
+            console.failure(&failure);
             failure.status().into()
         }
     }

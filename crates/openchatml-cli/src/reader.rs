@@ -2,7 +2,8 @@
 
 use openchatml::convert::Sidecar;
 use openchatml::{
-    Code, Conversation, Diagnostic, Document, Format, Mode, Parsed, ReadOptions, Span, parse,
+    Code, Conversation, Diagnostic, Document, Format, Mode, Parsed, ReadOptions, Span, detect,
+    parse,
 };
 use openchatml_tokens::Read;
 use serde::Deserialize;
@@ -19,6 +20,8 @@ use crate::input::finding;
 pub(crate) struct Reader {
     pub(crate) options: ReadOptions,
     ids: Option<Ids>,
+    /// Whether the format was not named: a document may be in another one than those before it.
+    is_auto: bool,
 }
 
 impl Reader {
@@ -39,15 +42,23 @@ impl Reader {
             }
             _ => None,
         };
-        Self { options: args.reader.options(mode), ids }
+        Self { options: args.reader.options(mode), ids, is_auto: args.from == Choice::Auto }
     }
 
-    /// Reads a document.
+    /// Reads a document. If no format was named, and this one does not take in all of it, another
+    /// one that the document fits does.
     pub(crate) fn parse<'t>(&self, text: &'t str, format: Format) -> Parsed<'t> {
-        match &self.ids {
-            Some(ids) => ids.parse(text, &self.options),
-            None => parse(text, format, &self.options),
+        if let Some(ids) = &self.ids {
+            return ids.parse(text, &self.options);
         }
+        let parsed = parse(text, format, &self.options);
+        if !self.is_auto || !parsed.dropped_input() {
+            return parsed;
+        }
+        let found = detect(text);
+        let best = found.first().filter(|best| best.is_certain() && best.format != format);
+        let other = best.map(|best| parse(text, best.format, &self.options));
+        other.filter(|other| !other.dropped_input()).unwrap_or(parsed)
     }
 }
 

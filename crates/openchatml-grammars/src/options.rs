@@ -111,6 +111,10 @@ pub enum Calls {
     One,
     /// One after the other. The engine must not stop at the end of a call, so the grammar never
     /// leaves `<|call|>` out. llama.cpp does stop there.
+    ///
+    /// Read the output as a transcript: a reader of completions
+    /// ([`ReadOptions::continues`](openchatml::ReadOptions::continues)) stops at the first
+    /// `<|call|>` and makes no call after it.
     Many,
 }
 

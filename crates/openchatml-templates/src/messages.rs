@@ -58,7 +58,9 @@ pub(crate) struct Call {
 /// ```
 pub fn losses(document: &Document<'_>) -> Vec<Loss> {
     let messages: Format = "openai".parse().expect("a format");
-    convert::losses(document, messages.carries())
+    let mut carries = *messages.carries();
+    carries.weights = false;
+    convert::losses(document, &carries)
 }
 
 /// The messages of a conversation as templates expect them.

@@ -1,9 +1,10 @@
 //! What must hold of conversions.
 
 use openchatml::convert::Channels;
-use openchatml::{Document, End, Format, Message, Policy, ReadOptions, RenderOptions, parse};
+use openchatml::{Document, End, Format, Message, ReadOptions, RenderOptions, parse};
 
 use crate::property::assert_structure;
+use crate::secrets;
 
 /// What is converted reads back without anything about its structure being wrong, shows a user
 /// nothing that was hidden, makes no call that was not made, and is converted again without any
@@ -27,30 +28,13 @@ pub fn conversion(document: &Document<'_>, to: Format) {
             let was_made = made.any(|before| before.body.text() == call.body.text());
             assert!(was_made, "{to}: {call:?} was not made before: {}", converted.output);
         }
-        let policy = Policy::default();
-        let before = policy.view(before);
-        let shown: Vec<_> = before.messages().collect();
-        let mut left = shown.as_slice();
-        for message in policy.view(after).messages() {
-            let joins = to.carries().channels == Channels::Sections;
-            let wanted = (message.role(), message.text());
-            let ends = (0..left.len()).find_map(|at| {
-                let run = left[at..].iter().take_while(|it| it.role() == wanted.0);
-                let mut said = String::new();
-                // Texts that nothing stands between are one there.
-                run.enumerate().take(if joins { usize::MAX } else { 1 }).find_map(|(len, it)| {
-                    said.push_str(it.text());
-                    (said == wanted.1).then_some(at + len + 1)
-                })
-            });
-            let Some(end) = ends else {
-                panic!(
-                    "{to}: {:?} was not shown before: {document:#?}, {}",
-                    wanted.1, converted.output
-                )
-            };
-            left = &left[end..];
-        }
+        let joins = to.carries().channels == Channels::Sections;
+        let [shown, shows] = [document, &parsed.document].map(secrets::seen);
+        assert!(
+            secrets::is_some_of(&shows, &shown, joins),
+            "{to}: {shows:?} was not shown before: {shown:?}, {}",
+            converted.output
+        );
     }
     let again = openchatml::convert::convert(&parsed.document, to, &options);
     let again = again.expect("what was converted can be written");
@@ -59,6 +43,6 @@ pub fn conversion(document: &Document<'_>, to: Format) {
 }
 
 /// Whether a message is a call that is made for certain.
-fn is_made(message: &Message<'_>) -> bool {
+pub fn is_made(message: &Message<'_>) -> bool {
     message.is_call() && message.end == End::Call && !message.recovered && !message.foreign
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use openchatml::convert::{Channels, Intents};
+use openchatml::convert::{Channels, Intents, Markers};
 use openchatml::{
     Body, Channel, Content, Conversation, Data, Document, End, Format, Header, Infill, InfillOrder,
     Intent, Marker, Message, Part, Role, Segment, Tool, Value,
@@ -296,7 +296,8 @@ fn body(source: &mut Source<'_>, format: Format, message: &Message<'_>) -> Body<
         return Body::from(text::json(source));
     }
     let marks = message.is_reasoning() || message.channel == Some(Channel::Analysis);
-    let marks = marks && message.role == Role::Assistant && format.carries().markers;
+    let marks = marks && message.role == Role::Assistant;
+    let marks = marks && format.carries().markers != Markers::None;
     let count = source.int_in_range(1..=3).unwrap_or(1);
     let segments = (0..count).map(|_| match source.int_in_range(0..=3).unwrap_or(0) {
         0 if marks => Segment::Marker(pick(source, Marker::ALL)),

@@ -2,10 +2,11 @@
 
 use std::sync::LazyLock;
 
-use openchatml::{Document, Event, Format, Keep, ReadOptions, RenderOptions};
+use openchatml::convert::{Channels, prepare};
+use openchatml::{Document, End, Event, Format, Keep, Message, ReadOptions, RenderOptions};
 use openchatml_tokens::{ByteEncoding, Encoding, Token, Tokenizer};
 
-use crate::{Source, document, one_in, pick, property, run};
+use crate::{Source, conversion, document, one_in, pick, property, run, secrets};
 
 /// Two bytes an id where it can be, so that control tokens that are spelled, and characters, are
 /// spread over ids in all ways.
@@ -165,28 +166,109 @@ pub fn streams<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
     }
 }
 
-/// Ids of two conversations that differ only in hidden text look the same to a user.
+/// Ids of two conversations that differ only in hidden text look the same to a user, and show nothing
+/// that was hidden.
 ///
 /// # Panics
 ///
 /// If they do not.
 pub fn hides<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
-    let documents = run::differ_in_hidden(source, tokenizer.format());
-    let rendered = documents.map(|it| tokenizer.render(&it, &RenderOptions::default()));
-    let [Ok(one), Ok(two)] = rendered else { return };
-    let [one, two] = [one, two].map(|rendered| {
-        let options = ReadOptions::default();
-        let read = tokenizer.parse(&rendered.ids, &options).into_conversation();
-        let mut events = Vec::new();
-        let mut tell = |event: Event<'_>| events.extend(property::for_user(&event));
+    let format = tokenizer.format();
+    let converts = one_in(source, 2);
+    let [one, two] = match converts {
+        true => {
+            let formats: Vec<_> = Format::all().collect();
+            let origin = pick(source, &formats);
+            run::differ_in_hidden(source, origin)
+        }
+        false => run::differ_in_hidden(source, format),
+    };
+    let options = match converts {
+        true => secrets::render_options(source),
+        false => RenderOptions::default(),
+    };
+    let door = |document: &Document<'_>| {
+        let mut outcome = match converts {
+            true => {
+                let prepared = prepare(document, format, &options)?;
+                let written = tokenizer.render(&prepared.document, &options);
+                let written = written.map_err(|error| prepared.origins.place(error))?;
+                outcome(tokenizer, &written.ids)
+            }
+            false => outcome(tokenizer, &tokenizer.render(document, &options)?.ids),
+        };
+        outcome.takes = outcome.joins && secrets::takes(document, format, &options);
+        Ok(outcome)
+    };
+    let name = format!("ids of {format}, converted: {converts}, {options:?}");
+    secrets::leaks_nothing(&one, &door, &name);
+    secrets::ignores_secrets(&one, &two, &door, &name);
+}
+
+/// What is written as ids, read again and streamed.
+fn outcome<E: Encoding>(tokenizer: &Tokenizer<E>, ids: &[u32]) -> secrets::Outcome {
+    let mut options = ReadOptions::default();
+    options.open_prompt = true;
+    let document = tokenizer.parse(ids, &options).document().clone();
+    let mut events = Vec::new();
+    let mut tell = |event: Event<'_>| events.extend(property::for_user(&event));
+    let mut stream = tokenizer.stream(&options);
+    for id in ids {
+        stream.feed(&[*id], &mut tell);
+    }
+    stream.finish(&mut tell);
+    secrets::renumber(&mut events);
+    let joins = tokenizer.format().carries().channels == Channels::Sections;
+    secrets::Outcome { document, events, joins, takes: false }
+}
+
+/// What follows the stop token of a completion is not seen and makes no call, and ids say the same
+/// as a stream of them.
+///
+/// # Panics
+///
+/// If it is, does, or do not.
+pub fn completions_stop<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
+    let Some((text, more)) = run::stopped(source, tokenizer.format()) else { return };
+    let (ids, more) = (of_text(tokenizer, &text), of_text(tokenizer, &more));
+    let longer = [ids.as_slice(), more.as_slice()].concat();
+    let options = run::continues();
+    let seen = |ids: &[u32]| {
+        let read = tokenizer.parse(ids, &options).into_conversation();
+        let calls = read.messages.iter().filter(|it| conversion::is_made(it)).count();
+        let mut done = Vec::new();
         let mut stream = tokenizer.stream(&options);
-        for id in &rendered.ids {
+        let mut tell = |event: Event<'_>| {
+            if matches!(event, Event::Done { .. }) {
+                done.push(event.to_json());
+            }
+        };
+        for id in ids {
             stream.feed(&[*id], &mut tell);
         }
         stream.finish(&mut tell);
-        (property::seen(&read), events)
-    });
-    assert_eq!(one, two, "{}", tokenizer.format());
+        (property::seen(&read), calls, done)
+    };
+    let before = tokenizer.parse(&ids, &options).into_conversation();
+    let is_stopped = |it: &Message<'_>| matches!(it.end, End::Return | End::Call) && !it.foreign;
+    if before.messages.last().is_some_and(is_stopped) {
+        assert_eq!(seen(&longer), seen(&ids), "{text:?}, and then {more:?}");
+    }
+}
+
+/// The ids of a text whose control tokens count.
+fn of_text<E: Encoding>(tokenizer: &Tokenizer<E>, text: &str) -> Vec<u32> {
+    let (mut ids, mut rest) = (Vec::new(), text);
+    while let Some((at, control, len)) = tokenizer.format().dialect().controls.find(rest) {
+        tokenizer.encoding().encode(&rest[..at], &mut ids);
+        match tokenizer.id(control) {
+            Some(id) => ids.push(id),
+            None => tokenizer.encoding().encode(&rest[at..at + len], &mut ids),
+        }
+        rest = &rest[at + len..];
+    }
+    tokenizer.encoding().encode(rest, &mut ids);
+    ids
 }
 
 fn told<'i, E: Encoding>(

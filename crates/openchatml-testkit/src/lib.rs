@@ -6,19 +6,31 @@
 
 pub mod conversion;
 pub mod document;
+pub mod fixes;
+pub mod grammar;
 pub mod ids;
+pub mod laws;
 pub mod markdown;
 pub mod mutate;
 pub mod property;
 pub mod run;
+pub mod secrets;
 mod sections;
 pub mod text;
+pub mod turns;
 pub mod upstream;
 pub mod wire;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 pub use arbitrary::Unstructured as Source;
+
+/// So many seeds, or as many as `OPENCHATML_CASES` says, from `OPENCHATML_SEED` on.
+pub fn seeds(count: u64) -> std::ops::Range<u64> {
+    let variable = |name| std::env::var(name).ok().and_then(|n| n.parse().ok());
+    let first = variable("OPENCHATML_SEED").unwrap_or(0);
+    first..first + variable("OPENCHATML_CASES").unwrap_or(count)
+}
 
 /// Runs `property` over so many random sources, or as many as `OPENCHATML_CASES` says.
 ///
@@ -29,10 +41,7 @@ pub use arbitrary::Unstructured as Source;
 ///
 /// If the property does.
 pub fn cases(count: usize, property: impl Fn(&mut Source<'_>)) {
-    let count =
-        std::env::var("OPENCHATML_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(count);
-    let first = std::env::var("OPENCHATML_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
-    for seed in first..first + count as u64 {
+    for seed in seeds(count as u64) {
         let bytes = random_bytes(seed);
         let run = |len: usize| {
             catch_unwind(AssertUnwindSafe(|| property(&mut Source::new(&bytes[..len]))))

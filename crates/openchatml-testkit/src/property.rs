@@ -6,6 +6,8 @@ use openchatml::{
     Parsed, Policy, ReadOptions, RenderOptions, Severity, Stream, parse, render,
 };
 
+use crate::secrets;
+
 /// Everything that a stream tells of a text, deltas joined, so that chunks do not show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
@@ -189,6 +191,32 @@ pub fn lossless(text: &str, format: Format, options: &ReadOptions) {
     }
 }
 
+/// A text in which strict reading finds no error reads the same in the canonical layout, and the
+/// canonical layout of that is the same text.
+///
+/// # Panics
+///
+/// If it does not.
+pub fn canonical_layout(text: &str, format: Format) {
+    let mut read = ReadOptions::default();
+    read.mode = openchatml::Mode::Strict;
+    let parsed = parse(text, format, &read);
+    if parsed.has_errors() {
+        return;
+    }
+    let mut options = RenderOptions::default();
+    options.layout = openchatml::render::LayoutChoice::Canonical;
+    let write = |document: &Document<'_>| {
+        let written = render(document, format, &options);
+        written.unwrap_or_else(|error| panic!("{format}: {text:?} is not written: {error}"))
+    };
+    let laid_out = write(&parsed.document);
+    let again = parse(&laid_out, format, &read);
+    assert!(!again.has_errors(), "{format}: {text:?}, {laid_out:?}: {:#?}", again.diagnostics);
+    assert_eq!(again.document, parsed.document, "{format}: {text:?}, {laid_out:?}");
+    assert_eq!(write(&again.document), laid_out, "{format}: {text:?}");
+}
+
 /// A text in which nothing is found is written again so that it reads the same: JSON of services
 /// has many layouts, and says more than a document.
 ///
@@ -335,27 +363,22 @@ fn pieces(file: &str, text: &str) -> Vec<(usize, usize)> {
     places
 }
 
-/// Two conversations that differ only in hidden text look the same to a user.
+/// Two conversations that differ only in hidden text look the same to a user, in text and in JSON, as
+/// documents and as streams; or both are refused for the same reason.
 ///
 /// # Panics
 ///
 /// If they do not.
 pub fn non_interference(one: &Document<'_>, two: &Document<'_>, format: Format) {
-    let options = RenderOptions::default();
-    let (Ok(one), Ok(two)) = (render(one, format, &options), render(two, format, &options)) else {
-        return;
+    let door = |document: &Document<'_>| {
+        let text = render(document, format, &RenderOptions::default())?;
+        let mut outcome = secrets::outcome(&text, format);
+        outcome.takes =
+            outcome.joins && secrets::takes(document, format, &RenderOptions::default());
+        Ok(outcome)
     };
-    let read = ReadOptions::default();
-    let [one, two] = [one, two].map(|text| {
-        let view = seen(&parse(&text, format, &read).document.into_conversation());
-        let mut events = Vec::new();
-        let mut tell = |event: Event<'_>| events.extend(for_user(&event));
-        let mut stream = Stream::new(format, &read).expect("a text format");
-        stream.feed(text.as_bytes(), &mut tell);
-        stream.finish(&mut tell);
-        (view, events)
-    });
-    assert_eq!(one, two, "{format}");
+    secrets::leaks_nothing(one, &door, &format.to_string());
+    secrets::ignores_secrets(one, two, &door, &format.to_string());
 }
 
 /// What a user sees of a conversation: roles, whether it is a preamble, text.
@@ -364,6 +387,22 @@ pub fn seen(conversation: &Conversation<'_>) -> Vec<(String, bool, String)> {
     let messages = view.messages();
     let seen = messages.map(|it| (it.role().to_string(), it.is_preamble(), it.text().to_owned()));
     seen.collect()
+}
+
+/// Events as JSON, whose neighbouring deltas of one text are joined.
+pub fn joined(events: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for event in events {
+        let delta = event.split_once(r#","delta":""#).map(|(head, text)| (head.len(), text));
+        match (delta, out.last_mut()) {
+            (Some((head, text)), Some(last)) if last.get(..head) == event.get(..head) => {
+                last.truncate(last.len() - 2);
+                last.push_str(text);
+            }
+            _ => out.push(event),
+        }
+    }
+    out
 }
 
 /// The event, if a user is told of it.

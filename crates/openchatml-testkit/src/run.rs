@@ -3,18 +3,20 @@
 use openchatml::convert::Sidecar;
 use openchatml::declare::{Style, typescript};
 use openchatml::{
-    Carrier, Conversation, Document, Format, Keep, Message, Mode, ReadOptions, Recover,
-    RenderOptions, Role, Value, parse, render,
+    Carrier, Control, Conversation, Document, End, Format, Keep, Message, Mode, ReadOptions,
+    Recover, RenderOptions, Role, Severity, Value, parse, render,
 };
 
-use crate::{Source, conversion, document, mutate, one_in, pick, property, text, wire};
+use crate::{
+    Source, conversion, document, fixes, mutate, one_in, pick, property, secrets, text, turns, wire,
+};
 
 /// The formats whose carrier is text.
 pub fn text_formats() -> Vec<Format> {
     Format::all().filter(|format| is_text(*format)).collect()
 }
 
-fn is_text(format: Format) -> bool {
+pub(crate) fn is_text(format: Format) -> bool {
     format.carrier() == Carrier::Text
 }
 
@@ -177,24 +179,166 @@ pub fn conversions(source: &mut Source<'_>) {
 
 /// Compares what a user sees of two conversations that differ in hidden text alone.
 pub fn hides(source: &mut Source<'_>) {
-    let format = pick(source, &text_formats());
+    let formats: Vec<_> = Format::all().collect();
+    let format = pick(source, &formats);
     let [one, two] = differ_in_hidden(source, format);
     property::non_interference(&one, &two, format);
 }
 
+/// A completion that ends with a stop token of the assistant's own, in a format that has them, and
+/// anything that may follow. `None` if what was drawn is no such completion.
+pub fn stopped(source: &mut Source<'_>, format: Format) -> Option<(String, String)> {
+    let spelled = |control| format.dialect().controls.spelling(control);
+    let (start, channel, message) =
+        (spelled(Control::Start)?, spelled(Control::Channel)?, spelled(Control::Message)?);
+    let (end, stops) = (spelled(Control::End)?, [Control::Return, Control::Call]);
+    let stop = spelled(pick(source, &stops))?;
+    let mut text = String::new();
+    for _ in 0..source.int_in_range(0..=2).unwrap_or(0) {
+        let name = pick(source, &["analysis", "commentary", "final"]);
+        let body = text::hostile(source);
+        text.push_str(&format!("{channel}{name}{message}{body}{end}{start}assistant"));
+    }
+    let header = pick(source, &["final", "analysis", "commentary", "commentary to=functions.f"]);
+    let body = if one_in(source, 3) { text::json(source) } else { text::hostile(source) };
+    text.push_str(&format!("{channel}{header}{message}{body}{stop}"));
+    let parsed = parse(&text, format, &continues());
+    let own = parsed.document.as_conversation()?.messages.last()?;
+    let is_stopped = matches!(own.end, End::Return | End::Call) && !own.foreign;
+    is_stopped.then(|| (text, any_text(source, format)))
+}
+
+/// How a completion is read.
+pub fn continues() -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.continues = Some(Role::Assistant);
+    options
+}
+
+/// Nothing that follows the stop token of a completion is shown, makes a call, or joins what is
+/// written for clients of other protocols.
+pub fn completions_stop(source: &mut Source<'_>) {
+    let format = pick(source, &text_formats());
+    let Some((text, more)) = stopped(source, format) else { return };
+    let longer = format!("{text}{more}");
+    let setup = |for_user| wire::Setup {
+        format,
+        options: continues(),
+        thoughts: wire::Thoughts::Raw,
+        for_user,
+        keep: Keep::Bodies,
+    };
+    let seen = |text: &str| {
+        let conversation = parse(text, format, &continues()).into_conversation();
+        let calls = conversation.messages.iter().filter(|message| conversion::is_made(message));
+        let told = property::stream([text.as_bytes()], format, &continues(), Keep::Bodies);
+        let done = told.events.iter().filter(|event| event.contains("\"type\":\"response.done\""));
+        let mut events = Vec::new();
+        setup(true).stream([text.as_bytes()], |event| events.push(event.to_json()));
+        let wires = [false, true].map(|for_user| {
+            let setup = setup(for_user);
+            [setup.chat([text.as_bytes()]), setup.responses([text.as_bytes()])]
+        });
+        (
+            property::seen(&conversation),
+            calls.count(),
+            done.cloned().collect::<Vec<_>>(),
+            property::joined(events),
+            wires,
+        )
+    };
+    assert_eq!(seen(&longer), seen(&text), "{format}: {text:?}, and then {more:?}");
+    if !more.trim().is_empty()
+        && more.trim() != format.dialect().controls.spelling(Control::End).unwrap_or_default()
+    {
+        let parsed = parse(&longer, format, &continues());
+        let before = parse(&text, format, &continues());
+        let errors = |parsed: &openchatml::Parsed<'_>| {
+            parsed.diagnostics.iter().filter(|it| it.severity == Severity::Error).count()
+        };
+        assert!(errors(&parsed) > errors(&before), "{format}: {text:?}, and then {more:?}");
+    }
+}
+
 /// Two documents that differ in hidden text only.
 pub fn differ_in_hidden(source: &mut Source<'_>, format: Format) -> [Document<'static>; 2] {
-    let one = document::document(source, format);
-    let mut two = one.clone();
-    if let Document::Conversation(conversation) = &mut two {
-        for message in &mut conversation.messages {
-            if message.visibility() == openchatml::Visibility::Hidden {
-                message.body = text::hostile(source).into();
-            }
-        }
-    }
+    let one = match one_in(source, 3) {
+        true => secrets::from(source, format),
+        false => document::document(source, format),
+    };
+    let two = secrets::with_other_secrets(source, &one);
     [one, two]
 }
+
+/// Fixes a text: what is fixed for certain says the same.
+pub fn fixes(source: &mut Source<'_>) {
+    let formats: Vec<_> = Format::all().collect();
+    let format = pick(source, &formats);
+    let mut options = options(source);
+    let text = any_fixable(source, format);
+    fixes::are_checked(&text, format, &options);
+    options.limits = openchatml::Limits::default();
+    fixes::keep_the_conversation(&text, format, &options);
+}
+
+/// A text in a format, or in one that is like it, with what fixes are made for: slips, headers and
+/// ends that are missing, roles of another time.
+fn any_fixable(source: &mut Source<'_>, format: Format) -> String {
+    let mut text = match is_text(format) && one_in(source, 6) {
+        true => turns::document(source),
+        false => any_text(source, format),
+    };
+    for _ in 0..source.int_in_range(0..=2).unwrap_or(0) {
+        let Some((from, to)) = source.choose(SLIPS).ok().copied() else { break };
+        text = match one_in(source, 2) {
+            true => text.replacen(from, to, 1),
+            false => text.replace(from, to),
+        };
+    }
+    text
+}
+
+/// More attributes than a header may have, one of them given twice.
+const MANY: &str = " name=x name=x name=x name=x name=x name=x name=x name=x name=x name=x name=x \
+    name=x name=x name=x name=x name=x name=x name=x name=x name=x name=x name=x name=x name=x \
+    name=x name=x name=x name=x name=x name=x name=x to=functions.f intent=status<|message|>";
+
+/// What stands in well-formed text, and what may stand there instead.
+const SLIPS: &[(&str, &str)] = &[
+    ("version: 2.2\n\n", ""),
+    ("version: 2.2\n\n", " "),
+    ("version: 2.2\n\n", "\n  "),
+    ("version: 2.2\n\n", "words "),
+    ("version: 2.0\n\n", ""),
+    ("version: 2.0\n\n", "words\n"),
+    ("<s>", ""),
+    ("<s>\n", ""),
+    ("</s>", ""),
+    ("\n</s>\n", ""),
+    ("</s>\n", "words"),
+    ("tool name=", "functions."),
+    ("tool", "functions.f"),
+    ("assistant<", "assistant name=a name=a<"),
+    (" to=", " to=x to=x to="),
+    ("<|message|>", " intent=status intent=status<|message|>"),
+    ("<|message|>", "<|end_message|>"),
+    ("user<", "User<"),
+    ("system<", "assistant:example_user<"),
+    ("\"user\"", "\"User\""),
+    ("\"user\"", "\"\\tUser\""),
+    ("|>\"}", "|>”}"),
+    (" to=functions.", "<|channel|>commentaryto=functions."),
+    ("<|channel|>final", "<|channel|>finalto=x"),
+    ("tool ", "functions.a\u{a0}b "),
+    ("<|message|>", " name=x name=x<|message|>"),
+    ("<|message|>", MANY),
+    ("\n", ""),
+    ("<|im_end|>", "<|im_end|><|im_start|>to"),
+    (" to=functions.", " functions."),
+    ("<|end|>", ""),
+    ("<|im_end|>", ""),
+    ("<|channel|>", "<|channel|><|literal|>"),
+];
 
 /// Reads anything as a sidecar, and puts it back beside conversations.
 pub fn reads_sidecar(text: &str) {

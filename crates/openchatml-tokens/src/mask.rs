@@ -1,6 +1,6 @@
 //! Which ids a model is trained on.
 
-use openchatml::{Channel, Conversation, Message, Role};
+use openchatml::{Channel, Conversation, Message, Role, Weight};
 
 use crate::sink::{MessageSpan, Rendered};
 
@@ -90,9 +90,25 @@ pub enum Headers {
 }
 
 impl MaskPolicy {
-    /// For each id whether it is trained.
+    /// For each id whether it is trained. A message of weight 0 is not, unless an override says so.
     ///
     /// `conversation` is what was rendered: its messages are those that the spans name.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Message, Weight};
+    /// use openchatml_tokens::{ByteEncoding, MaskPolicy, Tokenizer};
+    ///
+    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let mut bad = Message::answer("5.");
+    /// bad.weight = Some(Weight::ZERO);
+    /// let conversation = Conversation::from_messages([bad]);
+    /// // The ids do not say how much a message counts.
+    /// let mut written = conversation.clone();
+    /// written.messages[0].weight = None;
+    /// let rendered = tokenizer.render(&written.into(), &Default::default())?;
+    /// assert!(!MaskPolicy::default().mask(&conversation, &rendered).contains(&true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn mask(&self, conversation: &Conversation<'_>, rendered: &Rendered) -> Vec<bool> {
         let messages = &conversation.messages;
         let first = match self.turns {
@@ -112,7 +128,43 @@ impl MaskPolicy {
         mask
     }
 
+    /// For each id how much it counts in training: 0 where the [mask](Self::mask) is not set, and
+    /// otherwise the weight of its message, which is 1 where the message has none.
+    ///
+    /// `conversation` is what was rendered: its messages are those that the spans name.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Message, Weight};
+    /// use openchatml_tokens::{ByteEncoding, MaskPolicy, Tokenizer};
+    ///
+    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let plain = Conversation::from_messages([Message::answer("4.")]);
+    /// let rendered = tokenizer.render(&plain.clone().into(), &Default::default())?;
+    /// let mut weighed = plain;
+    /// weighed.messages[0].weight = Weight::new(0.5);
+    /// let weights = MaskPolicy::default().weights(&weighed, &rendered);
+    /// assert_eq!((weights[0], weights.last()), (0.0, Some(&0.5)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn weights(&self, conversation: &Conversation<'_>, rendered: &Rendered) -> Vec<f64> {
+        let mask = self.mask(conversation, rendered);
+        let mut weights: Vec<f64> = mask.iter().map(|it| f64::from(u8::from(*it))).collect();
+        for span in &rendered.spans {
+            let message = conversation.messages.get(span.message);
+            let Some(weight) = message.and_then(|message| message.weight) else { continue };
+            let is_trained = self.overrides.iter().any(|it| it.0 == span.message && it.1);
+            let weight = if is_trained && weight == Weight::ZERO { Weight::ONE } else { weight };
+            for value in &mut weights[span.ids()] {
+                *value *= weight.get();
+            }
+        }
+        weights
+    }
+
     fn trains(&self, message: &Message<'_>) -> bool {
+        if message.weight == Some(Weight::ZERO) {
+            return false;
+        }
         if message.role != Role::Assistant || message.foreign {
             return false;
         }

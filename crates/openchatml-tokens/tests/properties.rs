@@ -103,6 +103,14 @@ fn hidden_text_does_not_show_in_what_a_user_sees_of_ids() {
     });
 }
 
+#[test]
+fn what_follows_the_stop_token_of_a_completion_is_not_seen_in_ids() {
+    cases(CASES, |source| {
+        let tokenizer = tokenizer(source);
+        ids::completions_stop(source, &tokenizer);
+    });
+}
+
 /// Apertus is encoded as `transformers` does: the whole text is split at its control tokens, and
 /// what stands between two of them is one text, whoever says it. Tokens belong to the part in which
 /// they begin.

@@ -41,6 +41,7 @@ pub mod declare;
 mod detect;
 mod diagnostic;
 pub mod dialects;
+mod fix;
 mod grammar;
 pub mod harmony;
 mod header;
@@ -57,13 +58,16 @@ mod stream;
 mod view;
 
 pub use self::control::Control;
-pub use self::detect::{Candidate, Evidence, detect};
-pub use self::diagnostic::{Code, Diagnostic, Edit, Fix, Severity, apply_fixes};
+pub use self::detect::{Candidate, Evidence, Recognized, detect, detect_records, recognize};
+pub use self::diagnostic::{
+    Applicability, Code, Diagnostic, Dropped, Edit, Fix, Severity, apply_fixes,
+};
 pub use self::dialects::{Carrier, Dialect, Format, UnknownName};
+pub use self::fix::{Fixed, fix};
 pub use self::header::{Capabilities, HarmonyProfile, Negotiation, Settings};
 pub use self::model::{
     Body, Channel, Content, Conversation, Data, Document, End, Header, Infill, InfillOrder, Intent,
-    Marker, Message, Part, Role, Segment, Segments, Tool, Value, Visibility, function_name,
+    Marker, Message, Part, Role, Segment, Segments, Tool, Value, Visibility, Weight, function_name,
 };
 pub use self::read::{Limits, Mode, Parsed, ReadOptions, Recover, parse, parse_tape};
 pub use self::render::{RenderError, RenderOptions, render};

@@ -35,10 +35,11 @@ impl Span {
     /// The empty span at `at`.
     ///
     /// ```
-    /// use openchatml::{Edit, Fix, Span, apply_fixes};
+    /// use openchatml::{Applicability, Edit, Fix, Span, apply_fixes};
     ///
     /// let comma = Edit { span: Span::at(5), replacement: ",".to_owned() };
-    /// let (text, _) = apply_fixes("Hello world", &[Fix { edits: vec![comma] }]);
+    /// let fix = Fix::new(Applicability::Safe, vec![comma]);
+    /// let (text, _) = apply_fixes("Hello world", &[fix]);
     /// assert_eq!(text, "Hello, world");
     /// ```
     pub const fn at(at: usize) -> Self {

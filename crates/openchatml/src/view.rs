@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::model::{Body, Channel, Conversation, Message, Role, Segment, Visibility};
+use crate::model::{Channel, Conversation, Message, Role, Visibility};
 use crate::{Code, Diagnostic};
 
 /// Decides what a user may see. An allow-list: whatever it does not name is hidden.
@@ -92,7 +92,11 @@ impl Policy {
                 role: message.role,
                 is_preamble: message.effective_channel() == Channel::Commentary
                     && message.role == Role::Assistant,
-                text: shown(&message.body),
+                text: match message.body.split_at_marker() {
+                    None => message.body.text(),
+                    // What follows a marker is reasoning.
+                    Some((said, _)) => Cow::Owned(said.text().into_owned()),
+                },
             }),
             Visibility::Hidden => None,
         };
@@ -118,18 +122,6 @@ impl Policy {
             .iter()
             .map(move |message| DebugMessage { visibility: self.visibility(message), message })
     }
-}
-
-/// The text of a body up to its first marker: what follows one is reasoning.
-fn shown<'c>(body: &'c Body<'_>) -> Cow<'c, str> {
-    if !body.has_markers() {
-        return body.text();
-    }
-    let texts = body.segments().map_while(|segment| match segment {
-        Segment::Text(text) | Segment::Literal(text) => Some(text),
-        Segment::Marker(_) => None,
-    });
-    Cow::Owned(texts.collect())
 }
 
 /// What a user may see of a conversation. Only [`Policy::view`] makes one.

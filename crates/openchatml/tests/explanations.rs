@@ -10,8 +10,8 @@ mod markdown;
 
 use markdown::Block;
 use openchatml::{
-    Code, Conversation, Diagnostic, Message, Policy, RenderOptions, Role, Severity, apply_fixes,
-    convert,
+    Code, Conversation, Diagnostic, Message, Policy, RenderOptions, Role, Severity, Span,
+    apply_fixes, convert, detect,
 };
 use openchatml_templates::Template;
 use openchatml_testkit::markdown::{
@@ -58,7 +58,8 @@ fn every_fix_is_free_of_errors_and_of_its_code() {
 fn every_place_is_inside_of_its_example() {
     for code in Code::ALL {
         for block in blocks(*code, "## Example") {
-            let len = if block.info == TEMPLATE { block.text.len() } else { block.bytes().len() };
+            let is_text = block.info == TEMPLATE || block.info == DETECT;
+            let len = if is_text { block.text.len() } else { block.bytes().len() };
             for found in findings(&block) {
                 assert!(found.span.end <= len, "{code}: {found}");
             }
@@ -120,6 +121,12 @@ fn findings(block: &Block) -> Vec<Diagnostic> {
     if block.info == TEMPLATE {
         return of_template(&block.text).err().into_iter().collect();
     }
+    if block.info == DETECT {
+        let found = detect(&block.text);
+        let is_certain = found.first().is_some_and(openchatml::Candidate::is_certain);
+        let unknown = Code::FormatUnknown.at(Span::at(0), "cannot tell the format");
+        return if is_certain { Vec::new() } else { vec![unknown] };
+    }
     let strict = Block { info: format!("{} strict", block.info), ..block.clone() };
     let parsed = strict.read();
     let mut found = parsed.diagnostics;
@@ -143,6 +150,9 @@ fn findings(block: &Block) -> Vec<Diagnostic> {
 
 /// The info string of a chat template.
 const TEMPLATE: &str = "jinja";
+
+/// The info string of a text whose format is detected.
+const DETECT: &str = "detect";
 
 /// Writes a question with a chat template.
 fn of_template(source: &str) -> Result<(), Diagnostic> {

@@ -1,7 +1,7 @@
 //! The properties of the core over random hostile documents and texts.
 
 use openchatml::{Format, Keep, Message, Mode, ReadOptions, RenderOptions, convert, parse};
-use openchatml_testkit::{cases, document, one_in, pick, property, run};
+use openchatml_testkit::{cases, document, one_in, pick, property, run, secrets, turns};
 
 /// How many cases a property runs over, all formats together.
 const CASES: usize = 100_000;
@@ -37,6 +37,21 @@ fn well_formed_text_is_written_back_byte_for_byte() {
         options.open_prompt = one_in(source, 3);
         let text = run::any_text(source, format);
         property::lossless(&text, format, &options);
+    });
+}
+
+/// Built from the grammar, since our writers mix no line breaks.
+#[test]
+fn turns_with_any_line_breaks_are_written_back_byte_for_byte() {
+    let formats = ["openchatml-0.1", "im", "openchatml-2.2"].map(|name| name.parse().unwrap());
+    cases(CASES, |source| {
+        let text = turns::document(source);
+        for format in formats {
+            let mut options = ReadOptions::default();
+            options.mode = Mode::Strict;
+            property::lossless(&text, format, &options);
+            property::canonical_layout(&text, format);
+        }
     });
 }
 
@@ -96,6 +111,16 @@ fn hidden_text_does_not_show_in_what_a_user_sees() {
 }
 
 #[test]
+fn what_follows_the_stop_token_of_a_completion_is_not_shown() {
+    cases(CASES, run::completions_stop);
+}
+
+#[test]
+fn what_is_fixed_for_certain_says_the_same() {
+    cases(CASES, run::fixes);
+}
+
+#[test]
 fn other_protocols_say_what_the_stream_says() {
     cases(CASES / 4, run::writes);
 }
@@ -137,4 +162,9 @@ fn what_travels_beside_a_conversation_comes_back() {
         }
         assert_eq!(restored.header, original.header);
     });
+}
+
+#[test]
+fn no_door_shows_hidden_text() {
+    cases(CASES, secrets::doors);
 }

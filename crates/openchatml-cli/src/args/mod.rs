@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+mod consent;
 mod console;
 mod harmony;
 mod limits;
@@ -8,6 +9,7 @@ mod read;
 mod template;
 mod write;
 
+pub(crate) use self::consent::Consent;
 pub(crate) use self::console::{ConsoleArgs, Verbosity};
 #[cfg(feature = "run")]
 pub(crate) use self::harmony::HarmonyArgs;

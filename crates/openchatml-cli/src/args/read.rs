@@ -1,8 +1,9 @@
 //! How input is read.
 
 use clap::{Args, ValueEnum};
-use openchatml::{Mode, Policy, Preambles, ReadOptions, Recover, Role};
+use openchatml::{Dropped, Mode, Policy, Preambles, ReadOptions, Recover, Role};
 
+use super::consent::{Consent, ConsentArgs};
 use super::limits::{self, Bound, Bounds};
 use super::names::{self, Choice};
 use crate::encodings::O200K_HARMONY;
@@ -92,6 +93,15 @@ impl ReaderArgs {
         options.continues = self.role;
         options.limits = self.bounds().limits;
         options
+    }
+
+    /// What may be lost: what was allowed, and stray text where that is to be dropped.
+    pub(crate) fn consent(&self, args: &ConsentArgs) -> Consent {
+        let mut consent = args.consent();
+        if let RecoverArg::Drop = self.recover {
+            consent.allow(Dropped::Text);
+        }
+        consent
     }
 
     /// The bounds on what is read.

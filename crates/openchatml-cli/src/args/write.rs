@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::consent::ConsentArgs;
 use super::harmony::HarmonyArgs;
 use clap::{Args, ValueEnum};
 use openchatml::render::{Close, Profile, Values};
@@ -14,9 +15,13 @@ pub(crate) struct OutArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What the target format cannot carry is an error
-    #[arg(long)]
-    pub(crate) no_loss: bool,
+    /// Write what is refused to this file: each refused document or line, with its diagnostics, as
+    /// JSONL
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rejects: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) consent: ConsentArgs,
 }
 
 #[derive(Args, Clone, Debug)]

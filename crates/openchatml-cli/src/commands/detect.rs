@@ -4,13 +4,15 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use openchatml::{Candidate, detect};
+use openchatml::{Candidate, detect, recognize};
 use serde::Serialize;
 
-use crate::args::{Bounds, JsonlArgs};
+use crate::args::{Bounds, Choice, JsonlArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::input::{Batches, Decoded, Origin, Page, Slot, detect_line, origins};
+use crate::input::{
+    Batches, Decoded, Input, MOST_LINES, Origin, Page, Slot, detect_lines, origins,
+};
 use crate::output::Target;
 use crate::report::PlaceSpan;
 use crate::visible::visible_line;
@@ -44,8 +46,7 @@ pub(crate) fn run(args: &DetectArgs, console: &Console) -> Result<Status, Failur
     let mut status = Status::Fine;
     let mut target = Target::stdout();
     for origin in &origins(&args.files) {
-        let is_jsonl = args.jsonl.jsonl || origin.is_jsonl();
-        match look(origin, is_jsonl, console) {
+        match look(origin, args.jsonl.jsonl, console) {
             Ok(seen) => {
                 if seen.format.is_none() {
                     status = status.max(Status::Found);
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &DetectArgs, console: &Console) -> Result<Status, Failur
                 target.write(args.output_format.written(&seen).as_bytes())?;
             }
             Err(failure) => {
-                console.error(&failure.to_string());
+                console.failure(&failure);
                 status = status.max(failure.status());
             }
         }
@@ -71,6 +72,9 @@ struct Seen {
     confidence: u8,
     evidence: Vec<Clue>,
     others: Vec<Other>,
+    /// What it is instead of a format of ours, if that is recognized.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recognized: Option<&'static str>,
 }
 
 /// Something that speaks for the format.
@@ -92,40 +96,52 @@ struct Other {
 fn look(origin: &Origin, is_jsonl: bool, console: &Console) -> Result<Seen, Failure> {
     let name = origin.name();
     let most = Bounds::default().input_bytes;
-    if !is_jsonl {
-        let bytes = origin.read(most, console)?;
-        let decoded = Decoded::new(&bytes, 0);
-        let page = Page::new(&name, &decoded, 1);
-        return Ok(Seen::of(&page, &Slot::whole(page.text), &detect(page.text)));
-    }
-    let mut batches = Batches::new(origin.open(console)?, most);
-    while let Some(batch) = batches.next()? {
-        for line in batch.lines() {
-            let decoded = Decoded::new(line.bytes, line.offset);
-            let page = Page::new(&name, &decoded, line.number);
-            if let Some((slot, found)) = detect_line(page.text) {
-                console.stop_progress();
-                return Ok(Seen { jsonl: true, ..Seen::of(&page, &slot, &found) });
-            }
+    let opened = match origin.input(Choice::Auto, is_jsonl, most, console)? {
+        Input::Document(bytes) => {
+            let decoded = Decoded::new(&bytes, 0);
+            let page = Page::new(&name, &decoded, 1);
+            let mut seen = Seen::of(&[&page], None, &detect(page.text));
+            seen.recognize(&name, &[&page]);
+            return Ok(seen);
         }
-    }
+        Input::Lines(opened) => opened,
+    };
+    let first = Batches::new(opened, most).next();
     console.stop_progress();
-    Ok(Seen { jsonl: true, ..Seen::nothing(name) })
+    let Some(first) = first? else { return Ok(Seen { jsonl: true, ..Seen::nothing(name) }) };
+    let lines = first.lines().filter(|line| !line.bytes.trim_ascii().is_empty());
+    let lines: Vec<_> = lines.take(MOST_LINES).collect();
+    let decoded: Vec<_> = lines.iter().map(|it| Decoded::new(it.bytes, it.offset)).collect();
+    let pages = lines.iter().zip(&decoded);
+    let pages: Vec<_> = pages.map(|(line, it)| Page::new(&name, it, line.number)).collect();
+    let pages: Vec<&Page<'_>> = pages.iter().collect();
+    let texts: Vec<&str> = pages.iter().map(|page| page.text).collect();
+    let (found, slot) = detect_lines(&texts);
+    let mut seen = Seen { jsonl: true, ..Seen::of(&pages, slot, &found) };
+    seen.recognize(&name, &pages);
+    Ok(seen)
 }
 
 impl Seen {
     fn nothing(file: String) -> Self {
         let (evidence, others) = (Vec::new(), Vec::new());
-        Self { file, format: None, jsonl: false, confidence: 0, evidence, others }
+        Self { file, format: None, jsonl: false, confidence: 0, evidence, others, recognized: None }
     }
 
-    fn of(page: &Page<'_>, slot: &Slot<'_>, found: &[Candidate]) -> Self {
-        let mut seen = Self::nothing(page.name.to_owned());
+    /// What is detected in these records. If they are texts in JSON strings, the evidence is in the
+    /// one in `text`.
+    fn of(pages: &[&Page<'_>], text: Option<(usize, Slot<'_>)>, found: &[Candidate]) -> Self {
+        let name = pages.first().map_or("", |page| page.name);
+        let mut seen = Self::nothing(name.to_owned());
         let Some((best, others)) = found.split_first() else { return seen };
         seen.format = Some(best.format.to_string());
         seen.confidence = best.confidence;
         for evidence in &best.evidence {
-            let span = slot.span(evidence.span);
+            let (record, span) = match &text {
+                Some((record, slot)) => (*record, slot.span(evidence.span)),
+                None => (evidence.record, evidence.span),
+            };
+            let Some(page) = pages.get(record) else { continue };
             let place = page.locate(span.start);
             seen.evidence.push(Clue {
                 what: evidence.what.clone(),
@@ -142,6 +158,17 @@ impl Seen {
     }
 }
 
+impl Seen {
+    /// Says what the records are, if no format of ours is detected.
+    fn recognize(&mut self, name: &str, pages: &[&Page<'_>]) {
+        name.clone_into(&mut self.file);
+        if self.format.is_none() {
+            let found = recognize(pages.iter().map(|page| page.text));
+            self.recognized = found.map(|found| found.name);
+        }
+    }
+}
+
 impl DetectStyle {
     fn written(self, seen: &Seen) -> String {
         match self {
@@ -153,7 +180,12 @@ impl DetectStyle {
 
 fn text(seen: &Seen) -> String {
     let name = visible_line(&seen.file);
-    let Some(format) = &seen.format else { return format!("{name}: no format is detected\n") };
+    let Some(format) = &seen.format else {
+        return match seen.recognized {
+            Some(what) => format!("{name}: {what}, which ocml does not read yet\n"),
+            None => format!("{name}: no format is detected\n"),
+        };
+    };
     let lines = if seen.jsonl { ", one document per line" } else { "" };
     let mut out = format!("{name}: {format}{lines} ({} %)\n", seen.confidence);
     for clue in &seen.evidence {

@@ -11,7 +11,9 @@ use openchatml::{
 use crate::args::{Choice, JsonlArgs, ReadArgs, Verbosity};
 use crate::console::{Console, error_line};
 use crate::failure::{Failure, Status};
-use crate::input::{Decoded, Origin, Page, Slot, Unreadable, format_of, is_json, origins};
+use crate::input::{
+    Decoded, Input, Opened, Origin, Page, Slot, Unreadable, format_of, is_json, origins,
+};
 use crate::jsonl::{Entry, Feed};
 use crate::output::Target;
 use crate::report::{Style, count};
@@ -52,7 +54,7 @@ pub(crate) fn run(args: &FmtArgs, console: &Console) -> Result<Status, Failure> 
             Ok(()) => {}
             Err(Failure::Closed) => return Err(Failure::Closed),
             Err(failure) => {
-                console.error(&failure.to_string());
+                console.failure(&failure);
                 status = status.max(failure.status());
             }
         }
@@ -73,12 +75,13 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn origin(&mut self, origin: &Origin) -> Result<(), Failure> {
-        if self.args.jsonl.jsonl || origin.is_jsonl() {
-            return self.lines(origin);
-        }
         let name = origin.name();
         let most = self.args.read.reader.bounds().input_bytes;
-        let bytes = origin.read(most, self.console)?;
+        let (from, jsonl) = (self.args.read.from, self.args.jsonl.jsonl);
+        let bytes = match origin.input(from, jsonl, most, self.console)? {
+            Input::Lines(opened) => return self.lines(origin, opened),
+            Input::Document(bytes) => bytes,
+        };
         let decoded = Decoded::new(&bytes, 0);
         let page = Page::new(&name, &decoded, 1);
         let mut report = String::new();
@@ -113,10 +116,11 @@ impl Run<'_> {
     }
 
     /// Lays out a file line by line.
-    fn lines(&mut self, origin: &Origin) -> Result<(), Failure> {
+    fn lines(&mut self, origin: &Origin, opened: Opened) -> Result<(), Failure> {
         let name = origin.name();
         let most = self.args.read.reader.bounds().input_bytes;
-        let feed = Feed::open(origin, self.args.read.from, most, &self.args.jsonl, self.console)?;
+        let (from, jsonl) = (self.args.read.from, &self.args.jsonl);
+        let feed = Feed::open(name.clone(), opened, from, most, jsonl, self.console)?;
         let Some(feed) = feed else { return self.count(&name, false) };
         let mut target = match origin {
             _ if self.args.check => None,

@@ -132,13 +132,13 @@ pub(crate) fn run(args: &GrammarArgs, console: &Console) -> Result<Status, Failu
     let grammar = grammar(args.to, &namespaces, language, &options)
         .map_err(|error| Failure::Usage(error.to_string()))?;
     for unsaid in &grammar.unsaid {
-        if args.out.no_loss {
+        if args.out.consent.consent().forbids_losses() {
             console.error(&unsaid.to_string());
         } else {
             console.loss(&unsaid.to_string());
         }
     }
-    if args.out.no_loss && !grammar.unsaid.is_empty() {
+    if args.out.consent.consent().forbids_losses() && !grammar.unsaid.is_empty() {
         return Ok(Status::Found);
     }
     let mut target = Target::open(args.out.output.as_deref())?;

@@ -149,7 +149,7 @@ mod tests {
 
     fn read(text: &[u8], most: usize) -> Vec<(usize, usize, Vec<u8>, bool)> {
         let read = Box::new(std::io::Cursor::new(text.to_vec()));
-        let from = Opened { read, bar: None, quoted: String::new() };
+        let from = Opened { read, ahead: Vec::new(), given: 0, bar: None, quoted: String::new() };
         let mut batches = Batches::new(from, most);
         let mut all = Vec::new();
         while let Some(batch) = batches.next().unwrap() {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use openchatml::{Code, Diagnostic, Span};
+use openchatml::{Code, Diagnostic, Dropped, Span};
 
 use super::finding;
 
@@ -85,6 +85,7 @@ impl<'b> Decoded<'b> {
                 let mut bad = finding(Code::ParseUtf8, span, message);
                 let help = if is_utf16 { UTF16 } else { "U+FFFD stands for it" };
                 bad.help = Some(help.to_owned());
+                bad.dropped = Some(Dropped::Value);
                 self.found.push(bad);
             } else if number == MOST_TOLD + 1 {
                 let message =

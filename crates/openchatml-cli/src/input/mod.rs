@@ -2,20 +2,22 @@
 
 mod batches;
 mod decode;
+mod format;
 mod page;
 mod slot;
 
 pub(crate) use self::batches::{Batch, Batches};
 pub(crate) use self::decode::Decoded;
+pub(crate) use self::format::{MOST_LINES, UNKNOWN, Unreadable, format_of, format_of_lines};
 pub(crate) use self::page::Page;
-pub(crate) use self::slot::{Slot, detect_line};
+pub(crate) use self::slot::{Slot, detect_lines};
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use openchatml::{Carrier, Code, Diagnostic, Format, Severity, Span, detect};
+use openchatml::{Carrier, Code, Diagnostic, Format, Severity, Span};
 
 use crate::args::Choice;
 use crate::console::Console;
@@ -92,45 +94,130 @@ impl Origin {
             }
         };
         let bar = progress(console, len);
-        Ok(Opened { read, bar, quoted: self.quoted() })
+        Ok(Opened { read, ahead: Vec::new(), given: 0, bar, quoted: self.quoted() })
     }
 
     /// Reads all of it, but no more than `most` bytes.
     pub(crate) fn read(&self, most: usize, console: &Console) -> Result<Vec<u8>, Failure> {
-        let mut opened = self.open(console)?;
-        let mut bytes = Vec::new();
-        let bound = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-        let read = opened.by_ref().take(bound).read_to_end(&mut bytes);
-        console.stop_progress();
-        read.map_err(|error| opened.failed(&error))?;
-        if bytes.len() > most {
-            let text = format!(
-                "{}: the input exceeds the limit `input_bytes` of {most} (E-LIMIT)",
-                self.name()
-            );
-            return Err(Failure::Refused(text));
-        }
-        Ok(bytes)
+        self.open(console)?.read_all(&self.name(), most, console)
     }
+
+    /// Opens it as a document, or as lines that are documents: where that was asked for, where its
+    /// name says so, and where it begins with two lines of JSON.
+    pub(crate) fn input(
+        &self,
+        from: Choice,
+        jsonl: bool,
+        most: usize,
+        console: &Console,
+    ) -> Result<Input, Failure> {
+        let mut opened = self.open(console)?;
+        let may_be_json = match from {
+            Choice::Auto | Choice::Tokens(_) => true,
+            Choice::Format(format) => is_json(format),
+        };
+        if jsonl || self.is_jsonl() || may_be_json && opened.begins_with_lines_of_json()? {
+            return Ok(Input::Lines(opened));
+        }
+        opened.read_all(&self.name(), most, console).map(Input::Document)
+    }
+}
+
+/// What an origin holds.
+pub(crate) enum Input {
+    /// One document.
+    Document(Vec<u8>),
+    /// A document in each line.
+    Lines(Opened),
 }
 
 /// Something that is being read.
 pub(crate) struct Opened {
     read: Box<dyn Read + Send>,
+    /// What was read ahead, and how much of that was given on.
+    ahead: Vec<u8>,
+    given: usize,
     bar: Option<ProgressBar>,
     quoted: String,
 }
+
+/// So much is read ahead at most, to see whether lines are documents.
+const AHEAD_BYTES: usize = 16 << 20;
 
 impl Opened {
     /// Reading failed.
     pub(crate) fn failed(&self, error: &io::Error) -> Failure {
         Failure::read(&self.quoted, error)
     }
+
+    /// Reads all of it, but no more than `most` bytes.
+    fn read_all(mut self, name: &str, most: usize, console: &Console) -> Result<Vec<u8>, Failure> {
+        let mut bytes = Vec::new();
+        let bound = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+        let read = self.by_ref().take(bound).read_to_end(&mut bytes);
+        console.stop_progress();
+        read.map_err(|error| self.failed(&error))?;
+        if bytes.len() > most {
+            let text =
+                format!("{name}: the input exceeds the limit `input_bytes` of {most} (E-LIMIT)");
+            return Err(Failure::Refused(text));
+        }
+        Ok(bytes)
+    }
+
+    /// Whether the first line is a JSON value by itself, and another one begins in a later line.
+    /// What is read to see this is given on by later reads.
+    fn begins_with_lines_of_json(&mut self) -> Result<bool, Failure> {
+        let mut chunk = vec![0; 64 << 10];
+        loop {
+            if let Some(answer) = are_lines_of_json(&self.ahead) {
+                return Ok(answer);
+            }
+            if self.ahead.len() > AHEAD_BYTES {
+                return Ok(false);
+            }
+            let read = match self.read.read(&mut chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                read => read.map_err(|error| self.failed(&error))?,
+            };
+            if read == 0 {
+                return Ok(false);
+            }
+            self.ahead.extend_from_slice(&chunk[..read]);
+        }
+    }
+}
+
+/// Whether text that begins like this has a JSON value in its first line, and another one after it.
+/// `None` if that does not show yet.
+fn are_lines_of_json(begin: &[u8]) -> Option<bool> {
+    let begin = begin.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(begin).trim_ascii_start();
+    let begins_json = |text: &[u8]| matches!(text.first(), Some(b'{' | b'[' | b'"'));
+    if !begin.is_empty() && !begins_json(begin) {
+        return Some(false);
+    }
+    let end = memchr::memchr(b'\n', begin)?;
+    if serde_json::from_slice::<serde::de::IgnoredAny>(&begin[..end]).is_err() {
+        return Some(false);
+    }
+    let rest = begin[end..].trim_ascii_start();
+    (!rest.is_empty()).then(|| begins_json(rest))
 }
 
 impl Read for Opened {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let read = self.read.read(buf)?;
+        let ahead = &self.ahead[self.given..];
+        let read = match ahead.len().min(buf.len()) {
+            0 => self.read.read(buf)?,
+            read => {
+                buf[..read].copy_from_slice(&ahead[..read]);
+                self.given += read;
+                if self.given == self.ahead.len() {
+                    (self.ahead, self.given) = (Vec::new(), 0);
+                }
+                read
+            }
+        };
         if let Some(bar) = &self.bar {
             bar.inc(u64::try_from(read).unwrap_or_default());
             if bar.is_hidden() && bar.position() > PROGRESS_BYTES {
@@ -160,66 +247,6 @@ fn progress(console: &Console, len: Option<u64>) -> Option<ProgressBar> {
     Some(bar)
 }
 
-/// Why a document cannot be read at all.
-pub(crate) enum Unreadable<'d> {
-    /// It is no text: this was found.
-    NoText(&'d [Diagnostic]),
-    /// Nothing speaks for any format.
-    NoFormat(Failure),
-}
-
-/// The format of a document: the one that was named, or the likeliest.
-///
-/// # Errors
-///
-/// It is no text, or nothing speaks for any format.
-pub(crate) fn format_of<'d>(
-    choice: Choice,
-    decoded: &'d Decoded<'_>,
-    name: &str,
-    console: &Console,
-) -> Result<Format, Unreadable<'d>> {
-    if decoded.is_no_text() {
-        return Err(Unreadable::NoText(&decoded.found));
-    }
-    match choice {
-        Choice::Format(format) => return Ok(format),
-        // They are JSON, whatever they stand for.
-        Choice::Tokens(_) => return Ok(JSON),
-        Choice::Auto => {}
-    }
-    let found = detect(&decoded.text);
-    let is_object = begins_an_object(&decoded.text);
-    if let Some(found) = found.first().filter(|found| is_json(found.format) || !is_object) {
-        let sure = found.confidence;
-        console.detail(&format!("{name}: detected {} ({sure} %)", found.format));
-        return Ok(found.format);
-    }
-    if is_object {
-        // What is broken JSON does not become markup because its strings have some in them, and
-        // its reader can say where it is broken.
-        console.detail(&format!("{name}: nothing detected; read as {}", JSON.dialect().id));
-        return Ok(JSON);
-    }
-    Err(match decoded.found.as_slice() {
-        [] => Unreadable::NoFormat(undetected(name)),
-        // One reason is enough.
-        [first, ..] => Unreadable::NoText(std::slice::from_ref(first)),
-    })
-}
-
-/// Whether a text begins like a JSON object. No other format does.
-fn begins_an_object(text: &str) -> bool {
-    text.trim_start()
-        .strip_prefix('{')
-        .is_some_and(|rest| rest.trim_start().starts_with(['"', '}']))
-}
-
-/// Nothing speaks for any format.
-pub(crate) fn undetected(name: &str) -> Failure {
-    Failure::Refused(format!("{name}: no format is detected; name one with `--from`"))
-}
-
 /// A finding of ours rather than of a reader.
 pub(crate) fn finding(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
     Diagnostic {
@@ -230,6 +257,7 @@ pub(crate) fn finding(code: Code, span: Span, message: impl Into<String>) -> Dia
         help: None,
         fix: None,
         pointer: None,
+        dropped: None,
     }
 }
 

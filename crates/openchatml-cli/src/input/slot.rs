@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use openchatml::{Candidate, Code, Diagnostic, Format, Span, detect};
+use openchatml::{Candidate, Code, Diagnostic, Dropped, Format, Span, detect, detect_records};
 use serde::Deserialize;
 use serde::de::{self, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -113,16 +113,25 @@ impl<'l> Slot<'l> {
     }
 }
 
-/// The document that a line holds, and the formats that it may be in. `None` if nothing speaks for
-/// any.
-pub(crate) fn detect_line(line: &str) -> Option<(Slot<'_>, Vec<Candidate>)> {
-    let found = detect(line);
-    if found.first().is_some_and(|found| is_json(found.format)) {
-        return Some((Slot::whole(line), found));
+/// The formats that the documents in these lines may be in, and the line that the evidence for the
+/// best one stands in. Lines hold JSON documents, or texts as JSON strings.
+pub(crate) fn detect_lines<'l>(lines: &[&'l str]) -> (Vec<Candidate>, Option<(usize, Slot<'l>)>) {
+    let found = detect_records(lines.iter().copied());
+    if found.first().is_some_and(|best| is_json(best.format)) {
+        return (found, None);
     }
-    let slot = Slot::text(line).ok()?;
-    let found = detect(&slot.text);
-    (!found.is_empty()).then_some((slot, found))
+    let texts = lines.iter().enumerate();
+    let texts = texts.filter_map(|(at, line)| Some((at, Slot::text(line).ok()?)));
+    let texts = texts.map(|(at, slot)| (detect(&slot.text), (at, slot)));
+    let confidence = |found: &[Candidate]| found.first().map_or(0, |best| best.confidence);
+    let best = texts.reduce(|best, next| match confidence(&next.0) > confidence(&best.0) {
+        true => next,
+        false => best,
+    });
+    match best {
+        Some((found, text)) if !found.is_empty() => (found, Some(text)),
+        _ => (Vec::new(), None),
+    }
 }
 
 /// Where `part`, which is a part of `whole`, stands in it.
@@ -137,6 +146,7 @@ fn not_a_line(line: &str, error: &serde_json::Error) -> Diagnostic {
     let at = line.floor_char_boundary(error.column().saturating_sub(1));
     let end = line.ceil_char_boundary(at + 1);
     let mut found = finding(Code::ParseJson, Span::new(at, end), text);
+    found.dropped = Some(Dropped::Record);
     found.help = Some("a line holds a string, or an object with a string as `text`".to_owned());
     found
 }
@@ -202,7 +212,7 @@ impl<'de> Deserialize<'de> for Held<'de> {
 
 #[cfg(test)]
 mod tests {
-    use openchatml::{Code, Edit, Fix, Span};
+    use openchatml::{Applicability, Code, Edit, Fix, Span};
 
     use super::{Slot, finding, raw_offset};
 
@@ -224,7 +234,7 @@ mod tests {
         let at = slot.text.find('x').unwrap();
         let mut found = finding(Code::ParseFrame, Span::new(at, at + 1), "");
         let edit = Edit { span: Span::new(0, 2), replacement: "\"".to_owned() };
-        found.fix = Some(Fix { edits: vec![edit] });
+        found.fix = Some(Fix::new(Applicability::Safe, vec![edit]));
         slot.place(&mut found);
         assert_eq!(&line[found.span.range()], "x");
         let edit = &found.fix.unwrap().edits[0];

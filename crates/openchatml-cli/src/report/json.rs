@@ -1,6 +1,6 @@
 //! Findings for programs: one JSON object per line.
 
-use openchatml::{Diagnostic, Span};
+use openchatml::{Diagnostic, Dropped, Span};
 use serde::Serialize;
 
 use crate::input::Page;
@@ -20,6 +20,8 @@ struct Finding<'f> {
     fix: Option<Change>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pointer: Option<&'f str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dropped: Option<&'static str>,
 }
 
 /// Bytes of a file.
@@ -43,6 +45,12 @@ struct Change {
 }
 
 pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
+    write_object(page, found, out);
+    out.push('\n');
+}
+
+/// Writes a finding without a line break after it.
+pub(crate) fn write_object(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
     let place = page.locate(found.span.start);
     let finding = Finding {
         file: page.name,
@@ -55,9 +63,9 @@ pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
         help: found.help.as_deref(),
         fix: change(page, found),
         pointer: found.pointer.as_deref(),
+        dropped: found.dropped.map(Dropped::as_str),
     };
     out.push_str(&serde_json::to_string(&finding).expect("a finding is always JSON"));
-    out.push('\n');
 }
 
 fn change(page: &Page<'_>, found: &Diagnostic) -> Option<Change> {

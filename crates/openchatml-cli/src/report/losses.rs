@@ -6,6 +6,9 @@ use super::count;
 use crate::console::Console;
 use crate::input::Page;
 
+/// So many details of a kind of loss are told.
+const MOST_DETAILS: usize = 8;
+
 /// What was lost, by name, in the order in which it was first.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
@@ -15,6 +18,8 @@ pub(crate) struct Losses {
 #[derive(Debug)]
 struct Lost {
     what: String,
+    /// Which ones of that kind, where there are many.
+    details: Vec<String>,
     /// What loses it, if that is a part of a document.
     part: &'static str,
     /// How often it does.
@@ -33,6 +38,7 @@ impl Losses {
             let place = is_part.then(|| page.locate(loss.span.start));
             own.add(Lost {
                 what: loss.lost.to_string(),
+                details: loss.detail.iter().map(|detail| detail.to_string()).collect(),
                 part: if loss.lost == Name::Declaration { "tool" } else { "message" },
                 parts: usize::from(is_part),
                 documents: 0,
@@ -43,11 +49,6 @@ impl Losses {
             lost.documents = 1;
             self.add(lost);
         }
-    }
-
-    /// Counts something that one document as a whole lost.
-    pub(crate) fn count_document(&mut self, what: String) {
-        self.add(Lost { what, part: "", parts: 0, documents: 1, first: None });
     }
 
     /// Counts what other documents, later ones, lost.
@@ -63,6 +64,11 @@ impl Losses {
                 known.parts += lost.parts;
                 known.documents += lost.documents;
                 known.first = known.first.or(lost.first);
+                for detail in lost.details {
+                    if known.details.len() < MOST_DETAILS && !known.details.contains(&detail) {
+                        known.details.push(detail);
+                    }
+                }
             }
             None => self.lost.push(lost),
         }
@@ -84,7 +90,13 @@ impl Losses {
             }
             let notes = notes.join(", ");
             let notes = if notes.is_empty() { notes } else { format!(" ({notes})") };
-            console.loss(&format!("{name}: {}{notes}", lost.what));
+            let details: Vec<_> = lost.details.iter().map(|it| format!("`{it}`")).collect();
+            let more = if details.len() < MOST_DETAILS { "" } else { ", …" };
+            let details = match details.is_empty() {
+                true => String::new(),
+                false => format!(": {}{more}", details.join(", ")),
+            };
+            console.loss(&format!("{name}: {}{details}{notes}", lost.what));
         }
     }
 }

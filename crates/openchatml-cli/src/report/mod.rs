@@ -7,7 +7,7 @@ mod losses;
 mod sarif;
 mod text;
 
-pub(crate) use self::json::PlaceSpan;
+pub(crate) use self::json::{PlaceSpan, write_object};
 pub(crate) use self::losses::Losses;
 
 #[cfg(feature = "run")]

@@ -110,7 +110,7 @@ fn one_bad_file_does_not_hide_the_others() {
     folder.file("bad.txt", BAD);
     folder.file("words.txt", "just words");
     let ran = folder.ocml(["check", "none.txt", "words.txt", "bad.txt"]).exits(2);
-    let ran = ran.says("cannot read `none.txt`").says("words.txt: no format is detected");
+    let ran = ran.says("cannot read `none.txt`").says("cannot tell the format of `words.txt`");
     ran.says("error[E-PARSE-FRAME]");
     folder.ocml(["check", "words.txt"]).exits(1);
 }

@@ -47,17 +47,52 @@ fn every_format_can_be_written_and_read_again() {
 fn the_detected_format_is_said_to_those_who_ask() {
     let ran = ocml_with(["parse", "-v"], GOOD).exits(0);
     assert_eq!(ran.stderr, "note: <stdin>: detected openchatml-2.2 (100 %)\n");
-    let line = ocml_with(["parse"], "just words").says_one_line(1);
-    assert_eq!(line, "error: <stdin>: no format is detected; name one with `--from`\n");
+    let ran = ocml_with(["parse"], "just words").exits(1);
+    let ran = ran.says("error[E-FORMAT-UNKNOWN]: cannot tell the format of `<stdin>`\n");
+    ran.says("  = help: name the format with `--from FORMAT`\n");
 }
 
 #[test]
-fn broken_json_is_located_though_nothing_is_detected() {
+fn broken_json_is_located() {
     ocml_with(["parse"], "{\"messages\": [").exits(1).says("error[E-PARSE-JSON]").says("1:15");
     // Markup in its strings does not make it markup.
     let cut = "{\"messages\": [{\"role\": \"user\", \"content\": \"<|im_start|>user";
-    let ran = ocml_with(["parse", "-v"], cut).exits(1).says("detected json");
+    let ran = ocml_with(["parse", "-v"], cut).exits(1).says("detected openai");
     assert_eq!(ran.stdout, "");
+}
+
+/// Each of these was read as an empty conversation, with exit status 0.
+#[test]
+fn json_that_is_no_conversation_is_refused_by_what_it_is() {
+    let cases = [
+        (r#"{"name":"web-app","version":"1.0.0"}"#, "cannot tell the format"),
+        ("{}", "cannot tell the format"),
+        ("null", "cannot tell the format"),
+        (r#"{"text":"Hi."}"#, "cannot tell the format"),
+        (r#"{"msgs":[]}"#, "cannot tell the format"),
+        (r#"{"system":"s","messages":[{"role":"user","content":"Hi."}]}"#, "Anthropic Messages"),
+        (
+            r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t"}]}]}"#,
+            "Anthropic Messages",
+        ),
+        (r#"{"contents":[{"role":"user","parts":[{"text":"Hi."}]}]}"#, "Gemini contents"),
+        (r#"{"instruction":"Add.","input":"2 2","output":"4"}"#, "an instruction record"),
+        (r#"{"prompt":"p","chosen":"a","rejected":"b"}"#, "a preference pair"),
+    ];
+    for (input, words) in cases {
+        let ran = ocml_with(["convert", "-t", "json"], input).exits(1);
+        assert_eq!(ran.stdout, "", "{input}");
+        ran.says("error[E-FORMAT-UNKNOWN]").says(words);
+        assert_eq!(ocml_with(["fmt"], input).exits(1).stdout, "", "{input}");
+    }
+}
+
+#[test]
+fn the_string_of_a_request_is_what_the_user_says() {
+    let input = r#"{"model":"gpt-5","input":"Hi there"}"#;
+    let ran = ocml_with(["convert", "-t", "json"], input).exits(0);
+    assert_eq!(json(&ran.stdout)["messages"][0]["content"], "Hi there");
+    ran.says("field dropped: `model`");
 }
 
 #[test]
@@ -123,8 +158,8 @@ fn several_files_make_jsonl() {
     assert!(lines[1]["text"].as_str().unwrap().starts_with("<|im_start|>user\nWhat is 2"));
     let ran = folder.ocml(["convert", "-q", "--strict", "-t", "json", "c.txt", "b.json"]);
     let lines: Vec<_> = ran.exits(1).stdout.lines().map(json).collect();
-    assert_eq!(lines[0], serde_json::Value::Null);
-    assert_eq!(lines[1]["messages"][2]["content"], "4.");
+    assert_eq!(lines.len(), 1);
+    assert_eq!(lines[0]["messages"][2]["content"], "4.");
 }
 
 #[test]
@@ -156,7 +191,10 @@ fn recovery_is_a_choice() {
         json(&ran.stdout)["messages"].as_array().unwrap().len()
     };
     assert_eq!((messages("keep"), messages("drop")), (4, 3));
-    assert!(messages("error") < 3);
+    // What stands behind the error would be dropped.
+    let refused = ocml_with(["parse", "--recover", "error"], BAD).exits(1);
+    assert_eq!(refused.stdout, "");
+    refused.says("--allow-loss=stray-text");
     ocml_with(["parse", "--recover", "hope"], BAD).exits(2);
 }
 

@@ -1,4 +1,4 @@
-//! JSONL: in order, aligned, on all cores.
+//! JSONL: in order, on all cores; lines that are refused are left out, or go to a file of their own.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -6,21 +6,22 @@ use std::process::Stdio;
 
 use crate::support::{Folder, GOOD, MESSAGES, command, finish, json, ocml_with};
 
-/// Many lines of which some are long, some are empty and some are wrong, and what comes of each.
+/// Many lines of which some are long, some are empty and some are wrong, and what comes of those
+/// that are not wrong.
 fn many_lines() -> (String, Vec<String>) {
     let (mut input, mut expected) = (String::new(), Vec::new());
     for number in 0..20_000 {
         let (line, result) = match number % 100 {
-            7 => ("{\"messages\": [".to_owned(), "null".to_owned()),
-            13 => (String::new(), String::new()),
+            7 => ("{\"messages\": [".to_owned(), None),
+            13 => (String::new(), Some(String::new())),
             99 => {
                 let text = "long ".repeat(number % 7000);
-                (messages(&text), rendered(&text))
+                (messages(&text), Some(rendered(&text)))
             }
-            _ => (messages(&format!("line {number}")), rendered(&format!("line {number}"))),
+            _ => (messages(&format!("line {number}")), Some(rendered(&format!("line {number}")))),
         };
         writeln!(input, "{line}").unwrap();
-        expected.push(result);
+        expected.extend(result);
     }
     (input, expected)
 }
@@ -40,7 +41,8 @@ fn lines_stay_in_order_on_all_cores() {
     folder.file("a.jsonl", &input);
     for jobs in ["1", "2", "7"] {
         let args = ["convert", "-t", "im", "-j", jobs, "a.jsonl", "-o", "b.jsonl"];
-        let ran = folder.ocml(args).exits(1).says("a.jsonl: 200 lines refused");
+        let ran = folder.ocml(args).exits(1);
+        let ran = ran.says("a.jsonl: 200 lines of 19800 not written");
         let output = folder.read("b.jsonl");
         assert!(output.lines().eq(&expected), "with {jobs} jobs");
         // Findings are in order, too.
@@ -66,12 +68,56 @@ fn a_line_holds_a_text_or_an_object_with_one() {
 }
 
 #[test]
-fn fields_that_get_lost_are_losses() {
+fn fields_beside_a_text_are_dropped_with_consent_only() {
     let input = format!("{{\"id\":7,\"text\":{}}}\n", serde_json::to_string(GOOD).unwrap());
-    let ran = ocml_with(["parse", "--jsonl"], &input).exits(0);
-    ran.says("warning[W-LOSS]: <stdin>: field `id`");
-    let ran = ocml_with(["parse", "--jsonl", "--no-loss"], &input).exits(1);
-    assert_eq!(ran.stdout, "null\n");
+    let ran = ocml_with(["parse", "--jsonl"], &input).exits(1);
+    assert_eq!(ran.stdout, "");
+    ran.says("error[E-UNKNOWN-KEY]: key `id`").says("--allow-loss=unknown-key");
+    let ran = ocml_with(["parse", "--jsonl", "--allow-loss=unknown-key"], &input).exits(0);
+    ran.says("warning[E-UNKNOWN-KEY]: key `id`");
+}
+
+const UNKNOWN: &str = r#"{"messages":[{"role":"user","content":"Hi.","mood":"sad"}]}"#;
+
+#[test]
+fn refused_lines_are_left_out_and_kept_with_their_findings() {
+    let folder = Folder::new();
+    let truncated = &MESSAGES[..MESSAGES.len() - 3];
+    folder.file("a.jsonl", format!("{MESSAGES}\n{UNKNOWN}\n{MESSAGES}\n{truncated}"));
+    let args = ["convert", "-t", "json", "-f", "json", "a.jsonl", "-o", "b.jsonl"];
+    let ran = folder.ocml(args.iter().chain(&["--rejects", "bad.jsonl"])).exits(1);
+    ran.says("a.jsonl: 2 lines of 4 not written");
+    assert_eq!(folder.read("b.jsonl"), format!("{MESSAGES}\n{MESSAGES}\n"));
+    let rejects = folder.read("bad.jsonl");
+    let rejects: Vec<_> = rejects.lines().map(json).collect();
+    assert_eq!(rejects.len(), 2);
+    assert_eq!((&rejects[0]["line"], &rejects[1]["line"]), (&2.into(), &4.into()));
+    assert_eq!(rejects[0]["input"], UNKNOWN);
+    let found = &rejects[0]["diagnostics"][0];
+    assert_eq!((&found["code"], &found["line"]), (&"E-UNKNOWN-KEY".into(), &2.into()));
+    assert_eq!(found["dropped"], "unknown-key");
+    assert_eq!(rejects[1]["diagnostics"][0]["dropped"], "record");
+}
+
+#[test]
+fn what_is_dropped_with_consent_is_a_warning() {
+    let refused = ocml_with(["convert", "-t", "im", "-f", "json"], UNKNOWN).exits(1);
+    assert_eq!(refused.stdout, "");
+    refused.says("nothing is written");
+    for allowed in ["--allow-loss", "--allow-loss=unknown-key", "--allow-loss=limit,unknown-key"] {
+        let ran = ocml_with(["convert", "-t", "im", "-f", "json", allowed], UNKNOWN).exits(0);
+        assert_eq!(ran.stdout, "<|im_start|>user\nHi.<|im_end|>\n", "{allowed}");
+        ran.says("warning[E-UNKNOWN-KEY]");
+    }
+    ocml_with(["convert", "-t", "im", "-f", "json", "--allow-loss=limit"], UNKNOWN).exits(1);
+    ocml_with(["convert", "-t", "im", "-f", "json", "--allow-loss=hope"], UNKNOWN).exits(2);
+}
+
+#[test]
+fn losses_of_a_format_may_be_exceptions() {
+    let args = ["convert", "-t", "im", "--no-loss", "--allow-loss=analysis"];
+    ocml_with(args, MESSAGES).exits(0).says("analysis dropped");
+    ocml_with(["convert", "-t", "im", "--no-loss", "--allow-loss=call"], MESSAGES).exits(1);
 }
 
 #[test]
@@ -84,7 +130,7 @@ fn losses_are_counted_over_all_lines() {
         "warning[W-LOSS]: <stdin>: analysis dropped (3 documents, 3 messages, first at 1:57)\n",
     );
     let ran = ocml_with(["convert", "--jsonl", "-t", "im", "--no-loss"], &input).exits(1);
-    assert_eq!(ran.stdout, "null\nnull\nnull\n");
+    assert_eq!(ran.stdout, "");
 }
 
 #[test]
@@ -95,10 +141,10 @@ fn strict_refuses_lines_not_files() {
     let lines = |flags: &[&str]| {
         let args = ["parse", "--jsonl", "-f", "im"].iter().chain(flags);
         let ran = ocml_with(args, &input).exits(1);
-        ran.stdout.lines().map(|line| line != "null").collect::<Vec<_>>()
+        ran.stdout.lines().count()
     };
-    assert_eq!(lines(&["--strict"]), [true, false, true]);
-    assert_eq!(lines(&[]), [true, true, true]);
+    assert_eq!(lines(&["--strict"]), 2);
+    assert_eq!(lines(&[]), 3);
 }
 
 #[test]
@@ -111,7 +157,7 @@ fn an_empty_file_has_no_lines() {
     folder.ocml(["check", "empty.jsonl"]).exits(0);
     folder.ocml(["fmt", "empty.jsonl"]).exits(0);
     folder.file("words.jsonl", "words\n");
-    folder.ocml(["parse", "words.jsonl"]).says_one_line(1);
+    folder.ocml(["parse", "words.jsonl"]).exits(1).says("E-FORMAT-UNKNOWN");
 }
 
 #[test]
@@ -119,10 +165,53 @@ fn lines_with_bytes_that_are_not_text_are_mended() {
     let mut input = b"{\"messages\":[{\"role\":\"user\",\"content\":\"a".to_vec();
     input.extend(b"\xFFb\"}]}\n");
     input.extend(MESSAGES.as_bytes());
-    let ran = ocml_with(["parse", "--jsonl"], &input).exits(1);
-    let ran = ran.says("error[E-PARSE-UTF8]: the byte at offset 40 is not UTF-8");
+    let ran = ocml_with(["parse", "--jsonl", "-f", "json"], &input).exits(1);
+    ran.says("error[E-PARSE-UTF8]: the byte at offset 40 is not UTF-8");
+    let args = ["parse", "--jsonl", "-f", "json", "--allow-loss=invalid-value"];
+    let ran = ocml_with(args, &input).exits(0).says("warning[E-PARSE-UTF8]");
     assert_eq!(json(ran.stdout.lines().next().unwrap())["messages"][0]["content"], "a\u{fffd}b");
     assert_eq!(ran.stdout.lines().nth(1), Some(MESSAGES));
+}
+
+const PLAIN: &str = r#"{"messages":[{"role":"user","content":"Hi."}]}"#;
+const CALL: &str = r#"{"messages":[{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"1"}]}"#;
+const SHAREGPT: &str = r#"{"conversations":[{"from":"human","value":"Hi."}]}"#;
+
+/// The first line of a file says the least: later ones may have calls, reasoning, weights.
+#[test]
+fn the_format_of_lines_is_that_of_all() {
+    let folder = Folder::new();
+    folder.file("a.jsonl", format!("{PLAIN}\n{PLAIN}\n{CALL}\n"));
+    let ran = folder.ocml(["convert", "-t", "json", "a.jsonl"]).silent();
+    let last = json(ran.stdout.lines().last().unwrap());
+    assert_eq!(last["messages"][0]["call_id"], "c");
+    folder.ocml(["check", "a.jsonl"]).exits(0).says("no problems");
+    let ran = folder.ocml(["detect", "a.jsonl"]).silent();
+    assert!(ran.stdout.starts_with("a.jsonl: openai, one document per line"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_line_in_another_format_is_read_in_its_own() {
+    let folder = Folder::new();
+    folder.file("a.jsonl", format!("{PLAIN}\n{PLAIN}\n{SHAREGPT}\n{CALL}\n"));
+    let ran = folder.ocml(["convert", "-t", "json", "a.jsonl"]).silent();
+    let lines: Vec<_> = ran.stdout.lines().map(json).collect();
+    assert_eq!(lines[2]["messages"][0]["content"], "Hi.");
+    assert_eq!(lines[3]["messages"][1]["role"], "tool");
+    folder.file("b.jsonl", format!("{PLAIN}\n{PLAIN}\n{{\"msgs\":[]}}\n"));
+    let ran = folder.ocml(["convert", "-t", "json", "b.jsonl"]).exits(1);
+    assert_eq!(ran.stdout.lines().count(), 2);
+    ran.says("1 line of 3 not written");
+}
+
+/// Without a name that says so, two lines of JSON are two documents.
+#[test]
+fn lines_of_json_are_documents_on_standard_input_too() {
+    let input = format!("{PLAIN}\n{CALL}\n");
+    let ran = ocml_with(["convert", "-t", "json"], &input).silent();
+    assert_eq!(ran.stdout.lines().count(), 2);
+    let one = serde_json::to_string_pretty(&json(PLAIN)).unwrap();
+    assert_eq!(ocml_with(["convert", "-t", "json"], one).silent().stdout.lines().count(), 1);
 }
 
 #[test]

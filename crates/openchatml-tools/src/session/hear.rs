@@ -107,9 +107,11 @@ impl<'m> Hearing<'m> {
     pub(super) fn finish(mut self, emit: &mut Emit<'_>) -> (Vec<Message<'static>>, Heard) {
         let mut heard = self.heard;
         if heard.is_foreign {
-            let reason = if heard.waits { Done::Call } else { Done::End };
-            let index = (heard.base + heard.began).checked_sub(2);
-            emit(SessionEvent::Said(Event::Done { index, reason }));
+            if !heard.has_returned {
+                let reason = if heard.waits { Done::Call } else { Done::End };
+                let index = (heard.base + heard.began).checked_sub(2);
+                emit(SessionEvent::Said(Event::Done { index, reason }));
+            }
         } else {
             match std::mem::replace(&mut self.reader, Reader::Unknown) {
                 Reader::Text(stream) => stream.finish(|event| heard.event(event, emit)),
@@ -148,10 +150,13 @@ impl Heard {
                 self.is_foreign |= message.foreign;
             }
             Event::MessageDone { index, message } => {
-                self.is_cut |= matches!(message.end, End::Open | End::Prompt);
+                let is_open = matches!(message.end, End::Open | End::Prompt);
+                self.is_cut |= is_open && !message.foreign;
                 self.done.push((index, message.clone().into_owned()));
             }
             Event::Done { reason, .. } => self.has_returned |= reason == Done::Return,
+            // It is about what follows the message that was last, which is none of the assistant's.
+            Event::Diagnostic { diagnostic, .. } if diagnostic.code == Code::CompletionRole => {}
             Event::Diagnostic { index: Some(index), diagnostic }
                 if diagnostic.severity == Severity::Error && !shows(diagnostic.code) =>
             {

@@ -176,7 +176,6 @@ async fn a_session_that_is_cancelled_says_so_in_its_replies() {
     let waits = std::sync::Mutex::new(Some(waits));
     let server = Scripted::start(move |_, _| {
         let mut acts = said(&call("a", "hang", "{}"));
-        acts.extend(said("<|start|>assistant<|channel|>final<|message|>Half an answ"));
         acts.push(Act::Wait(waits.lock().unwrap().take().unwrap()));
         Answer::stream(acts)
     });
@@ -194,7 +193,7 @@ async fn a_session_that_is_cancelled_says_so_in_its_replies() {
     assert_eq!(ended, Ended::Cancelled);
     assert!(events.contains(&"tool.cancel") && events.contains(&"response.cancel"), "{events:?}");
     let text = std::fs::read_to_string(&path).unwrap();
-    assert!(text.contains("E-TOOL-CANCELLED") && !text.contains("Half"), "{text}");
+    assert!(text.contains("E-TOOL-CANCELLED"), "{text}");
     let format = "openchatml-2.2".parse().unwrap();
     assert!(parse(&text, format, &ReadOptions::default()).diagnostics.is_empty());
     drop(never);

@@ -13,20 +13,17 @@ use crate::{ANSWER, Log, QUESTION, call, run, run_as, tools};
 
 #[tokio::test]
 async fn calls_without_ids_find_their_replies() {
-    let text = "<|start|>user<|message|>Go.<|end|>";
     let one = |n: u8| {
         format!(
-            " to=functions.echo<|channel|>commentary <|constrain|>json<|message|>{{\"n\":{n}}}<|call|>"
+            "<|start|>assistant to=functions.echo<|channel|>commentary <|constrain|>json<|message|>{{\"n\":{n}}}<|call|>"
         )
     };
     let log = Log::default();
-    let came = run("harmony", text, tools(&log), move |number| {
-        let two = format!("{}<|start|>assistant{}", one(1), one(2));
-        Answer::saying(if number == 0 { &two } else { ANSWER })
-    })
-    .await
-    .checked("harmony")
-    .ends(Ended::Answered);
+    let text = format!("<|start|>user<|message|>Go.<|end|>{}{}", one(1), one(2));
+    let came = run("harmony", &text, tools(&log), |_| Answer::saying(ANSWER))
+        .await
+        .checked("harmony")
+        .ends(Ended::Answered);
     assert_eq!(log.lines().len(), 2);
     let first = came.text.find(r#""content":{"n":1}"#).unwrap();
     assert!(first < came.text.find(r#""content":{"n":2}"#).unwrap());

@@ -64,14 +64,13 @@ async fn calls_of_one_turn_run_at_once_and_are_answered_in_their_order() {
         }
     });
     tools.insert("functions.meet", Entry::new(meet)).unwrap();
-    let came = run("openchatml-2.2", QUESTION, tools, |number| {
-        let calls =
-            format!("{}<|start|>assistant{}", call("a", "meet", "{}"), call("b", "meet", "{}"));
-        Answer::saying(if number == 0 { &calls } else { ANSWER })
-    })
-    .await
-    .checked("openchatml-2.2")
-    .ends(Ended::Answered);
+    // A completion ends with its first call: several stand in a transcript.
+    let [one, two] = ["a", "b"].map(|id| call(id, "meet", "{}"));
+    let text = format!("{QUESTION}<|start|>assistant{one}\n<|start|>assistant{two}\n");
+    let came = run("openchatml-2.2", &text, tools, |_| Answer::saying(ANSWER))
+        .await
+        .checked("openchatml-2.2")
+        .ends(Ended::Answered);
     let place = |words: &str| came.text.find(words).unwrap();
     assert!(
         place("tool name=functions.meet call_id=a") < place("tool name=functions.meet call_id=b")
@@ -102,7 +101,45 @@ async fn a_call_begins_while_the_turn_still_arrives() {
     .await
     .checked("openchatml-2.2")
     .ends(Ended::Answered);
-    assert!(came.text.contains("I wait."), "{}", came.text);
+    // What follows the call is no part of the completion.
+    assert!(!came.text.contains("I wait."), "{}", came.text);
+}
+
+#[tokio::test]
+async fn a_completion_ends_with_its_stop_token() {
+    let pay = call("b", "echo", r#"{"n":666}"#);
+    for more in [
+        format!("<|start|>assistant{pay}"),
+        "<|start|>assistant<|channel|>final<|message|>Pay me.<|return|>".to_owned(),
+        "\nPay me.".to_owned(),
+        "<|channel|>final<|message|>Pay me.".to_owned(),
+    ] {
+        // In one piece and in several.
+        for size in [1, 4096] {
+            let log = Log::default();
+            let said = more.clone();
+            let came = run("openchatml-2.2", QUESTION, tools(&log), move |number| {
+                let first =
+                    if number == 0 { call("a", "echo", r#"{"n":1}"#) } else { ANSWER.into() };
+                let all: Vec<char> = format!("{first}{said}").chars().collect();
+                let pieces = all.chunks(size).map(|piece| {
+                    chunk(json!({"text": piece.iter().collect::<String>(), "finish_reason": null}))
+                });
+                Answer::stream(pieces.chain([done()]).collect())
+            })
+            .await
+            .checked("openchatml-2.2")
+            .ends(Ended::Answered);
+            assert_eq!(log.lines(), [r#"echo {"n":1}"#], "{more:?}");
+            assert!(!came.text.contains("Pay me.") && !came.text.contains("666"), "{}", came.text);
+            let is_done = |name: &String| name == "response.done";
+            let all = came.events.iter().map(|event| {
+                let value: serde_json::Value = serde_json::from_str(event).unwrap();
+                value["type"].as_str().unwrap().to_owned()
+            });
+            assert_eq!(all.filter(is_done).count(), 2, "{:#?}", came.events);
+        }
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,49 @@
 
 use super::carries::{Carries, Channels, Intents, ends_section};
 use super::loss::{Loss, Lost};
-use crate::model::{Body, Channel, Conversation, End, Message, Role, Segment, Visibility};
+use crate::model::{
+    Body, Channel, Content, Conversation, Document, End, Message, Part, Role, Segment, Visibility,
+};
+
+/// The document as `carries` can carry it, and where the messages of a conversation stood. `None` if
+/// it can carry it as it is.
+pub(super) fn document<'a>(
+    document: &Document<'a>,
+    carries: &Carries,
+    losses: &mut Vec<Loss>,
+) -> Option<(Document<'a>, Option<Vec<usize>>)> {
+    match document {
+        Document::Conversation(it) => {
+            let (adapted, kept) = conversation(it, carries, losses)?;
+            Some((Document::Conversation(adapted), Some(kept)))
+        }
+        Document::Files(parts) => {
+            let adapted = files(parts, carries, losses)?;
+            Some((Document::Files(adapted), None))
+        }
+        Document::Infill(_) => None,
+    }
+}
+
+/// The files as `carries` can carry the conversations among them. `None` if it can carry all of
+/// them as they are.
+fn files<'a>(
+    parts: &[Part<'a>],
+    carries: &Carries,
+    losses: &mut Vec<Loss>,
+) -> Option<Vec<Part<'a>>> {
+    let mut changed: Option<Vec<Part<'a>>> = None;
+    for (index, part) in parts.iter().enumerate() {
+        let Content::Conversation(it) = &part.content else { continue };
+        let first = losses.len();
+        let Some((adapted, _)) = conversation(it, carries, losses) else { continue };
+        // The places of messages are places in a document that is a conversation.
+        losses[first..].iter_mut().for_each(|loss| loss.message = None);
+        let changed = changed.get_or_insert_with(|| parts.to_vec());
+        changed[index].content = Content::Conversation(adapted);
+    }
+    changed
+}
 
 /// The conversation as `carries` can carry it. `None` if it can carry it as it is.
 pub(super) fn conversation<'a>(
@@ -20,15 +62,29 @@ pub(super) fn conversation<'a>(
         origin: conversation.origin,
         layout: conversation.layout.clone(),
     };
-    document(&mut adapted, carries, losses);
+    around(&mut adapted, carries, losses);
     let count = conversation.messages.len();
     let mut kept = Vec::with_capacity(count);
     for (index, message) in conversation.messages.iter().enumerate() {
         let last = index + 1 == count;
-        let mut adapter = Adapter { carries, index, last, losses, message: message.clone() };
-        if carries.fits(message, last) || adapter.adapt() {
-            adapted.messages.push(adapter.message);
-            kept.push(index);
+        let mut push = |message, last| {
+            let mut adapter = Adapter { carries, index, last, losses: &mut *losses, message };
+            let is_carried = carries.fits(&adapter.message, last) || adapter.adapt();
+            if is_carried {
+                adapted.messages.push(adapter.message);
+                kept.push(index);
+            }
+            is_carried
+        };
+        match message.split_reasoning() {
+            None => drop(push(message.clone(), last)),
+            Some((said, reasoning)) => {
+                push(said, false);
+                if push(reasoning, last) {
+                    let lost = Lost::ReasoningMoved;
+                    losses.push(Loss::new(Some(index), message.span, lost));
+                }
+            }
         }
     }
     lead_calls(&mut adapted.messages, &kept, carries, losses);
@@ -47,7 +103,7 @@ fn lead_calls(
         if !carries.fits_preamble(&messages[at], messages.get(at + 1)) {
             answer(&mut messages[at]);
             let span = messages[at].span;
-            losses.push(Loss { message: Some(*from), span, lost: Lost::Preamble });
+            losses.push(Loss::new(Some(*from), span, Lost::Preamble));
         }
     }
     if losses.len() > before {
@@ -61,9 +117,10 @@ fn answer(message: &mut Message<'_>) {
     message.intent = None;
 }
 
-fn document(adapted: &mut Conversation<'_>, carries: &Carries, losses: &mut Vec<Loss>) {
+/// Makes what stands around the messages what can be carried.
+fn around(adapted: &mut Conversation<'_>, carries: &Carries, losses: &mut Vec<Loss>) {
     let mut lose = |lost| {
-        losses.push(Loss { message: None, span: crate::Span::default(), lost });
+        losses.push(Loss::new(None, crate::Span::default(), lost));
     };
     if !carries.fits_tools(adapted) {
         lose(Lost::Tools);
@@ -95,7 +152,7 @@ struct Adapter<'c, 'a> {
 impl Adapter<'_, '_> {
     fn lose(&mut self, lost: Lost) {
         let span = self.message.span;
-        self.losses.push(Loss { message: Some(self.index), span, lost });
+        self.losses.push(Loss::new(Some(self.index), span, lost));
     }
 
     /// Makes the message one that can be carried. Whether there is such a message.
@@ -119,7 +176,7 @@ impl Adapter<'_, '_> {
         self.channel();
         self.attributes();
         self.end();
-        if !self.carries.markers && self.message.body.has_markers() {
+        if !self.carries.fits_markers(&self.message) {
             self.lose(Lost::Markers);
             let rest = self.message.body.segments().filter_map(|segment| match segment {
                 Segment::Marker(_) => None,
@@ -127,6 +184,12 @@ impl Adapter<'_, '_> {
                 Segment::Literal(text) => Some(Segment::Literal(text.into_owned().into())),
             });
             self.message.body = Body::from_segments(rest.collect::<Vec<_>>());
+        }
+        if !self.carries.weights && self.message.weight.take().is_some() {
+            self.lose(Lost::Weight);
+        }
+        if !self.carries.recovered && self.message.unread.take().is_some() {
+            self.lose(Lost::Unread);
         }
         if !self.carries.recovered && std::mem::take(&mut self.message.recovered) {
             self.lose(Lost::Recovered);
@@ -240,7 +303,12 @@ impl Adapter<'_, '_> {
             if !constrained || !(carries.content_types)(&self.message) {
                 self.message.content_type = None;
             }
-            self.lose(if constrained { Lost::Constraint } else { Lost::ContentType });
+            if constrained {
+                self.lose(Lost::Constraint);
+            }
+            if self.message.content_type.is_none() {
+                self.lose(Lost::ContentType);
+            }
         }
         if carries.json_calls && self.message.is_call() {
             self.message.content_type = Some("json".into());

@@ -15,103 +15,109 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
     }
     for (index, message) in conversation.messages.iter().enumerate() {
         let Some(layout) = message.layout.as_deref() else { continue };
-        let mut found = Vec::new();
+        let first = losses.len();
         if !is_own(layout.dialect) {
-            of_fields(layout.beyond.as_deref(), message.span, &mut found);
+            of_fields(layout.beyond.as_deref(), message.span, &mut losses);
         }
         if let Some(content) = &layout.content
             && layout.dialect != "harmony"
             && !(is_own(layout.dialect) && says_the_same(message))
         {
-            of_parts(content, &mut found);
+            of_parts(content, &mut losses);
         }
-        let loss = |(lost, span)| Loss { message: Some(index), span, lost };
-        losses.extend(found.into_iter().map(loss));
+        for loss in &mut losses[first..] {
+            loss.message = Some(index);
+        }
     }
     losses
 }
 
 fn of_document(layout: &DocumentLayout<'_>, losses: &mut Vec<Loss>) {
     let Some(beyond) = layout.beyond.as_deref() else { return };
-    let mut found = Vec::new();
     for (key, value) in &beyond.fields {
         match key.as_ref() {
             "tools" => {
                 let tools = value.as_list().unwrap_or_default();
-                found.extend(tools.iter().map(|tool| (Lost::HostedTool, tool.span)));
+                losses.extend(tools.iter().map(|tool| lost(Lost::HostedTool, tool.span)));
             }
             "images" | "videos" | "audios" if value.as_list().is_some_and(|it| !it.is_empty()) => {
-                found.push((parts::medium(key), value.span));
+                losses.push(lost(parts::medium(key), value.span));
             }
-            _ => {}
+            _ => losses.extend(field(key, value)),
         }
     }
-    of_items(&beyond.items, &mut found);
-    losses.extend(found.into_iter().map(|(lost, span)| Loss { message: None, span, lost }));
+    of_items(&beyond.items, losses);
 }
 
-/// What is lost, and where it stands.
-type Found = Vec<(Lost, Span)>;
+/// A loss whose message is not known yet.
+fn lost(lost: Lost, span: Span) -> Loss {
+    Loss::new(None, span, lost)
+}
 
-fn of_fields(beyond: Option<&Beyond<'_>>, place: Span, found: &mut Found) {
+fn of_fields(beyond: Option<&Beyond<'_>>, place: Span, losses: &mut Vec<Loss>) {
     let Some(beyond) = beyond else { return };
     if beyond.key == "refusal" {
-        found.push((Lost::Refusal, place));
+        losses.push(lost(Lost::Refusal, place));
     }
-    let fields = beyond.fields.iter();
-    found.extend(fields.filter_map(|(key, value)| Some((field(key, value)?, value.span))));
-    of_items(&beyond.items, found);
+    losses.extend(beyond.fields.iter().filter_map(|(key, value)| field(key, value)));
+    of_items(&beyond.items, losses);
 }
 
-/// What is lost with a key. Nothing with those that only the service has a use for.
-fn field(key: &str, value: &Value<'_>) -> Option<Lost> {
+/// What is lost with a key. Nothing with an empty value.
+fn field(key: &str, value: &Value<'_>) -> Option<Loss> {
     let is_empty = match &value.data {
         Data::Null => true,
         Data::List(items) => items.is_empty(),
         _ => false,
     };
-    Some(match key {
+    let found = match key {
         _ if is_empty => return None,
-        "weight" | "loss_weight" | "loss" => Lost::Weight,
         "audio" => Lost::Audio,
         "annotations" => Lost::Annotations,
         "summary" => Lost::Summary,
         "encrypted_content" => Lost::Encrypted,
-        _ => return None,
-    })
+        _ => return Some(lost(Lost::Field, value.span).of(key)),
+    };
+    Some(lost(found, value.span))
 }
 
-fn of_parts(content: &Value<'_>, found: &mut Found) {
+fn of_parts(content: &Value<'_>, losses: &mut Vec<Loss>) {
     for part in content.as_list().unwrap_or_default() {
-        match parts::Kind::of(part) {
-            parts::Kind::Other(lost) => found.push((lost, part.span)),
-            parts::Kind::Refusal => found.push((Lost::Refusal, part.span)),
+        let kind = parts::Kind::of(part);
+        if part.as_map().is_none() && part.as_str().is_none() {
+            losses.push(lost(Lost::Part, part.span));
+        }
+        match kind {
+            parts::Kind::Other(medium) => losses.push(lost(medium, part.span)),
+            parts::Kind::Refusal => losses.push(lost(Lost::Refusal, part.span)),
             _ => {}
         }
         let keys = part.as_map().unwrap_or_default().iter();
-        found.extend(keys.filter_map(|(key, value)| Some((field(key, value)?, value.span))));
+        let keys = keys.filter(|(key, _)| !parts::is_own_key(kind, key));
+        losses.extend(keys.filter_map(|(key, value)| field(key, value)));
     }
 }
 
 /// Items that are no messages.
-fn of_items(items: &[Value<'_>], found: &mut Found) {
+fn of_items(items: &[Value<'_>], losses: &mut Vec<Loss>) {
     for item in items {
         let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
-        let fields = item.as_map().unwrap_or_default().iter();
-        let before = found.len();
-        match kind {
-            "item_reference" => found.push((Lost::Reference, item.span)),
+        losses.push(match kind {
+            "item_reference" => lost(Lost::Reference, item.span),
             "reasoning" => {
-                let keys = fields.filter_map(|(key, value)| Some((field(key, value)?, value.span)));
-                found.extend(keys);
+                let fields = item.as_map().unwrap_or_default().iter();
+                let fields = fields.filter_map(|(key, value)| field(key, value));
+                let mut known = fields.filter(|loss| loss.lost != Lost::Field).peekable();
+                if known.peek().is_some() {
+                    losses.extend(known);
+                    continue;
+                }
+                lost(Lost::Item, item.span)
             }
             kind if kind.contains("_call") || kind.starts_with("mcp_") => {
-                found.push((Lost::Hosted, item.span));
+                lost(Lost::Hosted, item.span)
             }
-            _ => {}
-        }
-        if found.len() == before {
-            found.push((Lost::Item, item.span));
-        }
+            _ => lost(Lost::Item, item.span),
+        });
     }
 }

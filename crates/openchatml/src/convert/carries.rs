@@ -1,7 +1,9 @@
 //! What a format can say.
 
 use crate::dialects::declares_tools;
-use crate::model::{Channel, Conversation, End, Header, Intent, Message, Role};
+use crate::model::{
+    Channel, Content, Conversation, Document, End, Header, Intent, Message, Role, Visibility,
+};
 
 /// What a format can say, as data: what it cannot is lost in a conversion, by name.
 ///
@@ -53,8 +55,10 @@ pub struct Carries {
     pub content_types: fn(&Message<'_>) -> bool,
     /// Whether the arguments of each call are JSON, without a word about it.
     pub json_calls: bool,
-    /// Chain-of-thought markers.
-    pub markers: bool,
+    /// How much a message counts in training.
+    pub weights: bool,
+    /// The messages that may have chain-of-thought markers.
+    pub markers: Markers,
     /// How its messages may end.
     pub ends: &'static [End],
     /// Whether each message with a recipient is a call that is made, and no other message.
@@ -119,6 +123,29 @@ pub enum Intents {
     None,
 }
 
+/// The messages of a format that may have chain-of-thought markers (OpenChatML 2.2 §7).
+///
+/// A message that the user sees has none in any format: what follows a marker is hidden.
+///
+/// ```
+/// use openchatml::{Format, convert::Markers};
+///
+/// let markers = |name: &str| name.parse().map(|format: Format| format.carries().markers);
+/// assert_eq!(markers("openchatml-2.2")?, Markers::Analysis);
+/// assert_eq!(markers("harmony")?, Markers::None);
+/// assert_eq!(markers("json")?, Markers::Hidden);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Markers {
+    /// None: the format has no markers.
+    None,
+    /// Messages of the assistant on `analysis`.
+    Analysis,
+    /// All hidden messages, whoever speaks.
+    Hidden,
+}
+
 impl Channels {
     /// Whether the kind of a message says on which channel it is.
     pub(super) fn are_fixed(self) -> bool {
@@ -145,7 +172,8 @@ impl Carries {
         intents: Intents::None,
         content_types: |_| false,
         json_calls: false,
-        markers: false,
+        weights: false,
+        markers: Markers::None,
         ends: &[],
         makes_calls: false,
         open_inside: false,
@@ -164,7 +192,8 @@ impl Carries {
         call_ids: true,
         intents: Intents::All,
         content_types: |_| true,
-        markers: true,
+        weights: true,
+        markers: Markers::Hidden,
         ends: End::ALL,
         open_inside: true,
         recovered: true,
@@ -187,9 +216,11 @@ impl Carries {
                 Some(_) => (self.content_types)(message),
                 None => !self.json_calls || !message.is_call(),
             }
-            && (!(message.recovered || message.foreign) || self.recovered)
+            && (!(message.recovered || message.foreign || message.unread.is_some())
+                || self.recovered)
+            && (message.weight.is_none() || self.weights)
             && (message.end == End::End || self.ends.contains(&message.end))
-            && (self.markers || !message.body.has_markers())
+            && self.fits_markers(message)
             && self.fits_channel(message)
             && (self.channels != Channels::Sections || ends_section(message, last))
     }
@@ -203,6 +234,19 @@ impl Carries {
             }
             Intents::Implied | Intents::BeforeCalls => message.intent.is_none(),
         }
+    }
+
+    /// Whether the message has no chain-of-thought marker, or may have one.
+    pub(super) fn fits_markers(&self, message: &Message<'_>) -> bool {
+        !message.body.has_markers()
+            || match self.markers {
+                Markers::None => false,
+                Markers::Analysis => {
+                    message.role == Role::Assistant
+                        && message.effective_channel() == Channel::Analysis
+                }
+                Markers::Hidden => message.visibility() == Visibility::Hidden,
+            }
     }
 
     pub(super) fn fits_tools(&self, conversation: &Conversation<'_>) -> bool {
@@ -252,6 +296,18 @@ impl Carries {
         keys.iter().copied()
     }
 
+    /// Whether the format can carry the conversations of the document as they are.
+    pub(crate) fn fits_document(&self, document: &Document<'_>) -> bool {
+        match document {
+            Document::Conversation(conversation) => self.fits_all(conversation),
+            Document::Files(parts) => parts.iter().all(|part| match &part.content {
+                Content::Conversation(conversation) => self.fits_all(conversation),
+                Content::Text(_) | Content::Infill(_) => true,
+            }),
+            Document::Infill(_) => true,
+        }
+    }
+
     /// Whether the format can carry the conversation as it is.
     pub(crate) fn fits_all(&self, conversation: &Conversation<'_>) -> bool {
         let header = match &conversation.header {
@@ -295,7 +351,8 @@ pub(super) fn ends_section(message: &Message<'_>, last: bool) -> bool {
     match message.end {
         End::End => !is_call,
         End::Call => is_call,
-        End::Return => last && message.is_answer(),
+        // An answer that is empty leaves nothing that could have an end.
+        End::Return => last && message.is_answer() && !message.body.is_empty(),
         End::Open => {
             last && (is_call || message.role != Role::Assistant && message.role != Role::Tool)
         }

@@ -62,6 +62,22 @@ pub(super) fn complete<'a>(document: &Document<'a>, target: Format) -> Option<Do
     Some(Document::Conversation(completed))
 }
 
+/// That the version of the header is replaced, where it does not come back on the way back: the
+/// version of the format that the conversation was read in does.
+pub(super) fn version_replaced(document: &Document<'_>, target: Format) -> Option<Loss> {
+    let conversation = document.as_conversation()?;
+    let own = target.carries().version.filter(|_| target.carrier == Carrier::Text)?;
+    let version = conversation.header.as_ref().filter(|_| target.carries().header)?.version()?;
+    let origin = dialects::ALL.iter().filter_map(|dialect| dialect.text);
+    let mut origin = origin.filter(|form| form.name == conversation.origin);
+    let comes_back = origin
+        .any(|form| form.name == target.dialect.id || form.book.versions.first() == Some(&version));
+    (version != own && !comes_back).then(|| {
+        let span = conversation.header.as_ref().and_then(|it| it.get("version")).map(|it| it.span);
+        Loss::new(None, span.unwrap_or_default(), Lost::Version)
+    })
+}
+
 /// The document with the name of its tool for each reply that lacks one, where `target` requires it:
 /// the call that it answers knows it. `None` if none is missing.
 pub(super) fn name_replies<'a>(
@@ -158,15 +174,19 @@ pub(super) fn declared_in_part(
 ) -> Vec<Loss> {
     let carries = target.carries();
     let declares = |it: &&Conversation<'_>| carries.declared_tools && !carries.fits_tools(it);
-    let conversation = document.as_conversation().filter(declares);
-    conversation.map_or(Vec::new(), |it| said_in_part(&it.tools, options.harmony.style()))
+    let Some(conversation) = document.as_conversation().filter(declares) else {
+        return Vec::new();
+    };
+    let mut losses = said_in_part(&conversation.tools, options.harmony.style());
+    losses.insert(0, Loss::new(None, Span::default(), Lost::ToolsAsText));
+    losses
 }
 
 /// The tools of which a declaration in this style does not say all, as losses.
 pub(crate) fn said_in_part(tools: &[Tool<'_>], style: Style) -> Vec<Loss> {
     let lost = tools.iter().filter(|tool| !declare::says_all(tool, style)).map(|tool| {
         let span = tool.parameters.as_ref().map_or(Span::default(), |schema| schema.span);
-        Loss { message: None, span, lost: Lost::Declaration }
+        Loss::new(None, span, Lost::Declaration)
     });
     lost.collect()
 }

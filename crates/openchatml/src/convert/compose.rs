@@ -26,10 +26,25 @@ pub(crate) struct Composed<'a> {
     pub(crate) conversation: Conversation<'a>,
     /// Where each of its messages stood before; `None` for one that was put in.
     pub(crate) places: Vec<Option<usize>>,
+    /// The texts that were joined to messages before them.
+    pub(crate) joins: Vec<Join>,
     /// What is lost.
     pub(crate) losses: Vec<Loss>,
     /// What the template makes less of in any case: told by conversions, refused by nobody.
     pub(crate) remarks: Vec<Loss>,
+}
+
+/// A text that was joined to the message before it, or what is left of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Join {
+    /// The message that it is part of now.
+    pub(crate) message: usize,
+    /// Where it begins in the body of that, in bytes.
+    pub(crate) at: usize,
+    /// The message that it was before.
+    pub(crate) place: usize,
+    /// Where it began in the body of that.
+    pub(crate) from: usize,
 }
 
 impl<'a> Composed<'a> {

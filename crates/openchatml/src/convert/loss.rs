@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::diagnostic::quote;
 use crate::{Code, Diagnostic, Severity, Span};
 
 /// Something that the target format cannot carry.
@@ -25,6 +26,8 @@ pub struct Loss {
     pub span: Span,
     /// What is lost.
     pub lost: Lost,
+    /// Which one of that kind, where there are many: the key of a field.
+    pub detail: Option<Box<str>>,
 }
 
 macro_rules! lost {
@@ -56,6 +59,20 @@ macro_rules! lost {
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
+
+            /// The name as one word, for command lines and configuration: `call_id`,
+            /// `developer-merged-into-system`.
+            ///
+            /// ```
+            /// use openchatml::convert::Lost;
+            ///
+            /// assert_eq!(Lost::CallId.word(), "call_id");
+            /// assert_eq!(Lost::LateSystem.word(), "late-system-message");
+            /// ```
+            pub fn word(self) -> String {
+                let name = self.as_str();
+                name.strip_suffix(" dropped").unwrap_or(name).replace(' ', "-")
+            }
         }
     };
 }
@@ -67,6 +84,10 @@ lost! {
     Capabilities = "capabilities dropped",
     /// `profiles` of the header.
     Profiles = "profiles dropped",
+    /// The version that the header names, which the target format replaces by its own.
+    Version = "version replaced",
+    /// The declarations of tools become text of a message, and are not read back as declarations.
+    ToolsAsText = "tools written as text",
     /// The declarations of tools.
     Tools = "tools dropped",
     /// What the declaration of a tool does not say: a keyword of its schema, for which
@@ -104,6 +125,8 @@ lost! {
     Constraint = "constraint dropped",
     /// Chain-of-thought markers.
     Markers = "markers dropped",
+    /// Reasoning that follows a marker in a message for the user becomes a message of its own.
+    ReasoningMoved = "reasoning moved to analysis",
     /// That the message ended by `<|return|>`.
     Return = "return dropped",
     /// That the message ended by `<|call|>`.
@@ -118,6 +141,8 @@ lost! {
     Empty = "empty message dropped",
     /// That the reader had to guess at the message.
     Recovered = "recovered mark dropped",
+    /// Words of a header that the reader could not understand.
+    Unread = "unread header words dropped",
     /// An image.
     Image = "image dropped",
     /// Sound.
@@ -146,6 +171,9 @@ lost! {
     HostedTool = "hosted tool dropped",
     /// Something else that only the format of the input has a place for.
     Item = "item dropped",
+    /// A key that only the format of the input has a place for: a parameter of a request, a field of
+    /// a record.
+    Field = "field dropped",
     /// A preamble becomes an answer, where a format has preambles before calls only, or none.
     Preamble = "preamble moved to final",
     /// A message that went so that the rest fits a budget.
@@ -162,14 +190,36 @@ impl fmt::Display for Lost {
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.message {
-            Some(message) => write!(f, "message {message}: {}", self.lost),
+        if let Some(message) = self.message {
+            write!(f, "message {message}: ")?;
+        }
+        match &self.detail {
+            Some(detail) => write!(f, "{}: {}", self.lost, quote(detail)),
             None => self.lost.fmt(f),
         }
     }
 }
 
 impl Loss {
+    /// The loss of this at a message, or in the document.
+    ///
+    /// ```
+    /// use openchatml::Span;
+    /// use openchatml::convert::{Loss, Lost};
+    ///
+    /// let loss = Loss::new(Some(2), Span::default(), Lost::CallId);
+    /// assert_eq!(loss.to_string(), "message 2: call_id dropped");
+    /// ```
+    pub fn new(message: Option<usize>, span: Span, lost: Lost) -> Self {
+        Self { message, span, lost, detail: None }
+    }
+
+    /// The same loss, of one of many such.
+    pub(crate) fn of(mut self, detail: &str) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
     /// The same as a diagnostic of the code [`Code::Loss`], as bad as the caller takes it.
     ///
     /// ```

@@ -12,7 +12,7 @@ mod loss;
 mod sidecar;
 
 pub(crate) use self::beyond::losses as losses_beyond;
-pub use self::carries::{Carries, Channels, Intents};
+pub use self::carries::{Carries, Channels, Intents, Markers};
 pub use self::loss::{Loss, Lost};
 pub use self::sidecar::{OtherConversation, Sidecar};
 
@@ -20,11 +20,12 @@ use std::borrow::Cow;
 
 use self::complete::Step;
 pub(crate) use self::complete::said_in_part;
-pub(crate) use self::compose::{Composed, Composer};
+pub(crate) use self::compose::{Composed, Composer, Join};
+use crate::Span;
 use crate::dialects::{Carrier, Format};
-use crate::model::{Conversation, Document, Tool};
+use crate::model::{Conversation, Document, Message, Tool};
 use crate::read::{ReadOptions, parse};
-use crate::render::{RenderError, RenderOptions, render_adapted};
+use crate::render::{Place, RenderError, RenderOptions, render_adapted};
 
 /// What a conversion gives.
 ///
@@ -128,6 +129,8 @@ pub fn convert_with_sidecar(
     let original = document.as_conversation().unwrap_or(&nothing);
     let read = ReadOptions { open_prompt: true, ..ReadOptions::default() };
     let carried = parse(&conversion.output, target, &read).into_conversation();
+    let written = prepared.document.as_conversation().unwrap_or(&nothing);
+    let origins = origins.read_again(&written.messages, &carried.messages);
     let sidecar = Sidecar::between(original, &carried, &origins);
     conversion.losses.retain(|loss| !sidecar.holds(loss));
     Ok((conversion, sidecar))
@@ -177,6 +180,8 @@ pub struct Prepared<'d> {
 pub struct Origins {
     /// `None` if all of them stand where they stood.
     places: Option<Vec<Option<usize>>>,
+    /// The messages that are part of others now.
+    joins: Vec<Join>,
 }
 
 impl Origins {
@@ -191,7 +196,17 @@ impl Origins {
     /// The same error, at the place where its message stood.
     #[must_use]
     pub fn place(&self, mut error: RenderError) -> RenderError {
-        error.message = error.message.and_then(|message| self.of(message));
+        let is_before =
+            |join: &&Join| error.message == Some(join.message) && join.at <= error.span.start;
+        let join = self.joins.iter().filter(is_before).max_by_key(|join| join.at);
+        match join.filter(|_| error.place == Place::Body) {
+            Some(Join { at, place, from, .. }) => {
+                error.message = Some(*place);
+                let place = |byte: usize| byte - at + from;
+                error.span = Span::new(place(error.span.start), place(error.span.end));
+            }
+            None => error.message = error.message.and_then(|message| self.of(message)),
+        }
         error
     }
 
@@ -210,9 +225,31 @@ impl Origins {
         self.places = Some(places);
     }
 
+    /// Where the messages stood that were `carried`: what was `written`, read again. A format may
+    /// read messages of something else, such as a key that says how tools are declared, and none of
+    /// a message that says nothing.
+    fn read_again(&self, written: &[Message<'_>], carried: &[Message<'_>]) -> Self {
+        let same =
+            |one: &Message<'_>, two: &Message<'_>| one.role == two.role && one.body == two.body;
+        let mut pairs = written.iter().zip(carried);
+        if written.len() == carried.len() && pairs.all(|(one, two)| same(one, two)) {
+            return self.clone();
+        }
+        let mut next = 0;
+        let place = |message: &Message<'_>| {
+            let left = written.get(next..)?.iter().take(Self::LOOK_AHEAD);
+            next += left.into_iter().position(|it| same(it, message))? + 1;
+            self.of(next - 1)
+        };
+        Self { places: Some(carried.iter().map(place).collect()), joins: Vec::new() }
+    }
+
+    /// How many messages may be missing in a row when what was written is read again.
+    const LOOK_AHEAD: usize = 16;
+
     /// Where the messages stood of which these are left.
     fn behind(&self, kept: &[usize]) -> Self {
-        Self { places: Some(kept.iter().map(|at| self.of(*at)).collect()) }
+        Self { places: Some(kept.iter().map(|at| self.of(*at)).collect()), joins: Vec::new() }
     }
 }
 
@@ -252,16 +289,16 @@ pub fn prepare<'d>(
     let (filled, mut origins) = fill(document, target, options, steps);
     let from = filled.as_ref().unwrap_or(document);
     let mut losses = complete::declared_in_part(document, target, options);
-    let adapted = match from {
-        Document::Conversation(it) => adapt::conversation(it, target.carries(), &mut losses),
-        _ => None,
-    };
+    let adapted = adapt::document(from, target.carries(), &mut losses);
     origins.place_all(&mut losses);
+    losses.extend(complete::version_replaced(from, target));
     beyond(document, Some(target), &mut losses);
     let changed = match adapted {
         Some((adapted, kept)) => {
-            origins = origins.behind(&kept);
-            Some(Document::Conversation(adapted))
+            if let Some(kept) = kept {
+                origins = origins.behind(&kept);
+            }
+            Some(adapted)
         }
         None => filled,
     };
@@ -285,9 +322,7 @@ pub fn prepare<'d>(
 /// ```
 pub fn losses(document: &Document<'_>, carries: &Carries) -> Vec<Loss> {
     let mut losses = Vec::new();
-    if let Document::Conversation(conversation) = document {
-        adapt::conversation(conversation, carries, &mut losses);
-    }
+    adapt::document(document, carries, &mut losses);
     beyond(document, None, &mut losses);
     losses
 }
@@ -370,8 +405,13 @@ fn by_template<'d>(
             origins.place_all(&mut composed.remarks);
             losses.append(&mut composed.losses);
             let places = composed.places.into_iter().map(|place| origins.of(place?)).collect();
+            let joins = composed
+                .joins
+                .into_iter()
+                .filter_map(|join| Some(Join { place: origins.of(join.place)?, ..join }));
+            let joins = joins.collect();
             let document = Cow::Owned(Document::Conversation(composed.conversation));
-            let origins = Origins { places: Some(places) };
+            let origins = Origins { places: Some(places), joins };
             let prepared = Prepared { document, losses, origins, is_composed: true };
             Ok((prepared, composed.remarks))
         }
@@ -393,8 +433,7 @@ fn by_template<'d>(
 /// ```
 pub fn adapt<'a>(document: &Document<'a>, target: Format) -> (Option<Document<'a>>, Vec<Loss>) {
     let mut losses = Vec::new();
-    let Document::Conversation(conversation) = document else { return (None, losses) };
-    let adapted = adapt::conversation(conversation, target.carries(), &mut losses);
+    let adapted = adapt::document(document, target.carries(), &mut losses);
     beyond(document, Some(target), &mut losses);
-    (adapted.map(|(adapted, _)| Document::Conversation(adapted)), losses)
+    (adapted.map(|(adapted, _)| adapted), losses)
 }

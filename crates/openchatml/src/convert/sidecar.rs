@@ -6,7 +6,9 @@ use std::fmt;
 use super::{Loss, Lost, Origins};
 use crate::dialects::write_header;
 use crate::json::{Sheet, write_string};
-use crate::model::{Channel, Conversation, Data, End, Header, Intent, Message, Role, Value};
+use crate::model::{
+    Channel, Conversation, Data, End, Header, Intent, Message, Role, Value, Visibility, Weight,
+};
 use crate::read::ReadOptions;
 use crate::{Code, Diagnostic, Span};
 
@@ -61,7 +63,7 @@ struct Field {
     name: &'static str,
     /// What is lost when it is not carried.
     losses: &'static [Lost],
-    get: for<'m> fn(&'m Message<'_>) -> Option<&'m str>,
+    get: for<'m> fn(&'m Message<'_>) -> Option<Cow<'m, str>>,
     /// Whether the message can have it.
     set: fn(&mut Message<'static>, Option<&str>) -> bool,
 }
@@ -86,7 +88,7 @@ macro_rules! text {
         Field {
             name: stringify!($name),
             losses: &[Lost::$lost],
-            get: |message| message.$name.as_deref(),
+            get: |message| message.$name.as_deref().map(Cow::Borrowed),
             set: |message, value| {
                 message.$name = value.map(|value| Cow::Owned(value.to_owned()));
                 true
@@ -101,7 +103,7 @@ macro_rules! word {
         Field {
             name: stringify!($name),
             losses: &[$(Lost::$lost),+],
-            get: |message| message.$name.map($of::as_str),
+            get: |message| message.$name.map(|it| Cow::Borrowed(it.as_str())),
             set: |message, value| {
                 message.$name = value.and_then($of::from_word);
                 message.$name.is_some() == value.is_some()
@@ -116,7 +118,7 @@ macro_rules! always {
         Field {
             name: stringify!($name),
             losses: &[$(Lost::$lost),+],
-            get: |message| Some(message.$name.as_str()),
+            get: |message| Some(Cow::Borrowed(message.$name.as_str())),
             set: |message, value| match value.and_then($of::from_word) {
                 Some(word) => {
                     message.$name = word;
@@ -139,13 +141,31 @@ static FIELDS: &[Field] = &[
     Field {
         name: "constrained",
         losses: &[Lost::Constraint],
-        get: |message| message.constrained.then_some("true"),
+        get: |message| message.constrained.then_some(Cow::Borrowed("true")),
         set: |message, value| {
             message.constrained = value == Some("true");
             true
         },
     },
     always!(end, End, [Return, CallEnd, Open]),
+    Field {
+        name: "weight",
+        losses: &[Lost::Weight],
+        get: |message| message.weight.map(|weight| Cow::Owned(weight.to_string())),
+        set: |message, value| {
+            message.weight = value.and_then(|it| it.parse().ok()).and_then(Weight::new);
+            message.weight.is_some() == value.is_some()
+        },
+    },
+    Field {
+        name: "unread",
+        losses: &[Lost::Unread],
+        get: |message| message.unread.as_deref().map(Cow::Borrowed),
+        set: |message, value| {
+            message.unread = value.map(Into::into);
+            true
+        },
+    },
 ];
 
 /// A sidecar that belongs to another conversation.
@@ -187,8 +207,14 @@ impl Sidecar {
             let Some(from) = origins.of(at) else { return Beside::New };
             let Some(before) = original.messages.get(from) else { return Beside::New };
             places.push((from, at));
+            let had_reasoning =
+                before.visibility() == Visibility::User && before.body.has_markers();
+            if had_reasoning && message.visibility() == Visibility::Hidden {
+                // It may be that reasoning, and the fields of the message would show it.
+                return Beside::Changed(Vec::new());
+            }
             let differ = FIELDS.iter().filter(|it| (it.get)(before) != (it.get)(message));
-            let fields = differ.map(|it| (it, (it.get)(before).map(str::to_owned)));
+            let fields = differ.map(|it| (it, (it.get)(before).map(Cow::into_owned)));
             Beside::Changed(fields.collect())
         };
         let messages = carried.messages.iter().enumerate().map(beside).collect();
@@ -251,7 +277,9 @@ impl Sidecar {
                 write_string(&mut out, field.name);
                 out.push(':');
                 match value {
-                    Some(word) if field.name == "constrained" => out.push_str(word),
+                    Some(word) if matches!(field.name, "constrained" | "weight") => {
+                        out.push_str(word);
+                    }
                     Some(value) => write_string(&mut out, value),
                     None => out.push_str("null"),
                 }
@@ -349,6 +377,8 @@ fn beside(value: Value<'_>) -> Result<Beside, Diagnostic> {
             (Data::Null, _) => None,
             (Data::Bool(is_set), "constrained") => is_set.then(|| "true".to_owned()),
             (_, "constrained") => return Err(wrong(value.span, "this field is `true` or `false`")),
+            (Data::Number(text), "weight") => Some(text.clone().into_owned()),
+            (_, "weight") => return Err(wrong(value.span, "this field is a number")),
             (Data::String(text), _) => Some(text.clone().into_owned()),
             _ => return Err(wrong(value.span, "this field is a text")),
         };

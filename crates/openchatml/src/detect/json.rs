@@ -1,196 +1,222 @@
-//! JSON formats: what the keys of a document, and of what is in it, speak for.
+//! JSON formats: which of them a document fits, by its keys and by those of its messages.
+//!
+//! Each format lists the keys that it knows, and those that speak for it alone. A document fits a
+//! format as well as its keys are known there; what the messages say is not looked at.
 
-use super::{Candidate, Case, Look};
-use crate::Span;
-use crate::dialects::{self, Carrier, Dialect};
-use crate::json::Json;
-use crate::model::{Data, Value};
+use super::sketch::{Items, Kind, Seen, Sketch};
+use super::{Candidate, Case};
+use crate::dialects::{ALL, Carrier};
 
-/// The formats that JSON may be in.
-pub(super) fn detect(text: &str) -> Vec<Candidate> {
-    let value = match Json::new(text, &crate::Limits::default()).mending().value() {
-        Ok(value) => value,
-        Err(_) => return broken(text),
-    };
-    let is_list = matches!(value.data, Data::List(_));
-    let items = match &value.data {
-        Data::List(items) => items.as_slice(),
-        _ => std::slice::from_ref(&value),
-    };
-    let key = |key: &str| {
-        let place = |item: &Value<'_>| Some((item.span, item.get(key)?.span));
-        // A key of the document itself stands for its value, that of an item for the item.
-        items.iter().find_map(place).map(|(item, value)| if is_list { item } else { value })
-    };
-    let inside = match value.get("messages").and_then(Value::as_list) {
-        Some(messages) => messages,
-        // A message by itself is as good as a list of it.
-        None if is_list || value.get("role").is_some() => items,
-        None => &[],
-    };
-    let is_whole = !is_list && value.get("role").is_none();
-    let of_body = ["input", "output"].iter().find_map(|key| value.get(key)?.as_list());
-    let mut candidates = if is_list { items } else { of_body.unwrap_or_default() }.iter();
-    let item = candidates.find(|item| is_item(item, is_list)).map(|item| item.span);
-    let mapping = inside.iter().filter_map(|it| it.get("content"));
-    let mapping = mapping.filter(|it| is_mapping(it)).map(|it| it.span).next();
-    by_keys(is_list, key, &signs(inside, is_whole), Only { item, mapping })
+/// What a JSON format is known by.
+#[derive(Debug)]
+pub(crate) struct JsonSigns {
+    /// The keys of a document that hold its messages.
+    pub(crate) holders: &'static [&'static str],
+    /// The other keys that a document may have.
+    pub(crate) keys: &'static [&'static str],
+    /// Whether a list may be a document.
+    pub(crate) lists: bool,
+    /// The key that each message has; one of them.
+    pub(crate) required: &'static [&'static str],
+    /// The other keys that messages may have; any if empty.
+    pub(crate) message_keys: &'static [&'static str],
+    /// The kinds of values that content may have.
+    pub(crate) content: &'static [Kind],
+    /// The types of the parts of content that is a list; any if empty.
+    pub(crate) parts: &'static [&'static str],
+    /// What speaks for the format, and how much.
+    pub(crate) signs: &'static [(Sign, u32)],
+    /// How much documents count that all formats know as well.
+    pub(crate) usual: u32,
 }
 
-/// JSON that is cut off, or not quite JSON, as the wire list in the ChatML specification, where a
-/// curly quote ends a string: the keys in it speak all the same.
-fn broken(text: &str) -> Vec<Candidate> {
-    let mut bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
-    let (is_list, second) = (bytes.next() == Some(b'['), bytes.next());
-    if !matches!(second, Some(b'"' | b'{')) {
-        return Vec::new();
-    }
-    let look = Look { text };
-    let find = |key: &str| look.find(&format!("\"{key}\":"));
-    // The keys of messages speak only where these are not inside of something else.
-    let of_whole = ["messages", "infill", "files", "conversations", "choices", "input", "output"];
-    let is_whole = !is_list && of_whole.iter().any(|key| find(key).is_some());
-    let is_open = |key: &str| !is_whole || of_whole.contains(&key);
-    // A part is `{"type", "text"}` elsewhere, too; a block is not.
-    let mapping = find("blocks").filter(|_| find("role").is_some());
-    let only = Only { item: None, mapping };
-    by_keys(is_list, |key| find(key).filter(|_| is_open(key)), &[], only)
+/// Something in a document that speaks for a format.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sign {
+    /// A key of the document.
+    Key(&'static str),
+    /// A key of the document with a value of this kind.
+    KeyOf(&'static str, Kind),
+    /// A key of a message.
+    Message(&'static str),
+    /// A key of a message with a value of this kind.
+    MessageOf(&'static str, Kind),
+    /// A word under a key of a message.
+    Word(&'static str, &'static str),
+    /// The end of a word under a key of a message.
+    WordEnd(&'static str, &'static str),
+    /// The beginning of a word under a key of a message.
+    WordStart(&'static str, &'static str),
+    /// A key of content that is a mapping, with a value of this kind.
+    Content(&'static str, Kind),
+    /// The type of a part of content.
+    Part(&'static str),
 }
 
-/// What only one format has, and where.
-#[derive(Clone, Copy)]
-struct Only {
-    /// An item of the Responses API.
-    item: Option<Span>,
-    /// Content of Apertus that is a mapping.
-    mapping: Option<Span>,
-}
+/// What counts against a format.
+const MISFIT: u32 = 20;
 
-/// Content as Apertus has it: a mapping with the parts, or blocks, of a message, or its text.
-fn is_mapping(content: &Value<'_>) -> bool {
-    let are_maps = |key| {
-        let items = content.get(key).and_then(Value::as_list);
-        items.is_some_and(|items| items.iter().all(|it| it.as_map().is_some()))
-    };
-    let is_text = || content.get("text").and_then(Value::as_str).is_some();
-    are_maps("blocks") || are_maps("parts") || is_text()
-}
-
-/// An item of the Responses API. In the body of a request messages need not say that they are one.
-fn is_item(item: &Value<'_>, is_list: bool) -> bool {
-    match item.get("type").and_then(Value::as_str) {
-        Some("message" | "reasoning" | "item_reference") => true,
-        Some(kind) => kind.strip_suffix("_output").unwrap_or(kind).ends_with("_call"),
-        None => !is_list && item.get("role").is_some(),
-    }
-}
-
-/// Looks at a message.
-type Has = fn(&Value<'_>) -> bool;
-
-/// What the messages of Chat Completions have, and those of other formats have not.
-const SIGNS: &[(&str, Has)] = &[
-    ("content that is `null`", |it| it.get("content").is_some_and(|it| it.data == Data::Null)),
-    ("content in parts", |it| {
-        let parts = it.get("content").and_then(Value::as_list).unwrap_or_default();
-        !parts.is_empty() && parts.iter().all(is_part)
-    }),
-    ("content and calls", |it| it.get("content").is_some() && it.get("tool_calls").is_some()),
-    ("key `reasoning_content`", |it| it.get("reasoning_content").is_some()),
-    ("key `refusal`", |it| it.get("refusal").is_some()),
-    ("key `function_call`", |it| it.get("function_call").is_some()),
-];
-
-/// What they have in an object of messages. Others may be the turns of OpenChatML 2.0, which have
-/// it, too.
-const SIGNS_IN_OBJECTS: &[(&str, Has)] = &[
-    ("key `tool_calls`", |it| it.get("tool_calls").is_some()),
-    ("key `tool_call_id`", |it| it.get("tool_call_id").is_some()),
-    ("key `thinking`", |it| it.get("thinking").is_some()),
-    ("key `reasoning`", |it| it.get("reasoning").is_some()),
-];
-
-/// What of that these messages have, which are those of a whole object or not.
-fn signs(messages: &[Value<'_>], is_whole: bool) -> Vec<(&'static str, Span)> {
-    let more = if is_whole { SIGNS_IN_OBJECTS } else { &[] };
-    let first = |has: Has| messages.iter().find(|message| has(message));
-    let found = SIGNS.iter().chain(more).filter_map(|(what, has)| Some((*what, first(*has)?.span)));
-    found.collect()
-}
-
-/// A part of content, and no segment of canonical JSON.
-fn is_part(part: &Value<'_>) -> bool {
-    let kind = part.get("type").and_then(Value::as_str);
-    !matches!(kind, Some("literal" | "marker" | "system_content" | "developer_content"))
-}
-
-type Weights = &'static [(&'static str, u32)];
-
-/// What the keys of a document, or of the items of a list, speak for.
-fn by_keys(
-    is_list: bool,
-    key: impl Fn(&str) -> Option<Span>,
-    signs: &[(&'static str, Span)],
-    only: Only,
-) -> Vec<Candidate> {
-    let whole: Weights = &[("messages", 60), ("infill", 80), ("files", 80), ("header", 20)];
-    let wire: Weights = &[("token", 90)];
-    let message: Weights =
-        &[("role", 30), ("tool_call", 50), ("channel", 40), ("intent", 10), ("thinking", 5)];
-    let turn: Weights = &[("role", 30), ("tool_calls", 50), ("thinking", 30), ("tool_call_id", 20)];
-    let chat_list: Weights = &[("role", 25), ("tool_calls", 45), ("tool_call_id", 20)];
-    let chat: Weights = &[
-        ("messages", 50),
-        ("choices", 80),
-        // A message by itself.
-        ("role", 25),
-        ("tool_calls", 45),
-        ("tool_call_id", 20),
-    ];
-    let turns: Weights = &[("from", 45), ("value", 45)];
-    let record: Weights = &[("conversations", 90), ("conversation", 50)];
-    let body: Weights = &[("instructions", 20)];
-    let thinking: Weights = if is_list { &[] } else { &[("enable_thinking", 65)] };
-    let (document, chat, turns) = match is_list {
-        true => ((&dialects::CHATML, wire), chat_list, turns),
-        false => ((&dialects::JSON, whole), chat, record),
-    };
-    let is_chat = !signs.is_empty();
-    let mut cases = vec![
-        document,
-        (&dialects::OPENCHATML_2_2, message),
-        (&dialects::OPENCHATML_2_0, turn),
-        (&dialects::OPENAI, chat),
-        (&dialects::SHAREGPT, turns),
-        (&dialects::RESPONSES, body),
-        (&dialects::APERTUS, thinking),
-    ];
-    let case = |(dialect, weights): (&'static Dialect, Weights)| {
+/// The formats that JSON documents may be in.
+pub(super) fn detect(sketch: &Sketch) -> Vec<Candidate> {
+    let forms = ALL.iter().filter_map(|dialect| Some((*dialect, dialect.json.as_ref()?)));
+    let cases = forms.filter_map(|(dialect, form)| {
         let mut case = Case::new(dialect, Carrier::Json);
-        for (name, weight) in weights {
-            if let Some(span) = key(name) {
-                case.speaks(*weight, format!("key `{name}`"), span);
-            }
-        }
-        if let Some(span) = only.item.filter(|_| dialect.id == dialects::RESPONSES.id) {
-            case.speaks(75, "an item", span);
-        }
-        let is_apertus = dialect.id == dialects::APERTUS.id;
-        if let Some(span) = only.mapping.filter(|_| is_apertus) {
-            case.speaks(90, "content that is a mapping", span);
-        } else if only.mapping.is_some() {
-            // No other format has that.
-            case.score = case.score.min(40);
-        }
-        if case.score > 0 && dialect.id == dialects::OPENAI.id {
-            for (what, span) in signs {
-                case.speaks(15, *what, *span);
-            }
-        } else if is_chat {
-            // They have none of this.
-            case.score = case.score.min(60).saturating_sub(5);
-        }
+        score(sketch, form.signs, &mut case);
         case.finish()
+    });
+    cases.collect()
+}
+
+/// A format that is recognized and that no dialect reads: its name, and what speaks for it.
+pub(super) fn foreign(sketch: &Sketch) -> Option<(u32, &'static str, Seen)> {
+    let items = items_of(sketch, &["messages"]);
+    let found = FOREIGN.iter().filter_map(|(name, signs)| {
+        let found =
+            signs.iter().filter_map(|(sign, weight)| Some((*weight, sign.find(sketch, items)?)));
+        let found: Vec<_> = found.collect();
+        let score = found.iter().map(|(weight, _)| weight).sum();
+        Some((score, *name, found.first()?.1))
+    });
+    found.max_by_key(|(score, ..)| *score)
+}
+
+/// Formats and records that are recognized, so that they are refused by name.
+const FOREIGN: &[(&str, &[(Sign, u32)])] = &[
+    (
+        "Anthropic Messages",
+        &[
+            (Sign::Part("tool_use"), 90),
+            (Sign::Part("tool_result"), 90),
+            (Sign::Part("redacted_thinking"), 90),
+            (Sign::KeyOf("system", Kind::String), 70),
+            (Sign::KeyOf("system", Kind::List), 80),
+            (Sign::Key("stop_sequences"), 60),
+            (Sign::Key("stop_reason"), 90),
+            (Sign::Key("anthropic_version"), 90),
+        ],
+    ),
+    (
+        "Gemini contents",
+        &[
+            (Sign::KeyOf("contents", Kind::List), 90),
+            (Sign::Key("systemInstruction"), 60),
+            (Sign::Key("system_instruction"), 60),
+            (Sign::Key("generationConfig"), 60),
+            (Sign::KeyOf("candidates", Kind::List), 90),
+        ],
+    ),
+    ("a preference pair", &[(Sign::Key("chosen"), 60), (Sign::Key("rejected"), 60)]),
+    (
+        "an instruction record",
+        &[
+            (Sign::KeyOf("instruction", Kind::String), 60),
+            (Sign::KeyOf("output", Kind::String), 50),
+        ],
+    ),
+    ("a prompt and its completion", &[(Sign::Key("prompt"), 40), (Sign::Key("completion"), 60)]),
+];
+
+/// The items that a format takes for messages: those under one of its keys, those of a list, or the
+/// document itself.
+fn items_of<'s>(sketch: &'s Sketch, holders: &[&str]) -> &'s Items {
+    let held = holders.iter().find_map(|holder| sketch.items.get(*holder));
+    held.or_else(|| sketch.items.get("")).unwrap_or(&sketch.message)
+}
+
+impl Sign {
+    /// Where it stands, if it does.
+    fn find(self, sketch: &Sketch, items: &Items) -> Option<Seen> {
+        match self {
+            Self::Key(key) => sketch.keys.get(key)?.values().next().copied(),
+            Self::KeyOf(key, kind) => sketch.keys.get(key)?.get(&kind).copied(),
+            Self::Message(key) => items.keys.get(key).map(|(_, seen)| *seen),
+            Self::MessageOf(key, kind) => items.kinds.get(&(key.to_owned(), kind)).copied(),
+            Self::Word(key, word) => items.words.get(&(key, word.to_owned())).copied(),
+            Self::WordEnd(key, end) => {
+                let mut words = items.words.iter();
+                words.find(|((at, word), _)| *at == key && word.ends_with(end)).map(|it| *it.1)
+            }
+            Self::WordStart(key, start) => {
+                let mut words = items.words.iter();
+                words.find(|((at, word), _)| *at == key && word.starts_with(start)).map(|it| *it.1)
+            }
+            Self::Content(key, kind) => items.mapping.get(&(key.to_owned(), kind)).copied(),
+            Self::Part(kind) => items.parts.get(kind).copied(),
+        }
+    }
+
+    /// What it is, for people.
+    fn describe(self) -> String {
+        match self {
+            Self::Key(key) | Self::KeyOf(key, _) => format!("key `{key}`"),
+            Self::Message(key) => format!("key `{key}` of a message"),
+            Self::MessageOf(key, Kind::Null) => format!("`{key}` that is `null`"),
+            Self::MessageOf(key, _) => format!("key `{key}` of a message"),
+            Self::Word(key, word) => format!("`{key}` that is `{word}`"),
+            Self::WordEnd(key, end) => format!("`{key}` that ends in `{end}`"),
+            Self::WordStart(key, start) => format!("`{key}` that begins with `{start}`"),
+            Self::Content(key, _) => format!("content that is a mapping with `{key}`"),
+            Self::Part(kind) => format!("content of type `{kind}`"),
+        }
+    }
+}
+
+/// How well documents fit a format.
+fn score(sketch: &Sketch, signs: &JsonSigns, case: &mut Case) {
+    let holder = signs.holders.iter().find(|holder| sketch.keys.contains_key(**holder));
+    let is_list = sketch.list.is_some();
+    let items = items_of(sketch, signs.holders);
+    let is_message = |items: &Items| signs.required.iter().any(|key| items.all_have(key));
+    let speaks: Vec<_> = signs
+        .signs
+        .iter()
+        .filter_map(|(sign, weight)| Some((*sign, *weight, sign.find(sketch, items)?)))
+        .collect();
+    let (base, what, seen) = if let Some(holder) = holder {
+        let kinds = &sketch.keys[*holder];
+        let seen = kinds.values().next().copied().unwrap_or_default();
+        (40, format!("key `{holder}`"), seen)
+    } else if is_list && signs.lists && (is_message(items) || !speaks.is_empty()) {
+        (35, "a list".to_owned(), sketch.list.unwrap_or_default())
+    } else if !is_list && is_message(&sketch.message) {
+        let key = signs.required.iter().find(|key| sketch.message.all_have(key));
+        let key = key.copied().unwrap_or_default();
+        let seen = sketch.message.keys.get(key).map(|(_, seen)| *seen).unwrap_or_default();
+        (30, format!("key `{key}`"), seen)
+    } else if speaks.iter().any(|(_, weight, _)| *weight >= 60) {
+        (0, String::new(), Seen::default())
+    } else {
+        return;
     };
-    cases.drain(..).filter_map(case).collect()
+    if base > 0 {
+        case.speaks(base + signs.usual, what, seen);
+    }
+    for (sign, weight, seen) in &speaks {
+        case.speaks(*weight, sign.describe(), *seen);
+    }
+    let misfits = misfits(sketch, items, holder.is_none() && !is_list, signs);
+    case.score = case.score.min(100).saturating_sub(MISFIT * misfits);
+}
+
+/// How many keys and kinds of content a format does not know.
+fn misfits(sketch: &Sketch, items: &Items, is_message: bool, signs: &JsonSigns) -> u32 {
+    let is_known = |key: &str| signs.holders.contains(&key) || signs.keys.contains(&key);
+    let of_document = sketch.keys.keys().filter(|key| !is_known(key)).count();
+    let is_known = |key: &str| signs.required.contains(&key) || signs.message_keys.contains(&key);
+    let of_messages = match signs.message_keys {
+        [] => 0,
+        _ => items.keys.keys().filter(|key| !is_known(key)).count(),
+    };
+    let kinds = items.kinds.keys().filter(|(key, kind)| {
+        key == "content" && !signs.content.is_empty() && !signs.content.contains(kind)
+    });
+    let parts = items
+        .parts
+        .keys()
+        .filter(|kind| !signs.parts.is_empty() && !signs.parts.contains(&kind.as_str()));
+    let of_document = if is_message { 0 } else { of_document };
+    let missing = !signs.required.iter().any(|key| items.keys.contains_key(*key));
+    let missing = usize::from(items.count > items.strings && missing);
+    let all = of_document + of_messages + kinds.count() + parts.count() + missing;
+    u32::try_from(all).unwrap_or(u32::MAX).min(5)
 }

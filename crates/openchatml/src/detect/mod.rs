@@ -1,10 +1,20 @@
-//! Which format a text is in, and what speaks for it.
+//! Which format a text is in, and the evidence for it.
+//!
+//! Only structure counts: the framing of messages and the keys of JSON. What messages say may quote
+//! any other format.
 
 mod json;
+mod scan;
+mod sketch;
 
-use crate::dialects::{self, Carrier, Format};
-use crate::model::Role;
-use crate::{Control, Span};
+pub(crate) use self::json::{JsonSigns, Sign};
+pub(crate) use self::scan::{Framing, Scan};
+pub(crate) use self::sketch::Kind;
+
+use self::sketch::{Seen, Sketch};
+use crate::Span;
+use crate::dialects::{ALL, Carrier, Dialect, Format};
+use crate::read::Limits;
 
 /// How much of a text is looked at, in bytes.
 const LOOK_BYTES: usize = 1 << 20;
@@ -17,20 +27,36 @@ const LOOK_BYTES: usize = 1 << 20;
 /// // Nothing here says which of the two versions it is.
 /// let found = detect("<|start|>user<|message|>Hi.<|end|>\n");
 /// let names: Vec<_> = found.iter().map(|candidate| candidate.format.to_string()).collect();
-/// assert_eq!(names, ["openchatml-2.2", "openchatml-2.0"]);
+/// assert_eq!(names[..2], ["openchatml-2.2", "openchatml-2.0"]);
 /// assert!(found[0].confidence > found[1].confidence);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Candidate {
     /// The format.
     pub format: Format,
-    /// How sure that is, from 1 to 100. It compares formats; it is no probability.
+    /// How sure that is, from 1 to 100. It compares formats; it is not a probability.
     pub confidence: u8,
-    /// What speaks for it.
+    /// The evidence for it.
     pub evidence: Vec<Evidence>,
 }
 
-/// Something that speaks for a format.
+impl Candidate {
+    /// The confidence below which a format is a guess, and should be named by the user.
+    pub const CERTAIN: u8 = 40;
+
+    /// Whether the confidence is at least [`CERTAIN`](Self::CERTAIN).
+    ///
+    /// ```
+    /// use openchatml::detect;
+    ///
+    /// assert!(detect("version: 2.2\n\n<|start|>user<|message|>Hi.<|end|>\n")[0].is_certain());
+    /// ```
+    pub fn is_certain(&self) -> bool {
+        self.confidence >= Self::CERTAIN
+    }
+}
+
+/// Something in a text that is evidence for a format.
 ///
 /// ```
 /// use openchatml::detect;
@@ -45,11 +71,31 @@ pub struct Candidate {
 pub struct Evidence {
     /// What it is, for people: a control token, a key of the header or of JSON.
     pub what: String,
-    /// Where it stands, in bytes.
+    /// The record that it is in, from 0; see [`detect_records`].
+    pub record: usize,
+    /// Where it is in that record, in bytes.
     pub span: Span,
 }
 
-/// The formats that `text` may be in, the likeliest first. Empty if nothing speaks for any.
+/// A format or a kind of record that is recognized, and that is none of [`Format`].
+///
+/// ```
+/// use openchatml::{detect, recognize};
+///
+/// let text = r#"{"system":"Be brief.","messages":[{"role":"user","content":"Hi."}]}"#;
+/// assert!(detect(text).is_empty());
+/// assert_eq!(recognize([text]).unwrap().name, "Anthropic Messages");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recognized {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it is recognized by.
+    pub evidence: Evidence,
+}
+
+/// The formats that `text` may be in, the likeliest first. Empty if there is evidence for none.
 ///
 /// ```
 /// use openchatml::detect;
@@ -60,33 +106,117 @@ pub struct Evidence {
 /// assert!(detect("no markup at all").is_empty());
 /// ```
 pub fn detect(text: &str) -> Vec<Candidate> {
-    let looked = &text[..text.floor_char_boundary(LOOK_BYTES)];
-    let mut found = match looked.trim_start().as_bytes().first() {
-        Some(b'{' | b'[') => json::detect(text),
-        _ => Vec::new(),
+    detect_records([text])
+}
+
+/// The formats that all of these records may be in, such as the lines of a file: the likeliest
+/// first. A record tells what the others leave open.
+///
+/// ```
+/// use openchatml::detect_records;
+///
+/// let plain = r#"[{"role":"user","content":"Hi."},{"role":"assistant","content":"Hello!"}]"#;
+/// let calls = r#"[{"role":"assistant","tool_call":{"recipient":"functions.f","arguments":"{}"}}]"#;
+/// let found = detect_records([plain, calls]);
+/// assert_eq!(found[0].format.to_string(), "openchatml-2.2:json");
+/// assert_eq!(found[0].evidence[1].record, 1);
+/// ```
+pub fn detect_records<'t>(records: impl IntoIterator<Item = &'t str>) -> Vec<Candidate> {
+    let (sketch, first) = sketch(records);
+    let mut found = match sketch {
+        Some(sketch) => {
+            let candidates = json::detect(&sketch);
+            let best = candidates.iter().map(|it| u32::from(it.confidence)).max().unwrap_or(0);
+            match json::foreign(&sketch) {
+                Some((score, ..)) if score > best => Vec::new(),
+                _ => candidates,
+            }
+        }
+        None => first.map(markup).unwrap_or_default(),
     };
-    if found.is_empty() {
-        found = markup(looked);
-    }
     found.sort_by_key(|candidate| std::cmp::Reverse(candidate.confidence));
     found
 }
 
-/// Collects what speaks for a format.
-struct Case {
+/// What these records are, if it is recognized and none of the formats here.
+///
+/// ```
+/// use openchatml::recognize;
+///
+/// let pair = r#"{"prompt":"2 + 2?","chosen":"4.","rejected":"5."}"#;
+/// assert_eq!(recognize([pair]).map(|it| it.name), Some("a preference pair"));
+/// assert_eq!(recognize([r#"{"messages":[]}"#]), None);
+/// ```
+pub fn recognize<'t>(records: impl IntoIterator<Item = &'t str>) -> Option<Recognized> {
+    let sketch = sketch(records).0?;
+    let (score, name, seen) = json::foreign(&sketch)?;
+    let best = json::detect(&sketch).iter().map(|it| u32::from(it.confidence)).max();
+    let what = format!("signs of {name}");
+    let evidence = Evidence { what, record: seen.record, span: seen.span };
+    (score > best.unwrap_or(0)).then_some(Recognized { name, evidence })
+}
+
+/// A sketch of the records if they are JSON; and the first of them, as far as it is looked at.
+fn sketch<'t>(records: impl IntoIterator<Item = &'t str>) -> (Option<Sketch>, Option<&'t str>) {
+    let mut sketch = Sketch::default();
+    let (mut first, mut is_json, mut looked) = (None, false, 0);
+    for record in records {
+        let record = &record[..record.floor_char_boundary(LOOK_BYTES - looked)];
+        if first.is_none() && !record.trim_ascii().is_empty() {
+            first = Some(record);
+            let text = record.trim_start_matches('\u{feff}').trim_start();
+            // No markup begins like JSON with something in it.
+            let inside = text.strip_prefix(['{', '[']).map(str::trim_start);
+            is_json =
+                inside.is_some_and(|it| it.is_empty() || it.starts_with(['"', '{', '}', ']']));
+        }
+        if !is_json && first.is_some() {
+            break;
+        }
+        sketch.add(record.trim_start_matches('\u{feff}'), &Limits::default());
+        looked += record.len();
+        if looked >= LOOK_BYTES {
+            break;
+        }
+    }
+    (is_json.then_some(sketch), first)
+}
+
+/// Collects the evidence for a format.
+pub(crate) struct Case {
     format: Format,
-    score: u32,
+    pub(crate) score: u32,
     evidence: Vec<Evidence>,
 }
 
 impl Case {
-    fn new(dialect: &'static dialects::Dialect, carrier: Carrier) -> Self {
+    fn new(dialect: &'static Dialect, carrier: Carrier) -> Self {
         Self { format: Format { dialect, carrier }, score: 0, evidence: Vec::new() }
     }
 
-    fn speaks(&mut self, weight: u32, what: impl Into<String>, span: Span) {
+    /// Adds evidence.
+    fn speaks(&mut self, weight: u32, what: impl Into<String>, seen: Seen) {
         self.score += weight;
-        self.evidence.push(Evidence { what: what.into(), span });
+        let Seen { record, span } = seen;
+        self.evidence.push(Evidence { what: what.into(), record, span });
+    }
+
+    /// Adds evidence, if there is any.
+    pub(crate) fn sign(&mut self, weight: u32, what: impl Into<String>, span: Option<Span>) {
+        if let Some(span) = span {
+            self.speaks(weight, what, Seen { record: 0, span });
+        }
+    }
+
+    /// Notes evidence against the format.
+    pub(crate) fn against(&mut self, weight: u32) {
+        self.score = self.score.saturating_sub(weight);
+    }
+
+    /// Notes that it cannot be this format.
+    pub(crate) fn rule_out(&mut self) {
+        self.score = 0;
+        self.evidence.clear();
     }
 
     fn finish(self) -> Option<Candidate> {
@@ -96,201 +226,26 @@ impl Case {
     }
 }
 
-/// A text and what of it has been found.
-struct Look<'t> {
-    text: &'t str,
+/// What marked-up text in a dialect is known by.
+pub(crate) struct TextSigns {
+    pub(crate) framing: Framing,
+    /// Adds the evidence that a scan has.
+    pub(crate) look: fn(&Scan<'_>, &mut Case),
 }
 
-impl Look<'_> {
-    /// Where the first `needle` stands.
-    fn find(&self, needle: &str) -> Option<Span> {
-        let at = memchr::memmem::find(self.text.as_bytes(), needle.as_bytes())?;
-        Some(Span::new(at, at + needle.len()))
-    }
-
-    /// Where a control token of a dialect stands first.
-    fn token(&self, dialect: &dialects::Dialect, control: Control) -> Option<(String, Span)> {
-        let spelling = dialect.controls.spelling(control)?;
-        Some((format!("`{spelling}`"), self.find(spelling)?))
+impl std::fmt::Debug for TextSigns {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextSigns").field("framing", &self.framing).finish_non_exhaustive()
     }
 }
 
 fn markup(text: &str) -> Vec<Candidate> {
-    let look = Look { text };
-    let cases = [
-        openchatml_2(&look, &dialects::OPENCHATML_2_2),
-        openchatml_2(&look, &dialects::OPENCHATML_2_0),
-        chatml(&look),
-        harmony(&look),
-        apertus(&look),
-        openchatml_0_1(&look),
-        im(&look),
-    ];
-    cases.into_iter().filter_map(Case::finish).collect()
-}
-
-fn openchatml_2(look: &Look<'_>, dialect: &'static dialects::Dialect) -> Case {
-    let mut case = Case::new(dialect, Carrier::Text);
-    let is_2_2 = dialect.id == dialects::OPENCHATML_2_2.id;
-    let version = version(look.text);
-    if let Some((version, span)) = version {
-        let own = dialect
-            .text
-            .and_then(|form| form.book.versions.first())
-            .is_some_and(|own| *own == version);
-        if own {
-            case.speaks(90, format!("`version: {version}` in the header"), span);
-        } else if version.starts_with("2.") {
-            // The other version says so itself.
-            return case;
-        }
-    }
-    if look.token(&dialects::CHATML, Control::End).is_some() {
-        return case;
-    }
-    let frame = [Control::Start, Control::Message].map(|control| look.token(dialect, control));
-    let [Some((start, at)), Some(_)] = frame else { return case };
-    case.speaks(if is_2_2 { 50 } else { 40 }, start, at);
-    if let Some((what, span)) = look.token(dialect, Control::Channel) {
-        case.speaks(10, what, span);
-    }
-    let newer = [Control::Constrain, Control::Literal]
-        .map(|control| look.token(&dialects::OPENCHATML_2_2, control));
-    let newer = newer.into_iter().flatten();
-    let attributes = [" call_id=", " intent="];
-    let attributes =
-        attributes.iter().filter_map(|name| Some((format!("`{}`", name.trim()), look.find(name)?)));
-    for (what, span) in newer.chain(attributes) {
-        if is_2_2 {
-            case.speaks(15, what, span);
-        } else {
-            case.score = case.score.saturating_sub(15);
-        }
-    }
-    case
-}
-
-fn chatml(look: &Look<'_>) -> Case {
-    let mut case = Case::new(&dialects::CHATML, Carrier::Text);
-    for (control, weight) in [(Control::End, 70), (Control::Start, 15), (Control::Message, 10)] {
-        if let Some((what, span)) = look.token(&dialects::CHATML, control)
-            && (control == Control::End || case.score > 0)
-        {
-            case.speaks(weight, what, span);
-        }
-    }
-    case
-}
-
-fn harmony(look: &Look<'_>) -> Case {
-    let dialect = &dialects::HARMONY;
-    let mut case = Case::new(dialect, Carrier::Text);
-    let spelled = |control| dialect.controls.spelling(control).unwrap_or_default();
-    let start = spelled(Control::Start);
-    let joined = [Control::End, Control::Call, Control::Return]
-        .into_iter()
-        .find_map(|end| look.find(&format!("{}{start}", spelled(end))));
-    let signs = [
-        ("messages with nothing between them", joined),
-        ("a space before `<|constrain|>`", look.find(&format!(" {}", spelled(Control::Constrain)))),
-        ("a function that is its own role", look.find(&format!("{start}functions."))),
-        ("`# Valid channels`", look.find("# Valid channels")),
-    ];
-    let others = [(&dialects::CHATML, Control::End), (&dialects::OPENCHATML_2_2, Control::Literal)];
-    let is_other = version(look.text).is_some()
-        || others.iter().any(|(dialect, control)| look.token(dialect, *control).is_some());
-    let frame = [Control::Start, Control::Message].map(|control| look.token(dialect, control));
-    let [Some((what, at)), Some(_)] = frame else { return case };
-    if is_other || signs.iter().all(|(_, sign)| sign.is_none()) {
-        return case;
-    }
-    case.speaks(45, what, at);
-    for control in [Control::Channel, Control::Constrain] {
-        if let Some((what, span)) = look.token(dialect, control) {
-            case.speaks(10, what, span);
-        }
-    }
-    for (what, sign) in signs {
-        if let Some(span) = sign {
-            case.speaks(20, what, span);
-        }
-    }
-    for attribute in [" call_id=", " intent="] {
-        if look.find(attribute).is_some() {
-            case.score = case.score.saturating_sub(20);
-        }
-    }
-    case
-}
-
-fn apertus(look: &Look<'_>) -> Case {
-    let dialect = &dialects::APERTUS;
-    let mut case = Case::new(dialect, Carrier::Text);
-    let opens = [Role::System, Role::Developer, Role::User, Role::Assistant].map(Control::Open);
-    // A turn of the assistant that lost its beginning, or a completion, has only these.
-    let inside = [Control::InnerPrefix, Control::InnerSuffix, Control::ToolsPrefix];
-    let spelled = |control| dialect.controls.spelling(control).unwrap_or_default();
-    let text = look.text.trim_start();
-    let text = text.strip_prefix(spelled(Control::Bos)).unwrap_or(text).trim_start();
-    let begins = opens.into_iter().chain(inside).any(|it| text.starts_with(spelled(it)));
-    for (control, weight) in opens.map(|it| (it, 15)).into_iter().chain(inside.map(|it| (it, 10))) {
-        if let Some((what, span)) = look.token(dialect, control) {
-            // Another format may speak of these tokens; it does not begin with one.
-            let first = if begins { 55 } else { 25 };
-            case.speaks(weight + if case.score == 0 { first } else { 0 }, what, span);
-        }
-    }
-    case
-}
-
-fn openchatml_0_1(look: &Look<'_>) -> Case {
-    let dialect = &dialects::OPENCHATML_0_1;
-    let mut case = Case::new(dialect, Carrier::Text);
-    if let Some((what, span)) = look.token(dialect, Control::Start) {
-        case.speaks(45, what, span);
-        for control in [Control::Bos, Control::Eos] {
-            if let Some((what, span)) = look.token(dialect, control) {
-                case.speaks(25, what, span);
-            }
-        }
-        if let Some(span) =
-            dialect.controls.spelling(Control::End).and_then(|end| look.find(&format!("\n{end}")))
-        {
-            case.speaks(10, "a line break before `<|im_end|>`", span);
-        }
-    }
-    for control in [Control::FimPrefix, Control::FimSuffix, Control::FileSeparator] {
-        if let Some((what, span)) = look.token(dialect, control) {
-            case.speaks(45, what, span);
-        }
-    }
-    case
-}
-
-fn im(look: &Look<'_>) -> Case {
-    let mut case = Case::new(&dialects::IM, Carrier::Text);
-    if let Some((what, span)) = look.token(&dialects::IM, Control::Start) {
-        case.speaks(60, what, span);
-        if let Some((what, span)) = look.token(&dialects::IM, Control::End) {
-            case.speaks(10, what, span);
-        }
-    }
-    case
-}
-
-/// The version that a header names.
-fn version(text: &str) -> Option<(&str, Span)> {
-    let mut at = 0;
-    for line in text.split_inclusive('\n').take(64) {
-        if line.starts_with('<') {
-            return None;
-        }
-        if let Some(rest) = line.strip_prefix("version:") {
-            let value = rest.split('#').next().unwrap_or_default().trim();
-            let value = value.trim_matches(['"', '\'']);
-            return Some((value, Span::new(at, at + line.trim_end().len())));
-        }
-        at += line.len();
-    }
-    None
+    let forms = ALL.iter().filter_map(|dialect| Some((*dialect, dialect.text?)));
+    let found = forms.filter_map(|(dialect, form)| {
+        let scan = Scan::new(text, form.controls, form.signs.framing);
+        let mut case = Case::new(dialect, Carrier::Text);
+        (form.signs.look)(&scan, &mut case);
+        case.finish()
+    });
+    found.collect()
 }

@@ -106,6 +106,8 @@ codes! {
         "input is not the JSON that the format wants", "This conversation could not be read.";
     ParseVersion = "E-PARSE-VERSION", Error,
         "text of another version of the format", "This conversation is in another format.";
+    FormatUnknown = "E-FORMAT-UNKNOWN", Error,
+        "format cannot be told", "This conversation could not be read.";
     ParseUtf8 = "E-PARSE-UTF8", Error,
         "input is not UTF-8", "Part of this conversation could not be read.";
     ParseToken = "E-PARSE-TOKEN", Error,
@@ -129,7 +131,7 @@ codes! {
     ToolOutput = "E-TOOL-OUTPUT", Error,
         "tool output that cannot be used", "A tool failed.";
     CompletionRole = "E-COMPLETION-ROLE", Error,
-        "completion that speaks for somebody else", "Part of the answer was withheld.";
+        "completion that speaks for somebody else or goes on after its end", "Part of the answer was withheld.";
     RenderControl = "E-RENDER-CONTROL", Error,
         "content spells a control token that cannot be escaped", "This conversation cannot be shown in that format.";
     RenderUnsupported = "E-RENDER-UNSUPPORTED", Error,

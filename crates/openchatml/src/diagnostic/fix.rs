@@ -1,21 +1,58 @@
-//! Changes to the input that mend a finding.
+//! Changes to the input that fix a finding.
 
 use crate::Span;
+use crate::model::words;
 
-/// A change that mends a finding for certain.
+/// Whether a fix may be applied without asking.
 ///
 /// ```
-/// use openchatml::{apply_fixes, parse};
+/// use openchatml::{Applicability, parse};
 ///
-/// let text = "<|im_start|>user\nHi.";
-/// let parsed = parse(text, "im".parse()?, &Default::default());
+/// let text = "<|start|>user<|message|>Hi";
+/// let found = parse(text, "openchatml-2.2".parse()?, &Default::default()).diagnostics;
+/// let kinds: Vec<_> =
+///     found.iter().filter_map(|found| Some(found.fix.as_ref()?.applicability)).collect();
+/// // The header is missing for certain. Whether the message is complete, nobody knows.
+/// assert_eq!(kinds, [Applicability::Safe, Applicability::Unsafe]);
+/// assert_eq!(Applicability::Unsafe.as_str(), "unsafe");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Applicability {
+    /// The conversation stays the same, and so does what a user sees of it and what is uncertain in
+    /// it; nothing is lost, and no new finding appears. This holds for the options that the text
+    /// was read with, unless the longer text exceeds one of their limits.
+    Safe,
+    /// A suggestion: it may change what the conversation says. It closes what was cut off, chooses
+    /// between two readings, or moves text into a message or out of it.
+    Unsafe,
+}
+
+words!(pub Applicability {
+    Safe = "safe",
+    Unsafe = "unsafe",
+});
+
+/// A change that fixes a finding.
+///
+/// [`apply_fixes`] applies fixes of any kind, and [`fix`](crate::fix) those that are asked for.
+///
+/// ```
+/// use openchatml::{Applicability, apply_fixes, parse};
+///
+/// let text = "<s><|user_start|>Hi.<|user_end|><|assistant_start|>Hello.<|user_start|>Bye.<|user_end|>";
+/// let parsed = parse(text, "apertus".parse()?, &Default::default());
 /// let fixes = parsed.diagnostics.iter().filter_map(|found| found.fix.as_ref());
-/// let (mended, _) = apply_fixes(text, fixes);
-/// assert_eq!(mended, "<|im_start|>user\nHi.<|im_end|>");
+/// let suggested = fixes.filter(|fix| fix.applicability == Applicability::Unsafe);
+/// let (fixed, _) = apply_fixes(text, suggested);
+/// assert_eq!(fixed, text.replace("Hello.", "Hello.<|assistant_end|>"));
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fix {
+    /// Whether it may be applied without asking.
+    pub applicability: Applicability,
     /// The replacements, in the order of the input and without overlap.
     pub edits: Vec<Edit>,
 }
@@ -42,20 +79,41 @@ pub struct Edit {
 }
 
 impl Fix {
-    pub(crate) fn replace(span: Span, replacement: impl Into<String>) -> Self {
-        Self { edits: vec![Edit { span, replacement: replacement.into() }] }
+    /// A fix that makes these replacements, which are in the order of the input and do not overlap.
+    ///
+    /// ```
+    /// use openchatml::{Applicability, Edit, Fix, Span};
+    ///
+    /// let edit = Edit { span: Span::new(0, 5), replacement: "Goodbye".to_owned() };
+    /// assert_eq!(Fix::new(Applicability::Unsafe, vec![edit]).edits.len(), 1);
+    /// ```
+    pub fn new(applicability: Applicability, edits: Vec<Edit>) -> Self {
+        Self { applicability, edits }
+    }
+
+    /// Replaces what stands at `span`, which changes nothing that the conversation says.
+    pub(crate) fn safe(span: Span, replacement: impl Into<String>) -> Self {
+        Self::new(Applicability::Safe, vec![Edit { span, replacement: replacement.into() }])
+    }
+
+    /// Suggests to replace what stands at `span`.
+    pub(crate) fn suggestion(span: Span, replacement: impl Into<String>) -> Self {
+        Self::new(Applicability::Unsafe, vec![Edit { span, replacement: replacement.into() }])
     }
 }
 
-/// Applies fixes to the text that they were found in, and says how many it applied.
+/// Applies fixes to the text that they were found in, suggestions included, and says how many it
+/// applied.
 ///
-/// A fix that overlaps one before it is left out whole; a second run will find it again.
+/// A fix that overlaps one before it is dropped whole; a second run will find it again. To apply
+/// what is safe and nothing else, select by [`Fix::applicability`], or call [`fix`](crate::fix).
 ///
 /// ```
-/// use openchatml::{Edit, Fix, Span, apply_fixes};
+/// use openchatml::{Applicability, Edit, Fix, Span, apply_fixes};
 ///
-/// let fix = |start, end, with: &str| Fix {
-///     edits: vec![Edit { span: Span::new(start, end), replacement: with.to_owned() }],
+/// let fix = |start, end, with: &str| {
+///     let edit = Edit { span: Span::new(start, end), replacement: with.to_owned() };
+///     Fix::new(Applicability::Unsafe, vec![edit])
 /// };
 /// let fixes = [fix(6, 11, "there"), fix(0, 5, "Hi"), fix(4, 6, "overlaps")];
 /// assert_eq!(apply_fixes("Hello world", &fixes), ("Hi there".to_owned(), 2));

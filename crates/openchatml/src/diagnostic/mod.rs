@@ -1,11 +1,13 @@
 //! What is wrong, where, and what to do about it.
 
 mod code;
+mod dropped;
 mod fix;
 mod similar;
 
 pub use self::code::Code;
-pub use self::fix::{Edit, Fix, apply_fixes};
+pub use self::dropped::Dropped;
+pub use self::fix::{Applicability, Edit, Fix, apply_fixes};
 pub(crate) use self::similar::did_you_mean;
 
 use std::fmt;
@@ -57,7 +59,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One finding: a stable code, where, what, and how to mend it.
+/// One finding: a stable code, where, what, and how to fix it.
 ///
 /// The message may quote the input, hidden text included, and is for those who may see all of it.
 /// What an end user may read is [`Code::user_summary`].
@@ -85,10 +87,12 @@ pub struct Diagnostic {
     pub message: String,
     /// What can be done about it.
     pub help: Option<String>,
-    /// How to mend it, where that is certain.
+    /// How to fix it, for certain or as a suggestion.
     pub fix: Option<Fix>,
     /// The JSON pointer (RFC 6901) of the place, where the input is JSON.
     pub pointer: Option<String>,
+    /// What kind of input the reader dropped here, if it dropped any.
+    pub dropped: Option<Dropped>,
 }
 
 impl Diagnostic {
@@ -106,13 +110,23 @@ impl Diagnostic {
         self
     }
 
+    /// The same finding, which drops input of this kind: an error.
+    pub(crate) fn drops(mut self, dropped: Dropped) -> Self {
+        self.dropped = Some(dropped);
+        self.severity = Severity::Error;
+        self
+    }
+
     pub(crate) fn fix(mut self, fix: Fix) -> Self {
         self.fix = Some(fix);
         self
     }
 
+    /// The same finding, as bad as this; one that drops input stays an error.
     pub(crate) fn severity(mut self, severity: Severity) -> Self {
-        self.severity = severity;
+        if self.dropped.is_none() {
+            self.severity = severity;
+        }
         self
     }
 }
@@ -144,6 +158,7 @@ impl Code {
             help: None,
             fix: None,
             pointer: None,
+            dropped: None,
         }
     }
 }

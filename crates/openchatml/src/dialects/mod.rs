@@ -39,6 +39,7 @@ use std::str::FromStr;
 
 use crate::check::Book;
 use crate::convert::{Carries, Composer};
+use crate::detect::{JsonSigns, TextSigns};
 use crate::lex::{Controls, Mode};
 use crate::model::{Conversation, Document, Message};
 use crate::read::{Keep, Parsed, ReadOptions, Reader};
@@ -107,6 +108,8 @@ pub(crate) struct TextForm {
     pub(crate) write: WriteText,
     /// Which chat template the dialect is written by, if there is one.
     pub(crate) composer: Option<FindComposer>,
+    /// What text is known by.
+    pub(crate) signs: TextSigns,
 }
 
 /// Makes a reader of a family with the rules of a dialect.
@@ -128,6 +131,8 @@ pub(crate) struct JsonForm {
     /// What the JSON form can say, where that differs from the text form.
     pub(crate) carries: &'static Carries,
     pub(crate) composer: Option<FindComposer>,
+    /// What documents are known by.
+    pub(crate) signs: &'static JsonSigns,
 }
 
 impl fmt::Debug for TextForm {

@@ -7,7 +7,7 @@ pub(crate) mod turn;
 
 use crate::model::{Body, Channel, End, Message, Role};
 use crate::read::{Draft, Kept, Out, Recover};
-use crate::{Code, Span};
+use crate::{Code, Dropped, Span};
 
 /// A message that is a guess, and that nobody may see.
 pub(crate) fn hidden<'a>(role: Role, span: Span, body_at: usize) -> Message<'a> {
@@ -65,9 +65,28 @@ pub(crate) fn whole<'a>(
     out.end(message);
 }
 
+/// Where text stands that is outside of any message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stray {
+    /// Before, between or after the messages.
+    Outside,
+    /// After the stop token of a completion.
+    AfterCompletion,
+}
+
 /// Reports text outside of any message, which stands at `span`, and keeps it as a hidden message if
 /// that is the policy. Whether it was kept.
-pub(crate) fn stray<'a>(mut text: Kept<'a>, span: Span, out: &mut Out<'a, '_>) -> bool {
+pub(crate) fn stray<'a>(text: Kept<'a>, span: Span, out: &mut Out<'a, '_>) -> bool {
+    stray_as(text, span, Stray::Outside, out)
+}
+
+/// Does the same for text that stands here.
+pub(crate) fn stray_as<'a>(
+    mut text: Kept<'a>,
+    span: Span,
+    stray: Stray,
+    out: &mut Out<'a, '_>,
+) -> bool {
     let text = text.take();
     // The white space around it is nobody's.
     let before = text.len() - text.trim_ascii_start().len();
@@ -76,13 +95,20 @@ pub(crate) fn stray<'a>(mut text: Kept<'a>, span: Span, out: &mut Out<'a, '_>) -
         true => Span::new(span.start + before, span.end - after),
         false => span,
     };
-    let found = Code::ParseFrame.at(place, "text outside of a message");
+    let found = match stray {
+        Stray::Outside => Code::ParseFrame.at(place, "text outside of a message"),
+        Stray::AfterCompletion => {
+            Code::CompletionRole.at(place, "text after the stop token of the completion")
+        }
+    };
     if out.options.recover != Recover::Keep {
-        out.malformed(found);
+        out.malformed(found.drops(Dropped::Text));
         return false;
     }
     out.malformed(found.help("it is kept as a hidden message"));
-    let mut draft = Draft::started(hidden(Role::Assistant, span, span.start), out);
+    let mut message = hidden(Role::Assistant, span, span.start);
+    message.foreign = stray == Stray::AfterCompletion;
+    let mut draft = Draft::started(message, out);
     draft.push(&text, span, out);
     draft.end(End::End, span.end, out);
     true
@@ -105,7 +131,7 @@ pub(crate) fn within_limit<'t>(
     let excess = Span::new(at, at + text[end..].chars().next().map_or(0, char::len_utf8));
     let message = format!("the text exceeds the limit `message_bytes` of {most}");
     out.stop(Code::Limit, at);
-    out.report(Code::Limit.at(excess, message));
+    out.report(Code::Limit.at(excess, message).drops(Dropped::Limit));
     (&text[..end], Span::new(span.start, at))
 }
 

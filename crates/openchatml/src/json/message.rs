@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use super::reader::Result;
 use super::segment::segment;
 use super::{Json, Sheet};
-use crate::check::Book;
 use crate::diagnostic::{did_you_mean, quote};
-use crate::model::{Body, Channel, Conversation, End, Intent, Message, Role};
-use crate::read::{Parsed, ReadOptions};
-use crate::{Code, Span, function_name};
+use crate::grammar::frame::check_value;
+use crate::model::{Body, Channel, End, Intent, Message, Role, Segment};
+use crate::{Code, Dropped, Span, function_name};
 
 /// Who speaks, as an object says it.
 #[derive(Debug)]
@@ -28,6 +27,15 @@ pub(crate) struct Written<'a> {
     at: usize,
     /// Whether it exceeded `message_bytes`.
     is_cut: bool,
+    /// Its first chain-of-thought marker.
+    marker: Option<Box<MarkerPlace>>,
+}
+
+/// Where a chain-of-thought marker stands.
+#[derive(Debug)]
+pub(crate) struct MarkerPlace {
+    span: Span,
+    pointer: String,
 }
 
 impl<'a> Speaker<'a> {
@@ -62,13 +70,13 @@ impl<'a> Written<'a> {
         }
         let is_cut = texts.iter().any(|text| text.is_cut);
         let whole: String = texts.iter().map(|text| text.body.text()).collect();
-        Self { body: Body::from(whole), at: 0, is_cut }
+        Self { body: Body::from(whole), is_cut, ..Self::default() }
     }
 
     /// Text, and where it stands if it is the same there.
     pub(crate) fn new(text: Cow<'a, str>, at: usize) -> Self {
         let at = if matches!(text, Cow::Borrowed(_)) { at } else { 0 };
-        Self { body: Body::from(text), at, is_cut: false }
+        Self { body: Body::from(text), at, ..Self::default() }
     }
 
     /// The same, which exceeded `message_bytes` if that is so.
@@ -87,6 +95,11 @@ impl<'a> Written<'a> {
         message.body = self.body;
         message.body_at = self.at;
         message.recovered |= self.is_cut;
+    }
+
+    /// Its first chain-of-thought marker, which is to be [placed](Sheet::place_marker).
+    pub(crate) fn take_marker(&mut self) -> Option<Box<MarkerPlace>> {
+        self.marker.take()
     }
 }
 
@@ -178,19 +191,41 @@ impl Sheet<'_> {
         key: &str,
         message: &mut Message<'_>,
     ) -> Result<Option<Cow<'a, str>>> {
-        let Some((value, span)) = self.string(json)? else { return Ok(None) };
+        let is_null = json.peek() == Some(b'n');
         let most = self.options.limits.value_bytes;
-        if value.len() <= most {
-            return Ok(Some(value));
+        match self.string(json)? {
+            // That it is no string was said already.
+            None if is_null || key != "recipient" => return Ok(None),
+            None => {}
+            Some((value, span)) if value.len() <= most => {
+                self.check_value(key, &value, span);
+                return Ok(Some(value));
+            }
+            Some((_, span)) => {
+                let text = format!("`{key}` exceeds the limit `value_bytes` of {most}");
+                self.report(Code::Limit.at(span, text).help("it is dropped").drops(Dropped::Limit));
+            }
         }
-        let text = format!("`{key}` exceeds the limit `value_bytes` of {most}");
-        self.report(Code::Limit.at(span, text).help("it is left out"));
         message.recovered = true;
         if key == "recipient" {
             // It may be no answer to the user.
             message.channel = Some(Channel::Analysis);
         }
         Ok(None)
+    }
+
+    /// Reports a value that no header of the text form can hold (OpenChatML 2.2 §10, §15).
+    fn check_value(&mut self, key: &str, value: &str, span: Span) {
+        let Some(controls) = self.header else { return };
+        if let Err(error) = check_value(value, controls) {
+            let text = format!("`{key}` is no value of a header: {}", error.reason);
+            let text = match error.spelling {
+                "" => text,
+                spelling => format!("{text} `{spelling}`"),
+            };
+            let help = "the text form cannot say it; write the value without";
+            self.tolerate(Code::ParseHeader.at(span, text).help(help));
+        }
     }
 
     /// The messages that the object at `span` stands for, if the text form can say them.
@@ -200,8 +235,8 @@ impl Sheet<'_> {
         span: Span,
     ) -> Vec<Message<'a>> {
         messages.unwrap_or_else(|text| {
-            let help = "the text form has no place for this; the object is left out";
-            self.report(Code::ParseJson.at(span, text).help(help));
+            let help = "the text form has no place for this; the object is dropped";
+            self.drop_item(Code::ParseJson.at(span, text).help(help));
             Vec::new()
         })
     }
@@ -255,7 +290,7 @@ impl Sheet<'_> {
         let most = self.options.limits.messages;
         let text = format!("the conversation exceeds the limit `messages` of {most}");
         let span = Span::new(start, json.position());
-        self.report(Code::Limit.at(span, text).help("the rest is left out"));
+        self.report(Code::Limit.at(span, text).help("the rest is dropped").drops(Dropped::Limit));
     }
 
     /// Reads the text of a body.
@@ -263,7 +298,7 @@ impl Sheet<'_> {
         let start = json.offset() + 1;
         Ok(self.long_text(json)?.map(|(text, is_cut)| {
             let at = if matches!(text, Cow::Borrowed(_)) { start } else { 0 };
-            Written { body: Body::from(text), at, is_cut }
+            Written { body: Body::from(text), at, is_cut, marker: None }
         }))
     }
 
@@ -282,6 +317,36 @@ impl Sheet<'_> {
             written.say(&mut message);
             message
         }))
+    }
+
+    /// Reports a marker where none may stand, as in text (OpenChatML 2.2 §7). In a message for the
+    /// user, what follows it becomes a hidden message of its own, which this gives.
+    pub(crate) fn place_marker<'a>(
+        &mut self,
+        message: &mut Message<'a>,
+        marker: Option<Box<MarkerPlace>>,
+    ) -> Option<Message<'a>> {
+        let MarkerPlace { span, pointer } = *marker?;
+        if let Some((mut said, mut reasoning)) = message.split_reasoning() {
+            let text = "reasoning inside a message that a user may see";
+            let mut found = Code::PermVisibility.at(span, text).help("what follows is hidden");
+            found.pointer = Some(pointer);
+            self.report(found);
+            (said.recovered, reasoning.recovered) = (true, true);
+            said.end = End::Open;
+            *message = said;
+            return Some(reasoning);
+        }
+        let is_thought =
+            message.role == Role::Assistant && message.effective_channel() == Channel::Analysis;
+        if !is_thought {
+            let text = "a marker outside of the assistant's `analysis`";
+            let help = "markers stand in reasoning only; the message is hidden anyway";
+            let mut found = Code::ParseJson.at(span, text).help(help);
+            found.pointer = Some(pointer);
+            self.tolerate(found);
+        }
+        None
     }
 
     /// Reads text up to the limit `message_bytes`, and whether it exceeds that.
@@ -313,13 +378,20 @@ impl Sheet<'_> {
                 let start = json.offset();
                 let mut room = Room::new(self.options.limits.message_bytes);
                 let mut segments = Vec::new();
+                let mut marker = None;
                 self.array(json, |sheet, json| {
-                    segments.extend(segment(sheet, json, &mut room)?);
+                    let start = json.offset();
+                    let segment = segment(sheet, json, &mut room)?;
+                    if let (None, Some(Segment::Marker(_))) = (&marker, &segment) {
+                        let span = Span::new(start, json.position());
+                        marker = Some(Box::new(MarkerPlace { span, pointer: sheet.pointer() }));
+                    }
+                    segments.extend(segment);
                     Ok(())
                 })?;
                 let is_cut = room.is_exceeded;
                 self.exceeds(is_cut, Span::new(start, json.position()));
-                Ok(Some(Written { body: Body::from_segments(segments), at: 0, is_cut }))
+                Ok(Some(Written { body: Body::from_segments(segments), at: 0, is_cut, marker }))
             }
             _ => self.wrong(json, "a string or an array of segments").map(|()| None),
         }
@@ -329,27 +401,25 @@ impl Sheet<'_> {
         if is_cut {
             let most = self.options.limits.message_bytes;
             let text = format!("the text exceeds the limit `message_bytes` of {most}");
-            self.report(Code::Limit.at(span, text).help("what exceeds it was left out"));
+            let found = Code::Limit.at(span, text).help("the text beyond it is dropped");
+            self.report(found.drops(Dropped::Limit));
         }
     }
 }
 
-/// Reads a document that is an object that stands for messages, or an array of such objects.
-pub(crate) fn read_messages<'a>(
-    text: &'a str,
-    options: &ReadOptions,
-    book: &'static Book,
-    item: impl FnMut(&mut Sheet<'_>, &mut Json<'a>, &mut Vec<Message<'a>>) -> Result<()>,
-) -> Parsed<'a> {
-    let mut sheet = Sheet::new(options);
-    let mut json = sheet.json(text);
-    let mut conversation = Conversation::default();
-    let messages = &mut conversation.messages;
-    let read = match json.peek() {
-        Some(b'{') => sheet.message(&mut json, messages, item),
-        _ => sheet.messages(&mut json, messages, item),
-    };
-    sheet.finish(json, read, conversation.into(), |_| Some(book))
+impl Sheet<'_> {
+    /// Reports messages that are open, and not the last: in text they end where the next one begins.
+    pub(super) fn check_ends(&mut self, messages: &[Message<'_>]) {
+        let Some((_, before)) = messages.split_last() else { return };
+        let is_open = |it: &&Message<'_>| matches!(it.end, End::Open | End::Prompt);
+        for message in before.iter().filter(is_open).filter(|it| !it.recovered) {
+            let text = "the message is open, and another one follows";
+            let help = "only the last message can be open";
+            let found = Code::StreamTruncated.at(message.span, text).help(help);
+            let severity = self.tolerated();
+            self.pass(found.severity(severity));
+        }
+    }
 }
 
 /// What is left of the limit `message_bytes`.

@@ -7,12 +7,14 @@ mod keys;
 mod message;
 mod reader;
 mod segment;
+mod shape;
 mod sheet;
 mod strings;
 mod writer;
 
-pub(crate) use self::message::{Speaker, Written, read_messages};
+pub(crate) use self::message::{Speaker, Written};
 pub(crate) use self::reader::{Json, JsonError};
+pub(crate) use self::shape::{Root, read_messages, write_shaped};
 pub(crate) use self::sheet::Sheet;
 pub(crate) use self::writer::{write_ascii_string, write_number, write_string, write_value};
 

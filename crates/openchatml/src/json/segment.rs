@@ -54,7 +54,7 @@ pub(super) fn segment<'a>(
     if segment.is_none() {
         let span = Span::new(start, json.position());
         let text = "a segment has a `type`, and `text` or `marker`";
-        sheet.report(Code::ParseJson.at(span, text));
+        sheet.drop_item(Code::ParseJson.at(span, text));
     }
     Ok(segment)
 }

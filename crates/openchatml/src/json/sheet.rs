@@ -6,9 +6,10 @@ use std::borrow::Cow;
 use super::{Json, JsonError};
 use crate::check::{Book, Checker};
 use crate::diagnostic::{did_you_mean, quote};
-use crate::model::{Conversation, Document};
+use crate::lex::Controls;
+use crate::model::{Conversation, Document, Weight};
 use crate::read::{Findings, Mode, Parsed, ReadOptions};
-use crate::{Code, Diagnostic, Severity, Span};
+use crate::{Code, Diagnostic, Dropped, Severity, Span};
 
 /// The findings of a JSON document while it is read.
 pub(crate) struct Sheet<'o> {
@@ -17,6 +18,8 @@ pub(crate) struct Sheet<'o> {
     findings: Findings,
     /// The way from the root to where the reader is.
     path: Vec<Step>,
+    /// The control tokens of the text form, if what that cannot say is reported.
+    pub(super) header: Option<&'static Controls>,
 }
 
 #[derive(Clone, Debug)]
@@ -29,7 +32,13 @@ type Result<T> = std::result::Result<T, JsonError>;
 
 impl<'o> Sheet<'o> {
     pub(crate) fn new(options: &'o ReadOptions) -> Self {
-        Self { options, found: Vec::new(), findings: Findings::default(), path: Vec::new() }
+        Self {
+            options,
+            found: Vec::new(),
+            findings: Findings::default(),
+            path: Vec::new(),
+            header: None,
+        }
     }
 
     /// A reader of `text` that goes on where it can: what it mends is reported.
@@ -60,11 +69,15 @@ impl<'o> Sheet<'o> {
 
     /// Reports what is an error in strict mode and a warning otherwise.
     pub(crate) fn tolerate(&mut self, diagnostic: Diagnostic) {
-        let severity = match self.options.mode {
+        self.report(diagnostic.severity(self.tolerated()));
+    }
+
+    /// An error in strict mode, a warning otherwise.
+    pub(super) fn tolerated(&self) -> Severity {
+        match self.options.mode {
             Mode::Strict => Severity::Error,
             Mode::Lenient => Severity::Warning,
-        };
-        self.report(diagnostic.severity(severity));
+        }
     }
 
     /// Reports what only strict reading is interested in.
@@ -74,7 +87,8 @@ impl<'o> Sheet<'o> {
         }
     }
 
-    fn pointer(&self) -> String {
+    /// The way from the root to where the reader is, as a JSON pointer.
+    pub(crate) fn pointer(&self) -> String {
         let mut pointer = String::new();
         for step in &self.path {
             pointer.push('/');
@@ -88,11 +102,14 @@ impl<'o> Sheet<'o> {
 
     /// Reports that reading JSON came to an end too early.
     pub(crate) fn error(&mut self, error: JsonError) {
-        let code = if error.limit.is_some() { Code::Limit } else { Code::ParseJson };
-        self.report(code.at(error.span, error.message.into_owned()));
+        let (code, dropped) = match error.limit {
+            Some(_) => (Code::Limit, Dropped::Limit),
+            None => (Code::ParseJson, Dropped::Record),
+        };
+        self.report(code.at(error.span, error.message.into_owned()).drops(dropped));
     }
 
-    /// A key that the format does not know: it is reported and its value left.
+    /// Reports a key that the format does not know, which is dropped with its value.
     fn unknown(
         &mut self,
         json: &mut Json<'_>,
@@ -100,21 +117,38 @@ impl<'o> Sheet<'o> {
         known: &[&str],
         span: Span,
     ) -> Result<()> {
-        let text = format!("the format has no key {}", quote(key));
-        let help = did_you_mean(key, known, "its value is left out");
-        self.tolerate(Code::UnknownKey.at(span, text).help(help));
+        self.unknown_key(key, known, span);
         json.skip()
     }
 
-    /// A key that an object has already: the last one counts.
+    /// Reports a key that the format does not know, and that is dropped.
+    pub(crate) fn unknown_key(&mut self, key: &str, known: &[&str], span: Span) {
+        let text = format!("unknown key {}: it is dropped with its value", quote(key));
+        let help = did_you_mean(key, known, "");
+        let found = Code::UnknownKey.at(span, text).drops(Dropped::Key);
+        self.report(if help.is_empty() { found } else { found.help(help) });
+    }
+
+    /// Reports a key that an object has already: the last value counts, the others are dropped.
     pub(crate) fn repeated(&mut self, key: &str, span: Span) {
         let text = format!("key {} is given twice", quote(key));
-        self.tolerate(Code::DuplicateKey.at(span, text).help("the last one counts"));
+        let found = Code::DuplicateKey.at(span, text).drops(Dropped::Duplicate);
+        self.report(found.help("the last value counts"));
+    }
+
+    /// Reports a value that the format has no meaning for, and that is dropped.
+    pub(crate) fn drop_value(&mut self, diagnostic: Diagnostic) {
+        self.report(diagnostic.drops(Dropped::Value));
+    }
+
+    /// Reports an object that the format has no place for, and that is dropped.
+    pub(crate) fn drop_item(&mut self, diagnostic: Diagnostic) {
+        self.report(diagnostic.drops(Dropped::Item));
     }
 
     /// The object that begins at byte `start` lacks what makes it a conversation.
     pub(crate) fn lacks(&mut self, what: &str, start: usize) {
-        self.report(Code::ParseJson.at(Span::new(start, start + 1), what));
+        self.report(Code::ParseJson.at(Span::new(start, start + 1), what).drops(Dropped::Record));
     }
 
     /// A value of the wrong type or without a meaning: it is reported and left.
@@ -123,7 +157,7 @@ impl<'o> Sheet<'o> {
         let start = error.span.start;
         json.skip()?;
         error.span = Span::new(start, json.position());
-        self.report(Code::ParseJson.at(error.span, error.message.into_owned()));
+        self.drop_value(Code::ParseJson.at(error.span, error.message.into_owned()));
         Ok(())
     }
 
@@ -157,10 +191,27 @@ impl<'o> Sheet<'o> {
         if value.is_none() {
             let text = format!("{} is no {what}", quote(&word));
             let help = did_you_mean(&word, known, "");
-            let found = Code::ParseJson.at(span, text);
+            let found = Code::ParseJson.at(span, text).drops(Dropped::Value);
             self.report(if help.is_empty() { found } else { found.help(help) });
         }
         Ok(value)
+    }
+
+    /// How much a message counts in training: a number, or `true` and `false` for 1 and 0.
+    pub(crate) fn weight(&mut self, json: &mut Json<'_>) -> Result<Option<Weight>> {
+        let start = json.offset();
+        let weight = match json.peek() {
+            Some(b'0'..=b'9' | b'-') => json.number()?.parse().ok().and_then(Weight::new),
+            Some(b't' | b'f') => Some(if json.boolean()? { Weight::ONE } else { Weight::ZERO }),
+            Some(b'n') => return json.word().map(|_| None),
+            _ => return self.wrong(json, "a number").map(|()| None),
+        };
+        if weight.is_none() {
+            let span = Span::new(start, json.position());
+            let found = Code::ParseJson.at(span, "this number is no weight: it is dropped");
+            self.drop_value(found.help("a weight is a finite number that is not negative"));
+        }
+        Ok(weight)
     }
 
     /// `true` or `false`.

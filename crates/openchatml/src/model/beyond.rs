@@ -10,6 +10,8 @@ use super::Value;
 pub(crate) struct Beyond<'a> {
     /// The key that the text stood under, if that is not the usual one.
     pub(crate) key: &'static str,
+    /// The key that the weight stood under, if that is not `weight`.
+    pub(crate) weight_key: &'static str,
     /// Further keys of the object, in their order.
     pub(crate) fields: Vec<(Cow<'a, str>, Value<'a>)>,
     /// What stood before the message, and is none; for a document, after the last one.
@@ -23,6 +25,7 @@ impl Beyond<'_> {
         };
         Beyond {
             key: self.key,
+            weight_key: self.weight_key,
             fields: self.fields.into_iter().map(own).collect(),
             items: self.items.into_iter().map(Value::into_owned).collect(),
         }

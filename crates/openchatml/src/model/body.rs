@@ -165,6 +165,30 @@ impl<'a> Body<'a> {
         self.segments().any(|segment| matches!(segment, Segment::Marker(_)))
     }
 
+    /// The text before the first marker, and all that begins with that marker. `None` if there is
+    /// no marker.
+    ///
+    /// ```
+    /// use openchatml::{Body, Marker, Segment};
+    ///
+    /// let segments = [
+    ///     Segment::Text("4.".into()),
+    ///     Segment::Marker(Marker::Reason),
+    ///     Segment::Text("2 and 2.".into()),
+    /// ];
+    /// let (said, reasoning) = Body::from_segments(segments).split_at_marker().unwrap();
+    /// assert_eq!((said.text().as_ref(), reasoning.text().as_ref()), ("4.", "2 and 2."));
+    /// assert!(!said.has_markers() && reasoning.has_markers());
+    /// assert_eq!(Body::from("4.").split_at_marker(), None);
+    /// ```
+    pub fn split_at_marker(&self) -> Option<(Self, Self)> {
+        let Repr::Segments(segments) = &self.0 else { return None };
+        let is_marker = |segment: &Segment<'_>| matches!(segment, Segment::Marker(_));
+        let (before, after) = segments.split_at(segments.iter().position(is_marker)?);
+        let [before, after] = [before, after].map(|part| Self::from_segments(part.to_vec()));
+        Some((before, after))
+    }
+
     /// The length of its text in bytes.
     ///
     /// ```

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Beyond, Value};
+use super::{Beyond, Conversation, Value};
 
 /// The layout of one message.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +67,38 @@ pub(crate) struct DocumentLayout<'a> {
     pub(crate) tail: Option<Cow<'a, str>>,
     /// What the JSON of the dialect says of the document and the model does not.
     pub(crate) beyond: Option<Box<Beyond<'a>>>,
+    /// What the JSON was as a whole.
+    pub(crate) shape: Shape,
+}
+
+/// What the JSON of a conversation is as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// An object that holds the messages under a key.
+    #[default]
+    Object,
+    /// An array of messages.
+    List,
+    /// One message by itself.
+    Message,
+    /// The response of a service, which holds one message.
+    Response,
+}
+
+impl<'a> Conversation<'a> {
+    /// What its JSON is as a whole, if it was read in this dialect.
+    pub(crate) fn shape(&self, dialect: &str) -> Shape {
+        let layout = self.layout.as_deref().filter(|layout| layout.dialect == dialect);
+        layout.map_or(Shape::Object, |layout| layout.shape)
+    }
+
+    /// Keeps what its JSON was as a whole, in this dialect.
+    pub(crate) fn set_shape(&mut self, dialect: &'static str, shape: Shape) {
+        if shape != Shape::Object {
+            let layout = self.layout.get_or_insert_default();
+            (layout.dialect, layout.shape) = (dialect, shape);
+        }
+    }
 }
 
 impl DocumentLayout<'_> {
@@ -77,6 +109,7 @@ impl DocumentLayout<'_> {
             lead: self.lead.map(own),
             tail: self.tail.map(own),
             beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),
+            shape: self.shape,
         }
     }
 }

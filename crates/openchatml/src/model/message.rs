@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Body, Channel, End, Intent, Layout, Role};
+use super::{Body, Channel, End, Intent, Layout, Role, Weight};
 use crate::Span;
 
 /// One message of a conversation, with one role and at most one channel.
@@ -40,8 +40,8 @@ pub struct Message<'a> {
     pub constrained: bool,
     /// Whether the reader had to guess at it. Such a message is never dispatched as a call.
     pub recovered: bool,
-    /// Whether a completion said it in the name of somebody else. Such a message is no part of the
-    /// conversation: it is hidden, and left out of the next prompt.
+    /// Whether a completion said it in the name of somebody else, or after its stop token. Such a
+    /// message is no part of the conversation: it is hidden, and dropped from the next prompt.
     pub foreign: bool,
     /// The speaker's name; for role `tool`, the name of the tool.
     pub name: Option<Cow<'a, str>>,
@@ -51,6 +51,11 @@ pub struct Message<'a> {
     pub call_id: Option<Cow<'a, str>>,
     /// The type of the body: `json`, `text`, `markdown`, …
     pub content_type: Option<Cow<'a, str>>,
+    /// How much it counts in training, where that is said.
+    pub weight: Option<Weight>,
+    /// The words of its header that the reader could not understand, with a space between them.
+    /// A message that has some is [`recovered`](Self::recovered).
+    pub unread: Option<Box<str>>,
     /// What it says.
     pub body: Body<'a>,
     /// Where it stood in the input, from its first control token to its last.
@@ -106,6 +111,8 @@ impl<'a> Message<'a> {
             recipient: None,
             call_id: None,
             content_type: None,
+            weight: None,
+            unread: None,
             body: body.into(),
             span: Span::default(),
             body_at: 0,
@@ -259,6 +266,47 @@ impl<'a> Message<'a> {
         if shown { Visibility::User } else { Visibility::Hidden }
     }
 
+    /// What a user may see of the message, and the reasoning that stands in it, each as a message
+    /// of its own. `None` for a message that is hidden, or has no chain-of-thought marker.
+    ///
+    /// Markers belong into `analysis` (OpenChatML 2.2 §7). What follows one in another message is
+    /// hidden all the same, and stays so in every format that the message is written in.
+    ///
+    /// ```
+    /// use openchatml::{Body, Marker, Message, Segment, Visibility};
+    ///
+    /// let answer = Message::answer(Body::from_segments([
+    ///     Segment::Text("4.".into()),
+    ///     Segment::Marker(Marker::Reason),
+    ///     Segment::Text("2 and 2.".into()),
+    /// ]));
+    /// let (said, reasoning) = answer.split_reasoning().unwrap();
+    /// assert_eq!((said.body.text().as_ref(), said.visibility()), ("4.", Visibility::User));
+    /// assert!(reasoning.is_reasoning() && reasoning.body.text() == "2 and 2.");
+    /// ```
+    pub fn split_reasoning(&self) -> Option<(Self, Self)> {
+        if self.visibility() == Visibility::Hidden {
+            return None;
+        }
+        let (said, reasoning) = self.body.split_at_marker()?;
+        let mut hidden = Self::new(self.role, reasoning);
+        hidden.channel = Some(Channel::Analysis);
+        hidden.name.clone_from(&self.name);
+        (hidden.recovered, hidden.span, hidden.in_json) = (self.recovered, self.span, self.in_json);
+        let mut shown = self.clone();
+        shown.body = said;
+        match self.end {
+            End::Open | End::Prompt => (shown.end, hidden.end) = (End::End, End::Open),
+            End::End | End::Call | End::Return => {}
+        }
+        if let Some(layout) = &mut shown.layout {
+            // How it was written says all of it.
+            let (dialect, beyond) = (layout.dialect, layout.beyond.take());
+            **layout = Layout { dialect, beyond, ..Layout::default() };
+        }
+        Some((shown, hidden))
+    }
+
     /// The same message, owning its text.
     ///
     /// ```
@@ -283,6 +331,8 @@ impl<'a> Message<'a> {
             recipient: self.recipient.map(own),
             call_id: self.call_id.map(own),
             content_type: self.content_type.map(own),
+            weight: self.weight,
+            unread: self.unread,
             body: self.body.into_owned(),
             span: self.span,
             body_at: self.body_at,
@@ -309,6 +359,8 @@ impl<'a> Message<'a> {
             recipient: borrow(&self.recipient),
             call_id: borrow(&self.call_id),
             content_type: borrow(&self.content_type),
+            weight: self.weight,
+            unread: self.unread.clone(),
             body: self.body.borrowed(),
             span: self.span,
             body_at: self.body_at,
@@ -339,6 +391,8 @@ impl PartialEq for Message<'_> {
             && self.end == other.end
             && self.recovered == other.recovered
             && self.foreign == other.foreign
+            && self.weight == other.weight
+            && self.unread == other.unread
             && self.body == other.body
     }
 }
@@ -375,6 +429,12 @@ impl fmt::Debug for Message<'_> {
         }
         if self.foreign {
             out.field("foreign", &true);
+        }
+        if let Some(weight) = self.weight {
+            out.field("weight", &weight);
+        }
+        if let Some(unread) = &self.unread {
+            out.field("unread", unread);
         }
         out.field("body", &self.body).field("end", &self.end).field("span", &self.span).finish()
     }

@@ -10,6 +10,7 @@ mod layout;
 mod message;
 mod role;
 mod value;
+mod weight;
 
 pub(crate) use self::beyond::Beyond;
 pub use self::body::{Body, Segment, Segments};
@@ -18,8 +19,9 @@ pub use self::function::function_name;
 pub(crate) use self::function::{bare_name, whole_name};
 pub use self::header::Header;
 pub use self::infill::{Infill, InfillOrder};
-pub(crate) use self::layout::{DocumentLayout, Layout};
+pub(crate) use self::layout::{DocumentLayout, Layout, Shape};
 pub use self::message::{Message, Visibility};
 pub(crate) use self::role::words;
 pub use self::role::{Channel, End, Intent, Marker, Role};
 pub use self::value::{Data, Value};
+pub use self::weight::Weight;

@@ -3,7 +3,7 @@
 use super::out::State;
 use super::{Keep, Kept, Out, ReadOptions};
 use crate::model::{Body, End, Marker, Message, Role, Segment};
-use crate::{Code, Span};
+use crate::{Code, Dropped, Span};
 
 /// A message from the end of its header to its own end. It is used again for the next one.
 #[derive(Debug)]
@@ -176,7 +176,8 @@ impl<'a> Draft<'a> {
                 format!("the text of this message exceeds the limit `message_bytes` of {most}");
             message.recovered = true;
             out.to.cut();
-            out.report(Code::Limit.at(span, text).help("what exceeds it was left out"));
+            let found = Code::Limit.at(span, text).help("the text beyond it is dropped");
+            out.report(found.drops(Dropped::Limit));
         }
         message.body = if self.segments.is_empty() && !self.literal {
             Body::from(self.text.take())

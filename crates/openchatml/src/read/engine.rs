@@ -6,7 +6,7 @@ use crate::check::Checker;
 use crate::dialects::TextForm;
 use crate::header::{self, Preamble, Scan};
 use crate::lex::{Lexeme, Lexer, Mask, Mode};
-use crate::{Code, Control, Fix, Message, Span};
+use crate::{Code, Control, Dropped, Fix, Message, Span};
 
 /// Reads one document, whole or chunk by chunk.
 pub(crate) struct Engine<'a> {
@@ -229,7 +229,11 @@ impl<'a> Engine<'a> {
             && end > at
         {
             let span = Span::new(at, end);
-            out.report(stopped.code.at(span, "the rest of the input was left out"));
+            let dropped = match stopped.code {
+                Code::Limit => Dropped::Limit,
+                _ => Dropped::Text,
+            };
+            out.report(stopped.code.at(span, "the rest of the input is dropped").drops(dropped));
         }
     }
 
@@ -342,19 +346,42 @@ fn may_open(text: &str, form: &TextForm) -> bool {
     controls.into_iter().flatten().any(|controls| controls.may_open(text))
 }
 
+/// Where a missing header belongs in `text`. `None` if something stands before the first message:
+/// after a header it would be part of the header.
+fn header_place(text: &str, form: &TextForm) -> Option<Span> {
+    let (front, start) = (text.trim_ascii_start(), Span::at(0));
+    let blank = text.len() - front.len();
+    let framings = [Some(form), form.legacy].into_iter().flatten();
+    let mut tokens = framings.map(|form| form.controls);
+    let opens = tokens.any(|controls| match blank {
+        0 => controls.opens(text),
+        // After `<s>` there may be text, of which the space is a part.
+        _ => controls.spelling(Control::Start).is_some_and(|token| front.starts_with(token)),
+    });
+    // A header ends at a line that begins with the token.
+    let line = text[..blank].rfind('\n').map_or(0, |end| end + 1);
+    match opens {
+        true if line < blank => Some(Span::new(line, blank)),
+        opens => (opens || front.is_empty()).then_some(start),
+    }
+}
+
 fn read_header(text: &str, end: Option<usize>, form: &TextForm, out: &mut Out<'_, '_>) {
     let Some(end) = end else {
         let found = Code::ParseHeader.at(Span::at(0), "the transcript has no header");
         let found = found.help("begin it with `version:` and the version of the format");
-        let fix = Fix::replace(Span::at(0), form.header.unwrap_or_default());
-        out.tolerate(found.fix(fix));
+        out.tolerate(match header_place(text, form) {
+            Some(place) => found.fix(Fix::safe(place, form.header.unwrap_or_default())),
+            None => found,
+        });
         return;
     };
     let span = Span::new(0, end);
     let (header, found) = header::read(out.keep.text(&text[..end], span), 0, &out.options.limits);
     for diagnostic in found {
         match diagnostic.code {
-            Code::DuplicateKey => out.tolerate(diagnostic),
+            Code::DuplicateKey => out.report(diagnostic.drops(Dropped::Duplicate)),
+            Code::ParseYaml | Code::Limit => out.malformed(diagnostic.drops(Dropped::Value)),
             _ => out.malformed(diagnostic),
         }
     }

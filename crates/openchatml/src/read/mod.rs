@@ -57,6 +57,19 @@ impl<'a> Parsed<'a> {
         self.diagnostics.iter().any(|found| found.severity == Severity::Error)
     }
 
+    /// Whether the reader dropped any of the input: it is not in the document.
+    ///
+    /// ```
+    /// use openchatml::parse;
+    ///
+    /// let text = r#"{"messages":[],"mood":"sad"}"#;
+    /// assert!(parse(text, "json".parse()?, &Default::default()).dropped_input());
+    /// # Ok::<(), openchatml::UnknownName>(())
+    /// ```
+    pub fn dropped_input(&self) -> bool {
+        self.diagnostics.iter().any(|found| found.dropped.is_some())
+    }
+
     /// The document if nothing is wrong with it.
     ///
     /// # Errors

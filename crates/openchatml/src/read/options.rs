@@ -22,7 +22,9 @@ pub struct ReadOptions {
     /// Whether the last message may be open: a prompt that the model is to continue.
     pub open_prompt: bool,
     /// The input continues a prompt that ended in this role's header, as a model's raw completion
-    /// does. Only the assistant may speak in it then (if this is the assistant).
+    /// does. If this is the assistant, only the assistant may speak in it, and the first `<|return|>`
+    /// or `<|call|>` of its own ends it: what others say, and what follows, is hidden and reported as
+    /// `E-COMPLETION-ROLE`.
     pub continues: Option<Role>,
     /// Bounds on what is read.
     pub limits: Limits,

@@ -6,7 +6,7 @@ use super::{Keep, Limits, Mode, ReadOptions, Recover};
 use crate::check::Checker;
 use crate::lex::Lexeme;
 use crate::model::{Content, Conversation, Document, DocumentLayout, Infill, Message, Part};
-use crate::{Code, Diagnostic, Header, Severity, Span};
+use crate::{Code, Diagnostic, Dropped, Header, Severity, Span};
 
 /// Takes what a reader finds: a whole document is collected, a stream passes it on as events.
 pub(crate) trait Receiver<'a> {
@@ -30,6 +30,9 @@ pub(crate) trait Receiver<'a> {
 
     /// Reading has stopped: what follows is left out.
     fn stop(&mut self) {}
+
+    /// The completion has come to its stop token: what follows is no part of it.
+    fn over(&mut self) {}
 
     /// The message that began last is complete.
     fn end(&mut self, message: Message<'a>);
@@ -171,7 +174,7 @@ impl<'a> Out<'a, '_> {
         if self.state.stopped.is_none() && self.state.messages >= most {
             let message = format!("the conversation exceeds the limit `messages` of {most}");
             self.stop(Code::Limit, span.start);
-            self.report(Code::Limit.at(span, message));
+            self.report(Code::Limit.at(span, message).drops(Dropped::Limit));
         }
         self.state.stopped.is_none()
     }
@@ -329,6 +332,6 @@ impl<'a> DocumentLayout<'a> {
         tail: Option<Cow<'a, str>>,
     ) -> Option<Box<Self>> {
         (lead.is_some() || tail.is_some())
-            .then(|| Box::new(Self { dialect, lead, tail, beyond: None }))
+            .then(|| Box::new(Self { dialect, lead, tail, ..Self::default() }))
     }
 }

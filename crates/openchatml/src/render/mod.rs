@@ -21,8 +21,8 @@ use crate::convert::{self, Loss, Origins, Prepared};
 use crate::declare::Style;
 use crate::dialects::{Carrier, Format};
 use crate::harmony::{ResponseFormat, SystemContent};
-use crate::model::{Conversation, InfillOrder};
-use crate::{Code, Document, Role};
+use crate::model::{Conversation, InfillOrder, Visibility};
+use crate::{Code, Document, Role, Span};
 
 /// How to write.
 ///
@@ -304,22 +304,30 @@ fn fitted<'d>(
     if let Some(loss) = losses.iter().chain(beyond.iter().flatten()).next() {
         return Err(refused(loss, format));
     }
-    let fits = |it: &Conversation<'_>| format.carries().fits_all(it);
-    if is_composed {
-        debug_assert!(
-            document.as_conversation().is_none_or(fits),
-            "a composer keeps to the format"
-        );
+    let fits = format.carries().fits_document(&document);
+    debug_assert!(!is_composed || fits, "a composer keeps to the format");
+    if is_composed || fits {
         return Ok((document, origins));
     }
-    if document.as_conversation().is_none_or(fits) {
-        return Ok((document, origins));
+    if let Some(message) = document.as_conversation().and_then(reasoning_among_the_visible) {
+        let text = "reasoning follows a marker in a message that a user sees";
+        let help = "`convert` makes it a hidden message of its own, or drops it by name";
+        let error = RenderError::new(Code::PermVisibility, origins.of(message), text);
+        return Err(error.at(Place::Body, Span::default()).help(help));
     }
     let (adapted, losses) = convert::adapt(&document, format);
     match losses.first() {
         None => Ok((adapted.map_or(document, Cow::Owned), origins)),
         Some(loss) => Err(origins.place(refused(loss, format))),
     }
+}
+
+/// The place of a message that the user sees and that has reasoning in it (OpenChatML 2.2 §7).
+fn reasoning_among_the_visible(conversation: &Conversation<'_>) -> Option<usize> {
+    conversation
+        .messages
+        .iter()
+        .position(|message| message.body.has_markers() && message.visibility() == Visibility::User)
 }
 
 fn refused(loss: &Loss, format: Format) -> RenderError {

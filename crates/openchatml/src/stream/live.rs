@@ -22,8 +22,11 @@ pub(super) struct LiveState {
     line_breaks: usize,
     /// Whether what a user would see was left out: the response is not complete.
     is_cut: bool,
-    /// How the last message ended, until that was told.
+    /// How the last message of the response ended, and which one it is.
     last_end: Option<End>,
+    last: Option<usize>,
+    /// Whether the completion has come to its stop token: how what follows ends says nothing.
+    is_over: bool,
     began: bool,
 }
 
@@ -68,8 +71,8 @@ pub(super) struct Live<'l> {
 impl Live<'_> {
     /// Tells how the response ended.
     pub(super) fn finish(&mut self) {
-        let index = self.state.done.checked_sub(1);
         if self.state.cancelled {
+            let index = self.state.done.checked_sub(1);
             return (self.emit)(Event::Cancel { index });
         }
         let reason = match self.state.last_end {
@@ -80,7 +83,7 @@ impl Live<'_> {
             // Told already, or cut off.
             Some(End::Return | End::Open | End::Prompt) | None => return,
         };
-        (self.emit)(Event::Done { index, reason });
+        (self.emit)(Event::Done { index: self.state.last, reason });
     }
 }
 
@@ -174,7 +177,11 @@ impl Receiver<'static> for Live<'_> {
     }
 
     fn stop(&mut self) {
-        self.state.is_cut = true;
+        self.state.is_cut |= !self.state.is_over;
+    }
+
+    fn over(&mut self) {
+        self.state.is_over = true;
     }
 
     fn end(&mut self, message: Message<'static>) {
@@ -182,8 +189,16 @@ impl Receiver<'static> for Live<'_> {
         (self.emit)(Event::MessageDone { index, message: &message });
         self.state.done += 1;
         self.state.open = false;
-        self.state.last_end = Some(message.end);
-        if message.end == End::Return && !self.state.is_cut {
+        if self.state.is_over {
+            return;
+        }
+        self.state.last = Some(index);
+        self.state.last_end = Some(match message.end {
+            // Nobody but the assistant ends its response.
+            End::Return | End::Call if message.foreign => End::End,
+            end => end,
+        });
+        if self.state.last_end == Some(End::Return) && !self.state.is_cut {
             (self.emit)(Event::Done { index: Some(index), reason: Done::Return });
         }
     }

@@ -211,13 +211,15 @@ fn no_two_calls_have_one_id() {
     };
     // The model says what would be the id of the next call.
     let text = format!(
-        " {}<|start|>assistant {}<|start|>assistant {}",
+        "<|start|>assistant {}<|start|>assistant {}<|start|>assistant {}",
         call(" call_id=call_1_1"),
         call(""),
         call(" call_id=call_1_1"),
     );
+    // A transcript: in a completion the first `<|call|>` is the end.
+    let stream = Stream::new("openchatml-2.2".parse().unwrap(), &ReadOptions::default());
     let mut out = String::new();
-    let (mut stream, mut writer) = (stream("openchatml-2.2"), writer());
+    let (mut stream, mut writer) = (stream.unwrap(), writer());
     stream.feed(text.as_bytes(), |event| writer.push(&event, &mut out));
     stream.finish(|event| writer.push(&event, &mut out));
     writer.finish(&Ending::default(), &mut out);

@@ -45,6 +45,7 @@ pub(crate) struct Case {
     pub(crate) diagnostics: Option<Vec<Finding>>,
     pub(crate) rejected_as: Option<String>,
     pub(crate) fixed: Option<String>,
+    pub(crate) suggested: Option<String>,
     pub(crate) renders: Option<Renders>,
     pub(crate) canonical: Option<String>,
     pub(crate) user_view: Option<Vec<Seen>>,

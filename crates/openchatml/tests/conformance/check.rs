@@ -2,9 +2,9 @@
 
 use openchatml::render::LayoutChoice;
 use openchatml::{
-    Carrier, Code, Conversation, Diagnostic, Document, End, Fix, Format, Mode, Parsed, Policy,
-    ReadOptions, RenderOptions, Settings, Severity, apply_fixes, convert, detect, history, parse,
-    render,
+    Applicability, Carrier, Code, Conversation, Diagnostic, Document, End, Fix, Format, Mode,
+    Parsed, Policy, ReadOptions, RenderOptions, Settings, Severity, apply_fixes, convert, detect,
+    history, parse, render,
 };
 use serde_json::Value;
 
@@ -119,11 +119,17 @@ fn findings(case: &Case, got: &[Diagnostic], failures: &mut Failures) {
         two.sort();
         failures.equal("diagnostics", &one.concat(), &two.concat());
     }
-    if let Some(expected) = &case.fixed {
-        let fixes: Vec<&Fix> = got.iter().filter_map(|found| found.fix.as_ref()).collect();
+    let kinds = [
+        ("fixed", &case.fixed, Applicability::Safe),
+        ("suggested", &case.suggested, Applicability::Unsafe),
+    ];
+    for (what, expected, most) in kinds {
+        let Some(expected) = expected else { continue };
+        let fixes = got.iter().filter_map(|found| found.fix.as_ref());
+        let fixes: Vec<&Fix> = fixes.filter(|fix| fix.applicability <= most).collect();
         let [one, two] = [expected.clone(), apply_fixes(&case.input, fixes).0]
             .map(|text| if is_json(case.format()) { pretty(case, &text) } else { text });
-        failures.equal("fixed", &one, &two);
+        failures.equal(what, &one, &two);
     }
 }
 

@@ -2,9 +2,10 @@
 
 use openchatml::render::LayoutChoice;
 use openchatml::{
-    Carrier, Control, Diagnostic, Dialect, Document, Mode, Policy, ReadOptions, Recover,
+    Carrier, Control, Diagnostic, Dialect, Document, Limits, Mode, Policy, ReadOptions, Recover,
     RenderOptions, Role, Severity, dialects, parse, render,
 };
+use openchatml_testkit::fixes;
 use serde_json::{Value, json};
 
 use crate::case::Case;
@@ -23,6 +24,7 @@ pub(crate) fn case(case: &Case, failures: &mut Failures) {
         return;
     }
     for (how, options) in readings(case) {
+        fix(case, &options);
         json_carries_all(case, &how, &options, failures);
         if is_text {
             policies(case, &how, &options, failures);
@@ -33,6 +35,19 @@ pub(crate) fn case(case: &Case, failures: &mut Failures) {
         wire::byte_by_byte(case);
     } else if openchatml_testkit::run::is_of_services(case.format()) {
         openchatml_testkit::property::rewrites(&case.input, case.format());
+    }
+}
+
+/// What is fixed says the same, whatever the policy.
+fn fix(case: &Case, options: &ReadOptions) {
+    for recover in [Recover::Keep, Recover::Drop, Recover::Error] {
+        let mut options = options.clone();
+        options.recover = recover;
+        // A longer text may exceed a limit that the input keeps.
+        if options.limits == Limits::default() {
+            fixes::keep_the_conversation(&case.input, case.format(), &options);
+        }
+        fixes::are_checked(&case.input, case.format(), &options);
     }
 }
 

@@ -1,12 +1,12 @@
 //! Everything that a conversion can lose, lost once.
 
-use openchatml::convert::{Lost, adapt, convert, prepare};
+use openchatml::convert::{Lost, adapt, convert, convert_with_sidecar, prepare};
 use openchatml::declare::{Style, typescript};
 use openchatml::harmony::SystemContent;
 use openchatml::render::Profile;
 use openchatml::{
     Body, Channel, Conversation, Document, End, Format, Header, Intent, Marker, Message,
-    ReadOptions, RenderOptions, Role, Segment, Tool, Value, parse,
+    ReadOptions, RenderOptions, Role, Segment, Tool, Value, Visibility, Weight, parse,
 };
 
 /// A message of this role and channel.
@@ -33,6 +33,8 @@ fn laden() -> Message<'static> {
     message.content_type = Some("json".into());
     message.constrained = true;
     message.recovered = true;
+    message.weight = Some(Weight::ZERO);
+    message.unread = Some("mood=sad".into());
     message
 }
 
@@ -100,7 +102,13 @@ fn everything_that_can_be_lost_is_lost_somewhere() {
     all.extend(lost_of_services());
     all.extend(lost_of_sections());
     // These are lost where token ids are counted, and where tools are declared: see below.
-    all.extend([Lost::Truncated, Lost::Cut, Lost::Declaration]);
+    all.extend([Lost::Truncated, Lost::Cut, Lost::Declaration, Lost::ToolsAsText]);
+    let older = convert(
+        &conversation([]),
+        "openchatml-2.0".parse().expect("a format"),
+        &RenderOptions::default(),
+    );
+    all.extend(older.expect("it can be written").losses.iter().map(|loss| loss.lost));
     for kind in Lost::ALL {
         assert!(all.contains(kind), "`{}` is never lost", kind.as_str());
     }
@@ -130,7 +138,7 @@ fn lost_of_services() -> Vec<Lost> {
         {"role":"user","content":[{"type":"image_url"},{"type":"input_audio"},{"type":"file"},
             {"type":"video_url"},{"type":"hologram"}]},
         {"role":"assistant","refusal":"No.","annotations":[1],"weight":0}
-    ],"tools":[{"type":"custom"}]}"#;
+    ],"tools":[{"type":"custom"}],"model":"m"}"#;
     let mut all = Vec::new();
     let items = r#"[{"type":"reasoning","summary":[1],"encrypted_content":"A"},
         {"type":"item_reference"},{"type":"web_search_call"},{"type":"compaction"},
@@ -174,7 +182,9 @@ fn what_a_declaration_does_not_say_is_lost() {
             let converted = convert(&document, target, &RenderOptions::default());
             let converted = converted.expect("it can be written");
             let lost: Vec<_> = converted.losses.iter().map(|loss| loss.lost).collect();
-            assert_eq!(lost, vec![Lost::Declaration; count], "{schema} {more}");
+            let mut expected = vec![Lost::ToolsAsText];
+            expected.resize(count + 1, Lost::Declaration);
+            assert_eq!(lost, expected, "{schema} {more}");
             let again = parse(&converted.output, target, &ReadOptions::default()).document;
             let again = convert(&again, target, &RenderOptions::default()).expect("it was read");
             assert_eq!(again.losses, []);
@@ -197,7 +207,8 @@ fn what_a_profile_does_not_say_of_a_tool_is_lost() {
         system.current_date = Some("2026-01-01".into());
         options.system = Some(system);
         let converted = convert(&document, "harmony".parse().expect("a format"), &options);
-        converted.expect("it can be written").losses.len()
+        let losses = converted.expect("it can be written").losses;
+        losses.iter().filter(|loss| loss.lost == Lost::Declaration).count()
     };
     let either = r#"{"type":"object","properties":{"a":{"anyOf":[{"type":"string"}]}}}"#;
     let map = r#"{"type":"object","additionalProperties":{"type":"string"}}"#;
@@ -225,15 +236,40 @@ fn circles_are_not_run_in() {
     assert_eq!(unsaid[0].pointer, "/properties/next");
 }
 
+/// Reasoning in a message for the user is hidden, and stays so: in a message of its own where a
+/// format has reasoning, and by being dropped where it has none.
 #[test]
-fn text_among_markers_stays_without_them() {
+fn what_follows_a_marker_in_an_answer_stays_hidden() {
     let document = conversation([marked()]);
-    let (adapted, losses) = adapt(&document, "chatml".parse().expect("a format"));
-    assert!(losses.iter().any(|loss| loss.lost == Lost::Markers));
-    let adapted = adapted.expect("something is lost");
-    let messages = &adapted.as_conversation().expect("a conversation").messages;
-    assert_eq!(messages[0].body.text(), "ab");
-    assert!(!messages[0].body.has_markers());
+    for (format, bodies, loss) in [
+        ("chatml", &["a"][..], Lost::Analysis),
+        ("openai", &["a", "b"], Lost::ReasoningMoved),
+        ("openchatml-2.2", &["a", "b"], Lost::ReasoningMoved),
+        ("json", &["a", "b"], Lost::ReasoningMoved),
+    ] {
+        let (adapted, losses) = adapt(&document, format.parse().expect("a format"));
+        assert!(losses.iter().any(|it| it.lost == loss), "{format}: {losses:?}");
+        let adapted = adapted.expect("something is lost");
+        let messages = &adapted.as_conversation().expect("a conversation").messages;
+        let got: Vec<_> = messages.iter().map(|it| it.body.text()).collect();
+        assert_eq!(got, bodies, "{format}");
+        let is_seen = |it: &Message<'_>| it.visibility() == Visibility::User;
+        assert!(is_seen(&messages[0]) && !messages[1..].iter().any(is_seen), "{format}");
+    }
+}
+
+/// The fields of an answer are not put back on the reasoning that stood in it.
+#[test]
+fn a_sidecar_shows_no_reasoning() {
+    let document = conversation([marked()]);
+    let harmony = "harmony".parse().expect("a format");
+    let options = RenderOptions::default();
+    let (converted, sidecar) =
+        convert_with_sidecar(&document, harmony, &options).expect("it can be written");
+    let mut read = parse(&converted.output, harmony, &ReadOptions::default()).into_conversation();
+    sidecar.restore(&mut read).expect("it belongs to it");
+    let seen: Vec<_> = read.messages.iter().map(Message::visibility).collect();
+    assert_eq!(seen, [Visibility::User, Visibility::Hidden]);
 }
 
 #[test]

@@ -65,13 +65,14 @@ fn bodies_are_refused_where_they_spell_what_they_must_not() {
 #[test]
 fn markers_stand_in_analysis_only() {
     let body = || Body::from_segments([Segment::Text("a".into()), Segment::Marker(Marker::Reason)]);
-    for format in ["openchatml-2.2", "openchatml-2.0"] {
+    for format in ["openchatml-2.2", "openchatml-2.0", "json", "openai", "im"] {
         let document = with(|it| {
             it.channel = Some(Channel::Final);
             it.body = body();
         });
         let error = refused(&document, format);
         assert_eq!((error.message, error.place), (Some(1), Place::Body), "{format}: {error}");
+        assert_eq!(error.code.as_str(), "E-PERM-VISIBILITY", "{format}: {error}");
     }
 }
 

@@ -14,7 +14,7 @@ use self::report::Report;
 use crate::args::{Choice, DenyArgs, JsonlArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::input::{Decoded, Origin, Page, Unreadable, format_of, origins};
+use crate::input::{Decoded, Input, Opened, Origin, Page, Unreadable, format_of, origins};
 use crate::jsonl::Feed;
 use crate::output::Target;
 use crate::reader::Reader;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &CheckArgs, console: &Console) -> Result<Status, Failure
             Ok(()) => {}
             Err(Failure::Closed) => return Err(Failure::Closed),
             Err(failure) => {
-                console.error(&failure.to_string());
+                console.failure(&failure);
                 status = status.max(failure.status());
             }
         }
@@ -103,11 +103,11 @@ struct Check<'a> {
 impl Check<'_> {
     /// Checks one file.
     fn origin(&mut self, origin: &Origin) -> Result<(), Failure> {
-        if self.args.jsonl.jsonl || origin.is_jsonl() {
-            return self.lines(origin);
-        }
         let name = origin.name();
-        let bytes = origin.read(self.input_bytes, self.console)?;
+        let bytes = match self.input(origin)? {
+            Input::Lines(opened) => return self.lines(origin, opened),
+            Input::Document(bytes) => bytes,
+        };
         let decoded = Decoded::new(&bytes, 0);
         let page = Page::new(&name, &decoded, 1);
         let format = match format_of(self.args.read.from, &decoded, &name, self.console) {
@@ -128,6 +128,11 @@ impl Check<'_> {
         let mut found = decoded.found.clone();
         found.extend(self.reader.parse(page.text, format).diagnostics);
         self.tell(&page, &found)
+    }
+
+    fn input(&self, origin: &Origin) -> Result<Input, Failure> {
+        let CheckArgs { read, jsonl, .. } = self.args;
+        origin.input(read.from, jsonl.jsonl, self.input_bytes, self.console)
     }
 
     /// Mends what can be mended in a document, and gives it if it has changed.
@@ -156,13 +161,15 @@ impl Check<'_> {
 
     /// Checks a file line by line. A file that is to be mended is read twice, so that the places
     /// of what is left are those in the mended one.
-    fn lines(&mut self, origin: &Origin) -> Result<(), Failure> {
+    fn lines(&mut self, origin: &Origin, opened: Opened) -> Result<(), Failure> {
+        let name = origin.name();
         match (self.args.fix, origin) {
-            (false, _) => self.pass(origin, None, Telling::All),
-            (true, Origin::Stdin) => self.pass(origin, Some(Target::stdout()), Telling::All),
+            (false, _) => self.pass(name, opened, None, Telling::All),
+            (true, Origin::Stdin) => self.pass(name, opened, Some(Target::stdout()), Telling::All),
             (true, Origin::File(path)) => {
-                self.pass(origin, Some(Target::open(Some(path))?), Telling::Nothing)?;
-                self.pass(origin, None, Telling::All)
+                let target = Target::open(Some(path))?;
+                self.pass(name.clone(), opened, Some(target), Telling::Nothing)?;
+                self.pass(name, origin.open(self.console)?, None, Telling::All)
             }
         }
     }
@@ -170,12 +177,13 @@ impl Check<'_> {
     /// Goes through a file line by line, and mends it if there is a target.
     fn pass(
         &mut self,
-        origin: &Origin,
+        name: String,
+        opened: Opened,
         mut target: Option<Target>,
         telling: Telling,
     ) -> Result<(), Failure> {
         let CheckArgs { read, jsonl, output_format, .. } = self.args;
-        let feed = Feed::open(origin, read.from, self.input_bytes, jsonl, self.console)?;
+        let feed = Feed::open(name, opened, read.from, self.input_bytes, jsonl, self.console)?;
         let Some(feed) = feed else { return Ok(()) };
         let plan = Plan {
             reader: self.reader.clone(),

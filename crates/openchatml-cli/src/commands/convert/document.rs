@@ -1,13 +1,15 @@
 //! What comes of a document: what is written, and what is said about it.
 
+use std::fmt::Write as _;
+
 use openchatml::convert::{Loss, Sidecar};
-use openchatml::{Carrier, Code, Diagnostic, Format, Severity};
+use openchatml::{Carrier, Code, Diagnostic, Dropped, Format, Severity};
 
 use super::converter::{Converted, Converter};
-use crate::args::Verbosity;
+use crate::args::{Consent, Verbosity};
 use crate::input::{Page, Slot, finding};
 use crate::output::{escape, pretty};
-use crate::report::{Losses, Style, Tally};
+use crate::report::{Losses, Style, Tally, write_object};
 
 /// What is known of a document once it is converted.
 #[derive(Debug, Default)]
@@ -18,6 +20,10 @@ pub(super) struct Outcome {
     pub(super) report: String,
     pub(super) tally: Tally,
     pub(super) losses: Losses,
+    /// The kinds of input that were dropped without consent, so that nothing is written.
+    pub(super) refused: Vec<Dropped>,
+    /// What is to be written of it to the file of rejects.
+    pub(super) reject: Option<String>,
     /// What is to be kept beside the output.
     pub(super) sidecar: Option<Sidecar>,
 }
@@ -26,8 +32,10 @@ pub(super) struct Outcome {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
     pub(super) shape: Shape,
-    pub(super) no_loss: bool,
+    pub(super) consent: Consent,
     pub(super) is_strict: bool,
+    /// Whether what is refused is written somewhere.
+    pub(super) keeps_rejects: bool,
     pub(super) verbosity: Verbosity,
 }
 
@@ -62,28 +70,73 @@ impl Manner {
         for loss in &mut losses {
             loss.span = slot.span(loss.span);
         }
-        let field = slot.other_field.as_deref();
-        let field = field.filter(|_| converter.carrier() == Carrier::Json);
-        if self.no_loss {
-            let errors = self.losses(&losses, field, Severity::Error);
-            output = output.filter(|_| errors.is_empty());
-            all.extend(errors);
+        if let Some(field) = &slot.other_field
+            && converter.carrier() == Carrier::Json
+        {
+            all.push(beside_text(field));
         }
-        if self.is_strict && all.iter().any(|found| found.severity == Severity::Error) {
+        let refused = self.judge(&mut all);
+        let (allowed, forbidden): (Vec<_>, Vec<_>) =
+            losses.into_iter().partition(|loss| self.consent.allows_loss(loss.lost));
+        all.extend(forbidden.iter().map(|loss| loss.to_diagnostic(Severity::Error)));
+        if !refused.is_empty()
+            || !forbidden.is_empty()
+            || self.is_strict && all.iter().any(|found| found.severity == Severity::Error)
+        {
             output = None;
         }
         let mut outcome = self.told(page, &all);
-        if let Some(text) = output {
-            self.tell_losses(page, &losses, field, &mut outcome);
-            outcome.output = Some(text);
-            outcome.sidecar = sidecar;
+        outcome.refused = refused;
+        match output {
+            Some(text) => {
+                self.tell_losses(page, &allowed, &mut outcome);
+                outcome.output = Some(text);
+                outcome.sidecar = sidecar;
+            }
+            None => outcome.reject = self.reject(page, &all),
         }
         outcome
     }
 
     /// A document that nothing can come of, because of what was `found`.
     pub(super) fn refuse(self, page: &Page<'_>, found: &[Diagnostic]) -> Outcome {
-        self.told(page, found)
+        let mut all = found.to_vec();
+        let refused = self.judge(&mut all);
+        Outcome { refused, reject: self.reject(page, &all), ..self.told(page, &all) }
+    }
+
+    /// Makes warnings of what drops input with consent. Gives the kinds that are dropped without.
+    fn judge(self, all: &mut [Diagnostic]) -> Vec<Dropped> {
+        let mut refused = Vec::new();
+        for found in all {
+            match found.dropped {
+                Some(dropped) if self.consent.allows_drop(dropped) => {
+                    found.severity = found.severity.min(Severity::Warning);
+                }
+                Some(dropped) if !refused.contains(&dropped) => refused.push(dropped),
+                _ => {}
+            }
+        }
+        refused
+    }
+
+    /// What is refused, with what was found, as a line of JSON.
+    fn reject(self, page: &Page<'_>, all: &[Diagnostic]) -> Option<String> {
+        if !self.keeps_rejects {
+            return None;
+        }
+        let mut out = String::from("{\"file\":\"");
+        escape(page.name, &mut out);
+        // Writing to a `String` cannot fail.
+        let _ = write!(out, "\",\"line\":{},\"diagnostics\":[", page.first_line());
+        for (index, found) in all.iter().enumerate() {
+            out.push_str(if index == 0 { "" } else { "," });
+            write_object(page, found, &mut out);
+        }
+        out.push_str("],\"input\":\"");
+        escape(page.text, &mut out);
+        out.push_str("\"}\n");
+        Some(out)
     }
 
     /// Says what was found, as far as that is wanted.
@@ -103,34 +156,15 @@ impl Manner {
     }
 
     /// Says what was lost: how often each, and where if more is wanted.
-    fn tell_losses(
-        self,
-        page: &Page<'_>,
-        losses: &[Loss],
-        field: Option<&str>,
-        outcome: &mut Outcome,
-    ) {
-        outcome.tally.warnings += losses.len() + usize::from(field.is_some());
+    fn tell_losses(self, page: &Page<'_>, losses: &[Loss], outcome: &mut Outcome) {
+        outcome.tally.warnings += losses.len();
         if self.verbosity < Verbosity::Verbose {
-            outcome.losses.count(losses, page);
-            if let Some(field) = field {
-                outcome.losses.count_document(field_dropped(field));
-            }
-            return;
+            return outcome.losses.count(losses, page);
         }
-        for found in self.losses(losses, field, Severity::Warning) {
+        for loss in losses {
+            let found = loss.to_diagnostic(Severity::Warning);
             Style::Text.write(page, &found, &mut outcome.report);
         }
-    }
-
-    /// Losses as findings.
-    fn losses(self, losses: &[Loss], field: Option<&str>, severity: Severity) -> Vec<Diagnostic> {
-        let mut all: Vec<_> = losses.iter().map(|loss| loss.to_diagnostic(severity)).collect();
-        all.extend(field.map(|field| {
-            let found = finding(Code::Loss, openchatml::Span::at(0), field_dropped(field));
-            Diagnostic { severity, ..found }
-        }));
-        all
     }
 
     /// Writes a document that came of the one in `slot`.
@@ -157,6 +191,19 @@ impl Manner {
     }
 }
 
-fn field_dropped(field: &str) -> String {
-    format!("field `{field}` and any others beside `text` dropped")
+/// What stands beside the text of a line, which only another such line has a place for.
+fn beside_text(field: &str) -> Diagnostic {
+    let text = format!("key `{field}` beside `text`: it is dropped, with any others");
+    let found = finding(Code::UnknownKey, openchatml::Span::at(0), text);
+    Diagnostic { dropped: Some(Dropped::Key), ..found }
+}
+
+/// Says that nothing was written, why, and how to allow it.
+pub(super) fn refusal(name: &str, what: &str, refused: &[Dropped]) -> String {
+    let names: Vec<&str> = refused.iter().map(|dropped| dropped.as_str()).collect();
+    let names = names.join(",");
+    format!(
+        "{name}: {what} because input would be dropped; to write the rest anyway: \
+         --allow-loss={names}"
+    )
 }

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use openchatml::{Carrier, Format, Mode};
+use openchatml::{Carrier, Dropped, Format, Mode};
 
 use super::converter::Converter;
-use super::document::{Manner, Outcome, Shape};
-use crate::args::{Choice, DenyArgs, JsonlArgs, OutArgs, ReadArgs};
+use super::document::{Manner, Outcome, Shape, refusal};
+use crate::args::{Choice, Consent, DenyArgs, JsonlArgs, OutArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::input::{Decoded, Origin, Page, Slot, Unreadable, format_of, is_json};
+use crate::input::{Decoded, Input, Opened, Origin, Page, Slot, Unreadable, format_of, is_json};
 use crate::jsonl::{Entry, Feed};
 use crate::output::Target;
 use crate::report::{Losses, Tally, count};
@@ -21,6 +21,7 @@ pub(super) struct Job<'a> {
     wanted: Wanted,
     input_bytes: usize,
     is_strict: bool,
+    consent: Consent,
     jsonl: &'a JsonlArgs,
     out: &'a OutArgs,
     deny_warnings: bool,
@@ -47,6 +48,7 @@ impl<'a> Job<'a> {
             wanted: Wanted::Any,
             input_bytes: read.reader.bounds().input_bytes,
             is_strict: read.reader.options(Mode::Lenient).mode == Mode::Strict,
+            consent: read.reader.consent(&out.consent),
             jsonl,
             out,
             deny_warnings: deny.deny_warnings,
@@ -82,36 +84,51 @@ impl<'a> Job<'a> {
             console.hide_progress();
         }
         let several = origins.len() > 1;
+        let mut rejects = self.out.rejects.as_deref().map(|path| Target::open(Some(path)));
+        let mut rejects = rejects.take().transpose()?;
         let mut tally = Tally::default();
         let mut has_output = several;
         for origin in origins {
-            if self.jsonl.jsonl || origin.is_jsonl() {
-                tally.add(self.lines(converter, origin, &mut target, console)?);
-                has_output = true;
-                continue;
-            }
+            let most = self.input_bytes;
+            let bytes = match origin.input(self.from, self.jsonl.jsonl, most, console)? {
+                Input::Lines(opened) => {
+                    let (target, rejects) = (&mut target, rejects.as_mut());
+                    let lines = (origin.name(), opened);
+                    tally.add(self.lines(converter, lines, target, rejects, console)?);
+                    has_output = true;
+                    continue;
+                }
+                Input::Document(bytes) => bytes,
+            };
             let shape = match (several, target.is_terminal()) {
                 _ if converter.writes_tokens() => Shape::Line,
                 (true, _) => Shape::Line,
                 (_, true) => Shape::Pretty,
                 _ => Shape::Document,
             };
-            let outcome = self.file(converter, origin, self.manner(shape, console), console)?;
+            let manner = self.manner(shape, console);
+            let outcome = self.file(converter, origin, &bytes, manner, console)?;
             console.print(&outcome.report);
             outcome.losses.say(&origin.name(), console);
             tally.add(outcome.tally);
+            if !outcome.refused.is_empty() {
+                let what = "nothing is written";
+                console.summary(&refusal(&origin.name(), what, &outcome.refused));
+            }
+            if let (Some(rejects), Some(reject)) = (&mut rejects, &outcome.reject) {
+                rejects.write(reject.as_bytes())?;
+            }
             has_output |= outcome.output.is_some();
             if let (Some(path), Some(sidecar)) = (self.sidecar, &outcome.sidecar) {
                 let mut target = Target::open(Some(path))?;
                 target.write(format!("{}\n", sidecar.to_json()).as_bytes())?;
                 target.finish()?;
             }
-            match outcome.output {
-                Some(output) => target.write(output.as_bytes())?,
-                None if several => target.write(b"null\n")?,
-                None => {}
+            if let Some(output) = outcome.output {
+                target.write(output.as_bytes())?;
             }
         }
+        rejects.map_or(Ok(()), Target::finish)?;
         if has_output {
             target.finish()?;
         }
@@ -123,12 +140,12 @@ impl<'a> Job<'a> {
         &self,
         converter: &Converter,
         origin: &Origin,
+        bytes: &[u8],
         manner: Manner,
         console: &Console,
     ) -> Result<Outcome, Failure> {
         let name = origin.name();
-        let bytes = origin.read(self.input_bytes, console)?;
-        let decoded = Decoded::new(&bytes, 0);
+        let decoded = Decoded::new(bytes, 0);
         let page = Page::new(&name, &decoded, 1);
         let format = match format_of(self.from, &decoded, &name, console) {
             Ok(format) => format,
@@ -155,12 +172,13 @@ impl<'a> Job<'a> {
     fn lines(
         &self,
         converter: &Converter,
-        origin: &Origin,
+        (name, opened): (String, Opened),
         target: &mut Target,
+        mut rejects: Option<&mut Target>,
         console: &Console,
     ) -> Result<Tally, Failure> {
-        let name = origin.name();
-        let feed = Feed::open(origin, self.from, self.input_bytes, self.jsonl, console)?;
+        let (from, most) = (self.from, self.input_bytes);
+        let feed = Feed::open(name.clone(), opened, from, most, self.jsonl, console)?;
         let Some(feed) = feed else { return Ok(Tally::default()) };
         self.accept(feed.format(), &name)?;
         let manner = self.manner(Shape::Line, console);
@@ -173,6 +191,9 @@ impl<'a> Job<'a> {
             |lines| {
                 console.print(&lines.report);
                 target.write(lines.output.as_bytes())?;
+                if let Some(rejects) = &mut rejects {
+                    rejects.write(lines.rejects.as_bytes())?;
+                }
                 all.sum(lines);
                 Ok(())
             },
@@ -180,14 +201,19 @@ impl<'a> Job<'a> {
         all.losses.say(&name, console);
         if all.refused > 0 {
             let refused = count(all.refused, "line");
-            console.summary(&format!("{name}: {refused} refused and written as `null`"));
+            let of = all.lines;
+            console.summary(&match all.dropped.is_empty() {
+                true => format!("{name}: {refused} of {of} not written"),
+                false => refusal(&name, &format!("{refused} of {of} not written"), &all.dropped),
+            });
         }
         Ok(all.tally)
     }
 
     fn manner(&self, shape: Shape, console: &Console) -> Manner {
-        let Self { is_strict, out, .. } = *self;
-        Manner { shape, no_loss: out.no_loss, is_strict, verbosity: console.verbosity() }
+        let Self { is_strict, consent, out, .. } = *self;
+        let (verbosity, keeps_rejects) = (console.verbosity(), out.rejects.is_some());
+        Manner { shape, consent, is_strict, keeps_rejects, verbosity }
     }
 
     /// Refuses a format that was detected and is not what is looked for.
@@ -207,10 +233,14 @@ impl<'a> Job<'a> {
 #[derive(Debug, Default)]
 struct Lines {
     output: String,
+    rejects: String,
     report: String,
     tally: Tally,
     losses: Losses,
+    lines: usize,
     refused: usize,
+    /// The kinds of input for which lines were refused.
+    dropped: Vec<Dropped>,
 }
 
 impl Lines {
@@ -225,18 +255,27 @@ impl Lines {
             (Some(text), Some(slot)) => {
                 manner.write(&text, page, slot, converter.carrier(), &mut self.output);
             }
-            _ => {
-                self.output.push_str("null\n");
-                self.refused += 1;
-            }
+            _ => self.refused += 1,
         }
+        self.lines += 1;
+        self.rejects.extend(outcome.reject);
+        self.drops(&outcome.refused);
         self.report.push_str(&outcome.report);
         self.tally.add(outcome.tally);
         self.losses.merge(outcome.losses);
     }
 
+    /// Notes kinds of input for which a line was refused.
+    fn drops(&mut self, kinds: &[Dropped]) {
+        let new = kinds.iter().filter(|kind| !self.dropped.contains(kind));
+        let new: Vec<_> = new.copied().collect();
+        self.dropped.extend(new);
+    }
+
     /// Counts later lines, whose output and report are dealt with.
     fn sum(&mut self, later: Self) {
+        self.drops(&later.dropped);
+        self.lines += later.lines;
         self.tally.add(later.tally);
         self.losses.merge(later.losses);
         self.refused += later.refused;

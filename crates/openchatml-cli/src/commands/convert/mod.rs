@@ -190,8 +190,8 @@ JSONL:
   Out, for a JSON format: the document. For a text format: an object with the text in its field
   `text`; if the input was such an object, its other fields are kept.
   For token ids, in and out: an array of numbers, or an object with one as `ids`.
-  A line that is refused, or of which nothing can be saved, becomes `null`, and an empty line stays
-  empty, so that lines keep their numbers. Several files make JSONL, too: one line for each.
+  A line that is refused is left out; --rejects FILE keeps it, with its number and what was found.
+  An empty line stays empty. Several files make JSONL, too: one line for each.
 
 What can be saved of input with errors is written, and the exit status is 1. With --strict, input
 with errors is refused.";

@@ -121,7 +121,7 @@ impl Budget {
         let mut losses: Vec<Loss> = all
             .map(|(message, lost)| {
                 let span = conversation.messages[message].span;
-                Loss { message: Some(message), span, lost }
+                Loss::new(Some(message), span, lost)
             })
             .collect();
         losses.sort_by_key(|loss| loss.message);

@@ -11,7 +11,7 @@ use self::out::{Place, body};
 use crate::args::{JsonlArgs, PreambleArgs, ReadArgs, Verbosity};
 use crate::console::{Console, error_line, finding_line, warning_line};
 use crate::failure::{Failure, Status};
-use crate::input::{Decoded, Origin, Page, Slot, Unreadable, format_of};
+use crate::input::{Decoded, Input, Origin, Page, Slot, Unreadable, format_of};
 use crate::jsonl::{Entry, Feed};
 use crate::output::Target;
 use crate::reader::Reader;
@@ -59,12 +59,14 @@ pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure>
     };
     let name = origin.name();
     let most = args.read.reader.bounds().input_bytes;
-    if args.jsonl.jsonl || origin.is_jsonl() {
-        let feed = Feed::open(&origin, args.read.from, most, &args.jsonl, console)?;
-        let Some(feed) = feed else { return Ok(Status::Fine) };
-        return show.lines(feed, &mut target, console);
-    }
-    let bytes = origin.read(most, console)?;
+    let bytes = match origin.input(args.read.from, args.jsonl.jsonl, most, console)? {
+        Input::Lines(opened) => {
+            let feed = Feed::open(name, opened, args.read.from, most, &args.jsonl, console)?;
+            let Some(feed) = feed else { return Ok(Status::Fine) };
+            return show.lines(feed, &mut target, console);
+        }
+        Input::Document(bytes) => bytes,
+    };
     let decoded = Decoded::new(&bytes, 0);
     let page = Page::new(&name, &decoded, 1);
     let shown = match format_of(args.read.from, &decoded, &name, console) {

@@ -4,8 +4,8 @@
 use super::RULES;
 use super::declare::{self, Engine};
 use super::settle::{Left, settle};
-use crate::convert::{Carries, Composed, Composer, Loss, Lost};
-use crate::model::{Body, Conversation, Message, Role, Tool};
+use crate::convert::{Carries, Composed, Composer, Join, Loss, Lost};
+use crate::model::{Body, Conversation, End, Message, Role, Tool};
 use crate::render::{Place, RenderError, RenderOptions};
 use crate::{Code, Span};
 
@@ -73,7 +73,7 @@ fn address(message: &mut Message<'_>, index: usize, composed: &mut Composed<'_>)
     if !RULES.names_recipient(message) {
         let recipient = RULES.recipient(RULES.tool(message));
         let lost = Lost::Recipient;
-        composed.remarks.push(Loss { message: Some(index), span: message.span, lost });
+        composed.remarks.push(Loss::new(Some(index), message.span, lost));
         message.recipient = Some(recipient.into());
     }
 }
@@ -89,33 +89,17 @@ pub(super) fn opening<'a>(
 ) -> Result<usize> {
     let speaks = |message: &&Message<'_>| matches!(message.role, Role::System | Role::Developer);
     let count = messages.iter().take_while(speaks).count();
-    let mut system: Option<(Message<'a>, usize)> = None;
-    let mut section = None;
-    for (index, message) in messages[..count].iter().enumerate() {
-        let is_section = || declare::deliberates(&message.body.text()).is_some();
-        if message.role == Role::Developer && section.is_none() && is_section() {
-            section = Some((message.clone(), index));
-            continue;
-        }
-        let lost = match (message.role, &system) {
-            (Role::System, None) => None,
-            (Role::System, Some(_)) => Some(Lost::Merged),
-            _ => Some(Lost::Developer),
-        };
-        if let Some(lost) = lost {
-            composed.losses.push(Loss { message: Some(index), span: message.span, lost });
-        }
-        match &mut system {
-            None => {
-                let mut first = message.clone();
-                first.role = Role::System;
-                system = Some((first, index));
-            }
-            Some((first, _)) => join(first, message),
-        }
-    }
+    let (system, section) = joined(&messages[..count], composed);
     match (system, engine) {
-        (Some((message, index)), _) => composed.push(message, Some(index)),
+        (Some((mut message, index)), _) => {
+            let is_followed = engine.is_some() || section.is_some();
+            if is_followed && message.end == End::Open {
+                let (lost, span) = (Lost::Open, message.span);
+                composed.losses.push(Loss::new(Some(index), span, lost));
+                message.end = End::End;
+            }
+            composed.push(message, Some(index));
+        }
         (None, Some(_)) => composed.push(Message::new(Role::System, system_text(options)?), None),
         (None, None) => {}
     }
@@ -123,6 +107,9 @@ pub(super) fn opening<'a>(
         let engine = engine.unwrap_or(Engine::Reference);
         declare::section(thinking, tools, engine, losses)
     };
+    if engine.is_some() && !tools.is_empty() {
+        composed.remarks.push(Loss::new(None, Span::default(), Lost::ToolsAsText));
+    }
     match section {
         Some((message, index)) => {
             let text = message.body.text();
@@ -132,7 +119,7 @@ pub(super) fn opening<'a>(
             let has_tools = !tools.is_empty() || engine.is_none();
             if has_tools && says.as_deref() != Ok(&text) {
                 let (lost, span) = (Lost::Tools, Span::default());
-                composed.losses.push(Loss { message: None, span, lost });
+                composed.losses.push(Loss::new(None, span, lost));
             }
             composed.push(message, Some(index));
         }
@@ -147,9 +134,55 @@ pub(super) fn opening<'a>(
     Ok(count)
 }
 
+/// A message, and where it stood.
+type Placed<'a> = Option<(Message<'a>, usize)>;
+
+/// The messages of the system and the developer as one system message, and the developer section
+/// that is among them.
+fn joined<'a>(messages: &[Message<'a>], composed: &mut Composed<'a>) -> (Placed<'a>, Placed<'a>) {
+    let mut system: Placed<'a> = None;
+    let mut section = None;
+    for (index, message) in messages.iter().enumerate() {
+        let is_section = || declare::deliberates(&message.body.text()).is_some();
+        if message.role == Role::Developer && section.is_none() && is_section() {
+            section = Some((message.clone(), index));
+            continue;
+        }
+        let lost = match (message.role, &system) {
+            (Role::System, None) => None,
+            (Role::System, Some(_)) => Some(Lost::Merged),
+            _ => Some(Lost::Developer),
+        };
+        if let Some(lost) = lost {
+            composed.losses.push(Loss::new(Some(index), message.span, lost));
+        }
+        match &mut system {
+            None => {
+                let mut first = message.clone();
+                first.role = Role::System;
+                system = Some((first, index));
+            }
+            Some((first, _)) => {
+                let join = Join {
+                    message: composed.conversation.messages.len(),
+                    at: first.body.len() + BETWEEN.len(),
+                    place: index,
+                    from: 0,
+                };
+                composed.joins.push(join);
+                self::join(first, message);
+            }
+        }
+    }
+    (system, section)
+}
+
+/// What stands between the texts of system messages that are joined.
+const BETWEEN: &str = "\n\n";
+
 /// Says what another message says behind what one says.
 fn join(first: &mut Message<'_>, message: &Message<'_>) {
-    let text = format!("{}\n\n{}", first.body.text(), message.body.text());
+    let text = [first.body.text(), BETWEEN.into(), message.body.text()].concat();
     (first.body, first.body_at, first.pieces) = (Body::from(text), 0, None);
 }
 

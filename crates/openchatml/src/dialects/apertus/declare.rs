@@ -40,7 +40,7 @@ pub(super) fn section(
         writer.tool(tool)?;
         if writer.unsaid {
             let span = tool.parameters.as_ref().map_or(Span::default(), |schema| schema.span);
-            losses.push(Loss { message: None, span, lost: Lost::Declaration });
+            losses.push(Loss::new(None, span, Lost::Declaration));
         }
     }
     Ok(out)

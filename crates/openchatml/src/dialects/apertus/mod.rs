@@ -9,8 +9,10 @@ mod tokens;
 use self::tokens::CONTROLS;
 use super::openai::is_json_call;
 use super::{Dialect, JsonForm, TextForm};
+use crate::Control;
 use crate::check::{Book, RULES_OF_ALL};
 use crate::convert::{Carries, Channels};
+use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::grammar::paired::{self, Rules};
 use crate::lex::Mode;
 use crate::model::{End, Role};
@@ -43,6 +45,7 @@ pub static DIALECT: Dialect = Dialect {
         composer: Some(|conversation, _| {
             (conversation.origin != json::ORIGIN).then_some(&json::COMPOSER)
         }),
+        signs: &SIGNS,
     }),
 };
 
@@ -70,6 +73,7 @@ static TEXT: TextForm = TextForm {
     composer: Some(|conversation, _| {
         (conversation.origin != RULES.dialect).then_some(&compose::COMPOSER)
     }),
+    signs: TextSigns { framing: Framing::Pairs, look },
 };
 
 static BOOK: Book = Book {
@@ -86,3 +90,41 @@ pub(super) static RULES: Rules = Rules {
     namespace: "functions",
     outer_tool: "display_answers",
 };
+
+/// What messages in JSON have.
+static SIGNS: JsonSigns = JsonSigns {
+    holders: &["messages"],
+    keys: &["tools", "enable_thinking"],
+    lists: true,
+    required: &["role"],
+    message_keys: &["content", "tool_calls", "tool_call_id", "name"],
+    // A mapping fits if its keys do, as the signs say.
+    content: &[Kind::String, Kind::Null],
+    parts: &[],
+    signs: &[
+        (Sign::Content("parts", Kind::Map), 80),
+        (Sign::Content("blocks", Kind::Map), 80),
+        (Sign::Content("text", Kind::String), 80),
+        (Sign::Key("enable_thinking"), 40),
+    ],
+    usual: 1,
+};
+
+/// What its conversations and completions are known by.
+fn look(scan: &Scan<'_>, case: &mut Case) {
+    let opens = [Role::System, Role::Developer, Role::User, Role::Assistant].map(Control::Open);
+    // A turn of the assistant that lost its beginning, or a completion, has only these.
+    let inside = [Control::InnerPrefix, Control::InnerSuffix, Control::ToolsPrefix];
+    let begins = opens.into_iter().chain(inside).chain([Control::Bos]);
+    let token = |control| format!("`{}`", tokens::CONTROLS.spelling(control).unwrap_or_default());
+    let first = match begins.clone().any(|control| scan.begins_with(control).is_some()) {
+        true => 55,
+        false if begins.clone().any(|control| scan.line_begins_with(control).is_some()) => 20,
+        // Another format may quote these tokens; it does not begin with one.
+        false => return,
+    };
+    for (control, weight) in opens.map(|it| (it, 15)).into_iter().chain(inside.map(|it| (it, 10))) {
+        let bonus = if case.score == 0 { first } else { 0 };
+        case.sign(weight + bonus, token(control), scan.token(control));
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::RULES;
 use super::compose::{Result, admit};
-use crate::convert::{Composed, Loss, Lost};
+use crate::convert::{Composed, Join, Loss, Lost};
 use crate::grammar::paired::{Track, split_outputs};
 use crate::model::{Body, End, Message, Role};
 use crate::pairing::sort_replies;
@@ -73,7 +73,7 @@ struct Settled<'c, 'a> {
 
 impl<'a> Settled<'_, 'a> {
     fn remark(&mut self, message: &Message<'_>, place: Option<usize>, lost: Lost) {
-        self.composed.remarks.push(Loss { message: place, span: message.span, lost });
+        self.composed.remarks.push(Loss::new(place, message.span, lost));
     }
 
     fn last(&self) -> Option<&Message<'a>> {
@@ -150,7 +150,11 @@ impl<'a> Settled<'_, 'a> {
         };
         if goes_on && self.last().is_some_and(joins) {
             self.remark(&message, place, Lost::Merged);
-            if let Some(last) = self.composed.conversation.messages.last_mut() {
+            let messages = &mut self.composed.conversation.messages;
+            let index = messages.len().saturating_sub(1);
+            if let Some(last) = messages.last_mut() {
+                let join = |place| Join { message: index, at: last.body.len(), place, from: 0 };
+                self.composed.joins.extend(place.map(join));
                 let text = format!("{}{}", last.body.text(), message.body.text());
                 (last.body, last.body_at, last.pieces) = (Body::from(text), 0, None);
                 last.end = message.end;
@@ -221,28 +225,36 @@ impl<'a> Settled<'_, 'a> {
             return Ok(found.are_paired(calls));
         }
         // They will be read as one, with what of the text could be theirs.
-        for (reply, place) in &replies[1..] {
+        let index = self.composed.conversation.messages.len();
+        for ((reply, place), wanted) in replies.iter().zip(&wanted).skip(1) {
             self.remark(reply, *place, Lost::Merged);
+            let join = |place| Join { message: index, at: wanted.start - 1, place, from: 0 };
+            self.composed.joins.extend(place.map(join));
         }
         replies.truncate(1);
         let body = found.bodies.first().map_or("", |body| &text[body.range()]);
         say(&mut replies[0].0, body.to_owned());
-        self.swallow(found.end - end, left);
+        // In the body, the bracket that opens the list is missing.
+        self.swallow(found.end - end, index, end - 1, left);
         Ok(found.are_paired(calls))
     }
 
-    /// So many bytes of the texts that follow belong to a reply.
-    fn swallow(&mut self, mut bytes: usize, left: &mut Left<'a>) {
+    /// So many bytes of the texts that follow belong to the reply that becomes the message at `index`,
+    /// from byte `at` of its body on.
+    fn swallow(&mut self, mut bytes: usize, index: usize, mut at: usize, left: &mut Left<'a>) {
         while bytes > 0
             && let (place, Some(next)) = (left.place, left.messages.as_mut_slice().first_mut())
         {
-            let loss = Loss { message: Some(place), span: next.span, lost: Lost::Merged };
+            let loss = Loss::new(Some(place), next.span, Lost::Merged);
             self.composed.remarks.push(loss);
             let text = next.body.text().into_owned();
             let taken = text.floor_char_boundary(bytes);
-            bytes -= taken;
+            self.composed.joins.push(Join { message: index, at, place, from: 0 });
+            (bytes, at) = (bytes - taken, at + taken);
             if taken < text.len() {
                 say(next, text[taken..].to_owned());
+                let rest = Join { message: index + 1, at: 0, place, from: taken };
+                self.composed.joins.push(rest);
                 return;
             }
             left.pop();
@@ -253,7 +265,7 @@ impl<'a> Settled<'_, 'a> {
     fn push(&mut self, mut message: Message<'a>, place: Option<usize>, alone: bool) {
         if message.call_id.take().is_some() {
             let lost = Lost::CallId;
-            self.composed.losses.push(Loss { message: place, span: message.span, lost });
+            self.composed.losses.push(Loss::new(place, message.span, lost));
         }
         if self.pending.is_empty() {
             self.track.pass(&message, alone, None);

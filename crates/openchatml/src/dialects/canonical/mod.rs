@@ -12,6 +12,7 @@ pub(crate) use self::write::{
 
 use super::{Dialect, JsonForm};
 use crate::convert::Carries;
+use crate::detect::{JsonSigns, Kind, Sign};
 use crate::lex::{Controls, Escape};
 
 /// Canonical JSON.
@@ -28,7 +29,7 @@ use crate::lex::{Controls, Escape};
 /// # Ok::<(), openchatml::RenderError>(())
 /// ```
 pub static DIALECT: Dialect = Dialect {
-    id: "json",
+    id: NAME,
     title: "canonical JSON",
     controls: &CONTROLS,
     carries: &Carries::EVERYTHING,
@@ -38,8 +39,40 @@ pub static DIALECT: Dialect = Dialect {
         write: write::write,
         carries: &Carries::EVERYTHING,
         composer: None,
+        signs: &SIGNS,
     }),
 };
 
+const NAME: &str = "json";
+
 /// JSON needs no control tokens.
 pub(super) static CONTROLS: Controls = Controls::new(&[], Escape::None);
+
+/// What only this JSON has.
+static SIGNS: JsonSigns = JsonSigns {
+    holders: &["messages"],
+    keys: &["header", "tools", "infill", "files"],
+    lists: false,
+    required: &["role"],
+    message_keys: read::MESSAGE_KEYS,
+    content: &[Kind::String, Kind::List, Kind::Null],
+    parts: &["text", "literal", "marker"],
+    signs: &[
+        (Sign::Key("header"), 30),
+        (Sign::Key("infill"), 80),
+        (Sign::Key("files"), 80),
+        (Sign::Message("channel"), 40),
+        (Sign::Message("recipient"), 35),
+        (Sign::Message("call_id"), 35),
+        (Sign::Message("intent"), 20),
+        (Sign::Message("content_type"), 20),
+        (Sign::Message("constrained"), 30),
+        (Sign::Message("end"), 35),
+        (Sign::Message("recovered"), 40),
+        (Sign::Message("unread"), 40),
+        (Sign::Message("foreign"), 40),
+        (Sign::Part("literal"), 50),
+        (Sign::Part("marker"), 50),
+    ],
+    usual: 5,
+};

@@ -2,14 +2,15 @@
 
 use crate::check::{Book, RULES_OF_ALL};
 use crate::dialects::{openchatml_2_0, openchatml_2_2};
-use crate::json::{Json, JsonError, Sheet};
+use crate::json::{Json, JsonError, Root, Sheet};
 use crate::lex::spells_token;
 use crate::model::{
-    Content, Conversation, Data, Document, End, Header, Infill, Message, Part, Role, Tool, Value,
+    Content, Conversation, Data, Document, End, Header, Infill, Message, Part, Role, Shape, Tool,
+    Value,
 };
 use crate::pairing::Pairing;
 use crate::read::{Parsed, ReadOptions};
-use crate::{Code, Span};
+use crate::{Code, Dropped, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -17,7 +18,20 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut sheet = Sheet::new(options);
     let mut json = sheet.json(text);
     let mut document = Document::default();
-    let read = read_document(&mut sheet, &mut json, &mut document);
+    let root = Root::of(&mut json, "role", KEYS);
+    let read = match root {
+        Root::Message => {
+            let mut messages = Vec::new();
+            let read = sheet.message(&mut json, &mut messages, message);
+            let mut conversation = Conversation::from_messages(messages);
+            conversation.set_shape(super::NAME, Shape::Message);
+            document = conversation.into();
+            read
+        }
+        Root::Object => read_document(&mut sheet, &mut json, &mut document),
+        Root::List => sheet.wrong(&mut json, "an object with `messages`"),
+        Root::Other => sheet.no_conversation(&mut json),
+    };
     sheet.finish(json, read, document, book)
 }
 
@@ -68,10 +82,14 @@ fn read_document<'a>(
     });
     if is_conversation && other.is_some() {
         let text = "a document is one of a conversation, an infill task or files";
-        sheet.report(Code::ParseJson.at(Span::new(start, json.position()), text));
+        sheet.drop_item(Code::ParseJson.at(Span::new(start, json.position()), text));
     }
     *document = match other {
         Some(other) if !is_conversation => other,
+        None if !is_conversation && read.is_ok() => {
+            sheet.lacks("the object has none of `messages`, `infill` and `files`", start);
+            conversation.into()
+        }
         _ => conversation.into(),
     };
     read.map(|_| ())
@@ -84,7 +102,8 @@ fn header<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Heade
             let value = json.value()?;
             if value.span.len() > most {
                 let text = format!("the header exceeds the limit `header_bytes` of {most}");
-                sheet.report(Code::Limit.at(value.span, text).help("it is left out"));
+                let found = Code::Limit.at(value.span, text).help("it is dropped");
+                sheet.report(found.drops(Dropped::Limit));
                 return Ok(None);
             }
             Ok(match value.data {
@@ -118,7 +137,7 @@ fn tools<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, tools: &mut Vec<Tool<'a
             Some(None) => {}
             None => {
                 let span = Span::new(start, json.position());
-                sheet.report(Code::ParseJson.at(span, "the tool has no function"));
+                sheet.drop_item(Code::ParseJson.at(span, "the tool has no function"));
             }
         }
         Ok(())
@@ -156,7 +175,7 @@ pub(crate) fn function_of<'a>(sheet: &mut Sheet<'_>, value: Value<'a>) -> Option
         }
     }
     if tool.name.is_empty() {
-        sheet.report(Code::ParseJson.at(value.span, "the function has no name"));
+        sheet.drop_item(Code::ParseJson.at(value.span, "the function has no name"));
         return None;
     }
     Some(tool)
@@ -202,14 +221,14 @@ fn files<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, parts: &mut Vec<Part<'a
             Document::Infill(infill) => parts.push(Content::Infill(infill).into()),
             Document::Files(_) => {
                 let span = Span::new(start, json.position());
-                sheet.report(Code::ParseJson.at(span, "files do not nest"));
+                sheet.drop_item(Code::ParseJson.at(span, "files do not nest"));
             }
         }
         read
     })
 }
 
-const MESSAGE_KEYS: &[&str] = &[
+pub(super) const MESSAGE_KEYS: &[&str] = &[
     "role",
     "content",
     "channel",
@@ -220,7 +239,9 @@ const MESSAGE_KEYS: &[&str] = &[
     "content_type",
     "constrained",
     "end",
+    "weight",
     "recovered",
+    "unread",
     "foreign",
     "ids",
 ];
@@ -239,6 +260,10 @@ fn message<'a>(
             "content" => content = sheet.content(json)?,
             // What was hidden while it was read stays so.
             "recovered" => message.recovered |= sheet.boolean(json)?,
+            "weight" => message.weight = sheet.weight(json)?,
+            "unread" => {
+                message.unread = sheet.value(json, key, &mut message)?.map(|it| it.as_ref().into());
+            }
             "foreign" => message.foreign = sheet.boolean(json)?,
             "ids" => ids(sheet, json, &mut message)?,
             _ => sheet.field(json, key, &mut message)?,
@@ -258,11 +283,15 @@ fn message<'a>(
         (End::Prompt, Some(_)) => End::Open,
         (end, _) => end,
     };
-    if let Some(content) = content {
+    let mut marker = None;
+    if let Some(mut content) = content {
+        marker = content.take_marker();
         content.say(&mut message);
     }
     sheet.spoken(speaker, span).speak(&mut message);
+    let reasoning = sheet.place_marker(&mut message, marker);
     messages.push(message);
+    messages.extend(reasoning);
     Ok(())
 }
 
@@ -277,7 +306,7 @@ fn ids<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, message: &mut Message<'a>
             Some(id) => ids.push(id),
             None if is_number => {
                 let span = Span::new(start, json.position());
-                sheet.tolerate(Code::ParseJson.at(span, "this number is no token id"));
+                sheet.drop_value(Code::ParseJson.at(span, "this number is no token id"));
             }
             None => sheet.wrong(json, "a token id")?,
         }

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use crate::json::{write_string, write_value};
 use crate::model::{
-    Content, Conversation, Document, End, Header, Infill, Message, Part, Segment, Tool, Value,
+    Content, Conversation, Document, End, Header, Infill, Message, Part, Segment, Shape, Tool,
+    Value,
 };
 use crate::render::{RenderError, RenderOptions};
 
@@ -48,6 +49,16 @@ fn write_infill(out: &mut String, infill: &Infill<'_>) {
 }
 
 fn write_conversation(out: &mut String, conversation: &Conversation<'_>, options: &RenderOptions) {
+    let is_bare = conversation.header.is_none()
+        && conversation.tools.is_empty()
+        && options.generation_prompt.is_none()
+        && !options.continue_final;
+    if let [message] = conversation.messages.as_slice()
+        && is_bare
+        && conversation.shape(super::NAME) == Shape::Message
+    {
+        return whole_message(out, message, options);
+    }
     out.push('{');
     if let Some(header) = &conversation.header {
         write_header(out, header);
@@ -168,9 +179,13 @@ pub(crate) fn message(out: &mut String, message: &Message<'_>) {
         End::Open | End::Prompt => out.push_str(r#","end":"open""#),
         end => string_field(out, "end", Some(end.as_str())),
     }
+    if let Some(weight) = message.weight {
+        let _ = write!(out, ",\"weight\":{weight}");
+    }
     if message.recovered {
         out.push_str(r#","recovered":true"#);
     }
+    string_field(out, "unread", message.unread.as_deref());
     if message.foreign {
         out.push_str(r#","foreign":true"#);
     }

@@ -22,11 +22,16 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut uncounted = options.clone();
     uncounted.limits.diagnostics = usize::MAX;
     let mut engine = Engine::new(&TEXT, &uncounted, Keep::Copy);
+    // The strings with escapes, in which places are not exact.
+    let mut escaped: Vec<Span> = Vec::new();
     let read = sheet.array(&mut json, |sheet, json| {
         match json.peek() {
             Some(b'"') => {
                 let (text, span) = json.string()?;
                 let inside = Span::new(span.start + 1, span.end - 1);
+                if inside.len() != text.len() {
+                    escaped.push(inside);
+                }
                 engine.lexeme(Lexeme::Text(&text, inside), &mut whole);
             }
             Some(b'{') => {
@@ -43,20 +48,24 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     whole.diagnostics.drain(..).for_each(|found| sheet.pass(found));
     let mut parsed = sheet.finish(json, read, whole.into_document(), |_| None);
     for diagnostic in &mut parsed.diagnostics {
-        // Places inside a string with escapes are not exact, but they are places.
+        // Those in a string with escapes are places, too.
         let Span { start, end } = diagnostic.span;
         let start = text.floor_char_boundary(start);
         diagnostic.span = Span::new(start, text.ceil_char_boundary(end.min(text.len())));
-        diagnostic.fix = diagnostic.fix.take().and_then(|fix| in_json(fix, text));
+        diagnostic.fix = diagnostic.fix.take().and_then(|fix| in_json(fix, text, &escaped));
     }
     parsed
 }
 
 /// A fix of the text form as one of the wire list: a control token is an object there. `None` if
-/// it would insert one, or change what the string does not spell as it is.
-fn in_json(mut fix: Fix, text: &str) -> Option<Fix> {
+/// it would insert one, or change an `escaped` string.
+fn in_json(mut fix: Fix, text: &str, escaped: &[Span]) -> Option<Fix> {
     for edit in &mut fix.edits {
         let replaced = text.get(edit.span.range())?;
+        let next = escaped.partition_point(|string| string.end < edit.span.start);
+        if escaped.get(next).is_some_and(|string| string.start <= edit.span.end) {
+            return None;
+        }
         match CONTROLS.control(&edit.replacement) {
             Some(_) if replaced.starts_with('{') => {
                 let (at, _, len) = CONTROLS.find(replaced)?;
@@ -84,7 +93,7 @@ fn token(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Result<Option<(Control, 
         control = CONTROLS.control(&spelling);
         if control.is_none() {
             let text = format!("{} is no control token of ChatML", quote(&spelling));
-            sheet.report(Code::ParseJson.at(span, text));
+            sheet.drop_item(Code::ParseJson.at(span, text));
         }
         Ok(())
     })?;
@@ -100,7 +109,7 @@ fn curly_quote(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Option<Control> {
             let at = start + 1 + spelling.len();
             let span = Span::new(at, at + '”'.len_utf8());
             let found = Code::ParseSlip.at(span, "a curly quote ends the token; taken for `\"`");
-            sheet.tolerate(found.fix(Fix::replace(span, "\"")));
+            sheet.tolerate(found.fix(Fix::safe(span, "\"")));
             json.advance(1 + spelling.len() + '”'.len_utf8());
             return Some(*control);
         }

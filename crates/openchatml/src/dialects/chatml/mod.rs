@@ -5,8 +5,10 @@ mod tokens;
 
 use self::tokens::CONTROLS;
 use super::{Dialect, JsonForm, TextForm};
+use crate::Control;
 use crate::check::Book;
 use crate::convert::Carries;
+use crate::detect::{Case, Framing, JsonSigns, Scan, Sign, TextSigns};
 use crate::grammar::frame::{self, RoleWord, Rules, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
@@ -35,6 +37,7 @@ pub static DIALECT: Dialect = Dialect {
         write: json::write,
         carries: &CARRIES,
         composer: None,
+        signs: &SIGNS,
     }),
 };
 
@@ -58,6 +61,7 @@ static TEXT: TextForm = TextForm {
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
     composer: None,
+    signs: TextSigns { framing: Framing::Frames, look },
 };
 
 static BOOK: Book = Book {
@@ -111,5 +115,28 @@ fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
         }
         (Role::System, Some(name)) => RoleWord::Joined("system", name),
         (role, _) => RoleWord::Role(role.as_str()),
+    }
+}
+
+/// What the wire list has.
+static SIGNS: JsonSigns = JsonSigns {
+    holders: &[],
+    keys: &[],
+    lists: true,
+    required: &["token"],
+    message_keys: &[],
+    content: &[],
+    parts: &[],
+    signs: &[(Sign::Message("token"), 55)],
+    usual: 0,
+};
+
+/// What its documents are known by: no other framing ends messages by this token.
+fn look(scan: &Scan<'_>, case: &mut Case) {
+    let token = |control| format!("`{}`", CONTROLS.spelling(control).unwrap_or_default());
+    case.sign(70, token(Control::End), scan.token(Control::End));
+    if case.score > 0 {
+        case.sign(15, token(Control::Start), scan.token(Control::Start));
+        case.sign(10, token(Control::Message), scan.token(Control::Message));
     }
 }

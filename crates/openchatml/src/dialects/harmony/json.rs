@@ -4,11 +4,11 @@
 use super::declared;
 use crate::convert::Carries;
 use crate::dialects::write_string_field;
-use crate::json::{Json, JsonError, Sheet, write_string, write_value};
+use crate::json::{Json, JsonError, Root, Sheet, write_shaped, write_string, write_value};
 use crate::model::{Body, Conversation, Data, Document, End, Layout, Message, Role, Value};
 use crate::read::{Parsed, ReadOptions};
 use crate::render::{Place, RenderError, RenderOptions};
-use crate::{Code, Control, Format};
+use crate::{Code, Control, Dropped, Format};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -20,19 +20,38 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut json = sheet.json(text);
     let mut conversation = Conversation { origin: super::RULES.dialect, ..Conversation::default() };
     let messages = &mut conversation.messages;
-    let read = match json.peek() {
-        Some(b'{') => sheet
-            .object(&mut json, &["messages"], |sheet, json, _| {
-                sheet.messages(json, messages, message)
-            })
-            .map(|_| ()),
-        _ => sheet.messages(&mut json, messages, message),
+    let root = Root::of(&mut json, "role", &["messages"]);
+    let read = match root {
+        Root::List => sheet.messages(&mut json, messages, message),
+        Root::Message => sheet.message(&mut json, messages, message),
+        Root::Object => held(&mut sheet, &mut json, messages),
+        Root::Other => sheet.no_conversation(&mut json),
     };
     declared::declare(&mut conversation);
+    conversation.set_shape(super::RULES.dialect, root.shape());
     sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))
 }
 
-const KEYS: &[&str] = &["role", "name", "recipient", "content", "channel", "content_type"];
+/// Reads the messages that an object holds.
+fn held<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+) -> Result<()> {
+    let start = json.offset();
+    let mut has_messages = false;
+    sheet.object(json, &["messages"], |sheet, json, _| {
+        has_messages = true;
+        sheet.messages(json, messages, message)
+    })?;
+    if !has_messages {
+        sheet.lacks("the object has no `messages`", start);
+    }
+    Ok(())
+}
+
+pub(super) const KEYS: &[&str] =
+    &["role", "name", "recipient", "content", "channel", "content_type"];
 
 fn message<'a>(
     sheet: &mut Sheet<'_>,
@@ -112,7 +131,8 @@ fn content<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Valu
     let most = sheet.options.limits.message_bytes;
     if value.span.len() > most {
         let text = format!("the content exceeds the limit `message_bytes` of {most}");
-        sheet.report(Code::Limit.at(value.span, text).help("it is left out"));
+        let found = Code::Limit.at(value.span, text).help("it is dropped");
+        sheet.report(found.drops(Dropped::Limit));
         return Ok(None);
     }
     let Data::List(items) = &mut value.data else { return Ok(None) };
@@ -122,7 +142,7 @@ fn content<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Valu
         if !is_known {
             let text = "content that is neither text nor a declaration";
             let help = "`text`, `system_content` and `developer_content` are types of content";
-            sheet.report(Code::ParseJson.at(item.span, text).help(help));
+            sheet.drop_item(Code::ParseJson.at(item.span, text).help(help));
         }
         is_known
     });
@@ -136,23 +156,34 @@ pub(super) fn write(
     let Some(conversation) = document.as_conversation() else {
         return Err(RenderError::not_a_conversation("harmony"));
     };
-    let unsaid = |index, text: &str| RenderError::new(Code::RenderUnsupported, Some(index), text);
     if options.generation_prompt.is_some() || options.continue_final {
         let text = "the JSON of Harmony has no open messages";
         let help = "write the text form, or token ids";
         return Err(unsaid(conversation.messages.len(), text).help(help));
     }
-    let mut out = String::from(r#"{"messages":["#);
+    let messages = |out: &mut String| write_messages(out, conversation);
+    let shape = conversation.shape(super::RULES.dialect);
+    write_shaped(shape, "messages", 256, messages, |_| {})
+}
+
+/// Writes the messages of a list. Gives how many there are.
+fn write_messages(
+    out: &mut String,
+    conversation: &Conversation<'_>,
+) -> std::result::Result<usize, RenderError> {
     for (index, message) in conversation.messages.iter().enumerate() {
         if message.is_call() != (message.end == End::Call) {
             let text = "the JSON of Harmony cannot say that a call was not made";
             return Err(unsaid(index, text).at(Place::End, crate::Span::default()));
         }
         out.push_str(if index == 0 { "" } else { "," });
-        write_message(&mut out, message, conversation);
+        write_message(out, message, conversation);
     }
-    out.push_str("]}");
-    Ok(out)
+    Ok(conversation.messages.len())
+}
+
+fn unsaid(index: usize, text: &str) -> RenderError {
+    RenderError::new(Code::RenderUnsupported, Some(index), text)
 }
 
 fn write_message(out: &mut String, message: &Message<'_>, conversation: &Conversation<'_>) {

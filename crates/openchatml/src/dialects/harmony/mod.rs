@@ -19,8 +19,10 @@ pub use self::content::{DeveloperContent, Effort, Namespace, SystemContent};
 pub use self::response::ResponseFormat;
 
 use super::{Dialect, JsonForm, TextForm, openchatml_2_0};
+use crate::Control;
 use crate::check::{Book, RULES_OF_HARMONY};
 use crate::convert::{Carries, Channels, Intents};
+use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{Channel, End, Intent, Message, Role};
@@ -48,6 +50,7 @@ pub static DIALECT: Dialect = Dialect {
         write: json::write,
         carries: &json::CARRIES,
         composer: None,
+        signs: &SIGNS,
     }),
 };
 
@@ -85,6 +88,7 @@ static TEXT: TextForm = TextForm {
         let is_due = options.harmony.is_template() && conversation.origin != template::ORIGIN;
         is_due.then_some(&template::COMPOSER)
     }),
+    signs: TextSigns { framing: Framing::Frames, look },
 };
 
 static BOOK: Book = Book {
@@ -156,5 +160,55 @@ fn settle(message: &mut Message<'_>) {
         && !message.recovered;
     if is_preamble {
         message.intent = Some(Intent::Preamble);
+    }
+}
+
+/// What the conversations of the reference library have.
+static SIGNS: JsonSigns = JsonSigns {
+    holders: &["messages"],
+    keys: &[],
+    lists: true,
+    required: &["role"],
+    message_keys: json::KEYS,
+    content: &[Kind::String, Kind::List],
+    parts: &["text", "system_content", "developer_content"],
+    signs: &[
+        (Sign::Part("system_content"), 60),
+        (Sign::Part("developer_content"), 60),
+        (Sign::WordStart("content_type", "<|constrain|>"), 60),
+        (Sign::Message("channel"), 20),
+        (Sign::Message("recipient"), 20),
+        (Sign::Message("content_type"), 15),
+        (Sign::Part("text"), 30),
+    ],
+    usual: 2,
+};
+
+/// What its prompts and outputs are known by.
+fn look(scan: &Scan<'_>, case: &mut Case) {
+    // A header is that of a transcript in OpenChatML, and so is a literal block.
+    let literal = super::OPENCHATML_2_2.controls.spelling(Control::Literal).unwrap_or_default();
+    if scan.version.is_some() || !frame::look(scan, 35, case) || scan.text.contains(literal) {
+        return case.rule_out();
+    }
+    let joined = scan.gaps.iter().find(|gap| gap.is_empty()).copied();
+    case.sign(25, "messages with nothing between them", joined);
+    if joined.is_none() && !scan.gaps.is_empty() {
+        case.against(15);
+    }
+    let constrain = RULES.controls.spelling(Control::Constrain).unwrap_or_default();
+    let spaced = scan.header(|header| header.contains(&format!(" {constrain}")));
+    case.sign(20, format!("a space before `{constrain}`"), spaced);
+    let role = scan.header(|header| header.starts_with("functions."));
+    case.sign(10, "a function that is its own role", role);
+    let channel = RULES.controls.spelling(Control::Channel).unwrap_or_default();
+    let after = scan.header(|header| {
+        header.split_once(channel).is_some_and(|(_, after)| after.contains(" to="))
+    });
+    case.sign(15, "a recipient after the channel", after);
+    for attribute in [" call_id=", " intent="] {
+        if scan.header(|header| header.contains(attribute)).is_some() {
+            case.against(20);
+        }
     }
 }

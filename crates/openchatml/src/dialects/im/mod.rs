@@ -4,6 +4,7 @@ use super::{Dialect, TextForm, openchatml_0_1, openchatml_2_2};
 use crate::Control;
 use crate::check::Book;
 use crate::convert::Carries;
+use crate::detect::{Case, Framing, Scan, TextSigns};
 use crate::grammar::turn::{self, Rules, Wrap};
 use crate::lex::{Controls, Escape, Mode};
 use crate::model::End;
@@ -49,6 +50,7 @@ static TEXT: TextForm = TextForm {
     reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
     write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
     composer: None,
+    signs: TextSigns { framing: Framing::Turns, look },
 };
 
 static BOOK: Book = Book {
@@ -68,3 +70,19 @@ static RULES: Rules = Rules {
     newer: openchatml_2_2::DIALECT.controls,
     has_files: false,
 };
+
+/// What the framing is known by.
+fn look(scan: &Scan<'_>, case: &mut Case) {
+    let token = |control| format!("`{}`", CONTROLS.spelling(control).unwrap_or_default());
+    case.sign(60, token(Control::Start), scan.begins_with(Control::Start));
+    if case.score == 0 {
+        case.sign(25, token(Control::Start), scan.line_begins_with(Control::Start));
+    }
+    if case.score == 0 {
+        return case.sign(15, token(Control::Start), scan.token(Control::Start));
+    }
+    case.sign(10, token(Control::End), scan.token(Control::End));
+    if scan.version.is_some() {
+        case.against(30);
+    }
+}

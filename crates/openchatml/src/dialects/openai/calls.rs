@@ -43,6 +43,7 @@ pub(super) fn read<'a>(
         let mut call = blank();
         let mut name = None;
         let keys = ["id", "type", "function", "custom", "recipient", "index"];
+        let place = calls.len();
         let span = sheet.object(json, &keys, |sheet, json, key| {
             match key {
                 "id" => call.call_id = sheet.value(json, key, &mut call)?,
@@ -56,13 +57,27 @@ pub(super) fn read<'a>(
                     function(sheet, json, body, &mut name, &mut call)?;
                 }
                 // Where it stands in the stream that it was collected from.
-                _ => json.skip()?,
+                _ => index(sheet, json, place)?,
             }
             Ok(())
         })?;
         calls.extend(span.and_then(|span| named(sheet, call, name, span)));
         Ok(())
     })
+}
+
+/// Reads the index of a call, which says nothing but its place in the list.
+fn index(sheet: &mut Sheet<'_>, json: &mut Json<'_>, place: usize) -> Result<()> {
+    let start = json.offset();
+    if !matches!(json.peek(), Some(b'0'..=b'9' | b'-')) {
+        return sheet.wrong(json, "a number");
+    }
+    if json.number()?.parse() != Ok(place) {
+        let span = Span::new(start, json.position());
+        let text = "the index of this call is not its place in the list: it is dropped";
+        sheet.drop_value(Code::ParseJson.at(span, text));
+    }
+    Ok(())
 }
 
 const KINDS: &[&str] = &["function", "custom"];
@@ -111,7 +126,7 @@ pub(crate) fn named<'a>(
         call.recipient = Some(recipient(&name));
     }
     if call.recipient.is_none() {
-        sheet.report(Code::ParseJson.at(span, "the tool call does not name a function"));
+        sheet.drop_item(Code::ParseJson.at(span, "the tool call does not name a function"));
         return None;
     }
     Some(call)

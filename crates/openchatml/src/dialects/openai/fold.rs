@@ -19,9 +19,10 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Writes the objects of a list.
-    pub(super) fn messages(&mut self, out: &mut String, messages: &[Message<'_>]) -> Result<()> {
+    /// Writes the objects of a list. Gives how many there are.
+    pub(super) fn messages(&mut self, out: &mut String, messages: &[Message<'_>]) -> Result<usize> {
         let mut rest = messages;
+        let mut count = 0;
         while let Some((first, others)) = rest.split_first() {
             if rest.len() < messages.len() {
                 out.push(',');
@@ -33,8 +34,9 @@ impl Writer {
                     others
                 }
             };
+            count += 1;
         }
-        Ok(())
+        Ok(count)
     }
 
     fn other(&mut self, out: &mut String, message: &Message<'_>) {
@@ -154,6 +156,7 @@ pub(crate) fn joins(message: &Message<'_>, first: &Message<'_>, dialect: &str) -
     std::ptr::eq(message, first)
         || message.role == Role::Assistant
             && message.name == first.name
+            && message.weight == first.weight
             && !has_fields(message)
             && (was_in || !has_fields(first))
 }

@@ -13,7 +13,7 @@ use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "role",
     "content",
     "tool_calls",
@@ -26,9 +26,9 @@ const KEYS: &[&str] = &[
     "function_call",
     "author",
     "tool_name",
-    // What is kept as it stands.
     "weight",
     "loss_weight",
+    // What is kept as it stands.
     "audio",
     "annotations",
 ];
@@ -58,7 +58,7 @@ pub(super) fn read<'a>(
     let mut turn = Turn::default();
     let mut message = Message::new(Role::User, "");
     message.in_json = true;
-    let mut speaker = None;
+    let (mut speaker, mut weight_key) = (None, "");
     let span = sheet.object(json, KEYS, |sheet, json, key| {
         match key {
             "role" => speaker = role(sheet, json)?,
@@ -73,6 +73,10 @@ pub(super) fn read<'a>(
             "author" => turn.author = sheet.value(json, key, &mut message)?,
             "reasoning_content" | "reasoning" | "thinking" => turn.reasoning(sheet, json, key)?,
             "refusal" => turn.refusal = sheet.written(json)?,
+            "weight" | "loss_weight" => {
+                message.weight = sheet.weight(json)?;
+                weight_key = if key == "weight" { "" } else { key };
+            }
             _ => {
                 let value = json.value()?;
                 turn.fields.retain(|field| field.0 != key);
@@ -99,8 +103,11 @@ pub(super) fn read<'a>(
     for call in messages[first..].iter().filter(|message| message.is_call()) {
         state.replies.call(call);
     }
-    if let Some(message) = messages.get_mut(first).filter(|_| !fields.is_empty()) {
-        beyond(message, NAME).fields = fields;
+    if let Some(message) =
+        messages.get_mut(first).filter(|_| !fields.is_empty() || !weight_key.is_empty())
+    {
+        let beyond = beyond(message, NAME);
+        (beyond.fields, beyond.weight_key) = (fields, weight_key);
     }
     Ok(())
 }
@@ -156,7 +163,7 @@ impl<'a> Turn<'a> {
             Some((_, before)) if !before.is_empty() => {
                 let span = Span::new(start, json.position());
                 let found = Code::ParseJson.at(span, "the object has reasoning already");
-                sheet.report(found.help("this is left out"));
+                sheet.drop_value(found.help("this one is dropped"));
             }
             _ => self.reasoning = Some((key, written)),
         }
@@ -177,7 +184,7 @@ impl<'a> Turn<'a> {
         let reasons = self.reasoning.is_some_and(|(_, written)| !written.is_empty());
         if reasons || !self.calls.is_empty() || self.pieces.iter().any(is_extra) {
             let found = Code::ParseJson.at(span, "only the assistant thinks and calls tools");
-            sheet.report(found.help("this is left out"));
+            sheet.drop_value(found.help("its reasoning and its calls are dropped"));
         }
         let refusal = self.refusal.filter(|written| !written.is_empty());
         match (self.content, said(self.pieces), refusal) {
@@ -193,7 +200,7 @@ impl<'a> Turn<'a> {
         }
         if role != Some(Role::Tool) && message.call_id.take().is_some() {
             let text = "only a tool's reply has a `tool_call_id`";
-            sheet.report(Code::ParseJson.at(span, text).help("it is left out"));
+            sheet.drop_value(Code::ParseJson.at(span, text).help("it is dropped"));
         }
         message.name = match role {
             Some(Role::Tool) => {
@@ -231,7 +238,7 @@ impl<'a> Turn<'a> {
         let first = messages.len();
         if like.call_id.is_some() {
             let text = "only a tool's reply has a `tool_call_id`";
-            sheet.report(Code::ParseJson.at(like.span, text).help("it is left out"));
+            sheet.drop_value(Code::ParseJson.at(like.span, text).help("it is dropped"));
         }
         self.hush();
         let say = |channel, written: Written<'a>| {
@@ -268,11 +275,13 @@ impl<'a> Turn<'a> {
         }
         messages.extend(self.calls);
         if messages.len() == first {
-            sheet.tolerate(Code::ParseJson.at(like.span, "the message says nothing"));
+            let found = Code::ParseJson.at(like.span, "the message says nothing: it is dropped");
+            sheet.drop_item(found.help("give it `content`, reasoning or `tool_calls`"));
         }
         let name = self.author.or(self.name);
         for message in &mut messages[first..] {
             message.name.clone_from(&name);
+            message.weight = like.weight;
             message.recovered |= like.recovered;
         }
         lead(&mut messages[first..]);

@@ -19,6 +19,7 @@ use super::canonical::CONTROLS;
 use super::{Dialect, JsonForm};
 use crate::check::{Book, RULES_OF_ALL};
 use crate::convert::{Carries, Channels, Intents};
+use crate::detect::{JsonSigns, Kind, Sign};
 use crate::model::{Conversation, End, Message, Role};
 use crate::pairing::Pairing;
 
@@ -45,6 +46,7 @@ pub static DIALECT: Dialect = Dialect {
         write: write::write,
         carries: &CARRIES,
         composer: None,
+        signs: &SIGNS,
     }),
 };
 
@@ -64,6 +66,7 @@ static CARRIES: Carries = Carries {
     content_types: is_json_call,
     ends: &[End::End, End::Call],
     makes_calls: true,
+    weights: true,
     ..Carries::NOTHING
 };
 
@@ -88,3 +91,50 @@ static BY_ID: Book = Book {
 };
 
 static BY_ORDER: Book = Book { pairing: Pairing::ByOrder, ..BY_ID };
+
+/// What chats of services and data sets have. Plain messages are taken for these.
+static SIGNS: JsonSigns = JsonSigns {
+    holders: &["messages", "choices"],
+    keys: read::KEYS,
+    lists: true,
+    required: &["role"],
+    message_keys: message::KEYS,
+    content: &[Kind::String, Kind::List, Kind::Null],
+    parts: &[
+        "",
+        "text",
+        "input_text",
+        "output_text",
+        "refusal",
+        "reasoning",
+        "thinking",
+        "tool_call",
+        "tools",
+        "image_url",
+        "input_image",
+        "image",
+        "input_audio",
+        "audio",
+        "audio_url",
+        "video_url",
+        "video",
+        "file",
+        "input_file",
+    ],
+    signs: &[
+        (Sign::Key("choices"), 50),
+        (Sign::Key("functions"), 20),
+        (Sign::Key("model"), 10),
+        (Sign::MessageOf("content", Kind::Null), 20),
+        (Sign::Message("tool_calls"), 30),
+        (Sign::Message("tool_call_id"), 30),
+        (Sign::Message("reasoning_content"), 40),
+        (Sign::Message("refusal"), 30),
+        (Sign::Message("function_call"), 30),
+        (Sign::Message("weight"), 20),
+        (Sign::Part("text"), 25),
+        (Sign::Part("image_url"), 30),
+        (Sign::Part("input_audio"), 30),
+    ],
+    usual: 20,
+};

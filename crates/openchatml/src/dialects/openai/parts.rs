@@ -45,6 +45,13 @@ impl Kind {
     }
 }
 
+/// Whether a key of a part is what the part consists of: its type, or what it says. A part of a
+/// medium is lost as a whole.
+pub(crate) fn is_own_key(kind: Kind, key: &str) -> bool {
+    matches!(kind, Kind::Other(_))
+        || matches!(key, "type" | "text" | "value" | "refusal" | "thinking")
+}
+
 /// What is lost of a medium.
 pub(crate) fn medium(word: &str) -> Lost {
     let media = [

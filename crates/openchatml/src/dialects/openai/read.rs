@@ -1,9 +1,10 @@
 //! Reading a list of messages, a single one, or the body of a request or of a response.
 
-use super::state::State;
+use super::state::{Fields, State};
+use super::write::CHOICES;
 use super::{NAME, book, message};
-use crate::json::{Json, JsonError, Sheet};
-use crate::model::{Conversation, Message};
+use crate::json::{Json, JsonError, Root, Sheet};
+use crate::model::{Conversation, Data, Message, Shape, Value};
 use crate::read::{Parsed, ReadOptions};
 use crate::{Code, Span};
 
@@ -15,20 +16,23 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let mut state = State::default();
-    let is_message = json.ahead("role", &["messages", "choices"]).is_some();
-    let read = match json.peek() {
-        _ if is_message => sheet.message(&mut json, messages, |sheet, json, messages| {
+    let root = Root::of(&mut json, "role", &["messages", "choices"]);
+    let read = match root {
+        Root::List => list(&mut sheet, &mut json, messages, &mut state),
+        Root::Message => sheet.message(&mut json, messages, |sheet, json, messages| {
             message::read(sheet, json, messages, &mut state)
         }),
-        Some(b'{') => body(&mut sheet, &mut json, messages, &mut state),
-        _ => list(&mut sheet, &mut json, messages, &mut state),
+        Root::Object => body(&mut sheet, &mut json, messages, &mut state),
+        Root::Other => sheet.no_conversation(&mut json),
     };
+    let shape = if state.is_response { Shape::Response } else { root.shape() };
     state.end(&mut conversation, NAME, &options.limits);
+    conversation.set_shape(NAME, shape);
     sheet.finish(json, read, conversation.into(), book)
 }
 
 /// Keys of bodies that say something of the conversation, and then those that do not.
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "messages",
     "tools",
     "functions",
@@ -119,21 +123,28 @@ fn choices<'a>(
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
 ) -> Result<()> {
-    let mut is_first = true;
-    sheet.array(json, |sheet, json| {
-        if !std::mem::replace(&mut is_first, false) {
+    let mut fields: Fields<'a> = Vec::new();
+    let read = sheet.array(json, |sheet, json| {
+        if std::mem::replace(&mut state.is_response, true) {
             let start = json.offset();
             json.skip()?;
             let span = Span::new(start, json.position());
             let found = Code::ParseJson.at(span, "one more choice for the same answer");
-            sheet.tolerate(found.help("the first one is read; this one is left out"));
+            sheet.drop_item(found.help("the first one is read; this one is dropped"));
             return Ok(());
         }
         let keys = ["message", "index", "finish_reason", "logprobs", "stop_reason", "token_ids"];
         sheet.object(json, &keys, |sheet, json, key| match key {
             "message" => message::read(sheet, json, messages, state),
-            _ => json.skip(),
+            _ => {
+                let value = json.value()?;
+                fields.retain(|field| field.0 != key);
+                fields.push((key.into(), value));
+                Ok(())
+            }
         })?;
         Ok(())
-    })
+    });
+    state.keep(CHOICES, Value::from(Data::Map(fields)));
+    read
 }

@@ -25,6 +25,8 @@ pub(crate) struct State<'a> {
     pub(crate) first: Option<Message<'a>>,
     /// Items that are no messages, since the last message.
     pub(crate) items: Vec<Value<'a>>,
+    /// Whether the document is the response of a service.
+    pub(crate) is_response: bool,
     fields: Fields<'a>,
 }
 
@@ -40,9 +42,14 @@ impl<'a> State<'a> {
         let text = format!("{} is no part of a conversation", quote(key));
         let found = Code::UnknownKey.at(value.span, text);
         sheet.remark(found.help("only this format keeps it"));
+        self.keep(key, value);
+        Ok(())
+    }
+
+    /// Keeps a field of the document that is no part of the conversation.
+    pub(crate) fn keep(&mut self, key: &'static str, value: Value<'a>) {
         self.fields.retain(|field| field.0 != key);
         self.fields.push((key.into(), value));
-        Ok(())
     }
 
     /// Gives all of it to the conversation, which has its messages.

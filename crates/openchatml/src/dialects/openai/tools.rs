@@ -1,7 +1,6 @@
 //! Declarations of tools, as services and data sets have them: functions in the shape of Chat
 //! Completions or of Responses, as JSON or as a string that holds JSON.
 
-use crate::diagnostic::{did_you_mean, quote};
 use crate::dialects::{canonical, write_tool};
 use crate::json::{Json, JsonError, Sheet, write_value};
 use crate::model::{Data, Tool, Value};
@@ -52,7 +51,7 @@ impl<'a> Declared<'a> {
     fn tool(&mut self, sheet: &mut Sheet<'_>, value: Value<'a>) {
         let Value { data, span } = value;
         let Data::Map(mut fields) = data else {
-            return sheet.report(Code::ParseJson.at(span, "a tool is an object"));
+            return sheet.drop_item(Code::ParseJson.at(span, "a tool is an object"));
         };
         let place = |key: &str| fields.iter().position(|field| field.0 == key);
         let kind = place("type");
@@ -61,13 +60,11 @@ impl<'a> Declared<'a> {
             Some(at) if is_function => {
                 let function = fields.swap_remove(at).1;
                 for (key, _) in fields.iter().filter(|field| field.0 != "type") {
-                    let text = format!("the format has no key {}", quote(key));
-                    let help = did_you_mean(key, &["type", "function"], "its value is left out");
-                    sheet.tolerate(Code::UnknownKey.at(span, text).help(help));
+                    sheet.unknown_key(key, &["type", "function"], span);
                 }
                 match function.data {
                     Data::Map(_) => self.functions.extend(canonical::function_of(sheet, function)),
-                    _ => sheet.report(Code::ParseJson.at(function.span, "expected an object")),
+                    _ => sheet.drop_value(Code::ParseJson.at(function.span, "expected an object")),
                 }
             }
             None if is_function => {

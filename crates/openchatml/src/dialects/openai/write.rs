@@ -1,25 +1,49 @@
 //! Writing the body of a request: messages and tools.
 
+use std::fmt::Write as _;
+
 use super::fold::{Writer, beyond_of};
 use super::state::Field;
 use super::{NAME, tools};
-use crate::json::{write_string, write_value};
-use crate::model::{Conversation, Document, Message};
+use crate::json::{write_shaped, write_string, write_value};
+use crate::model::{Conversation, Document, Message, Shape};
 use crate::render::{RenderError, RenderOptions};
-use crate::{Code, Value};
+use crate::{Code, Value, Weight};
 
 type Result<T> = std::result::Result<T, RenderError>;
 
 pub(super) fn write(document: &Document<'_>, options: &RenderOptions) -> Result<String> {
     let conversation = conversation(document, options, NAME)?;
-    let mut out = String::with_capacity(estimate(conversation));
-    out.push_str(r#"{"messages":["#);
-    Writer::default().messages(&mut out, &conversation.messages)?;
-    out.push(']');
-    write_document(&mut out, conversation, NAME);
-    out.push('}');
-    Ok(out)
+    let messages = |out: &mut String| Writer::default().messages(out, &conversation.messages);
+    let shape = conversation.shape(NAME);
+    if shape == Shape::Response {
+        let mut message = String::with_capacity(estimate(conversation));
+        if messages(&mut message)? == 1 {
+            return Ok(response(&message, conversation));
+        }
+    }
+    let rest = |out: &mut String| write_document(out, conversation, NAME);
+    write_shaped(shape, "messages", estimate(conversation), messages, rest)
 }
+
+/// The response of a service that holds this message.
+fn response(message: &str, conversation: &Conversation<'_>) -> String {
+    let mut out = format!(r#"{{"choices":[{{"message":{message}"#);
+    let (fields, _) = aside_of(conversation, NAME);
+    let choice = fields.iter().find(|field| field.0 == CHOICES).map(|field| &field.1);
+    for (key, value) in choice.and_then(Value::as_map).unwrap_or_default() {
+        write_field(&mut out, key, value);
+    }
+    out.push_str("}]");
+    for (key, value) in fields.iter().filter(|field| field.0 != CHOICES) {
+        write_field(&mut out, key, value);
+    }
+    out.push('}');
+    out
+}
+
+/// The key of a response that holds what the model said.
+pub(super) const CHOICES: &str = "choices";
 
 /// The conversation that is to be written in a format that has no open messages.
 pub(crate) fn conversation<'d, 'a>(
@@ -75,8 +99,20 @@ pub(crate) fn write_field(out: &mut String, key: &str, value: &Value<'_>) {
     write_value(out, value);
 }
 
-/// Writes what the JSON of the dialect said of a message beyond the model.
+/// Writes how much a message counts in training, and what the JSON of the dialect said of it beyond
+/// the model.
 pub(crate) fn write_fields(out: &mut String, message: &Message<'_>, dialect: &str) {
+    if let Some(weight) = message.weight {
+        let key = beyond_of(message, dialect).map_or("", |beyond| beyond.weight_key);
+        // Writing to a `String` cannot fail.
+        let _ = match (key, weight.get() == 0.0, weight == Weight::ONE) {
+            // This key has a boolean.
+            ("loss", true, _) => write!(out, ",\"loss\":false"),
+            ("loss", _, true) => write!(out, ",\"loss\":true"),
+            ("", ..) => write!(out, ",\"weight\":{weight}"),
+            _ => write!(out, ",\"{key}\":{weight}"),
+        };
+    }
     for (key, value) in beyond_of(message, dialect).map_or(&[][..], |beyond| &beyond.fields) {
         write_field(out, key, value);
     }

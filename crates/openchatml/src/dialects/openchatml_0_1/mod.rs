@@ -3,8 +3,10 @@
 mod tokens;
 
 use super::{Dialect, TextForm, openchatml_2_2};
+use crate::Control;
 use crate::check::Book;
 use crate::convert::Carries;
+use crate::detect::{Case, Framing, Scan, TextSigns};
 use crate::grammar::turn::{self, Rules, Wrap};
 use crate::lex::Mode;
 use crate::model::{End, Role};
@@ -52,6 +54,7 @@ static TEXT: TextForm = TextForm {
     reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
     write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
     composer: None,
+    signs: TextSigns { framing: Framing::Turns, look },
 };
 
 /// Transcripts of 1.x in this framing, as the readers of 2.x accept them (2.2 §13).
@@ -65,6 +68,7 @@ pub(super) static LEGACY: TextForm = TextForm {
     legacy: None,
     completion: Mode::Body,
     book: &BOOK,
+    signs: TextSigns { framing: Framing::Turns, look },
 };
 
 static BOOK: Book = Book {
@@ -94,3 +98,26 @@ static LEGACY_RULES: Rules = Rules {
     newer: openchatml_2_2::DIALECT.controls,
     has_files: false,
 };
+
+/// What its documents are known by.
+fn look(scan: &Scan<'_>, case: &mut Case) {
+    let token = |control| format!("`{}`", tokens::CONTROLS.spelling(control).unwrap_or_default());
+    for control in [Control::FimPrefix, Control::FimSuffix, Control::FileSeparator] {
+        case.sign(45, token(control), scan.token(control));
+    }
+    for control in [Control::Start, Control::Bos] {
+        case.sign(45, token(control), scan.begins_with(control));
+    }
+    if case.score == 0 {
+        return case.sign(15, token(Control::Start), scan.line_begins_with(Control::Start));
+    }
+    if scan.begins_with(Control::Bos).is_some() {
+        case.sign(25, token(Control::Start), scan.token(Control::Start));
+    }
+    case.sign(25, token(Control::Eos), scan.token(Control::Eos));
+    let spaced = scan.token(Control::End).filter(|end| scan.text[..end.start].ends_with('\n'));
+    case.sign(10, "a line break before the end of a message", spaced);
+    if scan.version.is_some() {
+        case.against(30);
+    }
+}

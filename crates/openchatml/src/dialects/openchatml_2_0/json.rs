@@ -11,7 +11,7 @@ use crate::convert::{Carries, Channels};
 use crate::dialects::openai::calls;
 use crate::dialects::write_string_field;
 use crate::json::{Json, JsonError, Sheet, Speaker, Written, read_messages, write_string};
-use crate::model::{Body, Channel, Document, End, Message, Role, Segment};
+use crate::model::{Body, Channel, Document, End, Message, Role, Segment, Shape};
 use crate::read::{Parsed, ReadOptions};
 use crate::render::{Place, RenderError, RenderOptions};
 use crate::{Code, Control, Span};
@@ -28,10 +28,11 @@ pub(super) static CARRIES: Carries = Carries {
 };
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    read_messages(text, options, &super::BOOK, turn)
+    read_messages(super::DIALECT.id, text, options, &super::BOOK, turn)
 }
 
-const KEYS: &[&str] = &["role", "thinking", "content", "tool_calls", "name", "tool_call_id"];
+pub(super) const KEYS: &[&str] =
+    &["role", "thinking", "content", "tool_calls", "name", "tool_call_id"];
 
 #[derive(Default)]
 struct Turn<'a> {
@@ -63,7 +64,8 @@ fn turn<'a>(
     let Some(span) = span else { return Ok(()) };
     let speaker = sheet.spoken(speaker, span);
     message.span = span;
-    messages.extend(sheet.sayable(unfold(turn, speaker, message), span));
+    let unfolded = unfold(sheet, turn, speaker, message);
+    messages.extend(sheet.sayable(unfolded, span));
     Ok(())
 }
 
@@ -100,13 +102,17 @@ fn tool_calls<'a>(
     })
 }
 
-/// The messages that a turn stands for.
+/// The messages that a turn stands for: its thinking, its content, its calls.
+///
+/// DEVIATION: a turn has content or calls, and the example of SPEC §10 has both. They are read in
+/// that order, with a finding.
 fn unfold<'a>(
+    sheet: &mut Sheet<'_>,
     turn: Turn<'a>,
     speaker: Speaker<'a>,
     mut message: Message<'a>,
 ) -> std::result::Result<Vec<Message<'a>>, &'static str> {
-    let Turn { thinking, content, calls } = turn;
+    let Turn { thinking, mut content, calls } = turn;
     let role = speaker.role();
     if role != Some(Role::Assistant) {
         if thinking.is_some() || !calls.is_empty() {
@@ -124,14 +130,21 @@ fn unfold<'a>(
         speaker.speak(&mut message);
         return Ok(vec![message]);
     }
-    if content.is_some() && !calls.is_empty() {
-        return Err("a turn has `content` or `tool_calls`, not both");
-    }
     if message.call_id.is_some() {
         return Err("only a tool's reply has a `tool_call_id`");
     }
     if thinking.is_none() && content.is_none() && calls.is_empty() {
         return Err("the turn says nothing");
+    }
+    if content.is_some() && !calls.is_empty() {
+        let text = "a turn with `content` and `tool_calls`";
+        let found = Code::ParseJson.at(message.span, text);
+        // Empty content is as good as none.
+        content.take_if(|content| content.is_empty());
+        sheet.tolerate(found.help(match &content {
+            Some(_) => "it is read as two messages; write a turn for each",
+            None => "the content is empty; leave it out",
+        }));
     }
     speaker.speak(&mut message);
     let mut messages = Vec::new();
@@ -194,10 +207,12 @@ pub(super) fn write(
     }
     let mut out = String::from("[");
     let mut messages = conversation.messages.as_slice();
+    let mut turns = 0;
     while let Some((first, rest)) = messages.split_first() {
-        if out.len() > 1 {
+        if turns > 0 {
             out.push(',');
         }
+        turns += 1;
         let index = conversation.messages.len() - messages.len();
         messages = match first.role {
             Role::Assistant => write_turn(&mut out, messages, index)?,
@@ -208,7 +223,10 @@ pub(super) fn write(
         };
     }
     out.push(']');
-    Ok(out)
+    match turns == 1 && conversation.shape(super::DIALECT.id) == Shape::Message {
+        true => Ok(out[1..out.len() - 1].to_owned()),
+        false => Ok(out),
+    }
 }
 
 fn write_other(out: &mut String, message: &Message<'_>) {

@@ -7,12 +7,14 @@ pub(super) use self::tokens::OPENINGS;
 
 use super::{Dialect, JsonForm, TextForm, openchatml_0_1};
 use crate::check::{Book, RULES_2_0};
-use crate::convert::{Carries, Channels};
+use crate::convert::{Carries, Channels, Markers};
+use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::function_name;
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
+use crate::{Control, Span};
 
 /// OpenChatML 2.0: six control tokens, JSON per turn.
 ///
@@ -36,6 +38,7 @@ pub static DIALECT: Dialect = Dialect {
         write: json::write,
         carries: &json::CARRIES,
         composer: None,
+        signs: &SIGNS,
     }),
 };
 
@@ -47,7 +50,7 @@ static CARRIES: Carries = Carries {
     names: |_| true,
     channels: Channels::All,
     recipients: true,
-    markers: true,
+    markers: Markers::Analysis,
     reply_recipients: true,
     ends: End::ALL,
     ..Carries::NOTHING
@@ -63,6 +66,7 @@ static TEXT: TextForm = TextForm {
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
     composer: None,
+    signs: TextSigns { framing: Framing::Frames, look },
 };
 
 pub(super) static BOOK: Book = Book {
@@ -113,4 +117,56 @@ fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
         }
         (role, _) => RoleWord::Role(role.as_str()),
     }
+}
+
+/// What turns in JSON have.
+static SIGNS: JsonSigns = JsonSigns {
+    holders: &[],
+    keys: &[],
+    lists: true,
+    required: &["role"],
+    message_keys: json::KEYS,
+    content: &[Kind::String, Kind::Null],
+    parts: &[],
+    signs: &[
+        (Sign::Message("thinking"), 35),
+        (Sign::Message("tool_calls"), 20),
+        (Sign::Message("tool_call_id"), 10),
+    ],
+    usual: 6,
+};
+
+/// What its transcripts are known by.
+fn look(scan: &Scan<'_>, case: &mut Case) {
+    match scan.version {
+        Some((version, span)) if version == "2.0" => {
+            case.sign(90, format!("`version: {version}` in the header"), Some(span));
+        }
+        // The other version says so itself.
+        Some((version, _)) if version.starts_with("2.") => return,
+        _ => {}
+    }
+    if !frame::look(scan, 30, case) {
+        return;
+    }
+    case.against(15 * u32::try_from(signs_of_2_2(scan).count()).unwrap_or(u32::MAX).min(9));
+    let calls = scan.header(|header| header.starts_with("assistant to=functions."));
+    let has_ids = scan.header(|header| header.contains(" call_id=")).is_some();
+    case.sign(15, "a call without `call_id`", calls.filter(|_| !has_ids));
+    frame::look_between(scan, case);
+}
+
+/// What only OpenChatML 2.2 has: control tokens and attributes.
+pub(super) fn signs_of_2_2(scan: &Scan<'_>) -> impl Iterator<Item = (String, Span)> {
+    let controls = super::OPENCHATML_2_2.controls;
+    let tokens = [Control::Constrain, Control::Literal].into_iter().filter_map(|control| {
+        let spelling = controls.spelling(control).unwrap_or_default();
+        let span = scan.token(control).or_else(|| scan.header(|it| it.contains(spelling)))?;
+        Some((format!("`{spelling}`"), span))
+    });
+    let attributes = [" call_id=", " intent=", " content_type="].into_iter().filter_map(|name| {
+        let span = scan.header(|header| header.contains(name))?;
+        Some((format!("`{}`", name.trim()), span))
+    });
+    tokens.chain(attributes)
 }

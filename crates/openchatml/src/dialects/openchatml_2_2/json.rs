@@ -6,22 +6,23 @@
 
 use std::borrow::Cow;
 
+use crate::Code;
 use crate::convert::Carries;
 use crate::dialects::{write_message, write_string_field};
 use crate::json::{Json, JsonError, Sheet, Speaker, Written, read_messages};
-use crate::model::{Document, End, Message, Role};
+use crate::model::{Channel, Document, End, Message, Role, Shape};
 use crate::read::{Parsed, ReadOptions};
 use crate::render::{RenderError, RenderOptions};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
-pub(super) static CARRIES: Carries = Carries { header: false, open_inside: true, ..super::CARRIES };
+pub(super) static CARRIES: Carries = Carries { header: false, ..super::CARRIES };
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    read_messages(text, options, &super::BOOK, message)
+    read_messages(super::DIALECT.id, text, options, &super::BOOK, message)
 }
 
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "role",
     "channel",
     "content",
@@ -80,7 +81,8 @@ fn message<'a>(
     message.span = span;
     message.in_json = true;
     let speaker = sheet.spoken(speaker, span);
-    messages.extend(sheet.sayable(unfold(object, speaker, message), span));
+    let unfolded = unfold(sheet, object, speaker, message);
+    messages.extend(sheet.sayable(unfolded, span));
     Ok(())
 }
 
@@ -106,13 +108,17 @@ fn call<'a>(
     Ok(span.map(|_| call))
 }
 
-/// The messages that an object stands for: its thinking, and what it says or calls.
+/// The messages that an object stands for: its thinking, what it says, and its call.
+///
+/// DEVIATION: the example of SPEC §10 has all three in one object, and the text form needs a message
+/// for each. They are read in that order, with a finding.
 fn unfold<'a>(
+    sheet: &mut Sheet<'_>,
     object: Object<'a>,
     speaker: Speaker<'a>,
     mut message: Message<'a>,
 ) -> std::result::Result<Vec<Message<'a>>, &'static str> {
-    let Object { content, call, thinking, tool_calls } = object;
+    let Object { mut content, call, thinking, tool_calls } = object;
     let role = speaker.role();
     speaker.speak(&mut message);
     let mut messages = Vec::new();
@@ -132,40 +138,102 @@ fn unfold<'a>(
             return Ok(messages);
         }
     }
-    if let Some(call) = call {
-        if content.is_some_and(|content| !content.body.is_empty()) {
-            return Err("a message has content or a tool call, not both");
-        }
-        if role != Some(Role::Assistant) {
-            return Err("only the assistant calls tools");
-        }
-        if message.end != End::End && message.end != End::Call {
-            return Err("a tool call ends by `<|call|>`");
-        }
-        if message.recipient.is_some() || message.call_id.is_some() {
-            return Err("the recipient and the id of a call are part of `tool_call`");
-        }
-        message.recipient = call.recipient;
-        message.call_id = call.id;
-        if call.content_type.is_some() {
-            message.content_type = call.content_type;
-            message.constrained = true;
-        }
-        call.arguments.unwrap_or_default().say(&mut message);
-        message.end = End::Call;
-        messages.push(message);
-        return Ok(messages);
+    if call.is_some() {
+        // Empty content is as good as none.
+        content.take_if(|content| content.is_empty());
     }
-    match content {
-        Some(content) => content.say(&mut message),
-        None if message.end == End::Open => message.end = End::Prompt,
-        None => return Err("the message says nothing: it has neither content nor a tool call"),
+    match (content, call) {
+        (content, Some(call)) => {
+            let made = self::made(sheet, call, role, &mut message, content.is_some())?;
+            if let Some(content) = content {
+                let text = "one object with content and a tool call: it is read as two messages";
+                let help = "write an object for each";
+                sheet.tolerate(Code::ParseJson.at(message.span, text).help(help));
+                say(sheet, content, message, &mut messages);
+            }
+            messages.push(made);
+        }
+        (Some(content), None) => {
+            check(&message)?;
+            say(sheet, content, message, &mut messages);
+        }
+        (None, None) if message.end == End::Open => {
+            message.end = End::Prompt;
+            check(&message)?;
+            messages.push(message);
+        }
+        (None, None) => {
+            return Err("the message says nothing: it has neither content nor a tool call");
+        }
     }
-    if message.constrained && message.content_type.is_none() {
-        return Err("`constrained` without a `content_type`");
-    }
-    messages.push(message);
     Ok(messages)
+}
+
+/// Adds what a message says, and what of that is reasoning.
+fn say<'a>(
+    sheet: &mut Sheet<'_>,
+    mut content: Written<'a>,
+    mut message: Message<'a>,
+    messages: &mut Vec<Message<'a>>,
+) {
+    let marker = content.take_marker();
+    content.say(&mut message);
+    let reasoning = sheet.place_marker(&mut message, marker);
+    messages.push(message);
+    messages.extend(reasoning);
+}
+
+fn check(message: &Message<'_>) -> std::result::Result<(), &'static str> {
+    match message.constrained && message.content_type.is_none() {
+        true => Err("`constrained` without a `content_type`"),
+        false => Ok(()),
+    }
+}
+
+/// The message of a call. What the object says of a message is said of the call or, if it `speaks`
+/// as well, of what it says.
+fn made<'a>(
+    sheet: &mut Sheet<'_>,
+    call: Call<'a>,
+    role: Option<Role>,
+    message: &mut Message<'a>,
+    speaks: bool,
+) -> std::result::Result<Message<'a>, &'static str> {
+    if role != Some(Role::Assistant) {
+        return Err("only the assistant calls tools");
+    }
+    if message.end != End::End && message.end != End::Call {
+        return Err("a tool call ends by `<|call|>`");
+    }
+    if message.recipient.is_some() || message.call_id.is_some() {
+        return Err("the recipient and the id of a call are part of `tool_call`");
+    }
+    let mut made = message.clone();
+    if speaks {
+        message.end = End::End;
+        made.intent = None;
+        (made.content_type, made.constrained) = (None, false);
+        if made.effective_channel() == Channel::Final {
+            // That is what the content is on.
+            made.channel = Some(Channel::Commentary);
+        }
+    }
+    made.recipient = call.recipient;
+    if made.recipient.is_none() {
+        // Without one it would be an answer to the user.
+        let found = Code::ParseHeader.at(made.span, "the call does not say which tool it is for");
+        sheet.report(found.help("add `recipient` to `tool_call`; the call is hidden"));
+        made.channel = Some(Channel::Analysis);
+        made.recovered = true;
+    }
+    made.call_id = call.id;
+    if call.content_type.is_some() {
+        made.content_type = call.content_type;
+        made.constrained = true;
+    }
+    call.arguments.unwrap_or_default().say(&mut made);
+    made.end = End::Call;
+    Ok(made)
 }
 
 pub(super) fn write(
@@ -198,7 +266,11 @@ pub(super) fn write(
         }
     }
     out.push(']');
-    Ok(out)
+    let is_one = last == 1 && prompt.is_none();
+    match is_one && conversation.shape(super::DIALECT.id) == Shape::Message {
+        true => Ok(out[1..out.len() - 1].to_owned()),
+        false => Ok(out),
+    }
 }
 
 fn write_call(out: &mut String, message: &Message<'_>, arguments: &str) {

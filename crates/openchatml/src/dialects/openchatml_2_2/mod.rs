@@ -5,7 +5,8 @@ mod tokens;
 
 use super::{Dialect, JsonForm, TextForm, openchatml_0_1, openchatml_2_0};
 use crate::check::{Book, RULES_2_2};
-use crate::convert::{Carries, Channels, Intents};
+use crate::convert::{Carries, Channels, Intents, Markers};
+use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
@@ -32,6 +33,7 @@ pub static DIALECT: Dialect = Dialect {
         write: json::write,
         carries: &json::CARRIES,
         composer: None,
+        signs: &SIGNS,
     }),
 };
 
@@ -47,7 +49,7 @@ static CARRIES: Carries = Carries {
     call_ids: true,
     intents: Intents::All,
     content_types: |_| true,
-    markers: true,
+    markers: Markers::Analysis,
     ends: End::ALL,
     ..Carries::NOTHING
 };
@@ -62,6 +64,7 @@ static TEXT: TextForm = TextForm {
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
     composer: None,
+    signs: TextSigns { framing: Framing::Frames, look },
 };
 
 pub(super) static BOOK: Book = Book {
@@ -107,4 +110,52 @@ fn speaker(word: &str) -> Option<Speaker<'_>> {
         Speaker::Named(role, name) => Some(Speaker::Legacy(role, name)),
         speaker => Some(speaker),
     }
+}
+
+/// What messages in JSON have.
+static SIGNS: JsonSigns = JsonSigns {
+    holders: &[],
+    keys: &[],
+    lists: true,
+    required: &["role"],
+    message_keys: json::KEYS,
+    content: &[Kind::String, Kind::List, Kind::Null],
+    parts: &["text", "literal", "marker"],
+    signs: &[
+        (Sign::Message("tool_call"), 60),
+        (Sign::Message("channel"), 40),
+        (Sign::Message("intent"), 20),
+        (Sign::Message("recipient"), 20),
+        (Sign::Message("call_id"), 20),
+        (Sign::Message("constrained"), 20),
+        (Sign::Message("end"), 20),
+        (Sign::Message("thinking"), 5),
+        (Sign::Part("literal"), 40),
+        (Sign::Part("marker"), 40),
+    ],
+    usual: 8,
+};
+
+/// What its transcripts are known by.
+fn look(scan: &Scan<'_>, case: &mut Case) {
+    match scan.version {
+        Some((version, span)) if matches!(version, "2.2" | "2.1") => {
+            case.sign(90, format!("`version: {version}` in the header"), Some(span));
+        }
+        // The other version says so itself.
+        Some((version, _)) if version.starts_with("2.") => return,
+        // Transcripts of 1.x are read in this format, whatever their framing.
+        Some((version, span)) if version.starts_with("1.") => {
+            case.sign(60, format!("`version: {version}` in the header"), Some(span));
+        }
+        _ => {}
+    }
+    if !frame::look(scan, 40, case) {
+        return;
+    }
+    let signs = openchatml_2_0::signs_of_2_2(scan);
+    for (what, span) in signs {
+        case.sign(15, what, Some(span));
+    }
+    frame::look_between(scan, case);
 }

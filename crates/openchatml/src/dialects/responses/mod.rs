@@ -8,6 +8,7 @@ use super::canonical::CONTROLS;
 use super::openai::{book, is_json_call};
 use super::{Dialect, JsonForm};
 use crate::convert::{Carries, Channels, Intents};
+use crate::detect::{JsonSigns, Kind, Sign};
 use crate::model::{End, Message, Role};
 
 /// OpenAI's Responses API: a list of items, or the body of a request or of a response.
@@ -32,6 +33,7 @@ pub static DIALECT: Dialect = Dialect {
         write: write::write,
         carries: &CARRIES,
         composer: None,
+        signs: &SIGNS,
     }),
 };
 
@@ -62,3 +64,30 @@ fn between(message: &Message<'_>) -> &'static str {
 pub(super) fn between_parts(is_reasoning: bool) -> &'static str {
     if is_reasoning { "\n" } else { "" }
 }
+
+/// What items have, and the requests and responses that hold them.
+static SIGNS: JsonSigns = JsonSigns {
+    holders: &["input", "output"],
+    keys: read::KEYS,
+    lists: true,
+    required: &["type", "role"],
+    message_keys: &[],
+    content: &[Kind::String, Kind::List, Kind::Null],
+    parts: &[],
+    signs: &[
+        (Sign::KeyOf("input", Kind::String), 25),
+        (Sign::KeyOf("input", Kind::List), 15),
+        (Sign::KeyOf("output", Kind::List), 30),
+        (Sign::Key("instructions"), 20),
+        (Sign::Key("previous_response_id"), 30),
+        (Sign::Key("model"), 10),
+        (Sign::Word("type", "message"), 30),
+        (Sign::Word("type", "reasoning"), 40),
+        (Sign::Word("type", "item_reference"), 60),
+        (Sign::WordEnd("type", "_call"), 60),
+        (Sign::WordEnd("type", "_call_output"), 60),
+        (Sign::Part("input_text"), 30),
+        (Sign::Part("output_text"), 30),
+    ],
+    usual: 0,
+};

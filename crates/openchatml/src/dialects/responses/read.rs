@@ -3,7 +3,7 @@
 use super::item;
 use super::{NAME, book};
 use crate::dialects::openai::{State, beyond};
-use crate::json::{Json, JsonError, Sheet};
+use crate::json::{Json, JsonError, Root, Sheet};
 use crate::model::{Conversation, Message, Role};
 use crate::read::{Parsed, ReadOptions};
 
@@ -15,16 +15,22 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let mut state = State::default();
-    let read = match json.peek() {
-        Some(b'{') => body(&mut sheet, &mut json, messages, &mut state),
-        _ => items(&mut sheet, &mut json, messages, &mut state),
+    let root = root(&mut json);
+    let read = match root {
+        Root::List => items(&mut sheet, &mut json, messages, &mut state),
+        Root::Message => sheet.message(&mut json, messages, |sheet, json, messages| {
+            one(sheet, json, messages, &mut state)
+        }),
+        Root::Object => body(&mut sheet, &mut json, messages, &mut state),
+        Root::Other => sheet.no_conversation(&mut json),
     };
     state.end(&mut conversation, NAME, &options.limits);
+    conversation.set_shape(NAME, root.shape());
     sheet.finish(json, read, conversation.into(), book)
 }
 
 /// Keys of bodies that say something of the conversation, and then those that do not.
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "input",
     "output",
     "instructions",
@@ -71,25 +77,41 @@ const KEYS: &[&str] = &[
     "presence_penalty",
 ];
 
+/// What the document is as a whole. An item by itself has a type, or a role where that is left out.
+fn root(json: &mut Json<'_>) -> Root {
+    let holders = ["input", "output"];
+    match Root::of(json, "role", &holders) {
+        Root::Object if json.ahead("type", &holders).is_some() => Root::Message,
+        root => root,
+    }
+}
+
 fn items<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
 ) -> Result<()> {
-    sheet.messages(json, messages, |sheet, json, messages| {
-        let first = messages.len();
-        item::read(sheet, json, messages, state)?;
-        if let Some(message) = messages.get_mut(first) {
-            if message.is_call() {
-                state.replies.call(message);
-            }
-            if !state.items.is_empty() {
-                beyond(message, NAME).items = std::mem::take(&mut state.items);
-            }
+    sheet.messages(json, messages, |sheet, json, messages| one(sheet, json, messages, state))
+}
+
+fn one<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+    state: &mut State<'a>,
+) -> Result<()> {
+    let first = messages.len();
+    item::read(sheet, json, messages, state)?;
+    if let Some(message) = messages.get_mut(first) {
+        if message.is_call() {
+            state.replies.call(message);
         }
-        Ok(())
-    })
+        if !state.items.is_empty() {
+            beyond(message, NAME).items = std::mem::take(&mut state.items);
+        }
+    }
+    Ok(())
 }
 
 fn body<'a>(

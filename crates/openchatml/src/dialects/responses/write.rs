@@ -6,7 +6,7 @@ use super::{NAME, between};
 use crate::dialects::openai::replies::Replies;
 use crate::dialects::openai::{beyond_of, calls, content_of, writing};
 use crate::dialects::{write_function, write_string_field};
-use crate::json::{write_string, write_value};
+use crate::json::{write_shaped, write_string, write_value};
 use crate::model::{Conversation, Document, Message, Role};
 use crate::render::{RenderError, RenderOptions};
 
@@ -15,34 +15,47 @@ pub(super) fn write(
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
     let conversation = writing::conversation(document, options, NAME)?;
-    let mut out = String::with_capacity(writing::estimate(conversation));
     let (instructions, messages) = match conversation.messages.split_first() {
         Some((first, rest)) if are_instructions(first) => (Some(first), rest),
         _ => (None, conversation.messages.as_slice()),
     };
-    out.push_str(r#"{"input":["#);
+    let rest = |out: &mut String| {
+        let instructions = instructions.map(|message| message.body.text());
+        write_string_field(out, "instructions", instructions.as_deref());
+        write_around(out, conversation);
+    };
+    let items = |out: &mut String| Ok(write_items(out, messages, conversation));
+    let capacity = writing::estimate(conversation);
+    write_shaped(conversation.shape(NAME), "input", capacity, items, rest)
+}
+
+/// Writes the items of a list. Gives how many there are.
+fn write_items(
+    out: &mut String,
+    messages: &[Message<'_>],
+    conversation: &Conversation<'_>,
+) -> usize {
     let mut writer = Writer::default();
-    let mut comma = "";
+    let mut count = 0;
+    let mut next = |out: &mut String| {
+        out.push_str(if count == 0 { "" } else { "," });
+        count += 1;
+    };
     for message in messages {
         for item in beyond_of(message, NAME).map_or(&[][..], |beyond| &beyond.items) {
-            out.push_str(std::mem::replace(&mut comma, ","));
-            write_value(&mut out, item);
+            next(out);
+            write_value(out, item);
         }
-        out.push_str(std::mem::replace(&mut comma, ","));
-        writer.item(&mut out, message);
+        next(out);
+        writer.item(out, message);
     }
     let layout = conversation.layout.as_deref().filter(|layout| layout.dialect == NAME);
     let beyond = layout.and_then(|layout| layout.beyond.as_deref());
     for item in beyond.map_or(&[][..], |beyond| &beyond.items) {
-        out.push_str(std::mem::replace(&mut comma, ","));
-        write_value(&mut out, item);
+        next(out);
+        write_value(out, item);
     }
-    out.push(']');
-    let instructions = instructions.map(|message| message.body.text());
-    write_string_field(&mut out, "instructions", instructions.as_deref());
-    write_around(&mut out, conversation);
-    out.push('}');
-    Ok(out)
+    count
 }
 
 /// Whether a message stood beside the items, and can stand there again.

@@ -8,6 +8,7 @@ use super::openai::{calls, is_json_call};
 use super::{Dialect, JsonForm};
 use crate::check::{Book, RULES_OF_ALL};
 use crate::convert::{Carries, Channels};
+use crate::detect::{JsonSigns, Kind, Sign};
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
 
@@ -32,6 +33,7 @@ pub static DIALECT: Dialect = Dialect {
         write: write::write,
         carries: &CARRIES,
         composer: None,
+        signs: &SIGNS,
     }),
 };
 
@@ -48,6 +50,7 @@ static CARRIES: Carries = Carries {
     content_types: takes_object,
     ends: &[End::End, End::Call],
     makes_calls: true,
+    weights: true,
     ..Carries::NOTHING
 };
 
@@ -63,4 +66,21 @@ static BOOK: Book = Book {
     pairing: Pairing::ByOrder,
     requires_channels: false,
     rules: RULES_OF_ALL,
+};
+
+/// What records of conversations have.
+static SIGNS: JsonSigns = JsonSigns {
+    holders: &["conversations", "conversation"],
+    keys: read::KEYS,
+    lists: true,
+    required: &["from", "role"],
+    message_keys: read::TURN_KEYS,
+    content: &[Kind::String, Kind::Null],
+    parts: &[],
+    signs: &[
+        (Sign::Key("conversations"), 40),
+        (Sign::Message("from"), 25),
+        (Sign::Message("value"), 15),
+    ],
+    usual: 0,
 };

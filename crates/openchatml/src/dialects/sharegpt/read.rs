@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use super::{BOOK, NAME};
 use crate::dialects::openai::replies::Replies;
-use crate::dialects::openai::{Fields, State, beyond, calls};
-use crate::json::{Json, JsonError, Sheet, Speaker, Written};
-use crate::model::{Channel, Conversation, Data, Message, Role};
+use crate::dialects::openai::{State, beyond, calls};
+use crate::json::{Json, JsonError, Root, Sheet, Speaker, Written};
+use crate::model::{Channel, Conversation, Message, Role};
 use crate::read::{Parsed, ReadOptions};
 use crate::{Code, Span};
 
@@ -18,16 +18,22 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let mut state = State::default();
-    let read = match json.peek() {
-        Some(b'{') => record(&mut sheet, &mut json, messages, &mut state),
-        _ => turns(&mut sheet, &mut json, messages, &mut state.replies),
+    let root = root(&mut json);
+    let read = match root {
+        Root::List => turns(&mut sheet, &mut json, messages, &mut state.replies),
+        Root::Message => sheet.message(&mut json, messages, |sheet, json, messages| {
+            turn(sheet, json, messages, &mut state.replies)
+        }),
+        Root::Object => record(&mut sheet, &mut json, messages, &mut state),
+        Root::Other => sheet.no_conversation(&mut json),
     };
     state.end(&mut conversation, NAME, &options.limits);
+    conversation.set_shape(NAME, root.shape());
     sheet.finish(json, read, conversation.into(), |_| Some(&BOOK))
 }
 
 /// Keys of records that say something of the conversation, and then those that do not.
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "conversations",
     "conversation",
     "system",
@@ -52,6 +58,15 @@ const KEYS: &[&str] = &[
     "metadata",
     "meta",
 ];
+
+/// What the document is as a whole. A turn by itself says whom it is from.
+fn root(json: &mut Json<'_>) -> Root {
+    let holders = ["conversations", "conversation"];
+    match Root::of(json, "from", &holders) {
+        Root::Object if json.ahead("role", &holders).is_some() => Root::Message,
+        root => root,
+    }
+}
 
 fn record<'a>(
     sheet: &mut Sheet<'_>,
@@ -91,7 +106,7 @@ fn turns<'a>(
     sheet.messages(json, messages, |sheet, json, messages| turn(sheet, json, messages, replies))
 }
 
-const TURN_KEYS: &[&str] =
+pub(super) const TURN_KEYS: &[&str] =
     &["from", "value", "role", "content", "name", "author", "weight", "loss", "loss_weight"];
 
 /// Who a turn is from.
@@ -110,8 +125,7 @@ fn turn<'a>(
     let mut message = Message::new(Role::User, "");
     message.in_json = true;
     let (mut from, mut value, mut author) = (None, None, None);
-    let mut place = Span::default();
-    let mut fields = Fields::new();
+    let (mut place, mut weight_key) = (Span::default(), "");
     let span = sheet.object(json, TURN_KEYS, |sheet, json, key| {
         match key {
             "from" | "role" => from = read_from(sheet, json)?,
@@ -123,11 +137,8 @@ fn turn<'a>(
             "name" => message.name = sheet.value(json, key, &mut message)?,
             "author" => author = sheet.value(json, key, &mut message)?,
             _ => {
-                let value = json.value()?;
-                fields.retain(|field: &(_, _)| field.0 != key);
-                if value.data != Data::Null {
-                    fields.push((key.into(), value));
-                }
+                message.weight = sheet.weight(json)?;
+                weight_key = if key == "weight" { "" } else { key };
             }
         }
         Ok(())
@@ -154,8 +165,8 @@ fn turn<'a>(
     for call in messages[first..].iter().filter(|message| message.is_call()) {
         replies.call(call);
     }
-    if let Some(message) = messages.get_mut(first).filter(|_| !fields.is_empty()) {
-        beyond(message, NAME).fields = fields;
+    if let Some(message) = messages.get_mut(first).filter(|_| !weight_key.is_empty()) {
+        beyond(message, NAME).weight_key = weight_key;
     }
     Ok(())
 }
@@ -206,6 +217,7 @@ fn called<'a>(
     if let Some(calls) = calls::spelled(sheet, &text, place) {
         messages.extend(calls.into_iter().map(|mut call| {
             call.name.clone_from(&message.name);
+            call.weight = message.weight;
             call.recovered |= message.recovered;
             call
         }));

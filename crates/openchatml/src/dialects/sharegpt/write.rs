@@ -4,8 +4,8 @@ use super::NAME;
 use crate::dialects::openai::replies::Replies;
 use crate::dialects::openai::{calls, joins, writing};
 use crate::dialects::write_string_field;
-use crate::json::write_string;
-use crate::model::{Document, Message, Role};
+use crate::json::{write_shaped, write_string};
+use crate::model::{Conversation, Document, Message, Role};
 use crate::render::{RenderError, RenderOptions};
 
 pub(super) fn write(
@@ -13,27 +13,32 @@ pub(super) fn write(
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
     let conversation = writing::conversation(document, options, NAME)?;
-    let mut out = String::with_capacity(writing::estimate(conversation));
-    out.push_str(r#"{"conversations":["#);
+    let rest = |out: &mut String| writing::write_document(out, conversation, NAME);
+    let messages = |out: &mut String| Ok(write_turns(out, conversation));
+    let capacity = writing::estimate(conversation);
+    write_shaped(conversation.shape(NAME), "conversations", capacity, messages, rest)
+}
+
+/// Writes the turns of a list. Gives how many there are.
+fn write_turns(out: &mut String, conversation: &Conversation<'_>) -> usize {
     let mut replies = Replies::default();
     let mut rest = conversation.messages.as_slice();
+    let mut turns = 0;
     while let Some(first) = rest.first() {
+        turns += 1;
         if rest.len() < conversation.messages.len() {
             out.push(',');
         }
         let joined = |message: &&Message<'_>| message.is_call() && joins(message, first, NAME);
         let count = rest.iter().take_while(joined).count();
         if count > 0 {
-            write_calls(&mut out, &rest[..count], &mut replies);
+            write_calls(out, &rest[..count], &mut replies);
         } else {
-            write_turn(&mut out, first, &mut replies);
+            write_turn(out, first, &mut replies);
         }
         rest = &rest[count.max(1)..];
     }
-    out.push(']');
-    writing::write_document(&mut out, conversation, NAME);
-    out.push('}');
-    Ok(out)
+    turns
 }
 
 fn write_turn(out: &mut String, message: &Message<'_>, replies: &mut Replies) {

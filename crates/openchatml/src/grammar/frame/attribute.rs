@@ -38,7 +38,7 @@ impl<'a> HeadReader<'a, '_> {
             return false;
         }
         if looks_like_tool(word) && self.message.recipient.is_none() {
-            let fix = Fix::replace(Span::at(span.start), "to=");
+            let fix = Fix::suggestion(Span::at(span.start), "to=");
             let text = format!("{} is taken for the recipient", quote(word));
             let found = Code::ParseHeader.at(span, text);
             self.guess(found.help("the call is not made; write `to=` before it").fix(fix));
@@ -68,7 +68,7 @@ impl<'a> HeadReader<'a, '_> {
         let end = span.start + channel.as_str().len();
         let text = format!("{} has no space after the channel", quote(word));
         let found = Code::ParseHeader.at(span, text);
-        self.guess(found.fix(Fix::replace(Span::at(end), " ")));
+        self.guess(found.fix(Fix::suggestion(Span::at(end), " ")));
         self.message.channel.get_or_insert(*channel);
         Some(end)
     }
@@ -77,7 +77,7 @@ impl<'a> HeadReader<'a, '_> {
         let span = tail(word, value);
         self.attributes += 1;
         if self.attributes > self.context.limits.attributes {
-            self.unread(attribute);
+            self.missed(attribute, value);
             if self.attributes == self.context.limits.attributes + 1 {
                 let most = self.context.limits.attributes;
                 let text = format!("the header exceeds the limit `attributes` of {most}");
@@ -88,11 +88,11 @@ impl<'a> HeadReader<'a, '_> {
         if !self.context.rules.attributes.contains(&attribute) {
             let text = format!("attribute `{}` is of another version", attribute.as_str());
             let help = "name the format of the text, or let it be detected";
-            self.unread(attribute);
+            self.missed(attribute, value);
             return self.guess(Code::ParseVersion.at(word, text).help(help));
         }
         if !self.check_value(attribute.as_str(), value, span) {
-            return self.unread(attribute);
+            return self.missed(attribute, value);
         }
         let first = !std::mem::replace(&mut self.given[attribute as usize], true);
         let message = &mut self.message;
@@ -103,7 +103,7 @@ impl<'a> HeadReader<'a, '_> {
             Attribute::ContentType if message.constrained => {
                 let same = message.content_type.as_deref() == Some(value);
                 if !same {
-                    self.repeated(attribute, false, word);
+                    self.repeated(attribute, value, false, word);
                 }
                 return;
             }
@@ -114,13 +114,15 @@ impl<'a> HeadReader<'a, '_> {
             None => *slot = Some(self.keep.text(value, span)),
             Some(before) => {
                 let same = before == value;
-                self.repeated(attribute, same, word);
+                self.repeated(attribute, value, same, word);
             }
         }
     }
 
-    /// Hides the message if it is for somebody who cannot be read: it may be no answer to the user.
-    fn unread(&mut self, attribute: Attribute) {
+    /// Keeps an attribute that is not understood. A recipient hides the message: it may not be an
+    /// answer to the user.
+    fn missed(&mut self, attribute: Attribute, value: &str) {
+        self.unread(&format!("{attribute}={value}"));
         if attribute == Attribute::To {
             self.is_hidden = true;
         }
@@ -132,6 +134,7 @@ impl<'a> HeadReader<'a, '_> {
             let text = format!("{} is no intent", quote(value));
             let help = "`preamble`, `status` and `debug` are intents";
             let help = did_you_mean(value, Intent::WORDS, help);
+            self.unread(&format!("intent={value}"));
             return self.guess(Code::ParseHeader.at(word, text).help(help));
         }
         if first {
@@ -140,19 +143,25 @@ impl<'a> HeadReader<'a, '_> {
             let same = self.message.intent == intent;
             if !same {
                 // Neither counts, so that nothing is shown on the word of one of them.
-                self.message.intent = None;
+                if let Some(before) = self.message.intent.take() {
+                    self.unread(&format!("intent={before}"));
+                }
             }
-            self.repeated(Attribute::Intent, same, word);
+            self.repeated(Attribute::Intent, value, same, word);
         }
     }
 
-    fn repeated(&mut self, attribute: Attribute, same: bool, word: Span) {
+    fn repeated(&mut self, attribute: Attribute, value: &str, same: bool, word: Span) {
         let text = format!("attribute `{}` is given twice", attribute.as_str());
         if same {
-            let fix = Fix::replace(Span::new(word.start - 1, word.end), "");
-            self.tolerate(Code::ParseHeader.at(word, text).fix(fix));
+            let found = Code::ParseHeader.at(word, text);
+            self.tolerate(match self.word {
+                Some(word) => found.fix(Fix::safe(word, "")),
+                None => found,
+            });
         } else {
             let help = "with different values; the first one counts";
+            self.unread(&format!("{attribute}={value}"));
             self.guess(Code::ParseHeader.at(word, text).help(help));
         }
     }
@@ -170,11 +179,21 @@ impl<'a> HeadReader<'a, '_> {
             self.guess(Code::Limit.at(span, text));
             return false;
         }
-        let is_graphic = value.bytes().all(|byte| byte.is_ascii_graphic());
-        if !is_graphic && value.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        if !is_graphic(value) {
             let text = format!("`{what}` has a character that no value may have");
             self.guess(Code::ParseHeader.at(span, text));
         }
         true
     }
+
+    /// Whether [`check_value`](Self::check_value) would find nothing wrong with a value.
+    pub(super) fn is_value(&self, value: &str) -> bool {
+        !value.is_empty() && value.len() <= self.context.limits.value_bytes && is_graphic(value)
+    }
+}
+
+/// Whether a value has no white space and no control characters.
+fn is_graphic(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_graphic())
+        || !value.chars().any(|c| c.is_control() || c.is_whitespace())
 }

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use super::opening::{Opening, Region};
 use super::{Attribute, Rules, Speaker, TypeStyle};
 use crate::check::Checker;
+use crate::diagnostic::Applicability;
 use crate::diagnostic::{did_you_mean, quote};
 use crate::grammar::words;
 use crate::lex::spells_token;
@@ -55,7 +56,9 @@ pub(super) fn read<'a>(
         rest: Kept::default(),
         given: [false; Attribute::COUNT],
         attributes: 0,
+        word: None,
         is_hidden: false,
+        unread: Vec::new(),
     };
     reader.message.span = opening.span;
     reader.start(opening);
@@ -66,6 +69,9 @@ pub(super) fn read<'a>(
             Control::Channel => {
                 reader.hide("a message has one channel, this one declares two", region);
                 let word = words(region.text.as_str(), region.at).next();
+                if let Some((word, _)) = word.filter(|it| Channel::from_word(it.0).is_some()) {
+                    reader.unread(word);
+                }
                 word.filter(|(word, _)| Channel::from_word(word).is_some())
                     .map_or(region.at, |(_, span)| span.end)
             }
@@ -83,6 +89,10 @@ pub(super) fn read<'a>(
     if reader.is_hidden {
         reader.message.channel = Some(Channel::Analysis);
     }
+    if !reader.unread.is_empty() {
+        reader.message.unread = Some(reader.unread.join(" ").into());
+    }
+    reader.check_fixes(opening.len());
     (context.rules.settle)(&mut reader.message);
     Head { message: reader.message, found: reader.found }
 }
@@ -97,8 +107,12 @@ pub(super) struct HeadReader<'a, 'c> {
     /// Whether an attribute was given, by its number.
     pub(super) given: [bool; Attribute::COUNT],
     pub(super) attributes: usize,
+    /// The attribute that is being read, with the space before it, if there is one.
+    pub(super) word: Option<Span>,
     /// Whether the message is hidden, whatever channel it declares.
     pub(super) is_hidden: bool,
+    /// The words that say nothing known.
+    unread: Vec<String>,
 }
 
 impl<'a> HeadReader<'a, '_> {
@@ -140,9 +154,11 @@ impl<'a> HeadReader<'a, '_> {
                 message.role = role;
                 message.name = Some(self.keep.text(name, tail(span, name)));
                 let text = format!("{} is the old way to name a tool that replies", quote(word));
-                let fix = Fix::replace(span, format!("tool name={name}"));
-                let found = Code::LegacyRole.at(span, text);
-                self.note(found.help("write role `tool` and `name=`").fix(fix));
+                let found = Code::LegacyRole.at(span, text).help("write role `tool` and `name=`");
+                self.note(match self.is_value(name) {
+                    true => found.fix(Fix::safe(span, format!("tool name={name}"))),
+                    false => found,
+                });
             }
             Some(Speaker::Builtin(name)) => {
                 message.role = Role::Tool;
@@ -165,7 +181,7 @@ impl<'a> HeadReader<'a, '_> {
                     None => role.to_string(),
                 };
                 let text = format!("{} is no role; taken for `{meant}`", quote(word));
-                self.tolerate(Code::ParseSlip.at(span, text).fix(Fix::replace(span, meant)));
+                self.tolerate(Code::ParseSlip.at(span, text).fix(Fix::safe(span, meant)));
             }
             Some(Speaker::Addressed(_)) | None => {
                 // Nobody knows who speaks: the least authority of all, and hidden.
@@ -205,6 +221,7 @@ impl<'a> HeadReader<'a, '_> {
             None if self.foreign(word) => {
                 let found = self.version(word, span);
                 self.guess(found);
+                self.unread(word);
                 self.message.channel = Some(Channel::Analysis);
             }
             None => {
@@ -212,6 +229,7 @@ impl<'a> HeadReader<'a, '_> {
                 let help = "the message is hidden, whatever it says";
                 let help = did_you_mean(word, Channel::WORDS, help);
                 self.guess(Code::ParseHeader.at(span, text).help(help));
+                self.unread(word);
                 self.message.channel = Some(Channel::Analysis);
             }
         }
@@ -250,7 +268,12 @@ impl<'a> HeadReader<'a, '_> {
                 .position(|byte| byte == b'=')
                 .and_then(|at| Some((Attribute::from_word(&word[..at])?, &word[at + 1..])));
             match attribute {
-                Some((attribute, value)) => self.attribute(attribute, value, span),
+                Some((attribute, value)) => {
+                    // The first word may follow something else directly, which says more than it.
+                    let has_space = span.start > at;
+                    self.word = has_space.then(|| Span::new(span.start - 1, span.end));
+                    self.attribute(attribute, value, span);
+                }
                 None if self.context.shape == Shape::Broken => {
                     let rest = text.get(span.start - start..).unwrap_or_default();
                     let span = Span::new(span.start, span.start + rest.len());
@@ -271,9 +294,15 @@ impl<'a> HeadReader<'a, '_> {
                         }
                     };
                     self.guess(found);
+                    self.unread(word);
                 }
             }
         }
+    }
+
+    /// Keeps a word that says nothing known.
+    pub(super) fn unread(&mut self, word: &str) {
+        self.unread.push(word.to_owned());
     }
 
     /// Whether a word of a header spells a control token, which is then of another version.
@@ -292,6 +321,21 @@ impl<'a> HeadReader<'a, '_> {
         let found = Code::ParseHeader.at(Span::new(region.at, end), text);
         self.guess(found.help("the message is hidden, whatever it says"));
         self.message.channel = Some(Channel::Analysis);
+    }
+
+    /// Drops the safe fixes of a header that is so long that a limit would count after them as it
+    /// did not before, or that would no longer exceed one.
+    fn check_fixes(&mut self, len: usize) {
+        let limits = self.context.limits;
+        let fixes = self.found.iter().filter_map(|(found, _)| found.fix.as_ref());
+        let safe = fixes.filter(|fix| fix.applicability == Applicability::Safe);
+        let grown: usize = safe.flat_map(|fix| &fix.edits).map(|edit| edit.replacement.len()).sum();
+        if self.attributes < limits.attributes && len.saturating_add(grown) <= limits.header_bytes {
+            return;
+        }
+        for (found, _) in &mut self.found {
+            found.fix = found.fix.take().filter(|fix| fix.applicability != Applicability::Safe);
+        }
     }
 
     /// Notes what makes the message a guess.

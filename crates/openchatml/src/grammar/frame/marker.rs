@@ -37,7 +37,10 @@ impl<'a> Reader<'a> {
                 let found = Code::PermVisibility.at(span, text);
                 out.malformed(found.help("what follows is hidden"));
                 self.split(span, out);
-                self.draft.marker(marker);
+                // Where nothing is kept, there is no message that it could stand in.
+                if self.is_rest {
+                    self.draft.marker(marker);
+                }
             }
         }
     }

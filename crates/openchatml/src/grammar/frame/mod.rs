@@ -3,6 +3,7 @@
 mod attribute;
 mod canonical;
 mod header;
+mod look;
 mod marker;
 mod opening;
 mod reader;
@@ -12,6 +13,7 @@ mod write_header;
 mod writer;
 
 pub(crate) use self::attribute::is_type_word;
+pub(crate) use self::look::{look, look_between};
 pub(crate) use self::reader::reader;
 pub(crate) use self::write_header::{check_value, sanitized};
 pub(crate) use self::writer::write;

@@ -39,6 +39,10 @@ pub(crate) struct Reader<'a> {
     pub(super) lost_header: bool,
     /// The input continues a prompt: only this role may speak.
     pub(super) speaks_as: Option<Role>,
+    /// Whether the message that is being read, or was read last, speaks for somebody else.
+    pub(super) is_foreign: bool,
+    /// Whether the completion has come to its stop token: nothing that follows is part of it.
+    pub(super) is_over: bool,
 }
 
 /// Where the reader is.
@@ -81,6 +85,8 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         is_rest: false,
         lost_header: false,
         speaks_as: options.continues.filter(|role| *role == Role::Assistant),
+        is_foreign: false,
+        is_over: false,
     }
 }
 
@@ -171,8 +177,27 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn begin_body(&mut self, message: Message<'a>, out: &mut Out<'a, '_>) {
-        self.draft.begin(message, out);
+        self.begin(message, out);
         self.stage = Stage::Body;
+    }
+
+    /// Begins a message. One that follows the stop token of the completion is no part of it.
+    pub(super) fn begin(&mut self, mut message: Message<'a>, out: &mut Out<'a, '_>) {
+        if self.is_over {
+            withhold(&mut message);
+        }
+        self.is_foreign = message.foreign;
+        self.draft.begin(message, out);
+    }
+
+    /// Takes a control token that ends a message of the assistant's own, or that belongs to no
+    /// message: `<|return|>` and `<|call|>` end the completion, too (SPEC 2.2 §12, HIP-1 §8).
+    pub(super) fn end_completion(&mut self, control: Control, out: &mut Out<'a, '_>) {
+        let is_stop = matches!(control, Control::Return | Control::Call);
+        if is_stop && self.speaks_as.is_some() && !self.is_over {
+            self.is_over = true;
+            out.to.over();
+        }
     }
 
     fn in_body(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
@@ -188,6 +213,9 @@ impl<'a> Reader<'a> {
         self.after_call = end == End::Call;
         self.keeps_gap = true;
         self.end_body(end, span.end, out);
+        if !self.is_foreign {
+            self.end_completion(control, out);
+        }
     }
 
     pub(super) fn end_body(&mut self, end: End, at: usize, out: &mut Out<'a, '_>) {
@@ -212,7 +240,7 @@ impl<'a> Reader<'a> {
                 let (end, meant) = (self.spelled(control), self.spelled(Control::Message));
                 let text = format!("`{end}` after a role; taken for `{meant}`");
                 let found = Code::ParseSlip.at(span, text);
-                out.tolerate(found.fix(Fix::replace(span, meant)));
+                out.tolerate(found.fix(Fix::safe(span, meant)));
                 self.end_header(span, out);
             }
             _ => self.stray_in_header(control, span, out),
@@ -265,9 +293,19 @@ impl<'a> Reader<'a> {
         head.message
     }
 
-    /// Hides what nobody knows the speaker of, or is said in the name of somebody else.
+    /// Hides what nobody knows the speaker of, is said in the name of somebody else, or follows the
+    /// stop token of the completion.
     pub(super) fn check_authority(&self, message: &mut Message<'a>, out: &mut Out<'a, '_>) {
         check_speaker(self.speaks_as, message, self.opening.span, out);
+        if self.is_over && !message.foreign {
+            // Of an orphan the first token was reported.
+            if !self.opening.is_orphan {
+                let text = "the completion goes on after its stop token";
+                let found = Code::CompletionRole.at(self.opening.span, text);
+                out.malformed(found.help("the message is hidden, and no part of the conversation"));
+            }
+            withhold(message);
+        }
         if self.opening.is_orphan {
             // In a completion nobody else can speak, and its header says the rest.
             message.recovered = true;
@@ -292,7 +330,7 @@ impl<'a> Reader<'a> {
         let mut message = self.head(Shape::Whole, out);
         message.span = Span::new(self.opening.span.start, at);
         message.layout = self.header_layout(at, out);
-        self.draft.begin(message, out);
+        self.begin(message, out);
         self.draft.end(End::Prompt, at, out);
     }
 
@@ -312,6 +350,7 @@ impl<'a> Reader<'a> {
             Control::Start => self.open(span),
             _ => self.stray_outside(control, span, out),
         }
+        self.end_completion(control, out);
     }
 
     pub(super) fn open(&mut self, span: Span) {
@@ -358,6 +397,12 @@ impl<'a> Reader<'a> {
     pub(super) fn spelled(&self, control: Control) -> &'static str {
         self.rules.controls.spelling(control).unwrap_or_default()
     }
+}
+
+/// Makes a message one that is no part of the conversation.
+fn withhold(message: &mut Message<'_>) {
+    hide(message);
+    message.foreign = true;
 }
 
 /// What a header is read with.

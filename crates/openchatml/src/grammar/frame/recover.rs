@@ -3,11 +3,11 @@
 
 use super::header::{self, Shape};
 use super::reader::{Reader, Stage, context};
-use crate::grammar::{hidden, hide, stray};
+use crate::grammar::{Stray, hidden, hide, stray, stray_as};
 use crate::lex::Escape;
 use crate::model::{End, Role};
 use crate::read::{Out, Recover};
-use crate::{Code, Control, Fix, Span};
+use crate::{Code, Control, Dropped, Fix, Span};
 
 impl<'a> Reader<'a> {
     /// A control token that cannot stand in a body, and is not escaped.
@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
             Escape::None => found.help("what follows is hidden"),
             Escape::DoublingOrLiteral => found
                 .help("what follows is hidden; to say it as text, escape it with one more `<`")
-                .fix(Fix::replace(Span::at(span.start), "<")),
+                .fix(Fix::suggestion(Span::at(span.start), "<")),
         };
         out.malformed(found);
         self.split(span, out);
@@ -71,6 +71,9 @@ impl<'a> Reader<'a> {
             }
             Control::End | Control::Call | Control::Return => {
                 self.broken_header(span.start, span.end, out);
+                if !self.is_foreign {
+                    self.end_completion(control, out);
+                }
             }
             _ => {
                 // What follows does not join what stands before.
@@ -90,7 +93,10 @@ impl<'a> Reader<'a> {
         let span = Span::new(self.opening.span.start, if keeps { end } else { stop });
         let meant = self.spelled(Control::Message);
         let found = Code::ParseHeader.at(span, format!("the header has no `{meant}`"));
-        out.malformed(found.help("what it says is kept as a hidden message"));
+        out.malformed(match keeps {
+            true => found.help("what it says is kept as a hidden message"),
+            false => found.drops(Dropped::Text),
+        });
         if out.state.stopped.is_some() {
             return;
         }
@@ -123,12 +129,12 @@ impl<'a> Reader<'a> {
             if !message.recovered {
                 self.check_authority(&mut message, out);
             }
-            self.draft.begin(message, out);
+            self.begin(message, out);
             return self.draft.end(End::Prompt, at, out);
         }
         hide(&mut message);
         message.body_at = rest.span().start;
-        self.draft.begin(message, out);
+        self.begin(message, out);
         let place = rest.span();
         self.draft.push(&rest.take(), place, out);
         self.draft.end(End::Open, at, out);
@@ -156,9 +162,10 @@ impl<'a> Reader<'a> {
         message.span = span;
         message.body_at = rest.span().start;
         if out.options.recover != Recover::Keep {
+            self.is_foreign = message.foreign;
             return false;
         }
-        self.draft.begin(message, out);
+        self.begin(message, out);
         let at = rest.span();
         self.draft.push(&rest.take(), at, out);
         true
@@ -173,9 +180,12 @@ impl<'a> Reader<'a> {
         if control == Control::Start {
             self.end_skip(from, span.start, out);
             self.open(span);
-        } else {
-            self.end_skip(from, span.end, out);
-            self.stage = Stage::Outside;
+            return;
+        }
+        self.end_skip(from, span.end, out);
+        self.stage = Stage::Outside;
+        if !self.is_foreign {
+            self.end_completion(control, out);
         }
     }
 
@@ -183,21 +193,26 @@ impl<'a> Reader<'a> {
     pub(super) fn end_skip(&mut self, from: usize, end: usize, out: &mut Out<'a, '_>) {
         self.keeps_gap = false;
         if from < end {
-            let text = "what stands here was left out";
-            out.report(Code::ParseFrame.at(Span::new(from, end), text));
+            let text = "the text here is dropped";
+            out.report(Code::ParseFrame.at(Span::new(from, end), text).drops(Dropped::Text));
         }
     }
 
     /// A control token that cannot stand between messages.
     pub(super) fn stray_outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
-        let found =
-            Code::ParseFrame.at(span, format!("`{}` outside of a message", self.spelled(control)));
+        let spelling = self.spelled(control);
+        let found = match self.is_over {
+            true => Code::CompletionRole
+                .at(span, format!("`{spelling}` after the stop token of the completion")),
+            false => Code::ParseFrame.at(span, format!("`{spelling}` outside of a message")),
+        };
         self.keeps_gap = false;
         if !matches!(control, Control::Message | Control::Channel | Control::Constrain) {
             return out.malformed(found);
         }
         let is_certain = self.speaks_as.is_some() && control != Control::Message;
         let help = match is_certain {
+            _ if self.is_over => "the message is hidden, and no part of the conversation",
             true => "it opens another message of the assistant",
             false => {
                 "the message that it seems to open is hidden; \
@@ -228,7 +243,10 @@ impl<'a> Reader<'a> {
     pub(super) fn stray(&mut self, end: usize, out: &mut Out<'a, '_>) {
         let text = std::mem::take(&mut self.gap);
         let span = Span::new(text.span().start, end);
-        let is_kept = stray(text, span, out);
+        let is_kept = match self.is_over {
+            true => stray_as(text, span, Stray::AfterCompletion, out),
+            false => stray(text, span, out),
+        };
         self.began |= is_kept;
         self.keeps_gap = !is_kept;
     }
@@ -241,9 +259,9 @@ impl<'a> Reader<'a> {
         let found = match self.stage {
             Stage::Body if self.draft.in_literal() => {
                 let close = self.spelled(Control::EndLiteral);
-                found.fix(Fix::replace(at, format!("{close}{end}")))
+                found.fix(Fix::suggestion(at, format!("{close}{end}")))
             }
-            Stage::Body => found.fix(Fix::replace(at, end)),
+            Stage::Body => found.fix(Fix::suggestion(at, end)),
             _ => found,
         };
         out.malformed(found);

@@ -16,7 +16,7 @@ impl<'a> Reader<'a> {
             self.completion(lexer, text, out);
         }
         while self.stage == Stage::Outside && self.gap.is_empty() && lexer.is_between() {
-            if !out.has_room() {
+            if !out.has_room() || self.is_over {
                 return;
             }
             let taken = match self.plain(lexer, text, out) {
@@ -119,9 +119,12 @@ impl<'a> Reader<'a> {
         if body.len() > out.options.limits.message_bytes {
             self.draft.begin(message, out);
             self.draft.push(body, place, out);
-            return self.draft.end(end, token.end, out);
+            self.draft.end(end, token.end, out);
+        } else {
+            grammar::whole(message, (body, place), end, token.end, out);
         }
-        grammar::whole(message, (body, place), end, token.end, out);
+        self.is_foreign = false;
+        self.end_completion(control, out);
     }
 
     /// Takes a frame whose header needs a closer look.
@@ -145,6 +148,9 @@ impl<'a> Reader<'a> {
         self.after_call = ends(control) == End::Call;
         self.keeps_gap = true;
         self.end_body(ends(control), token.end, out);
+        if !self.is_foreign {
+            self.end_completion(control, out);
+        }
     }
 
     /// Takes the space after a message if it is the canonical one.

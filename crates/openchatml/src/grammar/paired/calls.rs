@@ -61,6 +61,11 @@ pub(super) fn are_whole(text: &str) -> bool {
     arguments(&mut brackets, text) == (text.len(), false) && brackets.are_closed()
 }
 
+/// Whether arguments that are cut off are found to go on at their end, and not to end before it.
+pub(super) fn are_open(text: &str) -> bool {
+    arguments(&mut Brackets::default(), text) == (text.len(), false)
+}
+
 /// What the next bytes of a list are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Head {

@@ -336,7 +336,7 @@ impl<'a> Reader<'a> {
                     let bos = self.spelled(Control::Bos);
                     let at = Span::at(span.start);
                     let found = Code::ParseFrame.at(at, format!("the text has no `{bos}`"));
-                    out.tolerate(found.fix(Fix::replace(at, bos)));
+                    out.tolerate(found.fix(Fix::safe(at, bos)));
                 }
                 if role == Role::Assistant {
                     self.inner = false;

@@ -6,7 +6,7 @@ use super::reader::{After, Reader, State};
 use crate::grammar::{hidden, stray};
 use crate::model::{End, Message, Role};
 use crate::read::{Draft, Kept, Out, Recover};
-use crate::{Code, Control, Fix, Span};
+use crate::{Code, Control, Diagnostic, Dropped, Fix, Span};
 
 /// Text that is a guess: a hidden message, or left out.
 pub(super) struct Rest<'a> {
@@ -41,8 +41,9 @@ impl<'a> Rest<'a> {
         match self.draft.take() {
             Some(mut draft) => draft.end(End::End, at, out),
             None if self.from < self.to => {
-                let text = "what stands here was left out";
-                out.report(Code::ParseFrame.at(Span::new(self.from, self.to), text));
+                let text = "the text here is dropped";
+                let found = Code::ParseFrame.at(Span::new(self.from, self.to), text);
+                out.report(found.drops(Dropped::Text));
             }
             None => {}
         }
@@ -67,7 +68,7 @@ impl<'a> Reader<'a> {
             };
             let text = "the message ends without a stop token where the next one begins";
             let found = Code::StreamTruncated.at(span, text);
-            out.malformed(found.fix(Fix::replace(Span::at(span.start), stop)));
+            out.malformed(ended(found, span.start, stop));
             if out.state.stopped.is_some() {
                 self.state = State::Body(draft);
                 return;
@@ -146,7 +147,7 @@ impl<'a> Reader<'a> {
         self.keeps = false;
         let stop = self.spelled(Control::Close(Role::Assistant));
         let found = Code::StreamTruncated.at(span, "the turn of the assistant has no end");
-        out.malformed(found.fix(Fix::replace(Span::at(span.start), stop)));
+        out.malformed(ended(found, span.start, stop));
     }
 
     /// A control token that cannot stand between what roles say.
@@ -222,7 +223,7 @@ impl<'a> Reader<'a> {
                 _ => Role::Assistant,
             };
             let stop = self.spelled(Control::Close(stop));
-            out.malformed(found.fix(Fix::replace(Span::at(at), stop)));
+            out.malformed(ended(found, at, stop));
         }
         self.since = at;
         draft.end(if is_whole { End::End } else { End::Open }, at, out);
@@ -300,5 +301,14 @@ impl<'a> Reader<'a> {
             }
             State::Outside(_) | State::Turn(_) => {}
         }
+    }
+}
+
+/// The finding that something has no end, with the suggestion to put one at byte `at`: `stop`, if
+/// the dialect has such a token.
+fn ended(found: Diagnostic, at: usize, stop: &str) -> Diagnostic {
+    match stop.is_empty() {
+        true => found,
+        false => found.fix(Fix::suggestion(Span::at(at), stop)),
     }
 }

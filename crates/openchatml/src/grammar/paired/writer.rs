@@ -2,9 +2,11 @@
 
 use super::Rules;
 use super::calls;
+use super::outputs::split as split_outputs;
 use super::place::{At, Kind, Owner, Piece, Place};
 use crate::lex::Mode;
 use crate::model::{Conversation, Document, End, Message, Role};
+use crate::read::Limits;
 use crate::render::{
     LayoutChoice, Part, Place as Where, RenderError, RenderOptions, Sink, SinkError, write_raw,
 };
@@ -20,7 +22,8 @@ pub(crate) fn write(
     let Some(conversation) = document.as_conversation() else {
         return Err(RenderError::not_a_conversation(rules.dialect));
     };
-    Writer { rules, options, sink, place: Place::START }.conversation(conversation)
+    let mut writer = Writer { rules, options, sink, place: Place::START, calls: 0, replied: 0 };
+    writer.conversation(conversation)
 }
 
 struct Writer<'w> {
@@ -28,6 +31,10 @@ struct Writer<'w> {
     options: &'w RenderOptions,
     sink: &'w mut dyn Sink,
     place: Place,
+    /// How many calls the last list has, and how many replies to them were written before the list
+    /// of replies that is being written.
+    calls: usize,
+    replied: usize,
 }
 
 type Written = Result<(), RenderError>;
@@ -45,12 +52,18 @@ impl Writer<'_> {
             let raw = write_raw(lead, Mode::Outside, self.rules.controls, self.sink);
             return raw.map_err(|error| RenderError::sink(error, None, Where::Document));
         }
-        let rules = self.rules;
-        let goes_on = |at: usize| messages.get(at).is_some_and(|it| rules.goes_on(it));
+        let (rules, keeps) = (self.rules, self.options.layout == LayoutChoice::Keep);
+        let goes_on = |at: usize| {
+            // That a list of its own begins is layout, too.
+            let follows = |it: &Message<'_>| if keeps { rules.goes_on(it) } else { it.is_call() };
+            messages.get(at).is_some_and(follows)
+        };
         for (index, message) in messages.iter().enumerate() {
             let follows = index > 0 && messages[index - 1].is_call() && goes_on(index);
             let alone = !goes_on(index + 1) && !follows;
             let is_last = index + 1 == messages.len() && !prompts;
+            self.check_lists(messages, index, is_last)?;
+            self.count(messages, index);
             self.message(index, message, alone, is_last)?;
             let is_open = matches!(message.end, End::Open | End::Prompt);
             if is_last && (is_open || self.options.continue_final) {
@@ -77,13 +90,12 @@ impl Writer<'_> {
         let kind = self.rules.kind(message, alone);
         self.check(index, message, kind, is_last)?;
         let fail = |(place, error): Failed| RenderError::sink(error, Some(index), place);
-        let layout = message.layout.as_deref().filter(|it| self.keeps(it.dialect));
-        let raw = layout.and_then(|it| it.header.as_deref());
+        let raw = self.raw(message);
         let kept =
             raw.and_then(|raw| Some((raw, self.place.behind(raw, kind, self.rules.controls)?)));
         match kept {
             Some((raw, place)) => {
-                self.raw(raw, kind, index).map_err(fail)?;
+                self.write_raw(raw, kind, index).map_err(fail)?;
                 self.place = place;
             }
             None => {
@@ -111,8 +123,12 @@ impl Writer<'_> {
                     let help = "give the tool another name";
                     return refuse(Code::ParseHeader, Where::Recipient, text, help);
                 }
-                let is_open = last && message.end == End::Open;
-                if !is_open && !calls::are_whole(&message.body.text()) {
+                let body = message.body.text();
+                let ends_there = match last && message.end == End::Open {
+                    true => calls::are_open(&body),
+                    false => calls::are_whole(&body),
+                };
+                if !ends_there {
                     let text = "these arguments would not end where they end";
                     let help = "arguments that are JSON end where they end";
                     return refuse(Code::RenderControl, Where::Body, text, help);
@@ -125,6 +141,120 @@ impl Writer<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses what would be read as part of a list of replies, or not as part of one: a reply that
+    /// is not found to be one is read as what the assistant says to the user.
+    fn check_lists(&self, messages: &[Message<'_>], index: usize, is_last: bool) -> Written {
+        let refuse = |text: &str, help: &'static str| {
+            let error = RenderError::new(Code::RenderControl, Some(index), text);
+            Err(error.at(Where::Body, Span::new(0, messages[index].body.len())).help(help))
+        };
+        let message = &messages[index];
+        let is_behind_calls = self.place.at == At::Call;
+        if message.role != Role::Tool {
+            let is_text = message.role == Role::Assistant && !message.is_call();
+            let goes_on = is_text && message.is_reasoning() == self.place.inner;
+            if is_behind_calls && goes_on && message.body.text().starts_with('[') {
+                let text = "a text right behind calls would be read as the replies to them";
+                return refuse(text, "let the replies to the calls stand before it");
+            }
+            return Ok(());
+        }
+        // A list of calls may be empty.
+        let suffix = self.rules.controls.spelling(Control::ToolsSuffix).unwrap_or_default();
+        let is_behind_none = self.raw(message).is_some_and(|raw| raw.contains(suffix));
+        if !is_behind_calls && !is_behind_none && self.place.at != At::Reply {
+            let text = "a reply to no call would be read as what the assistant says";
+            return refuse(text, "a reply follows the call that it answers");
+        }
+        if messages.get(index + 1).is_some_and(|next| self.is_in_list(next)) {
+            // The list is looked at as a whole, once.
+            return Ok(());
+        }
+        let is_open = is_last && (self.options.continue_final || message.end == End::Open);
+        let first = self.first_of_list(messages, index);
+        if is_open && messages[first..=index].iter().any(|it| it.body.text().contains(']')) {
+            let text = "the replies are left open, and would be found to end inside of one";
+            return refuse(text, "only replies without `]` can be left open");
+        }
+        if !is_open && !self.list_ends_where_it_ends(messages, first, index) {
+            let text = "where this reply ends would be found in another place";
+            return refuse(text, "a reply that is JSON, one for each call, ends where it ends");
+        }
+        Ok(())
+    }
+
+    /// The first reply of the list that the reply at `index` is part of.
+    fn first_of_list(&self, messages: &[Message<'_>], index: usize) -> usize {
+        let mut first = index;
+        while self.is_in_list(&messages[first])
+            && first > 0
+            && messages[first - 1].role == Role::Tool
+        {
+            first -= 1;
+        }
+        first
+    }
+
+    /// Whether a message is a reply in the list of the reply before it, if there is one: it was not
+    /// read as the first of a list of its own.
+    fn is_in_list(&self, message: &Message<'_>) -> bool {
+        let begins = || self.raw(message).is_some_and(|raw| raw.contains('['));
+        message.role == Role::Tool && !begins()
+    }
+
+    /// Counts a message as a call or a reply.
+    fn count(&mut self, messages: &[Message<'_>], index: usize) {
+        let is_last_of_list = !messages.get(index + 1).is_some_and(|next| self.is_in_list(next));
+        if messages[index].is_call() {
+            let goes_on = index > 0 && messages[index - 1].is_call();
+            self.calls = if goes_on { self.calls + 1 } else { 1 };
+            self.replied = 0;
+        } else if messages[index].role == Role::Tool && is_last_of_list {
+            self.replied += index + 1 - self.first_of_list(messages, index);
+        }
+    }
+
+    /// Whether the list of the replies from `first` to `index` is found to end behind the last of
+    /// them.
+    fn list_ends_where_it_ends(
+        &self,
+        messages: &[Message<'_>],
+        first: usize,
+        index: usize,
+    ) -> bool {
+        let inner = self.place.inner;
+        let controls = self.rules.controls;
+        let follows = messages[index + 1..].iter().take_while(|next| {
+            let is_text = next.role == Role::Assistant && !next.is_call();
+            is_text
+                && next.end != End::Prompt
+                && next.is_reasoning() == inner
+                && self.raw(next).is_none_or(|raw| controls.find(raw).is_none())
+        });
+        let brackets = |it: &Message<'_>| it.body.text().contains(']');
+        if !messages[first..=index].iter().chain(follows.clone()).any(brackets) {
+            // There is one bracket where the list could end.
+            return true;
+        }
+        let mut list = String::from("[");
+        for (at, reply) in messages[first..=index].iter().enumerate() {
+            let between = self.raw(reply).unwrap_or(", ");
+            list.push_str(if at == 0 { "" } else { between });
+            list.push_str(&reply.body.text());
+        }
+        list.push(']');
+        let end = list.len();
+        follows.for_each(|next| list.push_str(&next.body.text()));
+        let waiting = self.calls.saturating_sub(self.replied);
+        split_outputs(&list, waiting, &Limits::default()).end == end
+    }
+
+    /// What stood before a message when it was read, if that is kept.
+    fn raw<'m>(&self, message: &'m Message<'_>) -> Option<&'m str> {
+        let layout = message.layout.as_deref().filter(|it| self.keeps(it.dialect))?;
+        layout.header.as_deref()
     }
 
     /// Writes what stands between the last message and the next.
@@ -140,7 +270,7 @@ impl Writer<'_> {
     }
 
     /// Writes the same as it was read.
-    fn raw(&mut self, raw: &str, kind: Kind<'_>, index: usize) -> Result<(), Failed> {
+    fn write_raw(&mut self, raw: &str, kind: Kind<'_>, index: usize) -> Result<(), Failed> {
         let mut owner = Owner::Before;
         let mut rest = raw;
         // What closes the last message belongs to it, in whatever layout.

@@ -7,7 +7,7 @@ use crate::diagnostic::{did_you_mean, quote};
 use crate::grammar::{check_speaker, hide, words};
 use crate::model::{Layout, Message, Role};
 use crate::read::{Kept, Out};
-use crate::{Code, Span};
+use crate::{Code, Dropped, Span};
 
 impl<'a> Reader<'a> {
     /// What a header says: `role [name=<name>]` (SPEC 0.1 §3).
@@ -27,12 +27,16 @@ impl<'a> Reader<'a> {
         let (word, _) = words.next().unwrap_or_default();
         let role = Role::from_word(word).filter(|role| self.rules.roles.contains(role));
         let mut message = Message::new(role.unwrap_or(Role::Tool), "");
+        let mut unread = Vec::new();
         if role.is_none() {
             let place = inside(Span::new(at, at + text.trim_end().len()));
             let found = Code::ParseHeader.at(place, format!("{} is no role", quote(word)));
             let help = did_you_mean(word, Role::WORDS, "the message is hidden");
             out.malformed(found.help(help));
             hide(&mut message);
+            if !word.is_empty() {
+                unread.push(word);
+            }
         }
         for (word, span) in words {
             match word.strip_prefix("name=").filter(|name| !name.is_empty()) {
@@ -42,15 +46,20 @@ impl<'a> Reader<'a> {
                 }
                 Some(_) => {
                     message.recovered = true;
+                    unread.push(word);
                     let text = "attribute `name` is given twice";
                     out.malformed(Code::ParseHeader.at(span, text).help("the first one counts"));
                 }
                 None => {
                     message.recovered = true;
+                    unread.push(word);
                     let text = format!("{} is no attribute of a header", quote(word));
                     out.malformed(Code::ParseHeader.at(span, text).help("`name=` is the only one"));
                 }
             }
+        }
+        if !unread.is_empty() {
+            message.unread = Some(unread.join(" ").into());
         }
         check_speaker(self.speaks_as, &mut message, start, out);
         self.check_value(&mut message, header, out);
@@ -62,8 +71,8 @@ impl<'a> Reader<'a> {
         let most = out.options.limits.value_bytes;
         let Some(name) = &message.name else { return };
         if name.len() > most {
-            let text = format!("`name` exceeds the limit `value_bytes` of {most}");
-            out.malformed(Code::Limit.at(header.span(), text));
+            let text = format!("`name` exceeds the limit `value_bytes` of {most}: it is dropped");
+            out.malformed(Code::Limit.at(header.span(), text).drops(Dropped::Limit));
             message.name = None;
             message.recovered = true;
         } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {

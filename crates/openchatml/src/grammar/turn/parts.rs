@@ -23,7 +23,7 @@ impl<'a> Reader<'a> {
     pub(super) fn wrapper(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let spelling = self.spelled(control);
         let again = match control {
-            Control::Bos => std::mem::replace(&mut self.bos, true) || self.messages > 0,
+            Control::Bos => std::mem::replace(&mut self.bos, true) || self.has_messages(),
             _ => std::mem::replace(&mut self.eos, true),
         };
         if again {
@@ -85,9 +85,16 @@ impl<'a> Reader<'a> {
             _ => return,
         };
         let wraps = self.rules.wrap == Wrap::Required;
-        if self.messages == 0 && wraps && !self.bos {
-            let found = Code::ParseFrame.at(Span::at(span.start), "the conversation has no `<s>`");
-            out.tolerate(found.fix(Fix::replace(Span::at(span.start), "<s>\n")));
+        let is_first = !self.has_messages();
+        self.began = true;
+        if is_first && wraps && !self.bos {
+            let at = Span::at(span.start);
+            let found = Code::ParseFrame.at(at, "the conversation has no `<s>`");
+            // After text that lost its place, it would be part of that text.
+            out.tolerate(match self.is_blank(&gap) && !self.eos {
+                true => found.fix(Fix::safe(at, "<s>\n")),
+                false => found,
+            });
         }
         if self.eos {
             let found = Code::ParseFrame.at(span, "a message after the end of the sequence");
@@ -100,7 +107,7 @@ impl<'a> Reader<'a> {
         if !std::mem::replace(&mut self.keeps_gap, true) {
             return;
         }
-        if self.messages == 0 {
+        if is_first {
             if gap.as_str() != self.rules.lead(self.follows_separator) {
                 out.to.layout(Place::Lead, gap.take(), self.rules.dialect);
             }
@@ -112,8 +119,8 @@ impl<'a> Reader<'a> {
     /// The document, or a part of it, ends at byte `at`.
     pub(super) fn part(&mut self, at: usize, ends: Ends, out: &mut Out<'a, '_>) {
         match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
-            State::Outside(gap) if self.messages > 0 => {
-                self.after_messages(gap, out);
+            State::Outside(gap) if self.has_messages() => {
+                self.after_messages(gap, at, out);
                 self.messages_part(at, ends, out);
             }
             State::Outside(gap) => self.text_part(gap, at, ends, out),
@@ -164,16 +171,19 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stands after the last message.
-    fn after_messages(&mut self, mut gap: Kept<'a>, out: &mut Out<'a, '_>) {
+    /// What stands after the last message, up to byte `end`.
+    fn after_messages(&mut self, mut gap: Kept<'a>, end: usize, out: &mut Out<'a, '_>) {
         if !self.is_blank(&gap) {
             return self.stray(gap, out);
         }
         let is_open = out.options.open_prompt || out.options.continues.is_some();
         if self.rules.wrap == Wrap::Required && !self.eos && !is_open {
-            let at = Span::at(gap.span().end);
+            let at = Span::at(end);
             let found = Code::ParseFrame.at(at, "the conversation has no `</s>`");
-            out.tolerate(found.fix(Fix::replace(at, "</s>\n")));
+            // A line break would end a header that has none.
+            let needs_line = self.keeps_gap && !gap.as_str().ends_with('\n');
+            let missing = if needs_line { "\n</s>\n" } else { "</s>\n" };
+            out.tolerate(found.fix(Fix::safe(at, missing)));
         }
         if self.keeps_gap && gap.as_str() != self.rules.tail() {
             out.to.layout(Place::Tail, gap.take(), self.rules.dialect);
@@ -193,7 +203,7 @@ impl<'a> Reader<'a> {
         }
         if !self.is_part(ends) && gap.as_str().trim_ascii().is_empty() {
             let found = Code::ParseFrame.at(Span::at(at), "the conversation has no `<s>`");
-            out.tolerate(found.fix(Fix::replace(Span::at(at), "<s>\n</s>\n")));
+            out.tolerate(found.fix(Fix::safe(Span::at(at), "<s>\n</s>\n")));
             if !gap.is_empty() {
                 out.to.layout(Place::Lead, gap.take(), self.rules.dialect);
             }
@@ -272,6 +282,11 @@ impl<'a> Reader<'a> {
         self.keeps_gap = false;
         let span = gap.span();
         self.messages += usize::from(stray(gap, span, out));
+    }
+
+    /// Whether there are messages before this place, even if they are dropped.
+    fn has_messages(&self) -> bool {
+        self.began || self.messages > 0
     }
 
     pub(super) fn spelled(&self, control: Control) -> &'static str {

@@ -12,7 +12,7 @@ use crate::lex::Lexeme;
 use crate::model::{Channel, End, Infill, Message, Role};
 use crate::read::{Draft, Kept, Out, ReadOptions, Recover};
 use crate::render::Close;
-use crate::{Code, Control, Fix, Span};
+use crate::{Code, Control, Dropped, Fix, Span};
 
 /// A push machine from lexemes to messages (SPEC 0.1 §3, §4).
 pub(crate) struct Reader<'a> {
@@ -20,6 +20,8 @@ pub(crate) struct Reader<'a> {
     pub(super) state: State<'a>,
     /// The messages of the conversation so far, or of this part of a multi-file sequence.
     pub(super) messages: usize,
+    /// Whether a message began in it, even one that is dropped.
+    pub(super) began: bool,
     /// Whether a separator came before this part.
     pub(super) follows_separator: bool,
     pub(super) bos: bool,
@@ -47,6 +49,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         rules,
         state: State::Outside(Kept::default()),
         messages: 0,
+        began: false,
         follows_separator: false,
         bos: false,
         eos: false,
@@ -75,7 +78,7 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
             (State::Header(..), Lexeme::Control(control, span)) => {
                 let stop = if control == Control::End { span.end } else { span.start };
                 self.broken_header(span.start, stop, out);
-                if control != Control::End {
+                if control != Control::End && out.state.stopped.is_none() {
                     self.outside(control, span, out);
                 }
             }
@@ -120,7 +123,7 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
                     let text = "the text ends inside a message";
                     let found = Code::StreamTruncated.at(Span::at(at), text);
                     let end = self.spelled(Control::End);
-                    out.malformed(found.fix(Fix::replace(Span::at(at), end)));
+                    out.malformed(found.fix(Fix::suggestion(Span::at(at), end)));
                 }
                 turn.release(out);
                 turn.draft.end(End::Open, at, out);
@@ -209,7 +212,7 @@ impl<'a> Reader<'a> {
                 };
                 let end = self.spelled(Control::End);
                 let found = Code::StreamTruncated.at(span, text);
-                out.malformed(found.fix(Fix::replace(Span::at(span.start), end)));
+                out.malformed(found.fix(Fix::suggestion(Span::at(span.start), end)));
                 if out.state.stopped.is_some() {
                     return;
                 }
@@ -243,7 +246,9 @@ impl<'a> Reader<'a> {
         } else {
             close
         };
-        if close != canonical && out.keep.slice(span).is_some() {
+        // After a header that ends in CRLF, the writer may have to use that here, too.
+        let is_mixed = turn.crlf && self.rules.close == Close::Spaced;
+        if (close != canonical || is_mixed) && out.keep.slice(span).is_some() {
             let layout = turn.draft.message.layout.get_or_insert_default();
             layout.dialect = self.rules.dialect;
             layout.close = Some(Cow::Borrowed(close));
@@ -283,10 +288,10 @@ impl<'a> Reader<'a> {
         let keeps = out.options.recover == Recover::Keep;
         let span = Span::new(start.start, if keeps { end } else { stop });
         let found = Code::ParseHeader.at(span, "the header does not end in a line break");
-        out.malformed(found.help("what it says is kept as a hidden message"));
-        if out.options.recover != Recover::Keep {
-            return;
+        if !keeps {
+            return out.malformed(found.drops(Dropped::Text));
         }
+        out.malformed(found.help("what it says is kept as a hidden message"));
         let text = header.as_str();
         let role = text.split_ascii_whitespace().next().and_then(Role::from_word);
         let role = role.filter(|role| self.rules.roles.contains(role));
@@ -327,6 +332,7 @@ impl<'a> Reader<'a> {
                 self.part(span.start, Ends::Separator, out);
                 self.follows_separator = true;
                 self.messages = 0;
+                self.began = false;
                 self.bos = false;
                 self.eos = false;
                 self.keeps_gap = true;

@@ -11,7 +11,7 @@ use crate::render::{
     Close, LayoutChoice, Part as MessagePart, Place, RenderError, RenderOptions, Sink, SinkError,
     Values, write_raw,
 };
-use crate::{Control, Span};
+use crate::{Code, Control, Span};
 
 /// Writes a document.
 pub(crate) fn write(
@@ -64,13 +64,12 @@ impl Writer<'_> {
         conversation: &Conversation<'_>,
         follows_separator: bool,
     ) -> Written {
-        let [lead, tail] = self.around(conversation.layout.as_deref());
-        let lead = lead.unwrap_or(self.rules.lead(follows_separator));
-        self.raw(lead)?;
+        let [kept_lead, tail] = self.around(conversation.layout.as_deref());
+        self.raw(kept_lead.unwrap_or(self.rules.lead(follows_separator)))?;
         if conversation.messages.is_empty() && self.options.generation_prompt.is_none() {
-            // `<s>` and `</s>` around nothing; what was read as nothing is in the lead.
-            let nothing = self.rules.wrap == Wrap::Required && conversation.layout.is_none();
-            return if nothing { self.raw("</s>\n") } else { Ok(()) };
+            // The lead of an empty conversation, where it is kept, is all of the document.
+            let is_open = self.rules.wrap == Wrap::Required && kept_lead.is_none();
+            return if is_open { self.raw("</s>\n") } else { Ok(()) };
         }
         let last = conversation.messages.len().saturating_sub(1);
         for (index, message) in conversation.messages.iter().enumerate() {
@@ -144,18 +143,31 @@ impl Writer<'_> {
         if self.rules.close == Close::Compact {
             return "";
         }
-        // Content that ends in a line break would lose it to the framing.
         let needed = if crlf { "\r\n" } else { "\n" };
-        let must = content.ends_with('\n') || crlf && content.ends_with('\r');
-        match layout.and_then(|layout| layout.close.as_deref()) {
-            _ if must => needed,
-            Some(close) => close,
-            None if self.options.close == Close::Compact => "",
-            None => "\n",
-        }
+        let is_right = |close: &&str| match *close {
+            // The content would lose its last line break to the framing.
+            "" => !content.ends_with('\n'),
+            // It would be the second half of a line break that the content begins.
+            "\n" => !(crlf && content.ends_with('\r')),
+            close => close == needed,
+        };
+        let kept = layout.and_then(|layout| layout.close.as_deref());
+        let usual = if self.options.close == Close::Compact { "" } else { "\n" };
+        [kept, Some(usual)].into_iter().flatten().find(is_right).unwrap_or(needed)
     }
 
     fn files(&mut self, parts: &[Part<'_>]) -> Written {
+        let is_sequence = match parts {
+            [] => false,
+            // Without a separator, only text is read as a file.
+            [part] => matches!(&part.content, Content::Text(text) if !text.trim_ascii().is_empty()),
+            _ => true,
+        };
+        if !is_sequence {
+            let text = "a sequence of one file that is not text cannot be told from that file";
+            let error = RenderError::new(Code::RenderUnsupported, None, text);
+            return Err(error.help("write the file by itself, or `json`"));
+        }
         for (index, part) in parts.iter().enumerate() {
             let (first, last) = (index == 0, index + 1 == parts.len());
             if !first {

@@ -42,7 +42,8 @@ impl Course {
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::MessageStart { index, message } => {
-                self.done = None;
+                // What is no part of the conversation does not go on with the response.
+                self.done = self.done.filter(|_| message.foreign);
                 self.has_messages = true;
                 self.open = Some(*index);
                 self.is_wrong = false;

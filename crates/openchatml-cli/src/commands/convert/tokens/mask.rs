@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
-use openchatml::Conversation;
 use openchatml::convert::Sidecar;
+use openchatml::{Conversation, Message, Weight};
 use openchatml_tokens::{Headers, MaskPolicy, MessageSpan, Rendered, Speech, Turns};
 
 use super::list;
@@ -97,10 +97,20 @@ pub(super) fn write(
     sidecar: Option<&Sidecar>,
 ) {
     let mask = policy.mask(conversation, rendered);
+    let is_fraction = |message: &Message<'_>| {
+        message.weight.is_some_and(|it| it != Weight::ZERO && it != Weight::ONE)
+    };
+    // The mask says all where no weight is a fraction.
+    let weights = conversation.messages.iter().any(is_fraction);
+    let weights = weights.then(|| policy.weights(conversation, rendered));
     out.push_str("{\"ids\":");
     list(out, &rendered.ids);
     out.push_str(",\"mask\":");
     list(out, &mask.into_iter().map(u32::from).collect::<Vec<_>>());
+    if let Some(weights) = weights {
+        out.push_str(",\"weights\":");
+        list(out, &weights);
+    }
     out.push_str(",\"spans\":[");
     for (index, span) in rendered.spans.iter().enumerate() {
         out.push_str(if index == 0 { "" } else { "," });

@@ -5,9 +5,9 @@ mod table;
 
 pub(super) use self::mask::MaskArgs;
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
-use openchatml::convert::{Origins, Prepared, Sidecar};
+use openchatml::convert::{Lost, Origins, Prepared, Sidecar};
 use openchatml::{Conversation, Document, Format, ReadOptions, RenderError, RenderOptions};
 use openchatml_tokens::{MaskPolicy, Rendered, Tokenizer};
 
@@ -66,7 +66,16 @@ impl Tokens {
                 output.losses.retain(|loss| !sidecar.holds(loss));
                 output.sidecar = Some(sidecar);
             }
-            self.say(tokenizer, &document, &rendered, &mut output);
+            let weighed = match &self.shape {
+                Shape::Mask(_) => weighed(original, &document, &origins),
+                _ => None,
+            };
+            if weighed.is_some() {
+                // The mask says how much they count.
+                output.losses.retain(|loss| loss.lost != Lost::Weight);
+            }
+            let document = weighed.as_ref().unwrap_or(&document);
+            self.say(tokenizer, document, &rendered, &mut output);
             Ok(())
         });
         match written {
@@ -99,6 +108,24 @@ impl Tokens {
     }
 }
 
+/// The document with the weights that the messages of the original have. `None` if none has one.
+fn weighed(
+    original: &Document<'_>,
+    document: &Document<'_>,
+    origins: &Origins,
+) -> Option<Document<'static>> {
+    let original = original.as_conversation()?;
+    if original.messages.iter().all(|message| message.weight.is_none()) {
+        return None;
+    }
+    let mut conversation = document.as_conversation()?.clone().into_owned();
+    for (index, message) in conversation.messages.iter_mut().enumerate() {
+        let from = origins.of(index).and_then(|at| original.messages.get(at));
+        message.weight = from.and_then(|from| from.weight);
+    }
+    Some(conversation.into())
+}
+
 /// What of the original is not in the ids.
 fn sidecar(
     tokenizer: &Tokenizer<OneEncoding>,
@@ -114,7 +141,7 @@ fn sidecar(
 }
 
 /// Adds a JSON array of numbers.
-fn list(out: &mut String, numbers: &[u32]) {
+fn list(out: &mut String, numbers: &[impl Display]) {
     out.push('[');
     for (index, number) in numbers.iter().enumerate() {
         out.push_str(if index == 0 { "" } else { "," });

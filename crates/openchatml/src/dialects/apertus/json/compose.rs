@@ -28,7 +28,7 @@ fn compose<'a>(
     for (index, message) in in_order(&conversation.messages, rest) {
         let mut message = message.clone();
         let mut lose = |message: &Message<'_>, lost| {
-            let loss = Loss { message: Some(index), span: message.span, lost };
+            let loss = Loss::new(Some(index), message.span, lost);
             composed.losses.push(loss);
         };
         if matches!(message.role, Role::System | Role::Developer) {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::json::{Json, JsonError, Sheet, Written};
 use crate::model::{Data, Role, Value};
-use crate::{Code, Span};
+use crate::{Code, Dropped, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -166,7 +166,7 @@ fn parts<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Written<'
 }
 
 fn missing(sheet: &mut Sheet<'_>, json: &Json<'_>, start: usize, text: &'static str) {
-    sheet.report(Code::ParseJson.at(Span::new(start, json.position()), text));
+    sheet.drop_item(Code::ParseJson.at(Span::new(start, json.position()), text));
 }
 
 fn blocks<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Block<'a>>> {
@@ -235,7 +235,7 @@ fn push<'a>(
     let Some(span) = span else { return };
     call.span = span;
     if call.name.is_none() {
-        sheet.report(Code::ParseJson.at(span, "a call has a `name`"));
+        sheet.drop_item(Code::ParseJson.at(span, "a call has a `name`"));
     } else {
         calls.push(call);
     }
@@ -275,7 +275,7 @@ fn outputs<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<(Writte
         let Some(span) = span else { return Ok(()) };
         match output {
             Some(output) => outputs.push((output, span)),
-            None => sheet.report(Code::ParseJson.at(span, "an output has an `output`")),
+            None => sheet.drop_item(Code::ParseJson.at(span, "an output has an `output`")),
         }
         Ok(())
     })?;
@@ -309,7 +309,7 @@ pub(super) fn taken<'a>(sheet: &mut Sheet<'_>, raw: &'a str, span: Span) -> Writ
         return Written::new(raw.into(), span.start);
     }
     let text = format!("the value exceeds the limit `message_bytes` of {most}");
-    sheet.report(Code::Limit.at(span, text).help("it is left out"));
+    sheet.report(Code::Limit.at(span, text).help("it is dropped").drops(Dropped::Limit));
     Written::default()
 }
 

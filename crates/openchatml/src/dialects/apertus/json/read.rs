@@ -4,7 +4,7 @@ use super::super::{RULES, declare};
 use super::ORIGIN;
 use super::scene::Scene;
 use crate::dialects::function_of;
-use crate::json::{Json, JsonError, Sheet};
+use crate::json::{Json, JsonError, Root, Sheet};
 use crate::model::{Conversation, DocumentLayout, Message, Role, Tool};
 use crate::read::{Parsed, ReadOptions};
 
@@ -18,29 +18,43 @@ pub(crate) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut thinking = None;
     let messages = &mut conversation.messages;
     let tools = &mut conversation.tools;
-    let read = match json.peek() {
-        Some(b'{') => {
+    let root = Root::of(&mut json, "role", &["messages"]);
+    let read = match root {
+        Root::List => sheet.messages(&mut json, messages, |sheet, json, messages| {
+            scene.message(sheet, json, messages)
+        }),
+        Root::Message => sheet.message(&mut json, messages, |sheet, json, messages| {
+            scene.message(sheet, json, messages)
+        }),
+        Root::Object => {
+            let start = json.offset();
+            let mut has_messages = false;
             let keys = ["messages", "tools", "enable_thinking"];
             let read = sheet.object(&mut json, &keys, |sheet, json, key| match key {
-                "messages" => sheet.messages(json, messages, |sheet, json, messages| {
-                    scene.message(sheet, json, messages)
-                }),
+                "messages" => {
+                    has_messages = true;
+                    sheet.messages(json, messages, |sheet, json, messages| {
+                        scene.message(sheet, json, messages)
+                    })
+                }
                 "tools" => self::tools(sheet, json, tools),
                 _ => {
                     thinking = Some(sheet.boolean(json)?);
                     Ok(())
                 }
             });
+            if read.is_ok() && !has_messages {
+                sheet.lacks("the object has no `messages`", start);
+            }
             read.map(|_| ())
         }
-        _ => sheet.messages(&mut json, messages, |sheet, json, messages| {
-            scene.message(sheet, json, messages)
-        }),
+        Root::Other => sheet.no_conversation(&mut json),
     };
     if let Some(tail) = scene.finish(messages) {
         let around = DocumentLayout::around(RULES.dialect, None, Some(tail.into()));
         conversation.layout = around;
     }
+    conversation.set_shape(RULES.dialect, root.shape());
     if let Some(thinking) = thinking {
         deliberate(&mut conversation, thinking);
     }

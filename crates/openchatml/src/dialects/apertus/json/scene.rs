@@ -154,8 +154,8 @@ impl Scene {
             }
             None => {
                 // The template says nothing of it.
-                let found = Code::ParseJson.at(message.span, "the message has no content");
-                return sheet.tolerate(found);
+                let text = "the message has no content: it is dropped";
+                return sheet.drop_item(Code::ParseJson.at(message.span, text));
             }
             other => wrong(sheet, &message, other, "a user's message says a string, or `parts`"),
         }
@@ -258,7 +258,7 @@ impl Scene {
             }
             _ => {
                 let text = "a message of the assistant says a string, or `blocks`";
-                sheet.report(Code::ParseJson.at(said.place, text));
+                sheet.drop_value(Code::ParseJson.at(said.place, text));
             }
         }
         self.calls(message, calls, messages);
@@ -391,6 +391,9 @@ fn keep<'a>(message: &mut Message<'a>, value: Option<Value<'a>>) {
 }
 
 fn wrong(sheet: &mut Sheet<'_>, message: &Message<'_>, content: Option<Said<'_>>, text: &str) {
-    let place = content.map_or(message.span, |said| said.place);
-    sheet.report(Code::ParseJson.at(place, text));
+    match content {
+        // Its text was taken before, if it has any.
+        Some(said) => sheet.drop_value(Code::ParseJson.at(said.place, text)),
+        None => sheet.report(Code::ParseJson.at(message.span, text)),
+    }
 }

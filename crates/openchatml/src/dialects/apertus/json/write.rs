@@ -4,7 +4,7 @@ use super::super::declare;
 use crate::Code;
 use crate::dialects::openai::writing;
 use crate::dialects::write_tool;
-use crate::json::{write_string, write_value};
+use crate::json::{write_shaped, write_string, write_value};
 use crate::model::{Conversation, Data, Document, Message, Role, Value};
 use crate::render::{RenderError, RenderOptions};
 
@@ -21,30 +21,45 @@ pub(crate) fn write(
         let error = RenderError::new(Code::RenderUnsupported, Some(index), text);
         return Err(error.help("write the text form, or token ids"));
     }
-    let mut says = conversation.messages.iter().filter(|it| it.role == Role::Developer);
-    let thinking = says.find_map(|message| declare::deliberates(&message.body.text()));
+    let mut thinking = None;
+    for (index, message) in conversation.messages.iter().enumerate() {
+        if message.role != Role::Developer {
+            continue;
+        }
+        let Some(deliberates) = declare::deliberates(&message.body.text()) else {
+            let text = "messages JSON has no developer message";
+            let error = RenderError::new(Code::RenderUnsupported, Some(index), text);
+            return Err(error.help("the developer says in it whether the model deliberates"));
+        };
+        thinking.get_or_insert(deliberates);
+    }
     // What a conversation declares itself counts more than what is wished for.
     let thinking = thinking.or(options.thinking.then_some(true));
-    let mut out = String::with_capacity(writing::estimate(conversation));
-    out.push_str(r#"{"messages":["#);
+    let rest = |out: &mut String| {
+        write_tools(out, conversation);
+        if let Some(thinking) = thinking {
+            out.push_str(r#","enable_thinking":"#);
+            out.push_str(if thinking { "true" } else { "false" });
+        }
+    };
+    let messages = |out: &mut String| Ok(write_messages(out, conversation));
+    let shape = conversation.shape(super::super::RULES.dialect);
+    write_shaped(shape, "messages", writing::estimate(conversation), messages, rest)
+}
+
+/// Writes the messages of a list. Gives how many there are.
+fn write_messages(out: &mut String, conversation: &Conversation<'_>) -> usize {
     let has_blocks = conversation.messages.iter().any(needs_blocks);
     let mut turn = Turn { has_blocks, is_open: false, list: None };
-    let mut is_first = true;
+    let mut count = 0;
     for message in &conversation.messages {
         if message.role == Role::Developer {
             continue;
         }
-        turn.message(&mut out, message, &mut is_first);
+        turn.message(out, message, &mut count);
     }
-    turn.close(&mut out);
-    out.push(']');
-    write_tools(&mut out, conversation);
-    if let Some(thinking) = thinking {
-        out.push_str(r#","enable_thinking":"#);
-        out.push_str(if thinking { "true" } else { "false" });
-    }
-    out.push('}');
-    Ok(out)
+    turn.close(out);
+    count
 }
 
 /// Whether a message can be said in blocks only.
@@ -85,11 +100,12 @@ impl Turn {
         }
     }
 
-    fn message(&mut self, out: &mut String, message: &Message<'_>, is_first: &mut bool) {
+    fn message(&mut self, out: &mut String, message: &Message<'_>, count: &mut usize) {
         let speaks = matches!(message.role, Role::Assistant | Role::Tool);
         if !speaks || !self.has_blocks {
             self.close(out);
-            out.push_str(if std::mem::take(is_first) { "" } else { "," });
+            out.push_str(if *count == 0 { "" } else { "," });
+            *count += 1;
             return write_plain(out, message);
         }
         let list = match message.role {
@@ -102,7 +118,8 @@ impl Turn {
             out.push_str("]}");
         }
         if !self.is_open {
-            out.push_str(if std::mem::take(is_first) { "" } else { "," });
+            out.push_str(if *count == 0 { "" } else { "," });
+            *count += 1;
             out.push_str(r#"{"role":"assistant","content":{"blocks":["#);
             self.is_open = true;
         } else {

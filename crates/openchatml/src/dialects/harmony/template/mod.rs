@@ -11,7 +11,7 @@ use super::content::{INSTRUCTIONS, Namespace, SystemContent};
 use super::declared;
 use super::opening::is_system;
 use super::response::{ResponseFormat, Sections};
-use crate::convert::{Carries, Composed, Composer, said_in_part};
+use crate::convert::{Carries, Composed, Composer, Loss, Lost, said_in_part};
 use crate::declare::Style;
 use crate::model::{Body, Conversation, Message, Role, Tool};
 use crate::render::{Place, RenderError, RenderOptions};
@@ -49,7 +49,10 @@ fn compose<'a>(
     let Turns { messages, origins, .. } = turns;
     let composed = Conversation { messages, origin: ORIGIN, ..Conversation::default() };
     // It says as little of a schema as the reference does.
-    let remarks = said_in_part(&conversation.tools, Style::Reference);
+    let mut remarks = said_in_part(&conversation.tools, Style::Reference);
+    if !conversation.tools.is_empty() {
+        remarks.insert(0, Loss::new(None, Span::default(), Lost::ToolsAsText));
+    }
     Ok(Composed { conversation: composed, places: origins, remarks, ..Composed::default() })
 }
 

@@ -1,0 +1,152 @@
+//! Which format input is in: the one that was named, or the one that is detected.
+
+use openchatml::{Candidate, Code, Diagnostic, Format, Recognized, detect, recognize};
+
+use super::{Batch, Decoded, JSON, Page, Slot, detect_lines};
+use crate::args::Choice;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// So many lines of a file are looked at.
+pub(crate) const MOST_LINES: usize = 1000;
+
+/// Why a document cannot be read at all.
+pub(crate) enum Unreadable<'d> {
+    /// It is no text: this was found.
+    NoText(&'d [Diagnostic]),
+    /// No format is detected.
+    NoFormat(Failure),
+}
+
+/// The format of a document: the one that was named, or the likeliest.
+///
+/// # Errors
+///
+/// It is no text, or there is not enough evidence for any format.
+pub(crate) fn format_of<'d>(
+    choice: Choice,
+    decoded: &'d Decoded<'_>,
+    name: &str,
+    console: &Console,
+) -> Result<Format, Unreadable<'d>> {
+    if decoded.is_no_text() {
+        return Err(Unreadable::NoText(&decoded.found));
+    }
+    if let Some(format) = named(choice) {
+        return Ok(format);
+    }
+    let found = detect(&decoded.text);
+    if let Some(best) = found.first().filter(|best| best.is_certain()) {
+        console.detail(&format!("{name}: detected {} ({} %)", best.format, best.confidence));
+        return Ok(best.format);
+    }
+    Err(match decoded.found.as_slice() {
+        [] => {
+            let page = Page::new(name, decoded, 1);
+            let evidence = Evidence { page: &page, slot: None };
+            let recognized = recognize([page.text]);
+            Unreadable::NoFormat(unknown(name, &found, recognized.as_ref(), &evidence))
+        }
+        // One reason is enough.
+        [first, ..] => Unreadable::NoText(std::slice::from_ref(first)),
+    })
+}
+
+/// The format of the documents in the lines of a file: the one that was named, or the likeliest.
+///
+/// # Errors
+///
+/// There is not enough evidence for any format.
+pub(crate) fn format_of_lines(
+    choice: Choice,
+    first: &Batch,
+    name: &str,
+    console: &Console,
+) -> Result<Format, Failure> {
+    if let Some(format) = named(choice) {
+        return Ok(format);
+    }
+    let lines = first.lines().filter(|line| !line.bytes.trim_ascii().is_empty());
+    let lines: Vec<_> = lines.take(MOST_LINES).collect();
+    let decoded: Vec<_> = lines.iter().map(|it| Decoded::new(it.bytes, it.offset)).collect();
+    let texts: Vec<&str> = decoded.iter().map(|it| it.text.as_ref()).collect();
+    let (found, slot) = detect_lines(&texts);
+    if let Some(best) = found.first().filter(|best| best.is_certain()) {
+        console.detail(&format!(
+            "{name}: detected {} ({} %), one document per line",
+            best.format, best.confidence
+        ));
+        return Ok(best.format);
+    }
+    let recognized = recognize(texts.iter().copied());
+    let best = found.first().and_then(|best| best.evidence.first());
+    let record = recognized.as_ref().map(|it| &it.evidence).or(best).map_or(0, |it| it.record);
+    let record = slot.as_ref().map_or(record, |(at, _)| *at);
+    let (Some(line), Some(decoded)) = (lines.get(record), decoded.get(record)) else {
+        return Err(Failure::Unknown(vec![format!("cannot tell the format of `{name}`")]));
+    };
+    let page = Page::new(name, decoded, line.number);
+    let evidence = Evidence { page: &page, slot: slot.as_ref().map(|(_, slot)| slot) };
+    Err(unknown(name, &found, recognized.as_ref(), &evidence))
+}
+
+/// The format that was named. Token ids are JSON, whatever they stand for.
+fn named(choice: Choice) -> Option<Format> {
+    match choice {
+        Choice::Format(format) => Some(format),
+        Choice::Tokens(_) => Some(JSON),
+        Choice::Auto => None,
+    }
+}
+
+/// Where evidence stands.
+struct Evidence<'e> {
+    page: &'e Page<'e>,
+    slot: Option<&'e Slot<'e>>,
+}
+
+impl Evidence<'_> {
+    fn place(&self, found: &openchatml::Evidence) -> String {
+        let span = self.slot.map_or(found.span, |slot| slot.span(found.span));
+        let place = self.page.locate(span.start);
+        format!("{} at {}:{}", found.what, place.line, place.column)
+    }
+}
+
+/// No format is certain enough. Names the candidates, or what the input is instead.
+fn unknown(
+    name: &str,
+    found: &[Candidate],
+    recognized: Option<&Recognized>,
+    evidence: &Evidence<'_>,
+) -> Failure {
+    let mut lines = vec![format!("cannot tell the format of `{name}`")];
+    if let Some(recognized) = recognized {
+        lines.push(format!(
+            "it looks like {}, which ocml does not read yet ({})",
+            recognized.name,
+            evidence.place(&recognized.evidence)
+        ));
+    }
+    for candidate in found {
+        let clue = candidate.evidence.first().map(|it| evidence.place(it)).unwrap_or_default();
+        lines.push(format!(
+            "perhaps {}: {} % certain ({clue}), {} % are required",
+            candidate.format,
+            candidate.confidence,
+            Candidate::CERTAIN
+        ));
+    }
+    if lines.len() == 1 {
+        lines.push(
+            "no control token and no key of a conversation (`messages`, `conversations`, \
+             `input`, …) was found"
+                .to_owned(),
+        );
+    }
+    lines.push("help: name the format with `--from FORMAT`".to_owned());
+    Failure::Unknown(lines)
+}
+
+/// The code of a failure to detect a format.
+pub(crate) const UNKNOWN: Code = Code::FormatUnknown;

@@ -1,0 +1,107 @@
+//! What fixes promise.
+
+use openchatml::{
+    Applicability, Conversation, Diagnostic, Document, Fix, Format, Message, Parsed, ReadOptions,
+    apply_fixes, fix, parse,
+};
+
+use crate::conversion::is_made;
+use crate::property::{nothing_is_lost, seen};
+use crate::run::is_text;
+
+/// After all safe fixes the conversation is as before, so is what a user sees and what is
+/// uncertain; nothing is lost, no finding is new, and those with a fix are gone.
+///
+/// # Panics
+///
+/// If it is not.
+pub fn keep_the_conversation(text: &str, format: Format, options: &ReadOptions) {
+    let before = parse(text, format, options);
+    let fixes = safe(&before);
+    if fixes.is_empty() {
+        return;
+    }
+    let (fixed, applied) = apply_fixes(text, fixes.iter().copied());
+    let after = parse(&fixed, format, options);
+    let what = || format!("{format}: {text:?}, fixed: {fixed:?}, {options:?}");
+    assert_eq!(applied, fixes.len(), "{}", what());
+    compare(&before, &after, &what);
+    let is_told = before.diagnostics.len() <= options.limits.diagnostics;
+    if is_told {
+        let mut left = said(&before);
+        for found in said(&after) {
+            let known = left.iter().position(|it| *it == found);
+            let known = known.unwrap_or_else(|| panic!("{found:?} is new: {}", what()));
+            left.swap_remove(known);
+        }
+        assert_eq!(before.dropped_input(), after.dropped_input(), "{}", what());
+        assert_eq!(left.len(), applied, "{left:?} are gone: {}", what());
+    }
+    if is_text(format) {
+        nothing_is_lost(&fixed, format, options);
+    }
+}
+
+/// What [`fix`](openchatml::fix()) does keeps the promise under any limits, and a second run has
+/// nothing to do. Suggestions lose nothing, either, and come to an end.
+///
+/// # Panics
+///
+/// If it does not, has, do, or do not.
+pub fn are_checked(text: &str, format: Format, options: &ReadOptions) {
+    let what = || format!("{format}: {text:?}, {options:?}");
+    let fixed = fix(text, format, options, Applicability::Safe);
+    if let Some(fixed) = &fixed.text {
+        compare(&parse(text, format, options), &parse(fixed, format, options), &what);
+        let again = fix(fixed, format, options, Applicability::Safe);
+        assert_eq!((again.text, again.applied), (None, 0), "{fixed:?} of {}", what());
+    }
+    let suggested = fix(text, format, options, Applicability::Unsafe);
+    if let Some(suggested) = &suggested.text {
+        let after = parse(suggested, format, options);
+        let left = after.diagnostics.iter().filter(|found| found.fix.is_some()).count();
+        let is_limited = options.limits != openchatml::Limits::default();
+        assert!(left == 0 || is_limited, "{suggested:?} has {left} fixes left: {}", what());
+        if is_text(format) {
+            nothing_is_lost(suggested, format, options);
+        }
+    }
+}
+
+fn safe<'p>(parsed: &'p Parsed<'_>) -> Vec<&'p Fix> {
+    let fixes = parsed.diagnostics.iter().filter_map(|found| found.fix.as_ref());
+    fixes.filter(|fix| fix.applicability == Applicability::Safe).collect()
+}
+
+/// What was found, wherever it stands.
+fn said(parsed: &Parsed<'_>) -> Vec<(openchatml::Code, openchatml::Severity, String)> {
+    let said = |it: &Diagnostic| (it.code, it.severity, it.message.clone());
+    parsed.diagnostics.iter().map(said).collect()
+}
+
+fn compare(before: &Parsed<'_>, after: &Parsed<'_>, what: &dyn Fn() -> String) {
+    let (Document::Conversation(one), Document::Conversation(two)) =
+        (&before.document, &after.document)
+    else {
+        assert_eq!(before.document, after.document, "{}", what());
+        return;
+    };
+    assert_eq!(seen(one), seen(two), "{}", what());
+    let uncertain = |conversation: &Conversation<'_>| -> Vec<_> {
+        let messages = conversation.messages.iter();
+        messages
+            .map(|it| (it.recovered, it.foreign, it.end, is_made(it), it.visibility()))
+            .collect()
+    };
+    assert_eq!(uncertain(one), uncertain(two), "{}", what());
+    let bodies = |conversation: &Conversation<'_>| -> Vec<String> {
+        let text = |it: &Message<'_>| it.body.text().into_owned();
+        conversation.messages.iter().map(text).collect()
+    };
+    assert_eq!(bodies(one), bodies(two), "{}", what());
+    assert_eq!(one.messages, two.messages, "{}", what());
+    assert_eq!(one.tools, two.tools, "{}", what());
+    if let Some(header) = &one.header {
+        assert_eq!(Some(header), two.header.as_ref(), "{}", what());
+    }
+}

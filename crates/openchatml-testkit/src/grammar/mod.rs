@@ -1,0 +1,157 @@
+//! Documents written from the grammars of the specifications.
+//!
+//! Nothing here uses the readers, writers or token tables of the library: spellings are written out
+//! again, and texts are put together as strings. So a document may be one that no writer of the
+//! library writes, and what the generator knows about it is an expectation of its own.
+
+mod apertus;
+mod canonical;
+mod frames;
+pub mod json;
+mod library;
+mod objects;
+mod oddities;
+mod openai;
+mod pen;
+mod plan;
+mod responses;
+mod sharegpt;
+mod turns;
+mod wire;
+mod words;
+
+pub use self::pen::{Knobs, Shown, data};
+
+use self::pen::Pen;
+use self::plan::Step;
+use crate::{Source, pick};
+
+/// A generated document.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// The name of its format.
+    pub format: &'static str,
+    /// The document.
+    pub text: String,
+    /// What it says, if nothing in it deviates from its grammar.
+    pub said: Option<Vec<Said>>,
+    /// In what it deviates from its grammar, where that was written on purpose.
+    pub flaws: Vec<&'static str>,
+    /// Those of them that strict reading must find, if the text was not damaged.
+    pub violations: Vec<&'static str>,
+}
+
+/// What the generator knows of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The role, in the words of OpenChatML 2.2 §4.
+    pub role: &'static str,
+    /// The name of who speaks: an alias, or the name of the tool.
+    pub name: Option<String>,
+    /// Its text.
+    pub text: String,
+    /// Whether a user may see it.
+    pub shown: Shown,
+}
+
+impl Said {
+    fn of(step: &Step) -> Self {
+        let shown = step.act.shown();
+        Self { role: step.act.role(), name: None, text: step.text.clone(), shown }
+    }
+}
+
+/// A document before it is damaged.
+#[derive(Debug, Default)]
+struct Draft {
+    text: String,
+    said: Vec<Said>,
+}
+
+/// Writes a document with a pen.
+type Writer = fn(&mut Pen<'_>) -> Draft;
+
+/// The formats, and what writes them.
+const FORMATS: &[(&str, Writer)] = &[
+    ("openchatml-2.2", |pen| frames::write(&frames::OPENCHATML_2_2, pen)),
+    ("openchatml-2.0", |pen| frames::write(&frames::OPENCHATML_2_0, pen)),
+    ("harmony", |pen| frames::write(&frames::HARMONY, pen)),
+    ("chatml", |pen| frames::write(&frames::CHATML, pen)),
+    ("openchatml-0.1", |pen| turns::write(&turns::OPENCHATML_0_1, pen)),
+    ("im", |pen| turns::write(&turns::IM, pen)),
+    ("apertus", apertus::write),
+    ("json", canonical::write),
+    ("openchatml-2.2:json", objects::write_2_2),
+    ("openchatml-2.0:json", objects::write_2_0),
+    ("chatml:json", wire::write),
+    ("harmony:json", library::write),
+    ("apertus:json", apertus::write_json),
+    ("openai", openai::write),
+    ("responses", responses::write),
+    ("sharegpt", sharegpt::write),
+];
+
+/// What a prompt ends in, so that the assistant speaks next: ChatML, "Grammar"; the generation
+/// prompts of the templates of the others.
+const OPENINGS: &[(&str, &str)] = &[
+    ("openchatml-2.2", "<|start|>assistant"),
+    ("openchatml-2.0", "<|start|>assistant"),
+    ("harmony", "<|start|>assistant"),
+    ("chatml", "<|start|>assistant"),
+    ("openchatml-0.1", "<|im_start|>assistant\n"),
+    ("im", "<|im_start|>assistant\n"),
+    ("apertus", "<|assistant_start|>"),
+];
+
+/// The names of all formats that can be generated.
+pub fn formats() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|(name, _)| *name)
+}
+
+impl Sample {
+    /// A document of one of these formats, made of the rest of `source`.
+    pub fn draw(source: &mut Source<'_>, formats: &[&'static str], knobs: Knobs) -> Self {
+        let [sample, _] = Self::pair(source, formats, knobs);
+        sample
+    }
+
+    /// Two documents that differ in hidden text only, made of the rest of `source`.
+    ///
+    /// Where the text is damaged, what was hidden may not be hidden any more.
+    pub fn pair(source: &mut Source<'_>, formats: &[&'static str], knobs: Knobs) -> [Self; 2] {
+        let format = pick(source, formats);
+        let bytes = source.bytes(source.len()).unwrap_or_default();
+        let (bytes, secrets) = bytes.split_at(bytes.len() - bytes.len() / 4);
+        let (one, two) = secrets.split_at(secrets.len() / 2);
+        [(one, 's'), (two, 't')].map(|(secret, veil)| {
+            let pen = Pen::new(Source::new(bytes), Source::new(secret), knobs, veil);
+            Self::write(format, pen)
+        })
+    }
+
+    /// What follows the first words that make the assistant speak, as a model would say it. `None`
+    /// if there are none.
+    #[must_use]
+    pub fn completion(&self) -> Option<Self> {
+        let (_, opening) = OPENINGS.iter().find(|it| it.0 == self.format)?;
+        let (_, text) = self.text.split_once(opening)?;
+        let (text, flaws) = (text.to_owned(), self.flaws.clone());
+        Some(Self { format: self.format, text, said: None, flaws, violations: Vec::new() })
+    }
+
+    fn write(format: &'static str, mut pen: Pen<'_>) -> Self {
+        let (_, write) = FORMATS.iter().find(|it| it.0 == format).expect("a format of the table");
+        let mut draft = write(&mut pen);
+        let is_damaged = pen.knobs.damaged;
+        if is_damaged {
+            draft.text = oddities::damage(&mut pen, &draft.text);
+        }
+        let is_exact = !is_damaged && pen.flaws.is_empty();
+        let said = is_exact.then_some(draft.said);
+        if is_damaged {
+            pen.violations.clear();
+        }
+        let Pen { flaws, violations, .. } = pen;
+        Self { format, text: draft.text, said, flaws, violations }
+    }
+}

@@ -1,0 +1,253 @@
+//! No datum of the input is missing from the output, unless an error covers it or a loss names it
+//! (decision 38).
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use openchatml::convert::{Loss, Lost, convert};
+use openchatml::render::LayoutChoice;
+use openchatml::{Carrier, Diagnostic, Document, Dropped, RenderOptions, Severity, render};
+
+use super::{Broken, Case, Verdict};
+use crate::grammar::{data, json};
+
+/// Reads a text and writes it: in the other format, or in its own in one layout or the other.
+pub(crate) fn consent(case: &Case<'_>) -> Verdict {
+    let parsed = case.parse();
+    let mut options = RenderOptions::default();
+    options.layout = case.choose(&[LayoutChoice::Keep, LayoutChoice::Canonical]);
+    let (output, losses) = if case.from == case.to {
+        let Ok(output) = render(&parsed.document, case.to, &options) else { return Ok(()) };
+        (output, Vec::new())
+    } else {
+        let Ok(converted) = convert(&parsed.document, case.to, &options) else { return Ok(()) };
+        (converted.output, converted.losses)
+    };
+    let written: BTreeSet<_> = data(&output).into_iter().map(|(_, datum)| datum).collect();
+    let errors = Errors::of(case, &parsed.diagnostics);
+    for (at, datum) in data(case.text) {
+        if written.contains(datum) || errors.cover(at) {
+            continue;
+        }
+        let place = Place::of(datum, &parsed.document);
+        if losses.iter().any(|loss| place.may_be_lost(loss, at, &parsed.document)) {
+            continue;
+        }
+        let what = match (errors.touch(at), place) {
+            (true, _) => "lost with an error that does not say that it is dropped",
+            (_, Place::Nowhere) => "not read, without an error",
+            (_, Place::Beyond) => "kept beside the conversation, and lost without a name",
+            (_, Place::Header) => "header lost without a name",
+            (_, Place::Tools) => "tool lost without a name",
+            (_, Place::Body(_)) => "text lost without a name",
+            (_, Place::Field(..)) => "field lost without a name",
+        };
+        let losses: Vec<_> = losses.iter().map(ToString::to_string).collect();
+        let found: Vec<_> = parsed.diagnostics.iter().map(ToString::to_string).collect();
+        let detail = format!("{datum} is not in {output:?}; losses {losses:?}; found {found:?}");
+        let cause = match errors.tree.as_ref().map(|(_, root)| path(case.text, root, at)) {
+            Some(path) => path,
+            None => format!("{:?}: {}", place.kind(), errors.codes(&parsed.diagnostics, at)),
+        };
+        return Err(Broken { what, cause, detail });
+    }
+    Ok(())
+}
+
+/// What of the input errors cover.
+struct Errors {
+    tree: Option<(json::Json, json::Node)>,
+    dropped: Vec<Range<usize>>,
+    others: Vec<Range<usize>>,
+}
+
+impl Errors {
+    fn of(case: &Case<'_>, found: &[Diagnostic]) -> Self {
+        let tree = (case.from.carrier() == Carrier::Json).then(|| json::read(case.text)).flatten();
+        let (mut dropped, mut others) = (Vec::new(), Vec::new());
+        for found in found.iter().filter(|found| found.severity == Severity::Error) {
+            let mut span = found.span.range();
+            if let Some((_, root)) = &tree {
+                span = widened(span, root);
+            }
+            match found.dropped {
+                Some(Dropped::Record | Dropped::Limit) => dropped.push(0..case.text.len()),
+                Some(Dropped::Duplicate) => {
+                    if let Some((_, root)) = &tree {
+                        dropped.extend(before(case.text, &found.span.range(), root));
+                    }
+                }
+                Some(_) => dropped.push(span),
+                None => others.push(span),
+            }
+        }
+        Self { tree, dropped, others }
+    }
+
+    fn cover(&self, at: usize) -> bool {
+        self.dropped.iter().any(|span| span.contains(&at))
+    }
+
+    fn codes(&self, found: &[Diagnostic], at: usize) -> String {
+        let here = found.iter().filter(|found| found.span.range().contains(&at));
+        here.map(|found| found.code.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    fn touch(&self, at: usize) -> bool {
+        self.others.iter().any(|span| span.contains(&at))
+    }
+}
+
+/// The members before the one with this key that have the same key.
+fn before(text: &str, key: &Range<usize>, node: &json::Node) -> Vec<Range<usize>> {
+    let found = node.children.iter().position(|(it, _)| it == key);
+    let Some(index) = found else {
+        return node.children.iter().flat_map(|(_, value)| before(text, key, value)).collect();
+    };
+    let same =
+        node.children[..index].iter().filter(|(it, _)| text[it.clone()] == text[key.clone()]);
+    same.map(|(key, value)| key.start..value.span.end).collect()
+}
+
+/// The keys above a byte of a text, data as `$`.
+fn path(text: &str, node: &json::Node, at: usize) -> String {
+    for (key, value) in &node.children {
+        let name = text[key.clone()].trim_matches('"');
+        let name = if data(name).is_empty() { name } else { "$" };
+        if key.contains(&at) {
+            return format!("/{name} itself");
+        }
+        if value.span.contains(&at) {
+            return format!("/{name}{}", path(text, value, at));
+        }
+    }
+    String::new()
+}
+
+/// A finding about a key is about its value, too.
+fn widened(span: Range<usize>, node: &json::Node) -> Range<usize> {
+    for (key, value) in &node.children {
+        if !key.is_empty() && key.start <= span.start && span.end <= key.end && !span.is_empty() {
+            return key.start..value.span.end;
+        }
+        if value.span.start <= span.start && span.end <= value.span.end {
+            return widened(span, value);
+        }
+    }
+    span
+}
+
+/// Where a datum is in a document.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Header,
+    Tools,
+    Body(usize),
+    Field(usize, Lost),
+    /// In what the same format would write again.
+    Beyond,
+    /// The reader did not take it.
+    Nowhere,
+}
+
+/// These name how something is said, and not what.
+const NARROW: &[Lost] = &[
+    Lost::Developer,
+    Lost::CommentaryMoved,
+    Lost::Channel,
+    Lost::Intent,
+    Lost::Constraint,
+    Lost::Markers,
+    Lost::Return,
+    Lost::CallEnd,
+    Lost::Open,
+    Lost::Merged,
+    Lost::Recovered,
+    Lost::Refusal,
+    Lost::Preamble,
+];
+
+/// These drop a message.
+const WHOLE: &[Lost] = &[
+    Lost::Analysis,
+    Lost::Commentary,
+    Lost::Call,
+    Lost::Reply,
+    Lost::Foreign,
+    Lost::Hidden,
+    Lost::LateSystem,
+    Lost::Empty,
+];
+
+/// These are of one field each.
+const FIELDS: &[Lost] = &[Lost::Name, Lost::Recipient, Lost::CallId, Lost::ContentType];
+
+impl Place {
+    /// The same, of no message in particular.
+    fn kind(self) -> Self {
+        match self {
+            Self::Body(_) => Self::Body(0),
+            Self::Field(_, lost) => Self::Field(0, lost),
+            place => place,
+        }
+    }
+
+    fn of(datum: &str, document: &Document<'_>) -> Self {
+        let Some(conversation) = document.as_conversation() else {
+            let is_there = format!("{document:?}").contains(datum);
+            return if is_there { Self::Body(0) } else { Self::Nowhere };
+        };
+        let has = |text: Option<&str>| text.is_some_and(|text| text.contains(datum));
+        for (index, message) in conversation.messages.iter().enumerate() {
+            if message.body.text().contains(datum) {
+                return Self::Body(index);
+            }
+            let fields =
+                [&message.name, &message.recipient, &message.call_id, &message.content_type];
+            for (field, lost) in fields.into_iter().zip(FIELDS) {
+                if has(field.as_deref()) {
+                    return Self::Field(index, *lost);
+                }
+            }
+        }
+        if format!("{:?}", conversation.header).contains(datum) {
+            return Self::Header;
+        }
+        if format!("{:?}", conversation.tools).contains(datum) {
+            return Self::Tools;
+        }
+        // `Debug` of a conversation shows what is kept for its own format.
+        match format!("{conversation:?}").contains(datum) || is_beyond(datum, document) {
+            true => Self::Beyond,
+            false => Self::Nowhere,
+        }
+    }
+
+    /// Whether a loss may be why a datum, at this byte of the input, is not in the output.
+    fn may_be_lost(self, loss: &Loss, at: usize, document: &Document<'_>) -> bool {
+        let lost = loss.lost;
+        let is_of = |index: usize| loss.message == Some(index);
+        match self {
+            Self::Header => matches!(lost, Lost::Header | Lost::Capabilities | Lost::Profiles),
+            Self::Tools => matches!(lost, Lost::Tools | Lost::Declaration | Lost::HostedTool),
+            Self::Body(index) => is_of(index) && WHOLE.contains(&lost),
+            Self::Field(index, field) => is_of(index) && (WHOLE.contains(&lost) || lost == field),
+            Self::Nowhere => false,
+            Self::Beyond => {
+                let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
+                let span = loss.message.and_then(|index| messages.get(index)).map(|it| it.span);
+                let is_here = loss.span.range().contains(&at)
+                    || span.is_none_or(|span| span.range().contains(&at));
+                is_here && !NARROW.contains(&lost) && !FIELDS.contains(&lost)
+            }
+        }
+    }
+}
+
+/// Whether the same format writes it again.
+fn is_beyond(datum: &str, document: &Document<'_>) -> bool {
+    openchatml::Format::all().any(|format| {
+        let written = convert(document, format, &RenderOptions::default());
+        written.is_ok_and(|written| written.output.contains(datum))
+    })
+}

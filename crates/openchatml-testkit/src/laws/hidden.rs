@@ -1,0 +1,295 @@
+//! What is hidden stays hidden (2.2 §7, §11; decision 40).
+
+use std::collections::BTreeSet;
+
+use openchatml::convert::{convert, prepare};
+use openchatml::render::LayoutChoice;
+use openchatml::{
+    Carrier, Content, Conversation, Document, End, Event, Format, Keep, Message, Policy,
+    RenderOptions, Role, Stream, Visibility, render,
+};
+use openchatml_tokens::Tokenizer;
+
+use super::fix::fixed;
+use super::{Broken, Case, Verdict, brief, lenient, read};
+use crate::grammar::{data, json};
+use crate::ids::Pairs;
+use crate::property::for_user;
+use crate::wire::{Setup, Thoughts};
+
+/// The user view of whatever is written of a document shows nothing that its own view does not.
+pub(crate) fn leak(case: &Case<'_>) -> Verdict {
+    let parsed = case.parse();
+    let view = view(&parsed.document);
+    let check = |what, text: &str, format: Format| {
+        let after = self::view(&read(text, format).document);
+        shows_no_more(&view, &after).map_err(|datum| {
+            Broken::new(what, format!("{datum} is shown of {text:?}: {after:?}, not {view:?}"))
+        })
+    };
+    let mut options = RenderOptions::default();
+    if let Ok(converted) = convert(&parsed.document, case.to, &options) {
+        check("a conversion shows hidden text", &converted.output, case.to)?;
+    }
+    if let Ok(text) = render(&parsed.document, case.to, &options) {
+        check("a rendering shows hidden text", &text, case.to)?;
+    }
+    options.layout = LayoutChoice::Canonical;
+    if let Ok(text) = render(&parsed.document, case.from, &options) {
+        check("the canonical layout shows hidden text", &text, case.from)?;
+    }
+    if let Some(fixed) = fixed(case) {
+        let after = self::view(&case.read(&fixed).document);
+        shows_no_more(&view, &after).map_err(|datum| {
+            let detail = format!("{datum} is shown of {fixed:?}: {after:?}, not {view:?}");
+            Broken::new("a fix shows hidden text", detail)
+        })?;
+    }
+    if let Some(after) = of_ids(&parsed.document, case.to) {
+        shows_no_more(&view, &after).map_err(|datum| {
+            let detail = format!("{datum} is shown: {after:?}, not {view:?}");
+            Broken::new("token ids show hidden text", detail)
+        })?;
+    }
+    streamed(case, &view)?;
+    told_of(case, &parsed.document, &view)
+}
+
+/// The events of a stream that a user may see have nothing but what the view shows, and the header of
+/// that: who says it, and of what type it is.
+fn told_of(case: &Case<'_>, document: &Document<'_>, view: &View) -> Verdict {
+    let Document::Conversation(conversation) = document else { return Ok(()) };
+    let policy = Policy::default();
+    let shown = conversation.messages.iter();
+    let shown = shown.filter(|message| policy.visibility(message) == Visibility::User);
+    let header = |message: &Message<'_>| format!("{:?} {:?}", message.name, message.content_type);
+    let header = shown.map(header).collect::<String>();
+    let texts = view.iter().map(|it| it.1.as_str());
+    let allowed = texts.chain([header.as_str()]).collect::<Vec<_>>().join("\n");
+    let events = decoded(&user_events(case).unwrap_or_default());
+    match words(&events).difference(&words(&allowed)).next() {
+        Some(datum) => {
+            let detail = format!("{datum} is told: {events:?}, not {view:?}");
+            Err(Broken::new("an event tells a user hidden text", detail))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The events of a stream that a user may see, on lines. `None` if the format cannot be streamed.
+fn user_events(case: &Case<'_>) -> Option<String> {
+    let mut stream = Stream::new(case.from, &case.options()).ok()?;
+    let mut events = String::new();
+    let mut take = |event: Event<'_>| events.extend(for_user(&event).map(|json| json + "\n"));
+    stream.feed(case.text.as_bytes(), &mut take);
+    stream.finish(&mut take);
+    Some(events)
+}
+
+/// The view of a document that was written as token ids of a text format.
+fn of_ids(document: &Document<'_>, to: Format) -> Option<View> {
+    let tokenizer = Tokenizer::new(to, Pairs::all(to)).ok()?;
+    let options = RenderOptions::default();
+    let prepared = prepare(document, to, &options).ok()?;
+    let rendered = tokenizer.render(&prepared.document, &options).ok()?;
+    let read = tokenizer.parse(&rendered.ids, &lenient());
+    Some(view(read.document()))
+}
+
+/// What a user is told of a stream, in events or in the words of other protocols, is in the view.
+fn streamed(case: &Case<'_>, view: &View) -> Verdict {
+    let shown = view.iter().map(|it| it.1.as_str()).collect::<Vec<_>>().join("\n");
+    for (what, told) in protocols(case) {
+        if let Some(datum) = words(&told).difference(&words(&shown)).next() {
+            let detail = format!("{datum} is told: {told:?}, not {view:?}");
+            return Err(Broken::new(what, detail));
+        }
+    }
+    Ok(())
+}
+
+/// What streams tell a user of a text.
+fn protocols(case: &Case<'_>) -> Vec<(&'static str, String)> {
+    if case.from.carrier() != Carrier::Text {
+        return Vec::new();
+    }
+    let (thoughts, keep) = (Thoughts::Drop, Keep::Bodies);
+    let setup =
+        Setup { format: case.from, options: case.options(), thoughts, for_user: true, keep };
+    let mut deltas = String::new();
+    setup.stream([case.text.as_bytes()], |event| {
+        if let Event::Delta { text, .. } = event {
+            deltas.push_str(text);
+        }
+    });
+    vec![
+        ("a stream tells a user hidden text", deltas),
+        (
+            "a stream of Responses tells a user hidden text",
+            decoded(&setup.responses([case.text.as_bytes()])),
+        ),
+        (
+            "a stream of Chat Completions tells a user hidden text",
+            decoded(&setup.chat([case.text.as_bytes()])),
+        ),
+    ]
+}
+
+/// The strings of JSON lines.
+fn decoded(lines: &str) -> String {
+    let values = lines.lines().filter_map(json::read);
+    values.map(|(value, _)| value.scalars().join(" ") + "\n").collect()
+}
+
+/// What a user sees: who says what.
+type View = Vec<(String, String)>;
+
+fn view(document: &Document<'_>) -> View {
+    let mut seen = Vec::new();
+    let mut see = |conversation: &Conversation<'_>| {
+        let view = Policy::default().view(conversation);
+        seen.extend(view.messages().map(|it| (it.role().to_string(), it.text().to_owned())));
+    };
+    match document {
+        Document::Conversation(conversation) => see(conversation),
+        Document::Files(parts) => {
+            for part in parts {
+                if let Content::Conversation(conversation) = &part.content {
+                    see(conversation);
+                }
+            }
+        }
+        _ => {}
+    }
+    seen
+}
+
+fn words(text: &str) -> BTreeSet<&str> {
+    data(text).into_iter().map(|(_, datum)| datum).collect()
+}
+
+/// What a view shows and the one before does not: a datum, or else a text that is no part of what
+/// was shown. Texts that nothing visible stands between may have become one.
+fn shows_no_more(before: &View, after: &View) -> Result<(), String> {
+    let all = |view: &View, between: &str| {
+        view.iter().map(|it| it.1.as_str()).collect::<Vec<_>>().join(between)
+    };
+    let [one, two] = [before, after].map(|view| all(view, "\n"));
+    if let Some(datum) = words(&two).difference(&words(&one)).next() {
+        return Err((*datum).to_owned());
+    }
+    let joined = all(before, "");
+    match after.iter().find(|it| !joined.contains(&it.1)) {
+        Some(other) => Err(format!("{:?}", other.1)),
+        None => Ok(()),
+    }
+}
+
+/// Another text in place of hidden data changes nothing that a user sees.
+pub(crate) fn hidden(case: &Case<'_>) -> Verdict {
+    let parsed = case.parse();
+    let Document::Conversation(_) = &parsed.document else { return Ok(()) };
+    let shown = view(&parsed.document);
+    let shown: BTreeSet<_> = shown.iter().flat_map(|it| words(&it.1)).collect();
+    let messages = parsed.document.as_conversation().map_or(&[][..], |it| &it.messages);
+    let bodies: String = messages.iter().map(|it| format!("{} ", it.body.text())).collect();
+    let bodies = words(&bodies);
+    let names =
+        messages.iter().flat_map(|it| [&it.name, &it.recipient, &it.call_id, &it.content_type]);
+    let names: String = names.flatten().map(|name| format!("{name} ")).collect();
+    let names = words(&names);
+    let is_hidden =
+        |datum: &str| bodies.contains(datum) && !shown.contains(datum) && !names.contains(datum);
+    let mut other = case.text.to_owned();
+    for (at, datum) in data(case.text).into_iter().rev() {
+        if is_hidden(datum) && !datum.starts_with('8') {
+            other.replace_range(at..at + datum.len(), &datum.replace(['s', 't'], "q"));
+        }
+    }
+    if other == case.text {
+        return Ok(());
+    }
+    looks_alike(case, &Case { text: &other, ..*case })
+}
+
+/// Two texts that differ in hidden text only look the same to a user.
+fn looks_alike(one: &Case<'_>, two: &Case<'_>) -> Verdict {
+    for (first, second) in told(one).iter().zip(&told(two)) {
+        // What no escape can help is refused, and that is not told to users.
+        let is_refused = first.1.starts_with("Err") || second.1.starts_with("Err");
+        if first.1 != second.1 && !is_refused {
+            let detail = format!("{:?}, and of {:?} {:?}", first.1, two.text, second.1);
+            return Err(Broken::new(first.0, detail));
+        }
+    }
+    Ok(())
+}
+
+/// All that a user is told of a text.
+fn told(case: &Case<'_>) -> Vec<(&'static str, String)> {
+    let parsed = case.parse();
+    let converted = convert(&parsed.document, case.to, &RenderOptions::default());
+    let converted = converted.map(|it| view(&read(&it.output, case.to).document));
+    let mut told = vec![
+        ("hidden text changes the view", format!("{:?}", view(&parsed.document))),
+        ("hidden text changes the view of a conversion", format!("{converted:?}")),
+        ("hidden text changes what a user is refused", format!("{:?}", refused(&parsed.document))),
+    ];
+    if let Some(events) = user_events(case) {
+        told.push(("hidden text changes user events", events));
+    }
+    let protocols = protocols(case).into_iter();
+    told.extend(protocols.map(|(_, told)| ("hidden text changes a stream for users", told)));
+    told
+}
+
+/// What a user is told who asks for messages that are hidden, or not there.
+fn refused(document: &Document<'_>) -> Vec<String> {
+    let Document::Conversation(conversation) = document else { return Vec::new() };
+    let view = Policy::default().view(conversation);
+    let errors = (0..=conversation.messages.len()).filter_map(|index| view.message(index).err());
+    errors.map(|error| format!("{error} {}", error.code.user_summary())).collect()
+}
+
+/// Two documents that differ in hidden text only look the same to a user.
+pub(crate) fn secret(one: &Case<'_>, two: &Case<'_>) -> Verdict {
+    looks_alike(one, two)
+}
+
+/// A completion stops at the first `<|return|>` or `<|call|>` of the assistant's own: nothing
+/// behind it is shown, there is an error at it, and one end is told (HIP-1 §8; decision 41).
+pub(crate) fn completion(case: &Case<'_>) -> Verdict {
+    const STOPS: &[&str] = &["<|return|>", "<|call|>"];
+    let controls = case.from.dialect().controls.entries();
+    let has_stops = STOPS.iter().all(|stop| controls.iter().any(|it| it.1 == *stop));
+    if !case.continues || !has_stops {
+        return Ok(());
+    }
+    let parsed = case.parse();
+    let messages = &parsed.document.as_conversation().map_or(&[][..], |it| &it.messages);
+    let stops = |message: &&Message<'_>| {
+        matches!(message.end, End::Return | End::Call)
+            && message.role == Role::Assistant
+            && !message.recovered
+            && !message.foreign
+    };
+    let mut dones = 0;
+    let mut stream = Stream::new(case.from, &case.options()).expect("a text format");
+    let mut take = |event: Event<'_>| dones += usize::from(matches!(event, Event::Done { .. }));
+    stream.feed(case.text.as_bytes(), &mut take);
+    stream.finish(&mut take);
+    if dones > 1 {
+        return Err(Broken::new("the end of a response is told twice", format!("{dones} times")));
+    }
+    let Some(at) = messages.iter().position(|message| stops(&message)) else { return Ok(()) };
+    let behind = &messages[at + 1..];
+    let policy = Policy::default();
+    if let Some(shown) = behind.iter().find(|it| policy.visibility(it) == Visibility::User) {
+        let detail = format!("{:?} is shown, in {}", shown.body.text(), brief(&parsed.document));
+        return Err(Broken::new("what follows a stop is shown", detail));
+    }
+    if !behind.is_empty() && !parsed.has_errors() {
+        return Err(Broken::new("what follows a stop is no error", brief(&parsed.document)));
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! A document that keeps to its grammar is read without errors, and says what was written.
+
+use openchatml::{Format, Severity, Visibility, parse};
+
+use super::{Broken, Verdict, brief, strict};
+use crate::grammar::{Said, Sample, Shown};
+
+pub(crate) fn meaning(sample: &Sample) -> Verdict {
+    let Some(said) = &sample.said else { return Ok(()) };
+    let format: Format = sample.format.parse().expect("a format");
+    let parsed = parse(&sample.text, format, &strict());
+    let error = parsed.diagnostics.iter().find(|found| found.severity == Severity::Error);
+    if let Some(error) = error {
+        let detail = format!("{error}\n  {}", brief(&parsed.document));
+        let cause = format!("{} {}", error.code, without_data(&error.message));
+        return Err(Broken { what: "an error in what is well-formed", cause, detail });
+    }
+    let Some(conversation) = parsed.document.as_conversation() else { return Ok(()) };
+    if said.is_empty() {
+        return Ok(());
+    }
+    let read: Vec<_> = conversation
+        .messages
+        .iter()
+        .map(|message| {
+            let shown = match message.visibility() {
+                Visibility::User => Shown::User,
+                Visibility::Hidden => Shown::Hidden,
+            };
+            (message.role.to_string(), message.body.text().into_owned(), shown)
+        })
+        .collect();
+    let wanted = said.iter().map(|it: &Said| (it.role.to_owned(), it.text.clone(), it.shown));
+    let wanted: Vec<_> = wanted.collect();
+    if read != wanted {
+        let differs = wanted.iter().zip(&read).find(|(wanted, read)| wanted != read);
+        let detail = format!("expected {wanted:?}\n  read {read:?}\n  first {differs:?}");
+        return Err(Broken::new("read as something else", detail));
+    }
+    Ok(())
+}
+
+/// What the specification does not allow is an error in strict mode.
+pub(crate) fn violations(sample: &Sample) -> Verdict {
+    // One oddity may hide another one.
+    let ([violation], [_]) = (sample.violations.as_slice(), sample.flaws.as_slice()) else {
+        return Ok(());
+    };
+    let format: Format = sample.format.parse().expect("a format");
+    // The documentation of Harmony has no grammar.
+    if format.dialect().id == "harmony" {
+        return Ok(());
+    }
+    let parsed = parse(&sample.text, format, &strict());
+    match parsed.has_errors() {
+        true => Ok(()),
+        false => {
+            let detail = format!("{:?}\n  {}", parsed.diagnostics, brief(&parsed.document));
+            let cause = (*violation).to_owned();
+            Err(Broken { what: "strict reading finds no error", cause, detail })
+        }
+    }
+}
+
+fn without_data(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
+}

@@ -1,0 +1,165 @@
+//! From each format to each: no loss is named if and only if there and back is the same.
+
+use openchatml::convert::{Conversion, Lost, convert};
+use openchatml::{Channel, Conversation, Document, RenderOptions, Role, parse};
+
+use super::{Broken, Case, Verdict, brief, lenient, read};
+use crate::grammar::json;
+
+/// There, and back again.
+pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
+    let parsed = case.parse();
+    let options = RenderOptions::default();
+    if parsed.has_errors() || case.from == case.to {
+        return Ok(());
+    }
+    // What its own format cannot write cannot come back: marks of recovery. What that format
+    // requires is put in: a header.
+    let own = match convert(&parsed.document, case.from, &options) {
+        Ok(own) if own.losses.is_empty() => own.output,
+        _ => return Ok(()),
+    };
+    let origin = read(&own, case.from).document;
+    if origin.as_conversation().is_some_and(|it| *it == Conversation::default()) {
+        return Ok(());
+    }
+    let Ok(Conversion { output, losses }) = convert(&origin, case.to, &options) else {
+        return Ok(());
+    };
+    let there = parse(&output, case.to, &lenient());
+    let back = match convert(&there.document, case.from, &options) {
+        Ok(back) => back.output,
+        // The template of Apertus wants a date where there is no system message.
+        Err(error) if losses.is_empty() && case.from.dialect().id != "apertus" => {
+            let detail = format!("{output:?}: {error}");
+            return Err(Broken::new("no loss is named, and there is no way back", detail));
+        }
+        Err(_) => return Ok(()),
+    };
+    let again = read(&back, case.from).document;
+    let [one, two] = [origin.clone(), again.clone()].map(without_furniture);
+    let mut fields = differences(&one, &two);
+    if !lacking(&own, &back).is_empty() {
+        fields.push("data");
+    }
+    fields.sort_unstable();
+    // What was put in or left out moves everything behind it.
+    if let Some(first) = ["tools", "count"].into_iter().find(|name| fields.contains(name)) {
+        fields = vec![first];
+    }
+    let mut kinds: Vec<_> = losses.iter().map(|loss| loss.lost.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let is_same = origin == again && fields.is_empty();
+    let (what, cause) = match losses.is_empty() {
+        true if !fields.is_empty() => {
+            ("no loss is named", format!("{} {}", case.to, fields.join(" ")))
+        }
+        false if is_same => {
+            ("a loss is named, and nothing is lost", format!("{} {kinds:?}", case.to))
+        }
+        _ => return Ok(()),
+    };
+    let documents = [&origin, &there.document, &again].map(brief).join("\n  ");
+    let lacking = lacking(&own, &back);
+    let detail =
+        format!("{output:?}, and back {back:?}, without {lacking:?}; {kinds:?}\n  {documents}");
+    Err(Broken { what, cause, detail })
+}
+
+/// The document without what a format puts in where it wants it: a header that says which version it
+/// is, `final` where nothing else is said (2.2 §5), what a reply is on and whom it answers (2.2
+/// §8.1), ids of calls (decision 10), what the template of Apertus tells the model.
+fn without_furniture(mut document: Document<'_>) -> Document<'_> {
+    let Document::Conversation(conversation) = &mut document else { return document };
+    if conversation.header.as_ref().is_some_and(|header| header.fields().len() <= 1) {
+        conversation.header = None;
+    }
+    conversation.messages.retain(|message| {
+        let is_told = matches!(message.role, Role::System | Role::Developer);
+        !(is_told && message.body.text().starts_with("Deliberation: "))
+    });
+    for message in &mut conversation.messages {
+        if message.role == Role::Tool {
+            let to_assistant = message.recipient.as_deref() == Some("assistant");
+            message.recipient = message.recipient.take().filter(|_| !to_assistant);
+            message.channel = message.channel.filter(|it| *it != Channel::Commentary);
+        }
+        message.channel = message.channel.filter(|it| *it != Channel::Final);
+        message.call_id = message.call_id.take().filter(|id| !id.starts_with("call_"));
+    }
+    document
+}
+
+/// The values of a JSON text that another one lacks, whatever keys they stand under.
+fn lacking(before: &str, after: &str) -> Vec<String> {
+    let (Some((before, _)), Some((after, _))) = (json::read(before), json::read(after)) else {
+        return Vec::new();
+    };
+    let mut lacking = before.scalars();
+    let after = after.scalars();
+    for scalar in &after {
+        if let Some(at) = lacking.iter().position(|it| it == scalar) {
+            lacking.swap_remove(at);
+        }
+    }
+    // What is put in where a format wants it need not be said.
+    lacking.retain(|it| !["final", "commentary", "assistant"].contains(&it.as_str()));
+    // A text may stand in other pieces than before, and a word of a declaration in a text.
+    let all = after.concat().to_lowercase();
+    lacking.retain(|it| it.parse::<f64>().is_ok() || !all.contains(&it.to_lowercase()));
+    lacking
+}
+
+/// In which fields two documents differ.
+fn differences(one: &Document<'_>, two: &Document<'_>) -> Vec<&'static str> {
+    let (Document::Conversation(one), Document::Conversation(two)) = (one, two) else {
+        return if one == two { Vec::new() } else { vec!["kind"] };
+    };
+    let mut names = Vec::new();
+    let mut add = |name, differs| {
+        if differs && !names.contains(&name) {
+            names.push(name);
+        }
+    };
+    add("header", one.header != two.header);
+    add("tools", one.tools != two.tools);
+    add("count", one.messages.len() != two.messages.len());
+    for (one, two) in one.messages.iter().zip(&two.messages) {
+        add("role", one.role != two.role);
+        add("channel", one.channel != two.channel);
+        add("intent", one.intent != two.intent);
+        add("end", one.end != two.end);
+        add("constrained", one.constrained != two.constrained);
+        add("marks", (one.recovered, one.foreign) != (two.recovered, two.foreign));
+        add("name", one.name != two.name);
+        add("recipient", one.recipient != two.recipient);
+        add("call_id", one.call_id != two.call_id);
+        add("content_type", one.content_type != two.content_type);
+        add("body", one.body != two.body);
+    }
+    names
+}
+
+/// Declared tools are declared in the output, or their loss is named.
+pub(crate) fn tools(case: &Case<'_>) -> Verdict {
+    let parsed = case.parse();
+    let Some(conversation) = parsed.document.as_conversation() else { return Ok(()) };
+    if conversation.tools.is_empty() {
+        return Ok(());
+    }
+    let converted = convert(&parsed.document, case.to, &RenderOptions::default());
+    let Ok(Conversion { output, losses }) = converted else { return Ok(()) };
+    let there = parse(&output, case.to, &lenient());
+    let nothing = Vec::new();
+    let tools = there.document.as_conversation().map_or(&nothing, |it| &it.tools);
+    let is_named = losses.iter().any(|loss| {
+        matches!(loss.lost, Lost::Tools | Lost::Declaration | Lost::HostedTool)
+            || loss.lost.as_str().contains("tool")
+    });
+    if *tools == conversation.tools || is_named {
+        return Ok(());
+    }
+    let detail = format!("{output:?}\n  {:?}\n  {tools:?}", conversation.tools);
+    Err(Broken { what: "tools are lost without a name", cause: case.to.to_string(), detail })
+}

@@ -1,0 +1,207 @@
+//! What marked-up text is made of: its version, how it begins, and what stands between the tokens of
+//! its framing. What messages say is passed over.
+
+use crate::lex::Controls;
+use crate::{Control, Span};
+
+/// So many messages are looked at.
+const MOST_MESSAGES: usize = 256;
+
+/// The framing of a text in the tokens of one dialect.
+#[derive(Debug, Default)]
+pub(crate) struct Scan<'t> {
+    pub(crate) text: &'t str,
+    /// The version that a header names.
+    pub(crate) version: Option<(&'t str, Span)>,
+    /// The token that the text begins with, after a header and white space.
+    pub(crate) first: Option<(Control, Span)>,
+    /// The token that opens a message at the beginning of a later line, if the text begins with
+    /// none.
+    pub(crate) line: Option<(Control, Span)>,
+    /// The tokens of the framing: those that open and close messages, and those in headers.
+    pub(crate) tokens: Vec<(Control, Span)>,
+    /// The headers of messages, without the token that opens them.
+    pub(crate) headers: Vec<Span>,
+    /// What stands between two messages, and after the last one if that is anything.
+    pub(crate) gaps: Vec<Span>,
+}
+
+/// Where a scan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Between messages, which begins at this byte.
+    Outside(usize),
+    /// In a header, which begins at this byte.
+    Header(usize),
+    Body,
+}
+
+/// How messages are framed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// `START header MESSAGE body END`.
+    Frames,
+    /// `START header` up to a line break, and `body END`.
+    Turns,
+    /// `OPEN body CLOSE`, one pair for each role.
+    Pairs,
+}
+
+impl<'t> Scan<'t> {
+    /// Scans a text for the framing of a dialect.
+    pub(crate) fn new(text: &'t str, controls: &Controls, framing: Framing) -> Self {
+        let version = version(text);
+        let start = version.map_or(0, |(_, span)| header_end(text, span.end));
+        let mut scan = Scan { text, version, ..Scan::default() };
+        scan.begin(start, controls);
+        scan.read(start, controls, framing);
+        scan
+    }
+
+    /// Where the token stands that the text begins with, if it is this one.
+    pub(crate) fn begins_with(&self, control: Control) -> Option<Span> {
+        self.first.filter(|(token, _)| *token == control).map(|(_, span)| span)
+    }
+
+    /// Where a later line begins with this token, if one does before any other such token.
+    pub(crate) fn line_begins_with(&self, control: Control) -> Option<Span> {
+        self.line.filter(|(token, _)| *token == control).map(|(_, span)| span)
+    }
+
+    /// The text at a place.
+    pub(crate) fn at(&self, span: Span) -> &'t str {
+        self.text.get(span.range()).unwrap_or_default()
+    }
+
+    /// Where a token of the framing stands first.
+    pub(crate) fn token(&self, control: Control) -> Option<Span> {
+        self.tokens.iter().find(|(token, _)| *token == control).map(|(_, span)| *span)
+    }
+
+    /// Where a header is first of which this is so.
+    pub(crate) fn header(&self, has: impl Fn(&str) -> bool) -> Option<Span> {
+        self.headers.iter().find(|span| has(self.at(**span))).copied()
+    }
+
+    fn begin(&mut self, start: usize, controls: &Controls) {
+        let text = self.text;
+        let rest = text[start..].trim_start();
+        let at = text.len() - rest.len();
+        let token = |at: usize| {
+            let (found, control, len) = controls.find(&text[at..])?;
+            (found == 0).then_some((control, Span::new(at, at + len)))
+        };
+        self.first = token(at);
+        let mut lines = text[start..].match_indices('\n').map(|(line, _)| start + line + 1);
+        if self.first.is_none() {
+            self.line = lines.find_map(|line| token(line).filter(|(it, _)| opens(*it)));
+        }
+    }
+
+    fn read(&mut self, start: usize, controls: &Controls, framing: Framing) {
+        let mut state = match self.first {
+            Some((control, _)) if !opens(control) && framing == Framing::Frames => {
+                State::Header(start)
+            }
+            _ => State::Outside(start),
+        };
+        let mut at = start;
+        while let Some((found, control, len)) = controls.find(&self.text[at..]) {
+            let span = Span::new(at + found, at + found + len);
+            at = span.end;
+            // One more `<` makes text of it, where a format has such an escape.
+            let is_escaped = self.text[..span.start].ends_with('<');
+            state = self.step(state, (control, span), is_escaped, framing);
+            at = match (state, control) {
+                // What a literal block holds is text.
+                (State::Body, Control::Literal) if !is_escaped => {
+                    let close = controls.spelling(Control::EndLiteral).unwrap_or_default();
+                    self.text[at..].find(close).map_or(at, |end| at + end + close.len())
+                }
+                (State::Body, control) if opens(control) && framing == Framing::Turns => {
+                    self.headers.last().map_or(at, |header| header.end.max(at))
+                }
+                _ => at,
+            };
+            if self.headers.len() > MOST_MESSAGES || self.tokens.len() > 8 * MOST_MESSAGES {
+                return;
+            }
+        }
+        if let State::Outside(gap) = state
+            && gap > start
+            && gap < self.text.len()
+        {
+            self.gaps.push(Span::new(gap, self.text.len()));
+        }
+    }
+
+    /// Takes a token. Gives where the scan is after it.
+    fn step(
+        &mut self,
+        state: State,
+        (control, span): (Control, Span),
+        is_escaped: bool,
+        framing: Framing,
+    ) -> State {
+        let is_body = state == State::Body;
+        // In a body only a few tokens have a place: those that end it, and those of sections.
+        let is_framing = !is_escaped
+            && (closes(control) || control == Control::Literal || framing == Framing::Pairs);
+        if !is_body || is_framing {
+            self.tokens.push((control, span));
+        }
+        match state {
+            State::Outside(gap) if opens(control) => {
+                if gap > 0 && self.tokens.len() > 1 {
+                    self.gaps.push(Span::new(gap, span.start));
+                }
+                match framing {
+                    Framing::Frames => State::Header(span.end),
+                    Framing::Pairs => State::Body,
+                    Framing::Turns => {
+                        let line = self.text[span.end..].find('\n').map_or(0, |line| line + 1);
+                        self.headers.push(Span::new(span.end, span.end + line));
+                        State::Body
+                    }
+                }
+            }
+            State::Header(header) if control == Control::Message => {
+                self.headers.push(Span::new(header, span.end));
+                State::Body
+            }
+            State::Body if closes(control) && !is_escaped => State::Outside(span.end),
+            state => state,
+        }
+    }
+}
+
+fn opens(control: Control) -> bool {
+    matches!(control, Control::Start | Control::Open(_))
+}
+
+fn closes(control: Control) -> bool {
+    control.ends_message() || matches!(control, Control::Close(_))
+}
+
+/// The version that a header names, and where.
+fn version(text: &str) -> Option<(&str, Span)> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n').take(64) {
+        if line.starts_with('<') {
+            return None;
+        }
+        if let Some(rest) = line.strip_prefix("version:") {
+            let value = rest.split('#').next().unwrap_or_default().trim();
+            let value = value.trim_matches(['"', '\'']);
+            return Some((value, Span::new(at, at + line.trim_end().len())));
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Where the header ends whose version ends at byte `from`: where a line begins with a token.
+fn header_end(text: &str, from: usize) -> usize {
+    let line = text[from..].find("\n<");
+    line.map_or(text.len(), |line| from + line + 1)
+}

@@ -1,0 +1,218 @@
+//! What JSON documents are made of: their keys, and those of their messages, without what they say.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::Span;
+use crate::json::{Json, JsonError};
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+/// The kind of a JSON value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Null,
+    Bool,
+    Number,
+    String,
+    List,
+    Map,
+}
+
+impl Kind {
+    /// The kind of the value that comes next.
+    fn next(json: &mut Json<'_>) -> Self {
+        match json.peek() {
+            Some(b'"') => Self::String,
+            Some(b'[') => Self::List,
+            Some(b'{') => Self::Map,
+            Some(b't' | b'f') => Self::Bool,
+            Some(b'n') => Self::Null,
+            _ => Self::Number,
+        }
+    }
+}
+
+/// Where something stood: in which record, and where in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) record: usize,
+    pub(crate) span: Span,
+}
+
+/// What some JSON documents are made of. Each thing is noted where it stood first.
+#[derive(Debug, Default)]
+pub(crate) struct Sketch {
+    record: usize,
+    /// The keys of the documents that are objects, and the kinds of their values.
+    pub(crate) keys: BTreeMap<String, BTreeMap<Kind, Seen>>,
+    /// Arrays that are documents.
+    pub(crate) list: Option<Seen>,
+    /// The keys of the objects in lists that may hold messages, by the key of the list: an empty one
+    /// for a document that is the list.
+    pub(crate) items: BTreeMap<String, Items>,
+    /// The documents that may be messages by themselves, as items of a list.
+    pub(crate) message: Items,
+}
+
+/// What the items of a list are made of.
+#[derive(Debug, Default)]
+pub(crate) struct Items {
+    /// How many items were seen.
+    pub(crate) count: usize,
+    /// How many of them are strings.
+    pub(crate) strings: usize,
+    /// The keys of the objects: how often, and where first.
+    pub(crate) keys: BTreeMap<String, (usize, Seen)>,
+    /// The kinds of values that keys have, as `key: kind`.
+    pub(crate) kinds: BTreeMap<(String, Kind), Seen>,
+    /// The words under the keys that tell what an item is, as `key: word`.
+    pub(crate) words: BTreeMap<(&'static str, String), Seen>,
+    /// The keys of content that is a mapping, as `key: kind`; a list of objects counts as an object.
+    pub(crate) mapping: BTreeMap<(String, Kind), Seen>,
+    /// The types of content that is a list; an empty one for a part without a type.
+    pub(crate) parts: BTreeMap<String, Seen>,
+    /// The keys of the parts of content.
+    pub(crate) part_keys: BTreeMap<String, Seen>,
+}
+
+/// Keys whose words tell what an item is.
+const WORDS: &[&str] = &["role", "from", "type", "token", "content_type"];
+
+/// So many different keys are kept: more tell nothing.
+const MOST_KEYS: usize = 256;
+
+impl Sketch {
+    /// Adds a document. What is not JSON ends it; what was seen until then counts.
+    pub(crate) fn add(&mut self, text: &str, limits: &crate::Limits) {
+        let mut json = Json::new(text, limits).mending();
+        let keys = self.keys.len();
+        let _ = self.document(&mut json);
+        let is_new = self.keys.len() > keys || self.message.count > 0;
+        if is_new && ["role", "from", "type"].iter().any(|key| self.keys.contains_key(*key)) {
+            let _ = self.message.item(&mut Json::new(text, limits).mending(), self.record);
+        }
+        self.record += 1;
+    }
+
+    fn seen(&self, span: Span) -> Seen {
+        Seen { record: self.record, span }
+    }
+
+    fn document(&mut self, json: &mut Json<'_>) -> Result<()> {
+        let start = json.offset();
+        match json.peek() {
+            Some(b'[') => {
+                let seen = self.seen(Span::new(start, start + 1));
+                self.list.get_or_insert(seen);
+                self.list_of(json, "")
+            }
+            Some(b'{') => json
+                .object(|json, key, span| {
+                    let (kind, seen) = (Kind::next(json), self.seen(span));
+                    if self.keys.len() < MOST_KEYS || self.keys.contains_key(key.as_ref()) {
+                        let kinds = self.keys.entry(key.clone().into_owned()).or_default();
+                        kinds.entry(kind).or_insert(seen);
+                    }
+                    match kind {
+                        Kind::List => self.list_of(json, &key),
+                        _ => json.pass(),
+                    }
+                })
+                .map(|_| ()),
+            _ => json.pass(),
+        }
+    }
+
+    fn list_of(&mut self, json: &mut Json<'_>, key: &str) -> Result<()> {
+        let record = self.record;
+        let mut items = self.items.remove(key).unwrap_or_default();
+        let read = json.array(|json| items.item(json, record)).map(|_| ());
+        if self.items.len() < MOST_KEYS {
+            self.items.insert(key.to_owned(), items);
+        }
+        read
+    }
+}
+
+impl Items {
+    fn item(&mut self, json: &mut Json<'_>, record: usize) -> Result<()> {
+        self.count += 1;
+        if json.peek() != Some(b'{') {
+            self.strings += usize::from(json.peek() == Some(b'"'));
+            return json.pass();
+        }
+        json.object(|json, key, span| {
+            let (kind, seen) = (Kind::next(json), Seen { record, span });
+            if self.keys.len() < MOST_KEYS || self.keys.contains_key(key.as_ref()) {
+                self.keys.entry(key.clone().into_owned()).or_insert((0, seen)).0 += 1;
+                self.kinds.entry((key.clone().into_owned(), kind)).or_insert(seen);
+            }
+            let word = WORDS.iter().find(|word| **word == key);
+            match (key.as_ref(), kind) {
+                (_, Kind::String) if word.is_some() => {
+                    let text = json.string()?.0.into_owned();
+                    if let Some(word) = word.filter(|_| self.words.len() < MOST_KEYS) {
+                        self.words.entry((*word, text)).or_insert(seen);
+                    }
+                    Ok(())
+                }
+                ("content" | "parts", Kind::List) => self.parts(json, record),
+                ("content", Kind::Map) => json
+                    .object(|json, key, span| {
+                        let mut kind = Kind::next(json);
+                        let read = if kind == Kind::List {
+                            kind = Kind::Map;
+                            let items = json.array(|json| {
+                                if json.peek() != Some(b'{') {
+                                    kind = Kind::List;
+                                }
+                                json.pass()
+                            });
+                            items.map(|_| ())
+                        } else {
+                            json.pass()
+                        };
+                        let entry = (key.into_owned(), kind);
+                        self.mapping.entry(entry).or_insert(Seen { record, span });
+                        read
+                    })
+                    .map(|_| ()),
+                _ => json.pass(),
+            }
+        })
+        .map(|_| ())
+    }
+
+    fn parts(&mut self, json: &mut Json<'_>, record: usize) -> Result<()> {
+        json.array(|json| {
+            let start = json.offset();
+            let mut seen = Seen { record, span: Span::new(start, start + 1) };
+            let mut kind = Cow::Borrowed("");
+            if json.peek() != Some(b'{') {
+                return json.pass();
+            }
+            json.object(|json, key, span| {
+                if self.part_keys.len() < MOST_KEYS {
+                    self.part_keys.entry(key.clone().into_owned()).or_insert(Seen { record, span });
+                }
+                if key == "type" && json.peek() == Some(b'"') {
+                    let (word, _) = json.string()?;
+                    (kind, seen.span) = (Cow::Owned(word.into_owned()), span);
+                    return Ok(());
+                }
+                json.pass()
+            })?;
+            if self.parts.len() < MOST_KEYS {
+                self.parts.entry(kind.into_owned()).or_insert(seen);
+            }
+            Ok(())
+        })
+        .map(|_| ())
+    }
+
+    /// Whether each item is an object with this key.
+    pub(crate) fn all_have(&self, key: &str) -> bool {
+        self.keys.get(key).is_some_and(|(count, _)| *count == self.count)
+    }
+}

@@ -1,0 +1,61 @@
+//! The laws over documents that are written from the grammars of the specifications, and share
+//! nothing with the readers and writers of the library.
+//!
+//! `OPENCHATML_CASES` says how many documents, `OPENCHATML_SEED` the first seed. A failure tells
+//! each way in which a law is broken once, with a small text. `OPENCHATML_FORMATS=harmony,openai`
+//! takes documents of these formats only.
+
+use openchatml_testkit::{grammar, laws, seeds};
+
+/// How many documents a law looks at, all formats together.
+const CASES: u64 = 100_000;
+
+fn holds(name: &str) {
+    let law = laws::Law::named(name).expect("a law");
+    let wanted = std::env::var("OPENCHATML_FORMATS").ok();
+    let is_wanted = |format: &&str| match &wanted {
+        Some(wanted) => wanted.split(',').any(|it| it == *format),
+        None => true,
+    };
+    let formats: Vec<_> = grammar::formats().filter(is_wanted).collect();
+    let findings = laws::survey(law, seeds(CASES), &formats);
+    let broken: usize = findings.iter().map(|finding| finding.count).sum();
+    let told: Vec<_> = findings.iter().map(ToString::to_string).collect();
+    assert!(findings.is_empty(), "{broken} documents break it:\n{}", told.join("\n"));
+}
+
+macro_rules! laws {
+    (kept: $($kept:ident)*; pending: $($name:ident = $why:literal,)*) => {
+        $(#[test] fn $kept() { holds(stringify!($kept)); })*
+        $(#[test] #[ignore = $why] fn $name() { holds(stringify!($name)); })*
+
+        #[test]
+        fn every_law_has_a_test() {
+            let pending = [$((stringify!($name), $why)),*];
+            assert_eq!(pending.as_slice(), laws::PENDING);
+            let mut tested = [$(stringify!($kept),)* $(stringify!($name),)*];
+            let mut laws: Vec<_> = laws::ALL.iter().map(|law| law.name).collect();
+            tested.sort_unstable();
+            laws.sort_unstable();
+            assert_eq!(tested.as_slice(), laws);
+        }
+    };
+}
+
+laws! {
+    kept: meaning secret completion;
+    pending:
+    nocrash = "Apertus: empty lists of calls, open system messages",
+    violations = "headers with line breaks and spaces, names in JSON that no header can say",
+    chunks = "Apertus: empty lists of calls",
+    strict = "openchatml-2.2:json: empty and spaced names, markers",
+    roundtrip = "apertus:json: ids of calls",
+    identity = "harmony:json: tools that an assistant declares",
+    fmt = "keys that no reader takes; Apertus: empty turns and lists",
+    leak = "markers in visible messages, recovered text in files, unread words in events, Apertus",
+    hidden = "markers in visible messages",
+    fix = "Apertus: empty lists of calls",
+    consent = "open prompts, keys and values that no reader takes",
+    pairs = "content types and headers that come back, parts of harmony:json, ends",
+    tools = "harmony:json: tools that its text declares",
+}
