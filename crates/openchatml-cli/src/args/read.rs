@@ -33,6 +33,10 @@ pub(crate) struct ReaderArgs {
     #[arg(long, value_name = "ROLE", value_parser = names::role())]
     role: Option<Role>,
 
+    /// With `--role assistant`: what follows `<|return|>` or `<|call|>` is the assistant's, too
+    #[arg(long, requires = "role")]
+    past_stop: bool,
+
     /// The last message may be open: the input is a prompt
     #[arg(long)]
     open_prompt: bool,
@@ -91,6 +95,7 @@ impl ReaderArgs {
         };
         options.open_prompt = self.open_prompt;
         options.continues = self.role;
+        options.past_stop = self.past_stop;
         options.limits = self.bounds().limits;
         options
     }

@@ -190,14 +190,13 @@ fn what_is_wrong_with_the_tools_is_located() {
 
 #[test]
 fn an_interrupt_ends_it_in_good_order() {
-    let server = Scripted::start(|_, _| {
-        let mut acts = said(&call(1, "note"));
+    let server = Scripted::start(|_, number| {
+        if number == 0 {
+            return Answer::saying(&call(1, "note"));
+        }
         // It goes on for ever.
-        acts.extend(
-            (0..10_000)
-                .flat_map(|_| said("<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|>")),
-        );
-        Answer::stream(acts)
+        let thoughts = |_| said("<|start|>assistant<|channel|>analysis<|message|>Hm.<|end|>");
+        Answer::stream((0..10_000).flat_map(thoughts).collect())
     });
     let chat = folder(QUESTION);
     let args = [
@@ -212,12 +211,13 @@ fn an_interrupt_ends_it_in_good_order() {
     ];
     let mut child = command(args).current_dir(chat.path()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let is_start = |line: &String| line.contains("tool.start");
-    assert!(lines.by_ref().map(Result::unwrap).any(|line| is_start(&line)));
+    let is_thought = |line: &String| line.contains("Hm.");
+    assert!(lines.by_ref().map(Result::unwrap).any(|line| is_thought(&line)));
     signal(child.id(), "INT");
     // All of them: who stops reading ends it in another way.
     let rest: Vec<String> = lines.map(Result::unwrap).collect();
-    assert!(rest.iter().any(|line| line.contains("response.cancel")));
+    let tail = &rest[rest.len().saturating_sub(8)..];
+    assert!(rest.iter().any(|line| line.contains("response.cancel")), "{tail:#?}");
     finish(child).exits(130);
     let text = chat.read("chat.ocml");
     is_valid(&text);

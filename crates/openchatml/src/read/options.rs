@@ -26,6 +26,10 @@ pub struct ReadOptions {
     /// or `<|call|>` of its own ends it: what others say, and what follows, is hidden and reported as
     /// `E-COMPLETION-ROLE`.
     pub continues: Option<Role>,
+    /// Whether a completion goes on past `<|return|>` and `<|call|>`: what the assistant says there
+    /// is taken as its next messages. For several generations one after another in one text, and
+    /// for servers that go on where HIP-1 §8 has them stop.
+    pub past_stop: bool,
     /// Bounds on what is read.
     pub limits: Limits,
 }

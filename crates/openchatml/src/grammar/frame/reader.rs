@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
     /// Takes a control token that ends a message of the assistant's own, or that belongs to no
     /// message: `<|return|>` and `<|call|>` end the completion, too (SPEC 2.2 §12, HIP-1 §8).
     pub(super) fn end_completion(&mut self, control: Control, out: &mut Out<'a, '_>) {
-        let is_stop = matches!(control, Control::Return | Control::Call);
+        let is_stop = matches!(control, Control::Return | Control::Call) && !out.options.past_stop;
         if is_stop && self.speaks_as.is_some() && !self.is_over {
             self.is_over = true;
             out.to.over();

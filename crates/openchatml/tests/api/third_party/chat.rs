@@ -7,11 +7,13 @@ pub(super) fn harmony() -> Format {
     "harmony".parse().expect("a format")
 }
 
-/// The output continues the turn of the assistant, and may still grow.
+/// The output continues the turn of the assistant, and may still grow. Others read what they are
+/// given to its end: several generations, one after another.
 pub(super) fn completion() -> ReadOptions {
     let mut options = ReadOptions::default();
     options.continues = Some(Role::Assistant);
     options.open_prompt = true;
+    options.past_stop = true;
     options
 }
 
