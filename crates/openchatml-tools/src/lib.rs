@@ -85,6 +85,7 @@ pub use self::router::{BadSchema, Envelope, Happening, Router, RouterOptions, Tu
 #[cfg(feature = "session")]
 pub use self::session::{
     Desk, DeskError, Ended, Model, NoPrompt, Session, SessionError, SessionEvent, SessionOptions,
+    Transcript,
 };
 pub use self::tool::{Failure, Outcome, Output, Provenance, Run, Tool};
 pub use self::toolbox::{Entry, NotAName, Toolbox};

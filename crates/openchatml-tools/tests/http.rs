@@ -145,6 +145,15 @@ async fn an_argument_does_not_leave_its_segment() {
     for arguments in [r#"{"owner":["x"]}"#, r#"{"id":{"a":{"b":1}},"owner":[]}"#, "{", "[]"] {
         assert_eq!(run(&owner, arguments).await.unwrap_err().code, Code::CallSchema, "{arguments}");
     }
+    // What is left would be the collection.
+    for (name, arguments) in [
+        ("pet", r#"{"id":""}"#),
+        ("owner", r#"{"id":"a","owner":[]}"#),
+        ("owner", r#"{"id":"a","owner":[""]}"#),
+    ] {
+        let failure = run(&entry(&server, name), arguments).await.unwrap_err();
+        assert_eq!(failure.code, Code::CallSchema, "{arguments}");
+    }
     let list = entry(&server, "pets_list");
     let failure = run(&list, r#"{"X-Trace":"a\r\nX-Evil: b"}"#).await.unwrap_err();
     assert_eq!(failure.code, Code::CallSchema);

@@ -129,7 +129,7 @@ impl Replies {
     fn provenance(&self, to: &Addressee, said: Provenance, content: &str) -> Value<'static> {
         let source = said.source.unwrap_or_else(|| to.name.clone());
         let timestamp = said.timestamp.or_else(|| Some(self.options.clock.as_ref()?()));
-        let checksum = said.checksum.unwrap_or_else(|| checksum(content));
+        let checksum = said.checksum.unwrap_or_else(|| checksum(content.as_bytes()));
         let mut fields = vec![("source".into(), Value::from(source))];
         fields.extend(timestamp.map(|it| ("timestamp".into(), Value::from(it))));
         fields.push(("checksum".into(), Value::from(checksum)));
@@ -147,9 +147,10 @@ fn message(addressee: &Addressee, body: String) -> Message<'static> {
     message
 }
 
-fn checksum(content: &str) -> String {
+/// Of what this is the only content, as far as anybody knows: `sha256:` and 64 hexadecimal digits.
+pub(crate) fn checksum(content: &[u8]) -> String {
     let mut out = String::from("sha256:");
-    for byte in Sha256::digest(content.as_bytes()) {
+    for byte in Sha256::digest(content) {
         // Writing to a string cannot fail.
         let _ = write!(out, "{byte:02x}");
     }

@@ -3,13 +3,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use openchatml::{Carrier, Code, Format, Message, lex::Escape};
+use openchatml::{Code, Format, Message};
 
 use super::SessionError;
 use super::desk::Desk;
 use super::event::SessionEvent;
 use super::hear::Emit;
 use super::plan::Waiting;
+use super::spell::{delimit, respell};
 use crate::{Happening, Turn};
 
 /// The calls of one turn.
@@ -108,7 +109,8 @@ impl Calls {
         mut reply: Message<'static>,
         emit: &mut Emit<'_>,
     ) -> Result<(), SessionError> {
-        self.formats.iter().for_each(|format| make_harmless(&mut reply, *format));
+        self.formats.iter().for_each(|format| delimit(&mut reply, *format));
+        self.formats.iter().for_each(|format| respell(&mut reply, *format));
         if let Some(desk) = self.desk.clone() {
             let (id, reply) = (id.clone(), reply.clone());
             super::blocking(move || desk.replied(&id, &reply)).await?;
@@ -144,19 +146,4 @@ pub(super) fn mark(message: &Message<'_>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
-}
-
-/// Makes sure that a reply can be written in a format without an escape: in the JSON of the
-/// envelope, a `<` can be written as `\u003c`, and nothing there spells a control token then.
-fn make_harmless(reply: &mut Message<'static>, format: Format) {
-    let controls = format.dialect().controls;
-    if format.carrier() != Carrier::Text || controls.escape() != Escape::None {
-        return;
-    }
-    let text = reply.body.text();
-    if controls.find(&text).is_some()
-        && serde_json::from_str::<&serde_json::value::RawValue>(&text).is_ok()
-    {
-        reply.body = text.replace('<', "\\u003c").into();
-    }
 }

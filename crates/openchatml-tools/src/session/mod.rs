@@ -7,7 +7,10 @@ mod hear;
 mod model;
 mod plan;
 mod run;
+mod spell;
+mod transcript;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -18,9 +21,13 @@ use openchatml::{
     parse,
 };
 
+use self::calls::mark;
+use self::desk::Fate;
 pub use self::desk::{Desk, DeskError};
 pub use self::event::SessionEvent;
 pub use self::model::{Model, NoPrompt};
+use self::plan::Names;
+pub use self::transcript::Transcript;
 use crate::{Router, Toolbox, UpstreamError};
 
 /// A transcript, the tools that it calls and, perhaps, a model that goes on with it.
@@ -63,13 +70,24 @@ pub struct Session {
     /// The format of the transcript.
     format: Format,
     router: Router,
-    model: Option<Model>,
+    model: Option<Arc<Model>>,
     desk: Option<Arc<Desk>>,
     options: SessionOptions,
     /// What the transcript's format could not carry, when it was last written.
     losses: Vec<Loss>,
     /// How many messages were told.
     told: usize,
+    /// How many messages are on the disk: in the transcript, or in the journal. `None` before this
+    /// session wrote the transcript, which may lack the declarations of tools.
+    kept: Option<usize>,
+    /// The calls of the conversation.
+    names: Names,
+}
+
+/// A call that may have been made before a crash.
+struct Known {
+    mark: u64,
+    fate: Fate,
 }
 
 /// How a session goes.
@@ -161,20 +179,26 @@ impl Session {
             options: SessionOptions::default(),
             losses: Vec::new(),
             told,
+            kept: None,
+            names: Names::default(),
         }
     }
 
     /// The same session with a model that goes on.
     #[must_use]
     pub fn with_model(mut self, model: Model) -> Self {
-        self.model = Some(model);
+        self.model = Some(Arc::new(model));
         self
     }
 
     /// The same session, whose transcript is kept here. Its router has the tools that the desk
-    /// [guards](Desk::guard).
+    /// [guards](Desk::guard). What the model said before a crash, and the transcript does not say
+    /// yet, is part of the conversation.
     #[must_use]
     pub fn with_desk(mut self, desk: Desk) -> Self {
+        let said = desk.recover();
+        self.told += said.len();
+        self.conversation.messages.extend(said);
         self.desk = Some(Arc::new(desk));
         self
     }
@@ -244,16 +268,32 @@ impl Session {
     ///
     /// Its format cannot say what is in it, or the file cannot be written.
     pub async fn keep(&mut self) -> Result<(), SessionError> {
-        self.save().await
+        self.save(&HashMap::new()).await
     }
 
     /// Writes the transcript, and goes on with what it says: after a crash nothing else is known.
-    async fn save(&mut self) -> Result<(), SessionError> {
+    /// Calls whose fate is known may be written otherwise than they were: the journal follows.
+    async fn save(&mut self, fates: &HashMap<String, Known>) -> Result<(), SessionError> {
         let Some(desk) = self.desk.clone() else { return Ok(()) };
         let text = self.text().map_err(SessionError::Transcript)?;
         let read = parse(&text, self.format, &self.options.read);
         self.conversation = read.into_conversation().into_owned();
-        blocking(move || desk.save(&text)).await
+        self.kept = Some(self.conversation.messages.len());
+        self.names = Names::default();
+        self.names.look(&self.conversation.messages);
+        let mut again = Vec::new();
+        for call in self.names.calls() {
+            let Some(known) = fates.get(&call.id) else { continue };
+            let mark = mark(&self.conversation.messages[call.at]);
+            if known.mark != mark && known.fate != Fate::Fresh {
+                again.push((call.id.clone(), mark, known.fate.clone()));
+            }
+        }
+        blocking(move || {
+            again.iter().try_for_each(|(id, mark, fate)| desk.mark_again(id, *mark, fate))?;
+            desk.save(&text)
+        })
+        .await
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is to be done next: a question to the transcript alone.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use openchatml::{Conversation, Message, Role, history};
 
@@ -56,32 +56,65 @@ pub(super) fn left_behind(messages: &[Message<'_>]) -> usize {
     open - waiting(messages).len()
 }
 
-/// All calls, each with an id of its own. The same messages give the same ids, and messages that
-/// come after do not change them: so a call is known again after a crash, in formats without ids
-/// too.
-pub(super) fn named(messages: &[Message<'_>]) -> Vec<Waiting> {
-    let is_call = |message: &&Message<'_>| message.is_call() && !message.foreign;
-    let own = messages.iter().filter(is_call).filter_map(|message| message.call_id.as_deref());
-    let own: HashSet<&str> = own.collect();
-    let mut used = HashSet::new();
-    let mut calls = Vec::new();
-    for (at, message) in messages.iter().enumerate().filter(|(_, message)| is_call(message)) {
-        let id = message.call_id.as_deref();
-        let is_repeated = id.is_some_and(|id| used.contains(id));
+/// The calls of a transcript, each with an id of its own.
+///
+/// The same messages give the same ids, and messages that come after do not change them: so a call
+/// is known again after a crash, in formats without ids too.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// The ids that messages give their calls.
+    own: HashSet<String>,
+    used: HashSet<String>,
+    calls: Vec<Waiting>,
+    /// How many messages were looked at.
+    seen: usize,
+}
+
+impl Names {
+    /// Looks at these messages, which begin with those that were looked at before.
+    pub(super) fn look(&mut self, messages: &[Message<'_>]) {
+        let is_call = |message: &&Message<'_>| message.is_call() && !message.foreign;
+        let new = messages.get(self.seen..).unwrap_or_default();
+        let own = new.iter().filter(is_call).filter_map(|message| message.call_id.as_deref());
+        self.own.extend(own.map(str::to_owned));
+        for (at, message) in new.iter().enumerate().filter(|(_, message)| is_call(message)) {
+            self.add(self.seen + at, message.call_id.as_deref());
+        }
+        self.seen = messages.len();
+    }
+
+    fn add(&mut self, at: usize, id: Option<&str>) {
+        let is_repeated = id.is_some_and(|id| self.used.contains(id));
         let mut name = match id {
             Some(id) if !is_repeated => id.to_owned(),
             Some(id) => format!("{id}_"),
-            None => format!("call_{}", calls.len() + 1),
+            None => format!("call_{}", self.calls.len() + 1),
         };
         // Ids that come later are not known as calls arrive, but those so far are.
-        while used.contains(&name) || id != Some(name.as_str()) && own.contains(name.as_str()) {
+        while self.used.contains(&name) || id != Some(&*name) && self.own.contains(&name) {
             name.push('_');
         }
-        used.insert(name.clone());
+        self.used.insert(name.clone());
         let repeated = id.filter(|_| is_repeated).map(str::to_owned);
-        calls.push(Waiting { at, id: name, repeated });
+        self.calls.push(Waiting { at, id: name, repeated });
     }
-    calls
+
+    /// The calls in their order.
+    pub(super) fn calls(&self) -> &[Waiting] {
+        &self.calls
+    }
+
+    /// The call that has this id.
+    pub(super) fn positions(&self) -> HashMap<&str, usize> {
+        self.calls.iter().map(|call| (&*call.id, call.at)).collect()
+    }
+}
+
+/// All calls, each with an id of its own.
+fn named(messages: &[Message<'_>]) -> Vec<Waiting> {
+    let mut names = Names::default();
+    names.look(messages);
+    names.calls
 }
 
 #[cfg(test)]

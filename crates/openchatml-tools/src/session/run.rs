@@ -1,6 +1,9 @@
 //! The loop itself.
 
-use openchatml::{Event, Message, Settings};
+use std::collections::{HashMap, HashSet};
+
+use openchatml::convert::convert;
+use openchatml::{Code, Conversation, Document, Event, Format, Message, Role, Settings};
 use tokio_util::sync::CancellationToken;
 
 use super::calls::{Calls, mark};
@@ -8,11 +11,15 @@ use super::desk::Fate;
 use super::event::SessionEvent;
 use super::hear::{Emit, Heard, Hearing};
 use super::plan::{self, Next, Waiting};
-use super::{Ended, Session, SessionError};
+use super::spell::respell;
+use super::{Ended, Known, Session, SessionError};
 use crate::{Completion, Failure};
 
 /// Why calls are cancelled.
 const CANCELLED: &str = "the session was cancelled";
+
+/// What the reply to a call says whose output the transcript or the prompt cannot say.
+const UNWRITABLE: &str = "the output cannot be written in the format of the transcript";
 
 /// What the reply to a call says that began before a crash.
 const INTERRUPTED: &str = "interrupted; may or may not have been done";
@@ -75,17 +82,34 @@ impl Session {
     }
 
     /// The calls of a turn that begins, in which the ids of these calls are free.
-    fn turn(&self, waiting: &[Waiting]) -> Calls {
-        let messages = &self.conversation.messages;
-        let is_free =
-            |id: &str| waiting.iter().any(|call| call.id == id && call.repeated.is_none());
-        let taken = plan::named(messages).into_iter().map(|call| call.id);
-        let turn = self.router.turn(taken.filter(|id| !is_free(id)));
+    fn turn(&mut self, waiting: &[Waiting]) -> Calls {
+        self.names.look(&self.conversation.messages);
+        let free = waiting.iter().filter(|call| call.repeated.is_none());
+        let free: HashSet<&str> = free.map(|call| &*call.id).collect();
+        let taken = self.names.calls().iter().map(|call| &call.id);
+        let taken = taken.filter(|id| !free.contains(id.as_str())).cloned();
+        let turn = self.router.turn(taken);
         let header = self.conversation.header.as_ref();
         let settings = header.map(|header| Settings::read(header).0).unwrap_or_default();
-        let model = self.model.as_ref().map(|model| model.format());
-        let formats = std::iter::once(self.format).chain(model).collect();
-        Calls::new(turn.with_settings(settings), self.desk.clone(), formats)
+        Calls::new(turn.with_settings(settings), self.desk.clone(), self.spelled_in())
+    }
+
+    /// The formats in which messages are spelled out: that of the transcript, and that of prompts
+    /// that are text.
+    fn spelled_in(&self) -> Vec<Format> {
+        let model = self.model.as_ref().filter(|model| model.tokenizer().is_none());
+        std::iter::once(self.format).chain(model.map(|model| model.format())).collect()
+    }
+
+    /// The message as the transcript can say it; `None` if it cannot: then it would end the session.
+    fn writable(&self, mut message: Message<'static>) -> Option<Message<'static>> {
+        self.spelled_in().iter().for_each(|format| respell(&mut message, *format));
+        // No format says more in front of it than this.
+        let before = [Message::new(Role::System, "-"), Message::new(Role::User, "-")];
+        let messages = before.into_iter().chain([message]);
+        let document = Document::from(Conversation::from_messages(messages));
+        let is_writable = convert(&document, self.format, &self.options.render).is_ok();
+        document.into_conversation().messages.pop().filter(|_| is_writable)
     }
 
     /// Makes calls that stand in the transcript.
@@ -97,8 +121,9 @@ impl Session {
     ) -> Result<(), SessionError> {
         let mut calls = self.turn(waiting);
         self.name(waiting);
-        self.save().await?;
-        self.dispatch(&mut calls, waiting, true).await;
+        let known = self.known(waiting);
+        self.save(&known).await?;
+        self.dispatch(&mut calls, waiting, &known).await;
         self.wait(&mut calls, cancel, emit).await?;
         self.reply(calls, emit).await
     }
@@ -115,20 +140,32 @@ impl Session {
         }
     }
 
-    /// Makes these calls, which may have been made before if they are `old`.
-    async fn dispatch(&self, calls: &mut Calls, waiting: &[Waiting], old: bool) {
+    /// What became of these calls before a crash.
+    fn known(&self, waiting: &[Waiting]) -> HashMap<String, Known> {
+        let Some(desk) = &self.desk else { return HashMap::new() };
+        let known = waiting.iter().map(|call| {
+            let mark = mark(&self.conversation.messages[call.at]);
+            (call.id.clone(), Known { mark, fate: desk.fate(&call.id, mark) })
+        });
+        known.collect()
+    }
+
+    /// Makes these calls, some of which may have been made before.
+    async fn dispatch(
+        &self,
+        calls: &mut Calls,
+        waiting: &[Waiting],
+        known: &HashMap<String, Known>,
+    ) {
         // To write the transcript may have moved the messages, but not the calls.
-        let named = plan::named(&self.conversation.messages);
+        let positions = self.names.positions();
         for call in waiting {
-            let Some(now) = named.iter().find(|now| now.id == call.id) else { continue };
-            let message = &self.conversation.messages[now.at];
-            let fate = match &self.desk {
-                Some(desk) if old => desk.fate(&call.id, mark(message)),
-                _ => Fate::Fresh,
-            };
+            let Some(at) = positions.get(&*call.id) else { continue };
+            let message = &self.conversation.messages[*at];
+            let fate = known.get(&call.id).map_or(&Fate::Fresh, |known| &known.fate);
             match fate {
                 Fate::Fresh => calls.dispatch(call, message).await,
-                Fate::Replied(reply) => calls.answer(&call.id, *reply),
+                Fate::Replied(reply) => calls.answer(&call.id, (**reply).clone()),
                 Fate::Begun => {
                     let reply = self.router.refusal(message, &Failure::new(INTERRUPTED));
                     calls.answer(&call.id, reply);
@@ -161,16 +198,53 @@ impl Session {
     /// Puts the replies to calls in the transcript.
     async fn reply(&mut self, calls: Calls, emit: &mut Emit<'_>) -> Result<(), SessionError> {
         let has_ids = self.format.carries().call_ids;
+        let from = self.conversation.messages.len();
         for (id, mut reply) in calls.into_replies() {
             reply.call_id = has_ids.then(|| id.into());
-            let index = self.told;
-            self.told += 1;
-            emit(SessionEvent::Replied(Event::MessageStart { index, message: &reply }));
-            emit(SessionEvent::Replied(Event::MessageDone { index, message: &reply }));
             self.conversation.messages.push(reply);
         }
-        self.save().await?;
+        self.settle(from);
+        for message in &self.conversation.messages[from..] {
+            let index = self.told;
+            self.told += 1;
+            emit(SessionEvent::Replied(Event::MessageStart { index, message }));
+            emit(SessionEvent::Replied(Event::MessageDone { index, message }));
+        }
+        self.save(&HashMap::new()).await?;
         self.forget().await
+    }
+
+    /// Sees to it that the replies from this one on can be written: no tool ends a session by what it
+    /// says. Where a reply ends is not to be seen in every format, but the end of JSON is. What
+    /// cannot be written even so becomes an error.
+    fn settle(&mut self, from: usize) {
+        let is_json = |reply: &Message<'_>| {
+            serde_json::from_str::<&serde_json::value::RawValue>(&reply.body.text()).is_ok()
+        };
+        // All else is what the router writes.
+        if self.conversation.messages[from..].iter().all(is_json) || self.is_writable() {
+            return;
+        }
+        let formats = self.spelled_in();
+        let text = |reply: &Message<'_>| serde_json::Value::from(&*reply.body.text()).to_string();
+        for reply in self.conversation.messages[from..].iter_mut().filter(|it| !is_json(it)) {
+            reply.body = text(reply).into();
+            formats.iter().for_each(|format| respell(reply, *format));
+        }
+        if self.is_writable() {
+            return;
+        }
+        let failure = Failure::with_code(Code::ToolOutput, UNWRITABLE);
+        for reply in &mut self.conversation.messages[from..] {
+            reply.body = self.router.refusal(reply, &failure).body;
+        }
+    }
+
+    /// Whether the transcript and the next prompt can be written.
+    fn is_writable(&mut self) -> bool {
+        let model = self.model.clone();
+        let is_promptable = model.is_none_or(|model| model.request(&self.conversation).is_ok());
+        is_promptable && self.text().is_ok()
     }
 
     /// Forgets the calls that have their replies in the transcript.
@@ -187,8 +261,7 @@ impl Session {
         cancel: &CancellationToken,
         emit: &mut Emit<'_>,
     ) -> Result<Sampled, SessionError> {
-        // Taken out while it is asked, so that the transcript can grow meanwhile.
-        let model = self.model.take().expect("there is a model");
+        let model = self.model.clone().expect("there is a model");
         let before = self.conversation.messages.len();
         let mut hearing = Hearing::new(&model, &self.options.read, self.told);
         let mut calls = self.turn(&[]);
@@ -198,7 +271,6 @@ impl Session {
             true => hearing.cancel(emit),
             false => hearing.finish(emit),
         };
-        self.model = Some(model);
         self.told += heard.began;
         // A completion that broke is as good as one that was cut off: what is complete, is.
         let rest = if is_cancelled { Vec::new() } else { rest };
@@ -247,22 +319,35 @@ impl Session {
         Ok(Heeded::Ended)
     }
 
-    /// Puts what the model said in the transcript, and makes the calls among it: not before the
-    /// transcript has them.
+    /// Adds what the model said to the conversation, and makes the calls among it: not before the
+    /// disk has them.
     async fn said(
         &mut self,
         said: Vec<Message<'static>>,
         calls: &mut Calls,
     ) -> Result<(), SessionError> {
-        let before = plan::named(&self.conversation.messages).len();
+        if said.is_empty() {
+            return Ok(());
+        }
+        let before = self.names.calls().len();
+        let said: Vec<_> = said.into_iter().filter_map(|message| self.writable(message)).collect();
         self.conversation.messages.extend(said);
-        let waiting = plan::named(&self.conversation.messages).split_off(before);
+        self.names.look(&self.conversation.messages);
+        let waiting = self.names.calls()[before..].to_vec();
         if waiting.is_empty() {
             return Ok(());
         }
         self.name(&waiting);
-        self.save().await?;
-        self.dispatch(calls, &waiting, false).await;
+        match (self.desk.clone(), self.kept) {
+            (Some(desk), Some(kept)) => {
+                let new = self.conversation.messages[kept..].to_vec();
+                self.kept = Some(self.conversation.messages.len());
+                super::blocking(move || desk.said(&new)).await?;
+            }
+            (Some(_), None) => self.save(&HashMap::new()).await?,
+            (None, _) => {}
+        }
+        self.dispatch(calls, &waiting, &HashMap::new()).await;
         Ok(())
     }
 }

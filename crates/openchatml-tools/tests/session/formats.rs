@@ -148,3 +148,47 @@ async fn the_model_is_told_of_the_tools() {
     let mut again = Session::new(conversation.into_owned(), format, router).declare(&tools);
     assert_eq!(again.text().unwrap(), text);
 }
+
+/// A transcript of Apertus that says that there are no tools was written before there were any.
+#[tokio::test]
+async fn the_section_of_apertus_tells_of_the_tools() {
+    let begin = "<s><|system_start|>You help.<|system_end|>";
+    let end = "<|user_start|>Go.<|user_end|>";
+    let section = |thinking: &str| {
+        format!(
+            "<|developer_start|>Deliberation: {thinking}\nTool Capabilities: disabled<|developer_end|>"
+        )
+    };
+    for (section, thinking) in [
+        (String::new(), "disabled"),
+        (section("disabled"), "disabled"),
+        (section("enabled"), "enabled"),
+    ] {
+        let server = Scripted::start(|_, _| Answer::saying("Done.<|assistant_end|>"));
+        let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
+        let format: Format = "apertus".parse().unwrap();
+        let mut tools = openchatml_tools::Toolbox::default();
+        let look = openchatml_tools::function(|_| async { Ok(openchatml_tools::Output::text("")) });
+        let mut entry = openchatml_tools::Entry::new(look);
+        entry.description = Some("Looks.".to_owned());
+        tools.insert("functions.look", entry).unwrap();
+        let router = Router::new(tools.clone(), RouterOptions::default()).unwrap();
+        let text = format!("{begin}{section}{end}");
+        let conversation = parse(&text, format, &ReadOptions::default()).into_conversation();
+        let mut session = Session::new(conversation.into_owned(), format, router.clone())
+            .with_model(Model::new(upstream, format).unwrap())
+            .declare(&tools);
+        session.run(&CancellationToken::new(), |_| {}).await.unwrap();
+        let prompt = server.asked()[0]["prompt"].as_str().unwrap().to_owned();
+        let told = format!(
+            "{begin}<|developer_start|>Deliberation: {thinking}\nTool Capabilities:\n// Looks.\ntype look = () => any;<|developer_end|>"
+        );
+        assert!(prompt.starts_with(&told), "{prompt}");
+        // They are told once.
+        let text = session.text().unwrap();
+        assert!(text.starts_with(&told), "{text}");
+        let conversation = parse(&text, format, &ReadOptions::default()).into_conversation();
+        let mut again = Session::new(conversation.into_owned(), format, router).declare(&tools);
+        assert_eq!(again.text().unwrap(), text);
+    }
+}

@@ -1,5 +1,8 @@
 //! What of a JSON Schema a declaration says.
 
+use std::borrow::Cow;
+
+use super::Style;
 use crate::model::{Data, Value};
 
 /// The keywords that no declaration says (JSON Schema 2020-12).
@@ -78,18 +81,43 @@ pub(super) fn resolve<'s, 'a>(root: &'s Value<'a>, reference: &str) -> Option<&'
 }
 
 /// `default: …`. A word stands in quotes unless it is `bare`.
-pub(super) fn default_of(schema: &Value<'_>, bare: bool) -> Option<String> {
+pub(super) fn default_of(schema: &Value<'_>, bare: bool, style: Style) -> Option<String> {
     let default = schema.get("default")?;
+    let is_plain = |word: &&str| style == Style::Reference || !word.contains(is_break);
     Some(match default.as_str() {
-        Some(word) if bare => format!("default: {word}"),
-        Some(word) => format!("default: \"{word}\""),
-        None => format!("default: {}", literal(default)),
+        Some(word) if bare && is_plain(&word) => format!("default: {word}"),
+        Some(word) if style == Style::Reference => format!("default: \"{word}\""),
+        _ => format!("default: {}", literal(default)),
     })
 }
 
-/// A value as JSON.
+/// A value as JSON, on one line whoever reads it.
 pub(super) fn literal(value: &Value<'_>) -> String {
-    value.to_json()
+    let text = value.to_json();
+    if !text.contains(is_break) {
+        return text;
+    }
+    // JSON escapes the others itself.
+    let escaped = |c| format!("\\u{:04x}", u32::from(c));
+    text.chars().map(|c| if is_break(c) { escaped(c) } else { c.into() }).collect()
+}
+
+/// Whether a new line begins after this: for TypeScript, for Unicode, or for a terminal.
+pub(super) fn is_break(c: char) -> bool {
+    matches!(c, '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// A text on one line.
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+    match text.contains(is_break) {
+        true => lines(text).collect::<Vec<_>>().join(" ").into(),
+        false => text.into(),
+    }
+}
+
+/// The lines of a text.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().flat_map(|line| line.split(is_break))
 }
 
 /// A type that can be part of another one.

@@ -2,7 +2,7 @@
 
 use super::schema::{
     NEVER_SAID, NOT_SAID_BY_REFERENCE, default_of, grouped, is_enum, is_nullable, is_required,
-    is_word, literal, resolve, text,
+    is_word, lines, literal, one_line, resolve, text,
 };
 use super::{Style, Unsaid};
 use crate::model::{Data, Value};
@@ -154,8 +154,8 @@ impl Printer<'_, '_> {
     fn either(&mut self, kinds: &[&str], schema: &Value<'_>, indent: &str) -> String {
         let types = kinds.iter().map(|kind| match (self.style, *kind) {
             (_, "integer") => "number".to_owned(),
-            (Style::Documented, kind @ ("object" | "array")) => self.of_kind(kind, schema, indent),
-            (_, kind) => kind.to_owned(),
+            (Style::Reference, kind) => kind.to_owned(),
+            (Style::Documented, kind) => self.of_kind(kind, schema, indent),
         });
         types.collect::<Vec<_>>().join(" | ")
     }
@@ -250,8 +250,8 @@ impl Printer<'_, '_> {
         }
         let text = self.nullable(schema, &format!("{indent}    "));
         out.push_str(&format!("{indent}{name}{mark}: {text},"));
-        if let Some(default) =
-            default_of(schema, is_enum(schema)).filter(|_| schema.get("oneOf").is_none())
+        if let Some(default) = default_of(schema, is_enum(schema), self.style)
+            .filter(|_| schema.get("oneOf").is_none())
         {
             out.push_str(&format!(" // {default}"));
         }
@@ -293,7 +293,7 @@ impl Printer<'_, '_> {
         if let Some(above) = above {
             self.comment(out, above, indent);
         }
-        if let Some(default) = default_of(schema, is_enum(schema)) {
+        if let Some(default) = default_of(schema, is_enum(schema), self.style) {
             out.push_str(&format!("{indent}// {default}\n"));
         }
         out.push_str(&format!("{indent}{name}:\n"));
@@ -302,7 +302,10 @@ impl Printer<'_, '_> {
             let text_of = self.at(&format!("oneOf/{index}"), |it| it.nullable(variant, &inner));
             let own = text(variant, "description").filter(|own| Some(*own) != description);
             let own = own.filter(|_| index > 0 || above.is_none());
-            let notes = [own.map(|own| self.one_line(own)), default_of(variant, is_enum(variant))];
+            let notes = [
+                own.map(|own| self.one_line(own)),
+                default_of(variant, is_enum(variant), self.style),
+            ];
             out.push_str(&format!("{indent} | {text_of}"));
             trailing(out, notes);
             out.push('\n');
@@ -318,7 +321,7 @@ impl Printer<'_, '_> {
             let text_of = self.at(&format!("oneOf/{index}"), |it| it.nullable(variant, &inner));
             let own = text(variant, "description").map(|own| self.one_line(own));
             // A default that is a word stands in quotes here, even among those listed.
-            let notes = [own, default_of(variant, false)];
+            let notes = [own, default_of(variant, false, self.style)];
             out.push_str(&format!("\n{indent} | {text_of}"));
             trailing(&mut out, notes);
         }
@@ -338,7 +341,7 @@ impl Printer<'_, '_> {
         match self.style {
             Style::Reference => out.push_str(&format!("{indent}// {text}\n")),
             Style::Documented => {
-                for line in text.lines() {
+                for line in lines(text) {
                     out.push_str(format!("{indent}// {line}").trim_end());
                     out.push('\n');
                 }
@@ -350,7 +353,7 @@ impl Printer<'_, '_> {
     fn one_line(&self, text: &str) -> String {
         match self.style {
             Style::Reference => text.to_owned(),
-            Style::Documented => text.lines().collect::<Vec<_>>().join(" "),
+            Style::Documented => one_line(text).into_owned(),
         }
     }
 

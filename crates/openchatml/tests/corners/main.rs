@@ -5,5 +5,6 @@ mod copies;
 mod events;
 mod losses;
 mod refusals;
+mod schemas;
 mod sinks;
 mod words;

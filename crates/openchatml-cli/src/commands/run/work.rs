@@ -1,7 +1,7 @@
 //! The transcript that is worked at.
 
-use openchatml::{Conversation, Document, Format, Message, Mode, ReadOptions, Role, parse};
-use openchatml_tools::{Desk, DeskError};
+use openchatml::{Conversation, Format, Message, ReadOptions, Role};
+use openchatml_tools::{Desk, DeskError, Transcript};
 
 use super::RunArgs;
 use crate::args::{Bounds, Choice};
@@ -70,27 +70,29 @@ fn read(
     let (name, decoded) = (origin.name(), Decoded::new(&bytes, 0));
     let page = Page::new(&name, &decoded, 1);
     let mut found = decoded.found.clone();
-    let parsed = match format_of(choice, &decoded, &name, console) {
+    let is_unreadable = Tally::of(&found).errors > 0;
+    let transcript = match format_of(choice, &decoded, &name, console) {
         Err(Unreadable::NoFormat(failure)) => return Err(failure),
         Err(Unreadable::NoText(_)) => None,
         Ok(format) => {
-            let mut options = ReadOptions::default();
-            options.mode = Mode::Lenient;
-            let parsed = parse(&decoded.text, format, &options);
-            found.extend(parsed.diagnostics);
-            Some((parsed.document, format))
+            let mut transcript = Transcript::read(&decoded.text, format, &ReadOptions::default());
+            found.append(&mut transcript.diagnostics);
+            Some((transcript, format))
         }
     };
     let mut report = String::new();
     found.iter().for_each(|found| Style::Text.write(&page, found, &mut report));
     console.print(&report);
-    if Tally::of(&found).errors > 0 {
-        console.error("a transcript with errors is not gone on with: what is wrong would be lost");
+    let is_faithful = transcript.as_ref().is_some_and(|(transcript, _)| transcript.is_faithful);
+    if is_unreadable || !is_faithful {
+        console.error(
+            "a transcript with these errors is not gone on with: what is wrong would be lost",
+        );
         return Ok(None);
     }
-    match parsed {
-        Some((Document::Conversation(conversation), format)) => {
-            Ok(Some((conversation.into_owned(), format)))
+    match transcript {
+        Some((Transcript { conversation: Some(conversation), .. }, format)) => {
+            Ok(Some((conversation, format)))
         }
         _ => Err(Failure::Refused(format!("{name}: there is no conversation in this document"))),
     }

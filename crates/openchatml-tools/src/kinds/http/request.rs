@@ -66,16 +66,16 @@ impl Request {
             headers.insert(CONTENT_TYPE, HeaderValue::from_str(&body.name).ok()?);
             Some(text)
         });
-        Ok(Self { url: url(base, &path, &query)?, headers, body })
+        Ok(Self { url: url(base, &path, operation.path.ends_with('/'), &query)?, headers, body })
     }
 }
 
-/// The base with this path and query.
-fn url(base: &Url, path: &str, query: &[String]) -> Result<Url, Failure> {
-    // An empty segment, `.` or `..` would be another path.
+/// The base with this path and query. A path may end with a slash if that of the operation does.
+fn url(base: &Url, path: &str, may_end: bool, query: &[String]) -> Result<Url, Failure> {
+    // An empty segment, `.` or `..` would be another path: `/users/` is all users.
     let is_segment = |segment: &str| !matches!(segment, "" | "." | "..");
     let segments = path.strip_prefix('/').unwrap_or(path);
-    let segments = segments.strip_suffix('/').unwrap_or(segments);
+    let segments = segments.strip_suffix('/').filter(|_| may_end).unwrap_or(segments);
     if !segments.is_empty() && !segments.split('/').all(is_segment) {
         return Err(refused("the arguments make another path"));
     }

@@ -1,4 +1,5 @@
-//! Which calls were made, and what came of them.
+//! What the transcript does not say yet: what the model said in the turn that goes on, which calls
+//! were made, and what came of them.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -13,7 +14,8 @@ use serde_json::{Value, json};
 use super::DeskError;
 use super::file::{is_at, sync_folder};
 
-/// A file of lines: one for each call that begins and may not be made twice, and one for each reply.
+/// A file of lines: one for each call that begins and may not be made twice, one for each reply, and
+/// one for the messages up to each call, since the transcript is written at the end of a turn only.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
@@ -25,7 +27,7 @@ struct State {
     /// Locked as long as it is open.
     file: File,
     /// What the file said when it was opened.
-    past: HashMap<(String, u64), Fate>,
+    past: Past,
     /// The marks of the calls that may be made.
     marks: HashMap<String, u64>,
     is_empty: bool,
@@ -41,6 +43,13 @@ pub(in crate::session) enum Fate {
     Begun,
     /// It has this reply.
     Replied(Box<Message<'static>>),
+}
+
+/// What became of the calls, and messages with the checksum of the transcript that they follow.
+#[derive(Debug, Default)]
+struct Past {
+    fates: HashMap<(String, u64), Fate>,
+    said: Vec<(String, Vec<Message<'static>>)>,
 }
 
 impl Journal {
@@ -64,7 +73,7 @@ impl Journal {
     }
 
     pub(super) fn fate(&self, call_id: &str, mark: u64) -> Fate {
-        let fate = self.state().past.get(&(call_id.to_owned(), mark)).cloned();
+        let fate = self.state().past.fates.get(&(call_id.to_owned(), mark)).cloned();
         fate.unwrap_or_default()
     }
 
@@ -74,22 +83,46 @@ impl Journal {
 
     /// A call begins.
     pub(super) fn started(&self, call_id: &str) -> io::Result<()> {
-        self.write(call_id, "begun", Value::Bool(true))
+        self.write_call(call_id, "begun", Value::Bool(true))
     }
 
     /// A call has its reply.
     pub(super) fn replied(&self, call_id: &str, reply: &Message<'static>) -> io::Result<()> {
-        let document = Conversation::from_messages([reply.clone()]).into();
-        let json = render(&document, Format::JSON, &RenderOptions::default());
-        let json = json.map_err(io::Error::other)?;
-        self.write(call_id, "reply", serde_json::from_str(&json)?)
+        let reply = json(std::slice::from_ref(reply))?;
+        self.write_call(call_id, "reply", reply)
+    }
+
+    fn write_call(&self, call_id: &str, what: &str, value: Value) -> io::Result<()> {
+        let mark = self.state().marks.get(call_id).copied().unwrap_or_default();
+        let line = json!({"call_id": call_id, "mark": format!("{mark:016x}"), what: value});
+        self.write(&line)
+    }
+
+    /// The model said this after the transcript that has this checksum.
+    pub(super) fn said(&self, checksum: &str, messages: &[Message<'static>]) -> io::Result<()> {
+        self.write(&json!({"transcript": checksum, "said": json(messages)?}))
+    }
+
+    /// What the model said after the transcript that has this checksum, before a crash.
+    pub(super) fn recover(&self, checksum: &str) -> Vec<Message<'static>> {
+        let said = std::mem::take(&mut self.state().past.said);
+        let said = said.into_iter().filter(|(transcript, _)| transcript == checksum);
+        said.flat_map(|(_, messages)| messages).collect()
+    }
+
+    /// The same call under another mark: so it is written in the transcript from now on.
+    pub(super) fn mark_again(&self, call_id: &str, mark: u64, fate: &Fate) -> io::Result<()> {
+        self.expect(call_id, mark);
+        match fate {
+            Fate::Fresh => Ok(()),
+            Fate::Begun => self.started(call_id),
+            Fate::Replied(reply) => self.replied(call_id, reply),
+        }
     }
 
     /// Adds a line, which is on the disk when this returns.
-    fn write(&self, call_id: &str, what: &str, value: Value) -> io::Result<()> {
+    fn write(&self, line: &Value) -> io::Result<()> {
         let mut state = self.state();
-        let mark = state.marks.get(call_id).copied().unwrap_or_default();
-        let line = json!({"call_id": call_id, "mark": format!("{mark:016x}"), what: value});
         state.is_empty = false;
         state.file.seek(io::SeekFrom::End(0))?;
         state.file.write_all(format!("{line}\n").as_bytes())?;
@@ -99,7 +132,7 @@ impl Journal {
     /// Forgets everything.
     pub(super) fn clear(&self) -> io::Result<()> {
         let mut state = self.state();
-        state.past.clear();
+        state.past = Past::default();
         state.marks.clear();
         if !state.is_empty {
             state.file.set_len(0)?;
@@ -157,29 +190,49 @@ fn locked(path: &Path) -> Result<File, DeskError> {
     }
 }
 
+/// Messages as JSON that says all of them.
+fn json(messages: &[Message<'static>]) -> io::Result<Value> {
+    let document = Conversation::from_messages(messages.iter().cloned()).into();
+    let json = render(&document, Format::JSON, &RenderOptions::default());
+    Ok(serde_json::from_str(&json.map_err(io::Error::other)?)?)
+}
+
+fn messages(json: &Value) -> Vec<Message<'static>> {
+    let json = json.to_string();
+    let parsed = parse(&json, Format::JSON, &ReadOptions::default());
+    parsed.into_conversation().into_owned().messages
+}
+
 /// What the lines say. A last line without a line break was torn by a crash, and says nothing.
-fn records(text: &[u8]) -> Result<HashMap<(String, u64), Fate>, usize> {
-    let mut past = HashMap::new();
+fn records(text: &[u8]) -> Result<Past, usize> {
+    let mut past = Past::default();
     for (at, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let Some(line) = line.strip_suffix(b"\n") else { break };
-        let (key, fate) = record(line).ok_or(at + 1)?;
-        past.insert(key, fate);
+        past.take(line).ok_or(at + 1)?;
     }
     Ok(past)
 }
 
-fn record(line: &[u8]) -> Option<((String, u64), Fate)> {
-    let value: Value = serde_json::from_slice(line).ok()?;
+impl Past {
+    fn take(&mut self, line: &[u8]) -> Option<()> {
+        let value: Value = serde_json::from_slice(line).ok()?;
+        if let Some(said) = value.get("said") {
+            let transcript = value.get("transcript")?.as_str()?.to_owned();
+            self.said.push((transcript, messages(said)));
+        } else {
+            let (key, fate) = fate(&value)?;
+            self.fates.insert(key, fate);
+        }
+        Some(())
+    }
+}
+
+fn fate(value: &Value) -> Option<((String, u64), Fate)> {
     let call_id = value.get("call_id")?.as_str()?.to_owned();
     let mark = u64::from_str_radix(value.get("mark")?.as_str()?, 16).ok()?;
     let fate = match value.get("reply") {
         None => value.get("begun").map(|_| Fate::Begun)?,
-        Some(reply) => {
-            let parsed = parse(&reply.to_string(), Format::JSON, &ReadOptions::default())
-                .into_conversation()
-                .into_owned();
-            Fate::Replied(Box::new(parsed.messages.into_iter().next()?))
-        }
+        Some(reply) => Fate::Replied(Box::new(messages(reply).into_iter().next()?)),
     };
     Some(((call_id, mark), fate))
 }
@@ -233,6 +286,6 @@ mod tests {
             let text = [good.as_slice(), b"\n", bad.as_bytes(), b"\n", good, b"\n"].concat();
             assert_eq!(records(&text).unwrap_err(), 2, "{bad}");
         }
-        assert_eq!(records(good).unwrap().len(), 0);
+        assert_eq!(records(good).unwrap().fates.len(), 0);
     }
 }

@@ -7,7 +7,7 @@ mod journal;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use openchatml::Message;
 
@@ -18,9 +18,10 @@ use crate::Toolbox;
 
 /// Where a session keeps its transcript, so that a crash loses nothing.
 ///
-/// The transcript is a file that changes from one moment to the next or not at all. Beside it, while
-/// calls run, is a journal, `.NAME.ocml-journal`: a line before each call that may not be made
-/// twice, and a line for each reply. After a crash it tells which calls were made.
+/// The transcript is a file that changes from one moment to the next or not at all, at the end of
+/// each turn. Beside it, while a turn goes on, is a journal, `.NAME.ocml-journal`: a line for what
+/// the model said up to each call, a line before each call that may not be made twice, and a line
+/// for each reply. After a crash it tells what the transcript does not say yet.
 ///
 /// While a desk is open, nobody else can open it.
 ///
@@ -41,6 +42,8 @@ use crate::Toolbox;
 pub struct Desk {
     place: Place,
     journal: Arc<Journal>,
+    /// The checksum of the transcript, as it is on the disk.
+    checksum: Mutex<String>,
 }
 
 /// A desk that cannot be opened.
@@ -90,7 +93,12 @@ impl Desk {
     pub fn open(transcript: &Path) -> Result<Self, DeskError> {
         let place = Place::of(transcript)?;
         let journal = Arc::new(Journal::open(&place.beside("journal"))?);
-        Ok(Self { place, journal })
+        let checksum = match std::fs::read(transcript) {
+            Ok(text) => checksum(&text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => checksum(b""),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Self { place, journal, checksum: Mutex::new(checksum) })
     }
 
     /// The tools, such that a call of one that may not be made twice is noted before it is made.
@@ -102,7 +110,29 @@ impl Desk {
 
     /// Puts a new text in the place of the transcript.
     pub(super) fn save(&self, text: &str) -> io::Result<()> {
-        self.place.replace(text.as_bytes())
+        self.place.replace(text.as_bytes())?;
+        *self.checksum() = checksum(text.as_bytes());
+        Ok(())
+    }
+
+    fn checksum(&self) -> MutexGuard<'_, String> {
+        self.checksum.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of what the model said after what the transcript says, or was noted before.
+    pub(super) fn said(&self, messages: &[Message<'static>]) -> io::Result<()> {
+        let checksum = self.checksum().clone();
+        self.journal.said(&checksum, messages)
+    }
+
+    /// What the model said before a crash, and the transcript does not say. It is told once.
+    pub(super) fn recover(&self) -> Vec<Message<'static>> {
+        self.journal.recover(&self.checksum())
+    }
+
+    /// A call whose fate is known is written otherwise in the transcript that is saved next.
+    pub(super) fn mark_again(&self, call_id: &str, mark: u64, fate: &Fate) -> io::Result<()> {
+        self.journal.mark_again(call_id, mark, fate)
     }
 
     /// What became of a call before the session began.
@@ -124,4 +154,9 @@ impl Desk {
     pub(super) fn clear(&self) -> io::Result<()> {
         self.journal.clear()
     }
+}
+
+/// Transcripts with the same checksum are the same.
+fn checksum(text: &[u8]) -> String {
+    crate::router::checksum(text)
 }

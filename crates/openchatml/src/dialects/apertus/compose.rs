@@ -20,6 +20,10 @@ fn unsaid(message: Option<usize>, text: &str) -> RenderError {
     RenderError::new(Code::RenderUnsupported, message, text)
 }
 
+fn undeclared(why: String) -> RenderError {
+    unsaid(None, &why).at(Place::Document, Span::default())
+}
+
 fn compose<'a>(
     conversation: Conversation<'a>,
     tools: &[Tool<'a>],
@@ -111,13 +115,24 @@ pub(super) fn opening<'a>(
         composed.remarks.push(Loss::new(None, Span::default(), Lost::ToolsAsText));
     }
     match section {
+        // It was said of a conversation that has tools by now.
+        Some((mut message, index))
+            if engine.is_some()
+                && !tools.is_empty()
+                && declare::is_without_tools(&message.body.text()) =>
+        {
+            let thinking = declare::deliberates(&message.body.text()).unwrap_or_default();
+            let text = declared(thinking, &mut composed.remarks).map_err(undeclared)?;
+            (message.body, message.body_at, message.pieces) = (Body::from(text), 0, None);
+            composed.push(message, Some(index));
+        }
         Some((message, index)) => {
             let text = message.body.text();
             let thinking = declare::deliberates(&text).unwrap_or_default();
             let says = declared(thinking, &mut Vec::new());
             // Text declares what it says; messages declare what is beside them.
             let has_tools = !tools.is_empty() || engine.is_none();
-            if has_tools && says.as_deref() != Ok(&text) {
+            if has_tools && says.as_deref().ok() != Some(&*text) {
                 let (lost, span) = (Lost::Tools, Span::default());
                 composed.losses.push(Loss::new(None, span, lost));
             }
@@ -125,9 +140,7 @@ pub(super) fn opening<'a>(
         }
         None if engine.is_none() => {}
         None => {
-            let text = declared(options.thinking, &mut composed.remarks);
-            let text =
-                text.map_err(|why| unsaid(None, why).at(Place::Document, Span::default()))?;
+            let text = declared(options.thinking, &mut composed.remarks).map_err(undeclared)?;
             composed.push(Message::new(Role::Developer, text), None);
         }
     }

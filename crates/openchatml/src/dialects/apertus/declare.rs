@@ -17,7 +17,7 @@ pub(super) enum Engine {
     Transformers,
 }
 
-type Result<T> = std::result::Result<T, &'static str>;
+type Result<T, E = &'static str> = std::result::Result<T, E>;
 
 /// The developer section.
 pub(super) fn section(
@@ -25,25 +25,33 @@ pub(super) fn section(
     tools: &[Tool<'_>],
     engine: Engine,
     losses: &mut Vec<Loss>,
-) -> Result<String> {
+) -> Result<String, String> {
     // About as much as a tool takes.
     let mut out = String::with_capacity(64 + tools.len() * 256);
     out.push_str(opening(thinking));
     if tools.is_empty() {
-        out.push_str("Tool Capabilities: disabled");
+        out.push_str(DISABLED);
         return Ok(out);
     }
     out.push_str("Tool Capabilities:\n");
     for (index, tool) in tools.iter().enumerate() {
         out.push_str(if index == 0 { "" } else { "\n" });
         let mut writer = Writer { out: &mut out, engine, depth: 0, unsaid: !tool.extra.is_empty() };
-        writer.tool(tool)?;
+        writer.tool(tool).map_err(|why| format!("tool `{}`: {why}", tool.name))?;
         if writer.unsaid {
             let span = tool.parameters.as_ref().map_or(Span::default(), |schema| schema.span);
             losses.push(Loss::new(None, span, Lost::Declaration));
         }
     }
     Ok(out)
+}
+
+/// What a section without tools ends in.
+const DISABLED: &str = "Tool Capabilities: disabled";
+
+/// Whether a developer section says that there are no tools.
+pub(super) fn is_without_tools(text: &str) -> bool {
+    deliberates(text).is_some() && text.ends_with(DISABLED)
 }
 
 const fn opening(thinking: bool) -> &'static str {

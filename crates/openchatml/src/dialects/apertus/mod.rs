@@ -71,7 +71,9 @@ static TEXT: TextForm = TextForm {
     reader: |_, options, _| Box::new(paired::reader(&RULES, options)),
     write: |_, document, options, sink| paired::write(&RULES, document, options, sink),
     composer: Some(|conversation, _| {
-        (conversation.origin != RULES.dialect).then_some(&compose::COMPOSER)
+        // Text declares its tools itself: these came later.
+        let has_new_tools = !conversation.tools.is_empty();
+        (conversation.origin != RULES.dialect || has_new_tools).then_some(&compose::COMPOSER)
     }),
     signs: TextSigns { framing: Framing::Pairs, look },
 };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::response::ResponseFormat;
-use crate::declare::{Style, typescript};
+use crate::declare::{self, Style, typescript};
 use crate::model::{Channel, Tool};
 
 /// What the system message says: who the model is, when it speaks, how hard it thinks, and which
@@ -226,22 +226,24 @@ impl<'a> Namespace<'a> {
 
     /// Its declaration.
     fn text(&self, style: Style) -> String {
-        let mut lines = vec![format!("## {}\n", self.name)];
+        let name = declare::one_line(&self.name);
+        let mut lines = vec![format!("## {name}\n")];
         let mark = if self.tools.is_empty() { "" } else { "// " };
         let description = self.description.as_deref().unwrap_or_default();
-        lines.extend(description.lines().map(|line| format!("{mark}{line}")));
+        lines.extend(declare::lines(description).map(|line| format!("{mark}{line}")));
         if !self.tools.is_empty() {
-            lines.push(format!("namespace {} {{\n", self.name));
+            lines.push(format!("namespace {name} {{\n"));
             for tool in &self.tools {
                 let description = tool.description.as_deref().unwrap_or_default();
-                lines.extend(description.lines().map(|line| format!("// {line}")));
+                lines.extend(declare::lines(description).map(|line| format!("// {line}")));
                 let arguments = match &tool.parameters {
                     Some(parameters) => format!("_: {}", typescript(parameters, style).0),
                     None => String::new(),
                 };
-                lines.push(format!("type {} = ({arguments}) => any;\n", tool.name));
+                let tool = declare::one_line(&tool.name);
+                lines.push(format!("type {tool} = ({arguments}) => any;\n"));
             }
-            lines.push(format!("}} // namespace {}", self.name));
+            lines.push(format!("}} // namespace {name}"));
         }
         lines.join("\n")
     }

@@ -1,0 +1,129 @@
+//! Text that spells control tokens, in formats that have no escape for them.
+
+use openchatml::lex::{Controls, Escape};
+use openchatml::{Carrier, Format, Message};
+
+/// Makes sure that a message can be written in a format without an escape (OpenChatML 2.0, Harmony,
+/// Apertus): its text spells no control token then, and says which one was meant.
+///
+/// In JSON the `<` of the token becomes `\u003c`, which is the same string. In other text it becomes
+/// `&lt;`. Where the text has such an `&lt;` already, one `amp;` comes into it, as often as it is
+/// respelled: so the text before can be told from the text after.
+pub(super) fn respell(message: &mut Message<'static>, format: Format) {
+    let controls = &format.dialect().controls;
+    if format.carrier() != Carrier::Text || controls.escape() != Escape::None {
+        return;
+    }
+    let text = message.body.text();
+    let may_spell = text.contains('<') || text.contains("lt;");
+    if !may_spell {
+        return;
+    }
+    let is_json = serde_json::from_str::<&serde_json::value::RawValue>(&text).is_ok();
+    let spelled = replaced(&text, |rest| match is_json {
+        true => is_control(rest, controls).then_some("\\u003c"),
+        false if is_control(rest, controls) => Some("&lt;"),
+        false => is_respelled(rest, controls).then_some("&amp;"),
+    });
+    if spelled != text {
+        message.body = spelled.into();
+    }
+}
+
+/// Makes sure that the end of a reply can be seen in a format that marks none, by writing text that
+/// is no JSON as a JSON string: JSON shows where it ends.
+pub(super) fn delimit(reply: &mut Message<'static>, format: Format) {
+    if format.carrier() != Carrier::Text || !format.carries().json_calls {
+        return;
+    }
+    let text = reply.body.text();
+    if serde_json::from_str::<&serde_json::value::RawValue>(&text).is_err() {
+        reply.body = serde_json::Value::from(&*text).to_string().into();
+    }
+}
+
+/// The text with something else in the place of each `<` or `&` for which `instead`, given the text
+/// from there on, has something.
+fn replaced(text: &str, instead: impl Fn(&str) -> Option<&'static str>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['<', '&']) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        out.push_str(instead(rest).unwrap_or(&rest[..1]));
+        rest = &rest[1..];
+    }
+    out + rest
+}
+
+/// Whether text begins with a control token.
+fn is_control(text: &str, controls: &Controls) -> bool {
+    controls.entries().iter().any(|(_, spelling)| text.starts_with(spelling))
+}
+
+/// Whether text begins with a control token that was respelled, once or more often.
+fn is_respelled(text: &str, controls: &Controls) -> bool {
+    let Some(mut rest) = text.strip_prefix('&') else { return false };
+    while let Some(after) = rest.strip_prefix("amp;") {
+        rest = after;
+    }
+    let Some(rest) = rest.strip_prefix("lt;") else { return false };
+    controls.entries().iter().any(|(_, spelling)| rest.starts_with(&spelling[1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use openchatml::{Message, Role};
+
+    use super::respell;
+
+    fn respelled(text: &str) -> String {
+        let mut message = Message::new(Role::Tool, text.to_owned());
+        respell(&mut message, "harmony".parse().expect("a format"));
+        message.body.text().into_owned()
+    }
+
+    /// What the guide says of how to read it: of `&lt;|end|>` the `&lt;` is `<`, and of
+    /// `&amp;lt;|end|>` one `amp;` is taken away.
+    fn read_back(text: &str) -> String {
+        let mut text = text.to_owned();
+        let mut from = 0;
+        while let Some(at) = text[from..].find('&').map(|at| from + at) {
+            let rest = &text[at + 1..];
+            let amps = rest.split("amp;").take_while(|part| part.is_empty()).count();
+            let is_token = rest[4 * amps..]
+                .strip_prefix("lt;")
+                .is_some_and(|rest| rest.starts_with("|end|>") || rest.starts_with("|start|>"));
+            match (is_token, amps) {
+                (false, _) => {}
+                (true, 0) => text.replace_range(at..at + 4, "<"),
+                (true, _) => text.replace_range(at + 1..at + 5, ""),
+            }
+            from = at + 1;
+        }
+        text
+    }
+
+    #[test]
+    fn text_is_told_from_text_that_was_respelled() {
+        for (text, spelled) in [
+            ("a <|end|> b", "a &lt;|end|> b"),
+            ("<<|end|>", "<&lt;|end|>"),
+            ("&lt;|end|> &amp;lt;|end|>", "&amp;lt;|end|> &amp;amp;lt;|end|>"),
+            ("1 < 2 && <|im_end|> &lt;b>", "1 < 2 && <|im_end|> &lt;b>"),
+            ("&amp;amp;<|start|>", "&amp;amp;&lt;|start|>"),
+        ] {
+            assert_eq!(respelled(text), spelled);
+            assert_eq!(read_back(spelled), text);
+        }
+    }
+
+    #[test]
+    fn json_says_the_same_as_before() {
+        let text = r#"{"ok":"<b><|end|>"}"#;
+        let spelled = respelled(text);
+        assert_eq!(spelled, r#"{"ok":"<b>\u003c|end|>"}"#);
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        assert_eq!(read(&spelled), read(text));
+    }
+}

@@ -1,0 +1,82 @@
+//! A transcript that is read to be gone on with.
+
+use openchatml::convert::convert;
+use openchatml::{
+    Code, Conversation, Diagnostic, Document, Format, ReadOptions, RenderOptions, Severity, parse,
+};
+
+/// A transcript that was read to be gone on with.
+///
+/// A session rewrites its transcript. A transcript may have errors that stay what they are when it
+/// is written again, such as a call whose arguments are no JSON: its model was told of it and went
+/// on. Others would be lost, or would look certain from then on.
+///
+/// ```
+/// use openchatml_tools::Transcript;
+///
+/// let format = "openchatml-2.2".parse()?;
+/// let call = "<|start|>assistant to=functions.now call_id=n1<|channel|>commentary\
+///     <|constrain|>json<|message|>oops";
+/// let read = |end| Transcript::read(&format!("version: 2.2\n\n{call}{end}"), format, &Default::default());
+/// let transcript = read("<|call|>\n");
+/// assert!(transcript.has_errors() && transcript.is_faithful);
+/// // It was cut off. Written again, it would have an end.
+/// assert!(!read("").is_faithful);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Transcript {
+    /// The conversation. `None` for a document of another kind.
+    pub conversation: Option<Conversation<'static>>,
+    /// What was found.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Whether the transcript says the same when it is written again, errors included. Only then
+    /// may a [`Session`](crate::Session) go on with it.
+    pub is_faithful: bool,
+}
+
+impl Transcript {
+    /// Reads a transcript. One that has errors is written and read once more.
+    pub fn read(text: &str, format: Format, options: &ReadOptions) -> Self {
+        let parsed = parse(text, format, options);
+        let has_errors = parsed.has_errors();
+        let is_faithful =
+            !has_errors || stays(&parsed.document, &parsed.diagnostics, format, options);
+        let diagnostics = parsed.diagnostics;
+        let conversation = match parsed.document {
+            Document::Conversation(conversation) => Some(conversation.into_owned()),
+            _ => None,
+        };
+        Self { conversation, diagnostics, is_faithful }
+    }
+
+    /// Whether errors were found.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|found| found.severity == Severity::Error)
+    }
+}
+
+/// Whether a document with these findings is the same, and found the same, once it was written.
+fn stays(
+    document: &Document<'_>,
+    found: &[Diagnostic],
+    format: Format,
+    options: &ReadOptions,
+) -> bool {
+    let is_dropped = |found: &Diagnostic| found.dropped.is_some();
+    if found.iter().any(is_dropped) {
+        return false;
+    }
+    let Ok(converted) = convert(document, format, &RenderOptions::default()) else { return false };
+    if !converted.losses.is_empty() {
+        return false;
+    }
+    let again = parse(&converted.output, format, options);
+    errors(&again.diagnostics) == errors(found) && again.document == *document
+}
+
+fn errors(found: &[Diagnostic]) -> Vec<(Code, &str)> {
+    let errors = found.iter().filter(|found| found.severity == Severity::Error);
+    errors.map(|found| (found.code, &*found.message)).collect()
+}
