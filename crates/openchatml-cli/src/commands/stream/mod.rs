@@ -8,13 +8,12 @@ use std::io::{self, Read as _};
 use clap::Args;
 use openchatml::wire::{Ending, Framing};
 use openchatml::{Event, Format, Mode, Policy, Severity, Stream};
-use openchatml_tokens::Tokenizer;
 
 use self::wire::{WireArgs, Writer};
 
 use crate::args::{DenyArgs, PreambleArgs, ReaderArgs, text_format};
 use crate::console::Console;
-use crate::encodings::{Encodings, O200K_HARMONY};
+use crate::encodings::{Encodings, O200K_HARMONY, Use};
 use crate::failure::{Failure, Status};
 use crate::output::Target;
 use crate::report::{Tally, count};
@@ -50,6 +49,9 @@ pub(crate) struct StreamArgs {
     /// tiktoken
     #[arg(long, value_name = "NAME|FILE", default_value = O200K_HARMONY, requires = "ids")]
     encoding: String,
+    /// Read control tokens that the encoding has no id for where ordinary text spells them
+    #[arg(long, requires = "ids")]
+    spell_control_tokens: bool,
     /// Write server-sent events
     #[arg(long)]
     sse: bool,
@@ -80,9 +82,8 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
     let mut target = Target::stdout();
     let mut count = 0;
     if args.ids {
-        let encoding = Encodings::open(&args.encoding, console)?.one();
-        let tokenizer = Tokenizer::new(args.from, encoding);
-        let tokenizer = tokenizer.map_err(|error| usage(&error))?;
+        let encodings = Encodings::open(&args.encoding, args.spell_control_tokens, console)?;
+        let tokenizer = encodings.tokenizer(args.from, Use::Reading)?;
         let mut stream = tokenizer.stream(&options);
         let mut numbers = Numbers::default();
         events.start(&mut target)?;
