@@ -332,10 +332,12 @@ mod tests {
 
     /// The texts, perhaps cut off at the same place of what they end in.
     fn cut(source: &mut Source<'_>, pair: [Sample; 2]) -> [String; 2] {
+        let format = pair[0].format;
         let texts = pair.map(|sample| sample.text);
         let [one, two] = texts.each_ref().map(|text| text.bytes().rev());
         let common = one.zip(two).take_while(|(one, two)| one == two).count();
-        let is_cut = common > 0 && one_in(source, 2);
+        // A reply of a tool that is cut off may seem to end earlier in Apertus, which has no escape.
+        let is_cut = common > 0 && format != "apertus" && one_in(source, 2);
         let dropped = if is_cut { source.int_in_range(1..=common).unwrap_or(1) } else { 0 };
         texts.map(|text| text[..text.floor_char_boundary(text.len() - dropped)].to_owned())
     }

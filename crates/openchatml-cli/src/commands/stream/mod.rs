@@ -7,7 +7,7 @@ use std::io::{self, Read as _};
 
 use clap::Args;
 use openchatml::wire::{Ending, Framing};
-use openchatml::{Event, Format, Mode, Policy, Severity, Stream};
+use openchatml::{Event, Format, Mode, Severity, Stream, UserEvents};
 
 use self::wire::{WireArgs, Writer};
 
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
     let usage = |error: &dyn Error| Failure::Usage(error.to_string());
     let mut events = Events {
         writer: args.wire.writer(if args.sse { Framing::Sse } else { Framing::Lines })?,
-        policy: args.user.then(|| args.preambles.policy()),
+        user: args.user.then(|| UserEvents::new(args.preambles.policy())),
         console,
         text: String::new(),
         tally: Tally::default(),
@@ -158,8 +158,8 @@ impl Numbers {
 /// Events that are not written yet.
 struct Events<'a> {
     writer: Writer,
-    /// What a user may see, if the events are for one.
-    policy: Option<Policy>,
+    /// What a user may be told, if the events are for one.
+    user: Option<UserEvents>,
     console: &'a Console,
     text: String,
     tally: Tally,
@@ -175,13 +175,14 @@ impl Events<'_> {
     fn add(&mut self, event: &Event<'_>) {
         if let Event::Diagnostic { diagnostic, .. } = event {
             self.tally.count(diagnostic.severity);
-            let is_told = self.policy.is_none() && self.writer.tells_findings();
+            let is_told = self.user.is_none() && self.writer.tells_findings();
             if !is_told && diagnostic.severity > Severity::Note {
                 self.console.detail(&diagnostic.to_string());
             }
         }
-        if self.policy.is_none_or(|policy| event.is_for_user(policy)) {
-            self.writer.push(event, &mut self.text);
+        let told = self.user.as_mut().map_or(Some(*event), |user| user.push(*event));
+        if let Some(event) = told {
+            self.writer.push(&event, &mut self.text);
         }
     }
 
@@ -196,6 +197,9 @@ impl Events<'_> {
 
     /// Writes what stands after the last event. What was found.
     fn finish(mut self, ending: &Ending, target: &mut Target) -> Result<Tally, Failure> {
+        if let Some(event) = self.user.take().and_then(UserEvents::finish) {
+            self.writer.push(&event, &mut self.text);
+        }
         let left_out = self.writer.finish(ending, &mut self.text);
         if !self.text.is_empty() {
             target.write(self.text.as_bytes())?;
