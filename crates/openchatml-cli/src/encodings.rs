@@ -4,13 +4,13 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use openchatml::Format;
+use openchatml::{Code, Control, Diagnostic, Format, Span};
 use openchatml_tokens::{Encoding, HuggingFace, O200kHarmony, Tiktoken, Tokenizer};
 
 use crate::args::{Bounds, Choice, ReadArgs};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::input::Origin;
+use crate::input::{Origin, finding};
 
 /// The encoding if none is named.
 pub(crate) const O200K_HARMONY: &str = "o200k_harmony";
@@ -25,11 +25,28 @@ pub(crate) type OneEncoding = Box<dyn Usable>;
 
 /// Encodings of one kind, for as many threads as want one.
 #[derive(Clone, Debug)]
-pub(crate) enum Encodings {
+pub(crate) struct Encodings {
+    name: Arc<str>,
+    kind: Kind,
+    /// Whether control tokens that have no id may be written as ordinary text.
+    may_spell: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
     /// Each has a cache of its own.
     O200kHarmony,
     /// All share one.
     File(Arc<dyn Usable>),
+}
+
+/// What a tokenizer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// It reads, and perhaps writes: whatever the format has may come.
+    Reading,
+    /// It writes, or counts.
+    Writing,
 }
 
 impl Encodings {
@@ -38,9 +55,10 @@ impl Encodings {
     /// # Errors
     ///
     /// There is no such file, or it describes none.
-    pub(crate) fn open(name: &str, console: &Console) -> Result<Self, Failure> {
+    pub(crate) fn open(name: &str, may_spell: bool, console: &Console) -> Result<Self, Failure> {
+        let of = |kind| Self { name: name.into(), kind, may_spell };
         if name == O200K_HARMONY {
-            return Ok(Self::O200kHarmony);
+            return Ok(of(Kind::O200kHarmony));
         }
         let path = Path::new(name);
         if !path.exists() {
@@ -64,7 +82,7 @@ impl Encodings {
         let kind = if is_json { "tokenizer.json" } else { "rank file" };
         let refused =
             |error| Failure::Refused(format!("{name}: no {kind} that can be used: {error}"));
-        encoding.map(Self::File).map_err(refused)
+        encoding.map(|encoding| of(Kind::File(encoding))).map_err(refused)
     }
 
     /// The encodings that a command needs: if it reads token ids, or `writes` or counts them.
@@ -78,15 +96,119 @@ impl Encodings {
         console: &Console,
     ) -> Result<Option<Self>, Failure> {
         let is_needed = writes || matches!(read.from, Choice::Tokens(_));
-        is_needed.then(|| Self::open(&read.encoding, console)).transpose()
+        let open = || Self::open(&read.encoding, read.spell_control_tokens, console);
+        is_needed.then(open).transpose()
     }
 
     /// One of them.
     pub(crate) fn one(&self) -> OneEncoding {
-        match self {
-            Self::O200kHarmony => Box::new(O200kHarmony::default()),
-            Self::File(encoding) => Box::new(Arc::clone(encoding)),
+        match &self.kind {
+            Kind::O200kHarmony => Box::new(O200kHarmony::default()),
+            Kind::File(encoding) => Box::new(Arc::clone(encoding)),
         }
+    }
+
+    /// Whether control tokens that have no id may be written as ordinary text.
+    pub(crate) fn may_spell(&self) -> bool {
+        self.may_spell
+    }
+
+    /// A tokenizer of this text format.
+    ///
+    /// # Errors
+    ///
+    /// The encoding has no ids for control tokens that the format needs, and they may not be
+    /// spelled.
+    pub(crate) fn tokenizer(
+        &self,
+        format: Format,
+        purpose: Use,
+    ) -> Result<Tokenizer<OneEncoding>, Failure> {
+        let tokenizer = Tokenizer::new(format, self.one());
+        let tokenizer = tokenizer.map_err(|error| Failure::Usage(error.to_string()))?;
+        let lacks = lacks(&tokenizer, |control| is_needed(control, purpose));
+        if self.may_spell || lacks.is_empty() {
+            return Ok(tokenizer);
+        }
+        let dialect = format.dialect().id;
+        let has_them = matches!(self.kind, Kind::File(_))
+            && Tokenizer::new(format, O200kHarmony::default())
+                .is_ok_and(|own| lacks_none(&own, purpose));
+        let other = match has_them {
+            true => format!("`--encoding {O200K_HARMONY}`, which has them"),
+            false => format!(
+                "the encoding of a model that speaks `{dialect}` with `--encoding FILE` (its \
+                 tokenizer.json)"
+            ),
+        };
+        Err(Failure::Usage(format!(
+            "the encoding `{}` has no id for {}, control tokens of `{dialect}`: name {other}, or \
+             write them as ordinary text with `--spell-control-tokens`",
+            self.name,
+            listed(&lacks),
+        )))
+    }
+
+    /// What is wrong with a document for which these control tokens were spelled.
+    pub(crate) fn refuse_spelled(
+        &self,
+        format: Format,
+        spelled: &[Control],
+    ) -> Result<(), Box<Diagnostic>> {
+        if self.may_spell || spelled.is_empty() {
+            return Ok(());
+        }
+        let spelling = |control: &Control| format.dialect().controls.spelling(*control);
+        let spelled: Vec<_> = spelled.iter().filter_map(spelling).collect();
+        let text = format!(
+            "this document needs {}, which can only be written as ordinary text with the encoding \
+             `{}`",
+            listed(&spelled),
+            self.name,
+        );
+        let help = "name an encoding with ids for all control tokens with `--encoding`, or allow \
+            it with `--spell-control-tokens`";
+        Err(Box::new(finding(Code::RenderUnsupported, Span::at(0), text).help(help)))
+    }
+}
+
+/// The spellings of the control tokens that have no id of their own and are `needed`.
+fn lacks<E: Encoding>(
+    tokenizer: &Tokenizer<E>,
+    needed: impl Fn(Control) -> bool,
+) -> Vec<&'static str> {
+    let controls = tokenizer.format().dialect().controls.entries();
+    let lacking = controls.iter().filter(|(control, spelling)| {
+        needed(*control) && tokenizer.encoding().control(spelling).is_none()
+    });
+    lacking.map(|(_, spelling)| *spelling).collect()
+}
+
+fn lacks_none<E: Encoding>(tokenizer: &Tokenizer<E>, purpose: Use) -> bool {
+    lacks(tokenizer, |control| is_needed(control, purpose)).is_empty()
+}
+
+/// Whether a control token is needed whatever the document is. Others are looked for in what is
+/// written.
+fn is_needed(control: Control, purpose: Use) -> bool {
+    match control {
+        // These stand in the text of messages, of which few have some.
+        Control::Literal | Control::EndLiteral | Control::Marker(_) => false,
+        // These are of other documents than conversations. A reader has to expect them.
+        Control::FimPrefix | Control::FimMiddle | Control::FimSuffix | Control::FileSeparator => {
+            purpose == Use::Reading
+        }
+        _ => true,
+    }
+}
+
+/// Some of these, in back quotes, and how many more there are.
+fn listed(spellings: &[&str]) -> String {
+    const SHOWN: usize = 3;
+    let shown: Vec<_> = spellings.iter().take(SHOWN).map(|it| format!("`{it}`")).collect();
+    match spellings.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
@@ -101,8 +223,23 @@ pub(crate) struct Tokenizers {
 
 impl Tokenizers {
     /// Tokenizers of a format that has a text form.
-    pub(crate) fn new(format: Format, encodings: Encodings) -> Self {
-        Self { format, encodings, idle: Arc::default() }
+    ///
+    /// # Errors
+    ///
+    /// As for [`Encodings::tokenizer`].
+    pub(crate) fn new(format: Format, purpose: Use, encodings: Encodings) -> Result<Self, Failure> {
+        let first = encodings.tokenizer(format, purpose)?;
+        Ok(Self { format, encodings, idle: Arc::new(Mutex::new(vec![first])) })
+    }
+
+    /// Refuses a document for which these control tokens were written as ordinary text, unless
+    /// that is wanted.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub(crate) fn refuse_spelled(&self, spelled: &[Control]) -> Result<(), Box<Diagnostic>> {
+        self.encodings.refuse_spelled(self.format, spelled)
     }
 
     /// Does something with one of them.

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::args::{Choice, ReadArgs};
 use crate::console::Console;
-use crate::encodings::{Encodings, Tokenizers};
+use crate::encodings::{Encodings, Tokenizers, Use};
 use crate::failure::Failure;
 use crate::input::finding;
 
@@ -29,20 +29,29 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Ids are to be read, and there is no such encoding.
+    /// Ids are to be read, and there is no such encoding, or it is none for the format.
     pub(crate) fn new(args: &ReadArgs, mode: Mode, console: &Console) -> Result<Self, Failure> {
-        Ok(Self::with(args, mode, Encodings::wanted(args, false, console)?.as_ref()))
+        Self::with(args, mode, Encodings::wanted(args, false, console)?.as_ref())
     }
 
     /// The reader that was asked for, with encodings that were opened before.
-    pub(crate) fn with(args: &ReadArgs, mode: Mode, encodings: Option<&Encodings>) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// Ids are to be read, and the encoding lacks control tokens of the format.
+    pub(crate) fn with(
+        args: &ReadArgs,
+        mode: Mode,
+        encodings: Option<&Encodings>,
+    ) -> Result<Self, Failure> {
         let ids = match (args.from, encodings) {
             (Choice::Tokens(format), Some(encodings)) => {
-                Some(Ids(Tokenizers::new(format, encodings.clone())))
+                Some(Ids(Tokenizers::new(format, Use::Reading, encodings.clone())?))
             }
             _ => None,
         };
-        Self { options: args.reader.options(mode), ids, is_auto: args.from == Choice::Auto }
+        let is_auto = args.from == Choice::Auto;
+        Ok(Self { options: args.reader.options(mode), ids, is_auto })
     }
 
     /// Reads a document. If no format was named, and this one does not take in all of it, another

@@ -9,12 +9,12 @@ use openchatml::convert::{self, Channels, Loss, Lost};
 use openchatml::render::{LayoutChoice, Profile, Values};
 use openchatml::{
     Body, Channel, Content, Conversation, Document, End, Event, Format, Header, Intent, Marker,
-    Message, Policy, ReadOptions, RenderError, RenderOptions, Role, Segment, Stream, Visibility,
-    harmony::SystemContent, history, parse, render,
+    Message, Policy, ReadOptions, RenderError, RenderOptions, Role, Segment, Stream, UserEvents,
+    Visibility, harmony::SystemContent, history, parse, render,
 };
 use serde_json::{Map, Value, json};
 
-use crate::{Source, one_in, pick, property, run, text};
+use crate::{Source, one_in, pick, run, text};
 
 /// What a user sees: role and text of each message that says anything.
 pub type Seen = Vec<(Role, String)>;
@@ -466,9 +466,14 @@ pub fn outcome(text: &str, format: Format) -> Outcome {
     let document = parse(text, format, &options).document.into_owned();
     let mut events = Vec::new();
     if let Ok(mut stream) = Stream::new(format, &options) {
-        let mut tell = |event: Event<'_>| events.extend(property::for_user(&event));
+        let mut user = UserEvents::new(Policy::default());
+        let mut tell = |event: Event<'_>| {
+            let told = user.push(event);
+            events.extend(told.map(|event| event.to_json()));
+        };
         stream.feed(text.as_bytes(), &mut tell);
         stream.finish(&mut tell);
+        events.extend(user.finish().map(|event| event.to_json()));
         renumber(&mut events);
     }
     let joins = format.carries().channels == Channels::Sections;

@@ -5,7 +5,7 @@ use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 
 use crate::encoding::Encoding;
-use crate::sink::{Rendered, Target};
+use crate::sink::{Rendered, Target, Written};
 use crate::tokenizer::Tokenizer;
 
 /// A tokenizer that remembers the ids of what it wrote: of the next turn of a conversation, only
@@ -93,8 +93,8 @@ impl<E: Encoding> PromptCache<E> {
         options: &RenderOptions,
     ) -> Result<Rendered, RenderError> {
         let target = Remembering { ids: Vec::new(), texts: &mut self.texts };
-        let (target, spans) = self.tokenizer.write(document, options, target)?;
-        Ok(Rendered { ids: target.ids, spans })
+        let Written { target, spans, spelled } = self.tokenizer.write(document, options, target)?;
+        Ok(Rendered { ids: target.ids, spans, spelled })
     }
 
     /// What it did so far.

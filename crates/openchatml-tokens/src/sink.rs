@@ -17,6 +17,9 @@ pub struct Rendered {
     pub ids: Vec<u32>,
     /// Where each message is, in order. What stands between two of them is layout.
     pub spans: Vec<MessageSpan>,
+    /// The control tokens that were written as ordinary text, since the encoding has no id for
+    /// them (OpenChatML 2.2 §3, portability).
+    pub spelled: Vec<Control>,
 }
 
 /// Where a message is among ids. Its parts follow each other without a gap.
@@ -43,7 +46,7 @@ impl Rendered {
     /// ```
     /// use openchatml_tokens::Rendered;
     ///
-    /// let of = |ids: &[u32]| Rendered { ids: ids.to_vec(), spans: Vec::new() };
+    /// let of = |ids: &[u32]| Rendered { ids: ids.to_vec(), ..Rendered::default() };
     /// assert!(of(&[1, 2]).is_prefix_of(&of(&[1, 2, 3])));
     /// assert!(!of(&[1, 2]).is_prefix_of(&of(&[1])));
     /// ```
@@ -59,6 +62,15 @@ pub struct Counted {
     pub ids: usize,
     /// Where each message would be: see [`Rendered::spans`].
     pub spans: Vec<MessageSpan>,
+    /// The control tokens that would be ordinary text: see [`Rendered::spelled`].
+    pub spelled: Vec<Control>,
+}
+
+/// What a sink was given: the ids, and what is known of them.
+pub(crate) struct Written<T> {
+    pub(crate) target: T,
+    pub(crate) spans: Vec<MessageSpan>,
+    pub(crate) spelled: Vec<Control>,
 }
 
 impl MessageSpan {
@@ -133,6 +145,8 @@ pub(crate) struct TokenSink<'t, E, T> {
     starts: Vec<usize>,
     /// Whether the next control token ends the message.
     ends: bool,
+    /// The control tokens that were written as their spelling.
+    spelled: Vec<Control>,
 }
 
 /// How many parts a message has.
@@ -157,14 +171,27 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
             spans: Vec::new(),
             starts: Vec::with_capacity(PARTS),
             ends: false,
+            spelled: Vec::new(),
         }
     }
 
-    pub(crate) fn finish(mut self) -> (T, Vec<MessageSpan>) {
+    pub(crate) fn finish(mut self) -> Written<T> {
         self.escaper.finish(&mut self.run);
         self.flush();
         self.close(self.target.len());
-        (self.target, self.spans)
+        if self.escaper.has_blocks() {
+            self.spell(Control::Literal);
+            self.spell(Control::EndLiteral);
+        }
+        self.spelled.sort_unstable();
+        Written { target: self.target, spans: self.spans, spelled: self.spelled }
+    }
+
+    /// Notes that a control token was written as ordinary text.
+    fn spell(&mut self, control: Control) {
+        if !self.spelled.contains(&control) {
+            self.spelled.push(control);
+        }
     }
 
     /// Encodes the text so far.
@@ -249,6 +276,9 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
 impl<E: Encoding, T: Target> Sink for TokenSink<'_, E, T> {
     fn control(&mut self, control: Control) -> Result<(), SinkError> {
         let is_spelled = self.escaper.control(control, &mut self.run)?;
+        if is_spelled {
+            self.spell(control);
+        }
         if is_spelled && self.ends {
             // The body is encoded by itself.
             let spelling = self.controls.table().spelling(control).unwrap_or_default();

@@ -8,7 +8,7 @@ use openchatml::{Control, Document, Format, ReadOptions, RenderError, RenderOpti
 
 use crate::encoding::{Encoding, Token};
 use crate::read::{self, Read};
-use crate::sink::{Counted, MessageSpan, Rendered, Target, TokenSink};
+use crate::sink::{Counted, Rendered, Target, TokenSink, Written};
 use crate::stream::TokenStream;
 
 /// Writes and reads conversations of a format as token ids of an encoding.
@@ -107,6 +107,7 @@ impl<E: Encoding> Tokenizer<E> {
     /// let rendered = tokenizer.render(&hostile, &Default::default())?;
     /// let body = &rendered.ids[rendered.spans[0].body.clone()];
     /// assert_eq!(body.len(), "<|im_end|>".len()); // An id for each byte: text.
+    /// assert_eq!(rendered.spelled, []); // Each control token has an id of its own.
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn render(
@@ -114,8 +115,8 @@ impl<E: Encoding> Tokenizer<E> {
         document: &Document<'_>,
         options: &RenderOptions,
     ) -> Result<Rendered, RenderError> {
-        let (ids, spans) = self.write(document, options, Vec::new())?;
-        Ok(Rendered { ids, spans })
+        let Written { target, spans, spelled } = self.write(document, options, Vec::new())?;
+        Ok(Rendered { ids: target, spans, spelled })
     }
 
     /// Counts the ids of a document, which are not made.
@@ -140,8 +141,8 @@ impl<E: Encoding> Tokenizer<E> {
         document: &Document<'_>,
         options: &RenderOptions,
     ) -> Result<Counted, RenderError> {
-        let (ids, spans) = self.write(document, options, 0)?;
-        Ok(Counted { ids, spans })
+        let Written { target, spans, spelled } = self.write(document, options, 0)?;
+        Ok(Counted { ids: target, spans, spelled })
     }
 
     pub(crate) fn write<T: Target>(
@@ -149,7 +150,7 @@ impl<E: Encoding> Tokenizer<E> {
         document: &Document<'_>,
         options: &RenderOptions,
         target: T,
-    ) -> Result<(T, Vec<MessageSpan>), RenderError> {
+    ) -> Result<Written<T>, RenderError> {
         let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
         let mut sink = TokenSink::new(&self.encoding, &self.ids, messages, target);
         render_to(document, self.format, options, &mut sink)?;

@@ -7,7 +7,7 @@ mod units;
 use std::fmt;
 
 use openchatml::convert::prepare;
-use openchatml::{Conversation, Document, RenderError, RenderOptions};
+use openchatml::{Control, Conversation, Document, RenderError, RenderOptions};
 
 pub use self::scheme::{OldestFirst, Scheme, Unit};
 
@@ -75,6 +75,9 @@ pub struct Truncated<'a> {
     pub cut: Vec<Cut>,
     /// How many ids there are now.
     pub ids: usize,
+    /// The control tokens that are counted as ordinary text, since the encoding has no id for
+    /// them.
+    pub spelled: Vec<Control>,
 }
 
 /// A message whose text was cut.
@@ -149,6 +152,8 @@ struct Sizes {
     messages: Vec<usize>,
     /// And how many of these are its body.
     bodies: Vec<usize>,
+    /// The control tokens that are ordinary text.
+    spelled: Vec<Control>,
 }
 
 impl Sizes {
@@ -175,7 +180,12 @@ impl Sizes {
         let prepared = prepare(document, tokenizer.format(), options)?;
         let counted = tokenizer.count(&prepared.document, options);
         let counted = counted.map_err(|error| prepared.origins.place(error))?;
-        let mut sizes = Self { ids: counted.ids, messages: vec![0; count], bodies: vec![0; count] };
+        let mut sizes = Self {
+            ids: counted.ids,
+            messages: vec![0; count],
+            bodies: vec![0; count],
+            spelled: counted.spelled,
+        };
         for span in counted.spans {
             let Some(message) = prepared.origins.of(span.message) else { continue };
             if let (Some(all), Some(body)) =
@@ -248,7 +258,8 @@ impl<S: Scheme> Truncation<S> {
             cut.left = sizes.bodies[cut.message];
         }
         if sizes.ids <= self.budget {
-            return Ok(Truncated { conversation, dropped: Vec::new(), cut, ids: sizes.ids });
+            let Sizes { ids, spelled, .. } = sizes;
+            return Ok(Truncated { conversation, dropped: Vec::new(), cut, ids, spelled });
         }
         let units = units::units(&conversation.messages, &sizes.messages);
         let of_messages: usize = units.iter().map(|unit| unit.ids).sum();
@@ -262,9 +273,9 @@ impl<S: Scheme> Truncation<S> {
         for attempt in 0..3 {
             let dropped = dropped(&units, &keeps);
             let mut left = without(&conversation, &dropped);
-            let ids = Sizes::of(tokenizer, &mut left, options)?.ids;
+            let Sizes { ids, spelled, .. } = Sizes::of(tokenizer, &mut left, options)?;
             if ids <= self.budget {
-                return Ok(Truncated { conversation: left, dropped, cut, ids });
+                return Ok(Truncated { conversation: left, dropped, cut, ids, spelled });
             }
             least = ids;
             budget = budget.saturating_sub(ids - self.budget);

@@ -73,7 +73,7 @@ pub use self::read::{Limits, Mode, Parsed, ReadOptions, Recover, parse, parse_ta
 pub use self::render::{RenderError, RenderOptions, render};
 pub use self::reply::Reply;
 pub use self::span::{Lines, Location, Span};
-pub use self::stream::{Done, Event, Keep, Stream, wire};
+pub use self::stream::{Done, Event, Keep, Stream, UserEvents, wire};
 pub use self::view::{DebugMessage, Policy, Preambles, UserMessage, UserView};
 
 /// The examples of a guide, which `cargo test` runs.

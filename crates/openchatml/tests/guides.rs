@@ -21,7 +21,7 @@ use openchatml::harmony::SystemContent;
 use openchatml::render::{LayoutChoice, Profile};
 use openchatml::{
     Conversation, Document, Event, Format, Lines, Parsed, Policy, RenderOptions, Role, Stream,
-    Visibility, convert, history,
+    UserEvents, Visibility, convert, history,
 };
 use openchatml_testkit::markdown::{anchor, guides, keep_guides, lines, push_line, with_blocks};
 
@@ -230,8 +230,10 @@ fn lost(document: &Document<'_>, block: &Block) -> String {
 fn events(input: &Block, block: &Block) -> String {
     let size = block.value("chunk").map_or(16, |size| size.parse().unwrap());
     let mut out = String::new();
+    let mut user = block.has("user").then(|| UserEvents::new(Policy::default()));
     let mut show = |event: Event<'_>| {
-        if !block.has("user") || event.is_for_user(Policy::default()) {
+        let told = user.as_mut().map_or(Some(event), |user| user.push(event));
+        if let Some(event) = told {
             push_line(&mut out, &event.to_json());
         }
     };
@@ -241,5 +243,8 @@ fn events(input: &Block, block: &Block) -> String {
         stream.feed(chunk, &mut show);
     }
     stream.finish(&mut show);
+    if let Some(event) = user.and_then(UserEvents::finish) {
+        push_line(&mut out, &event.to_json());
+    }
     out
 }

@@ -21,6 +21,13 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "NAME|FILE", default_value = O200K_HARMONY, hide_default_value = true)]
     pub(crate) encoding: String,
 
+    /// Write control tokens that the encoding has no id for as ordinary text, and read them there
+    ///
+    /// Without this, such a format and encoding are refused: a model that was trained with the
+    /// tokens takes their spelling for text.
+    #[arg(long)]
+    pub(crate) spell_control_tokens: bool,
+
     #[command(flatten)]
     pub(crate) reader: ReaderArgs,
 }

@@ -29,11 +29,17 @@ pub(crate) fn run(args: &ExplainArgs, console: &Console) -> Result<Status, Failu
         None => list(),
         Some(name) => {
             let code = name.parse::<Code>().map_err(|_| unknown(name))?;
-            if has_colors { styled(code.explanation()) } else { code.explanation().to_owned() }
+            let text = explained(code);
+            if has_colors { styled(&text) } else { text }
         }
     };
     Target::stdout().write(text.as_bytes())?;
     Ok(Status::Fine)
+}
+
+/// What a code means, and what an end user may be told (OpenChatML 2.2 §14).
+fn explained(code: Code) -> String {
+    format!("{}\n## Summary for end users\n\n{}\n", code.explanation(), code.user_summary())
 }
 
 /// All codes with what they are about.

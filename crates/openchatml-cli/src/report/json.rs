@@ -11,6 +11,8 @@ struct Finding<'f> {
     code: &'static str,
     severity: &'static str,
     message: &'f str,
+    /// What an end user may be told.
+    summary: &'static str,
     span: PlaceSpan,
     line: usize,
     column: usize,
@@ -57,6 +59,7 @@ pub(crate) fn write_object(page: &Page<'_>, found: &Diagnostic, out: &mut String
         code: found.code.as_str(),
         severity: found.severity.as_str(),
         message: &found.message,
+        summary: found.code.user_summary(),
         span: page.file_span(found.span).into(),
         line: place.line,
         column: place.column,

@@ -17,6 +17,7 @@ pub(super) fn head() -> String {
                 "id": code.as_str(),
                 "shortDescription": {"text": code.title()},
                 "help": {"text": code.explanation(), "markdown": code.explanation()},
+                "properties": {"summary": code.user_summary()},
             })
         })
         .collect();
@@ -44,6 +45,7 @@ pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
         "ruleIndex": Code::ALL.iter().position(|code| *code == found.code),
         "level": level(found.severity),
         "message": {"text": text},
+        "properties": {"summary": found.code.user_summary()},
         "locations": [{
             "physicalLocation": {
                 "artifactLocation": artifact,

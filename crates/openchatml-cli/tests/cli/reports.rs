@@ -14,6 +14,10 @@ fn json_has_one_object_per_line() {
         for (key, value) in found.as_object().unwrap() {
             let is_known = match key.as_str() {
                 "file" | "code" | "severity" | "message" | "help" => value.is_string(),
+                "summary" => {
+                    let code: openchatml::Code = found["code"].as_str().unwrap().parse().unwrap();
+                    *value == code.user_summary()
+                }
                 "line" | "column" => value.is_u64(),
                 "span" => value["start"].is_u64() && value["end"].is_u64(),
                 "fix" => value["span"]["start"].is_u64() && value["replacement"].is_string(),
@@ -23,6 +27,7 @@ fn json_has_one_object_per_line() {
         }
     }
     let truncated = found.iter().find(|found| found["code"] == "E-STREAM-TRUNCATED").unwrap();
+    assert_eq!(truncated["summary"], "The answer was cut off.");
     assert_eq!(truncated["fix"]["replacement"], "<|end|>");
     assert_eq!(truncated["span"]["start"], BAD.len());
     assert_eq!((&truncated["line"], &truncated["column"]), (&7.into(), &1.into()));
@@ -67,6 +72,8 @@ fn sarif_is_a_whole() {
         let rule = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
         assert_eq!(rules[rule]["id"], result["ruleId"]);
         assert_eq!(result["level"], "error");
+        assert_eq!(rules[rule]["properties"]["summary"], result["properties"]["summary"]);
+        assert!(result["properties"]["summary"].is_string());
         assert!(result["message"]["text"].is_string());
         let region = &result["locations"][0]["physicalLocation"]["region"];
         assert!(region["startLine"].as_u64().unwrap() > 0);

@@ -39,7 +39,7 @@ const HIDING: &[&str] = &[
 fn hidden_text_is_never_shown() {
     for document in HIDING {
         for format in ["auto", "openchatml-2.2", "json"] {
-            for flags in [&["show"][..], &["show", "--strict"], &["show", "-q"]] {
+            for flags in [&["show"][..], &["show", "--jobs", "1"], &["show", "-q"]] {
                 let format = ["-f", format];
                 let args = flags.iter().chain(&format);
                 let ran = ocml_with(args, document);
@@ -101,10 +101,44 @@ fn files_and_tasks_are_no_conversations() {
 }
 
 #[test]
+fn status_and_messages_do_not_depend_on_hidden_text() {
+    let call = |arguments: &str| {
+        format!(
+            "version: 2.2\n\n<|start|>user<|message|>Hi.<|end|>\n<|start|>assistant to=functions.f \
+             call_id=1<|channel|>commentary<|constrain|>json<|message|>{arguments}<|call|>\n"
+        )
+    };
+    let [good, bad] = ["{}", "{"].map(call);
+    ocml_with(["check"], &bad).exits(1);
+    for flags in [&["show"][..], &["show", "-q"], &["show", "-f", "openchatml-2.2"]] {
+        let [good, bad] = [&good, &bad].map(|text| ocml_with(flags, text).silent().stdout);
+        assert_eq!(good, bad);
+    }
+    for flag in ["-v", "--debug"] {
+        ocml_with(["show", flag], &bad).exits(1).says("E-BODY-CONSTRAINT-VIOLATION");
+    }
+}
+
+#[test]
+fn input_of_which_nothing_can_be_read_is_an_error() {
+    let args = ["show", "-f", "json"];
+    for text in ["", "[1]", "{", "{}", "null"] {
+        let ran = ocml_with(args, text).exits(1);
+        assert_eq!((ran.stdout.as_str(), ran.stderr.lines().count()), ("", 1), "{text}: {ran:?}");
+    }
+    let ran = ocml_with(args, r#"{"messages":[{"role":"user","content":"Hi."},"#).exits(1);
+    assert_eq!(ran.stdout, "user\n  Hi.\n", "{ran:?}");
+    ran.says("error: part of this cannot be read");
+}
+
+#[test]
 fn strict_shows_nothing_of_a_document_with_errors() {
     let text = "version: 2.2\n\n<|start|>assistant<|channel|>finl<|message|>SECRET<|end|>";
-    let line = ocml_with(["show", "--strict"], text).says_one_line(1);
-    assert!(line.contains("`ocml check` shows them"), "{line}");
+    let line = ocml_with(["show", "--strict"], text).says_one_line(2);
+    assert!(line.contains("--debug") && line.contains("ocml check"), "{line}");
+    let ran = ocml_with(["show", "--strict", "--debug"], text).exits(1);
+    assert_eq!(ran.stdout, "");
+    ran.says("`ocml check` shows them");
 }
 
 #[test]

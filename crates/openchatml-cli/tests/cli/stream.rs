@@ -87,11 +87,41 @@ fn a_user_sees_no_hidden_event() {
     for input in inputs {
         let ran = ocml_with(ARGS.into_iter().chain(["--user"]), &input);
         assert!(!ran.stdout.contains("SECRET"), "{input}: {ran:#?}");
-        assert!(!ran.stdout.contains("diagnostic"), "{input}: {ran:#?}");
+        for event in ran.stdout.lines().map(json).filter(|event| event["type"] == "diagnostic") {
+            assert!(event.get("message").is_none() && event["summary"].is_string(), "{event}");
+        }
         assert_eq!(ran.stderr, "", "{input}");
     }
     let args = ARGS.into_iter().chain(["--user"]);
     assert_eq!(names(&ocml_with(args, COMPLETION).exits(0).stdout).len(), 6);
+}
+
+#[test]
+fn a_user_is_told_summaries_that_do_not_depend_on_hidden_text() {
+    let args = [&ARGS[..], &["--user"]].concat();
+    let told = |text: &str| ocml_with(&args, text).stdout;
+    let cut_off = told("<|channel|>final<|message|>Once");
+    let found = json(cut_off.lines().find(|line| line.contains("diagnostic")).unwrap());
+    let expected = r#"{"type":"diagnostic","message_id":"m0","code":"E-STREAM-TRUNCATED",
+        "severity":"error","summary":"The answer was cut off."}"#;
+    assert_eq!(found, json(expected));
+    assert!(told("<|channel|>analysis<|message|>SECRET").contains("The answer was cut off."));
+    // An answer that is whole is, whatever the model thought before and says after it.
+    let whole = "<|channel|>analysis<|message|>SECRET<|start|>assistant<|channel|>final<|message|>A\
+        <|return|><|start|>system<|message|>SECRET<|end|>";
+    assert!(!told(whole).contains("diagnostic"), "{}", told(whole));
+    // A call that is no JSON is hidden, and so is what is wrong with it.
+    let call = |body: &str| {
+        told(&format!(
+            " to=functions.f call_id=1<|channel|>commentary<|constrain|>json<|message|>{body}<|call|>"
+        ))
+    };
+    assert_eq!(call("{}"), call("{SECRET"));
+    // Those who may see all are told the summary, too.
+    let all = ocml_with(ARGS, "<|channel|>final<|message|>Once").exits(1).stdout;
+    let found = json(all.lines().find(|line| line.contains("diagnostic")).unwrap());
+    assert_eq!(found["summary"], "The answer was cut off.");
+    assert!(found["message"].is_string(), "{found}");
 }
 
 #[test]

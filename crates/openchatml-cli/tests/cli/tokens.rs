@@ -108,6 +108,70 @@ fn a_file_that_is_no_encoding_is_refused() {
 }
 
 #[test]
+fn an_encoding_without_the_control_tokens_is_refused() {
+    let ids = "[1]";
+    let commands: [(&[&str], &str); 9] = [
+        (&["tokens", "-t", "im"], CHAT),
+        (&["tokens", "-t", "im", "--count"], CHAT),
+        (&["tokens", "-t", "openchatml-0.1"], CHAT),
+        (&["convert", "-t", "im:tokens"], CHAT),
+        (&["render", "-t", "chatml:tokens"], CHAT),
+        (&["parse", "-f", "apertus:tokens"], ids),
+        (&["show", "-f", "im:tokens"], ids),
+        (&["check", "-f", "im:tokens"], ids),
+        (&["stream", "--ids", "-f", "im"], ids),
+    ];
+    for (args, input) in commands {
+        let said = ocml_with(args, input).says_one_line(2);
+        for words in ["`o200k_harmony` has no id for `<", "--encoding", "--spell-control-tokens"] {
+            assert!(said.contains(words), "{args:?}: {said}");
+        }
+        let spelled = [args, &["--spell-control-tokens"]].concat();
+        assert_ne!(ocml_with(&spelled, input).status, 2, "{spelled:?}");
+    }
+    let said = ocml_with(["tokens", "-t", "apertus"], CHAT).says_one_line(2);
+    assert!(said.contains("`<s>`, `<|system_start|>`, `<|system_end|>` and 10 more"), "{said}");
+    // An encoding that is known is named.
+    let folder = Folder::new();
+    folder.file("byte.json", BYTE_LEVEL.replace("<|return|>", "<|turn|>"));
+    let args = ["tokens", "-t", "harmony", "--encoding", "byte.json"];
+    let said = folder.ocml_with(args, CHAT).says_one_line(2);
+    assert!(said.contains("`<|return|>`"), "{said}");
+    assert!(said.contains("`--encoding o200k_harmony`, which has them"), "{said}");
+}
+
+#[test]
+fn ids_are_counted_by_an_encoding_of_the_format() {
+    let im = "<|im_start|>user\nHi<|im_end|>\n";
+    let said = ocml_with(["truncate", "--budget", "100"], im).says_one_line(2);
+    assert!(said.contains("`<|im_start|>`"), "{said}");
+    let args = ["truncate", "--budget", "100", "--for", "harmony"];
+    assert_eq!(ocml_with(args, im).exits(0).stdout, im);
+    let args = ["truncate", "--budget", "100", "--spell-control-tokens"];
+    assert_eq!(ocml_with(args, im).exits(0).stdout, im);
+}
+
+#[test]
+fn what_one_document_needs_is_asked_of_the_encoding() {
+    let plain = r#"{"messages":[{"role":"assistant","channel":"analysis","content":"a"}]}"#;
+    let marked = plain.replace(r#""a""#, r#"[{"type":"marker","marker":"reason"}]"#);
+    let target = ["tokens", "-t", "openchatml-2.2", "--training", "--jsonl", "-f", "json"];
+    let ran = ocml_with(target, format!("{plain}\n{marked}\n")).exits(1);
+    assert_eq!(ran.stdout.lines().count(), 1, "{ran:?}");
+    let ran = ran.says("E-RENDER-UNSUPPORTED").says("<stdin>:2:1");
+    let ran = ran.says("this document needs `<|start_reason|>`, which can only be written as");
+    ran.says("--spell-control-tokens").says("--encoding");
+    let count = [&target[..], &["--count"]].concat();
+    assert_eq!(ocml_with(count, &marked).exits(1).stdout, "");
+    let args = ["truncate", "--budget", "100", "--for", "openchatml-2.2"];
+    assert_eq!(ocml_with(args, &marked).exits(1).stdout, "");
+    let spelled = [&target[..], &["--spell-control-tokens"]].concat();
+    let ids = ocml_with(spelled, &marked).silent().stdout;
+    let back = ocml_with(["parse", "-f", "openchatml-2.2:tokens"], ids).exits(0).stdout;
+    assert_eq!(json(&back)["messages"], json(&marked)["messages"]);
+}
+
+#[test]
 fn a_format_without_text_has_no_tokens() {
     let ran = ocml_with(["tokens", "-t", "json"], CHAT);
     assert!(ran.stderr.contains("invalid value 'json'"), "{}", ran.stderr);

@@ -6,7 +6,7 @@ use openchatml::convert::{convert, prepare};
 use openchatml::render::LayoutChoice;
 use openchatml::{
     Carrier, Content, Conversation, Document, End, Event, Format, Keep, Message, Policy,
-    RenderOptions, Role, Stream, Visibility, render,
+    RenderOptions, Role, Stream, UserEvents, Visibility, render,
 };
 use openchatml_tokens::Tokenizer;
 
@@ -14,7 +14,6 @@ use super::fix::fixed;
 use super::{Broken, Case, Verdict, brief, lenient, read};
 use crate::grammar::{data, json};
 use crate::ids::Pairs;
-use crate::property::for_user;
 use crate::wire::{Setup, Thoughts};
 
 /// The user view of whatever is written of a document shows nothing that its own view does not.
@@ -80,9 +79,14 @@ fn told_of(case: &Case<'_>, document: &Document<'_>, view: &View) -> Verdict {
 fn user_events(case: &Case<'_>) -> Option<String> {
     let mut stream = Stream::new(case.from, &case.options()).ok()?;
     let mut events = String::new();
-    let mut take = |event: Event<'_>| events.extend(for_user(&event).map(|json| json + "\n"));
+    let mut user = UserEvents::new(Policy::default());
+    let mut take = |event: Event<'_>| {
+        let told = user.push(event);
+        events.extend(told.map(|event| event.to_json() + "\n"));
+    };
     stream.feed(case.text.as_bytes(), &mut take);
     stream.finish(&mut take);
+    events.extend(user.finish().map(|event| event.to_json() + "\n"));
     Some(events)
 }
 

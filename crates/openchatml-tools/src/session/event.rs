@@ -162,6 +162,9 @@ pub(super) fn shifted(event: Event<'_>, base: usize) -> Event<'_> {
         Event::Diagnostic { index, diagnostic } => {
             Event::Diagnostic { index: moved(index), diagnostic }
         }
+        Event::UserDiagnostic { index, code } => {
+            Event::UserDiagnostic { index: moved(index), code }
+        }
         other => other,
     }
 }

@@ -33,6 +33,8 @@ pub struct Escaper {
     /// The end of the text so far, as long as it could still grow into a control token or, with
     /// an escape, be taken for the escape of the next one.
     held: String,
+    /// Whether text was written in a literal block.
+    has_blocks: bool,
 }
 
 /// What the spelling of a marker is in text.
@@ -75,7 +77,8 @@ impl Escaper {
 
     fn masked(controls: &'static Controls, spelled: Mask) -> Self {
         let candidates = controls.candidates();
-        Self { controls, candidates, spelled, mode: Mode::Outside, held: String::new() }
+        let (mode, held) = (Mode::Outside, String::new());
+        Self { controls, candidates, spelled, mode, held, has_blocks: false }
     }
 
     /// Adds text to `out`.
@@ -159,6 +162,24 @@ impl Escaper {
         self.held.len()
     }
 
+    /// Whether text was written in a literal block so far: a block that nobody asked for.
+    ///
+    /// ```
+    /// use openchatml::dialects;
+    /// use openchatml::render::Escaper;
+    ///
+    /// let mut out = String::new();
+    /// let mut escaper = Escaper::new(dialects::OPENCHATML_2_2.controls);
+    /// escaper.text("<|end|>", &mut out)?;
+    /// assert_eq!((out.as_str(), escaper.has_blocks()), ("<<|end|>", false));
+    /// escaper.text_among_markers("<|start_reason|>", &mut out)?;
+    /// assert!(escaper.has_blocks());
+    /// # Ok::<(), openchatml::render::SinkError>(())
+    /// ```
+    pub fn has_blocks(&self) -> bool {
+        self.has_blocks
+    }
+
     /// Whether nothing is held back and a message may begin.
     pub(super) fn is_between(&self) -> bool {
         self.held.is_empty() && self.mode == Mode::Outside
@@ -228,7 +249,8 @@ impl Escaper {
     }
 
     /// Writes `text` in a literal block.
-    fn block(&self, text: &str, out: &mut String) {
+    fn block(&mut self, text: &str, out: &mut String) {
+        self.has_blocks = true;
         let parts = [Control::Literal, Control::EndLiteral];
         let [open, close] = parts.map(|part| self.controls.spelling(part).unwrap_or_default());
         for part in [open, text, close] {

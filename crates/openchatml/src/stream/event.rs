@@ -3,7 +3,8 @@
 use crate::dialects::{write_message, write_string_field};
 use crate::json::write_string;
 use crate::model::{End, Message, Visibility};
-use crate::{Diagnostic, view::Policy};
+use crate::view::Policy;
+use crate::{Code, Diagnostic, Severity};
 
 /// What a [`Stream`](super::Stream) tells, in the order in which it becomes certain
 /// (OpenChatML 2.2 §9, 2.0 §9).
@@ -104,6 +105,14 @@ pub enum Event<'e> {
         /// What was found. It may quote hidden text.
         diagnostic: &'e Diagnostic,
     },
+    /// What a user may be told of something that was found: see
+    /// [`UserEvents`](super::UserEvents).
+    UserDiagnostic {
+        /// The message that it is about, if there is one.
+        index: Option<usize>,
+        /// What kind of finding it is. The event has its summary.
+        code: Code,
+    },
 }
 
 /// How a response came to its end.
@@ -167,7 +176,7 @@ impl Event<'_> {
             Self::Done { .. } => "response.done",
             Self::Cancel { .. } => "response.cancel",
             Self::ToolCancel { .. } => "tool.cancel",
-            Self::Diagnostic { .. } => "diagnostic",
+            Self::Diagnostic { .. } | Self::UserDiagnostic { .. } => "diagnostic",
         }
     }
 
@@ -189,7 +198,10 @@ impl Event<'_> {
             Self::Delta { is_preamble, .. } | Self::Flush { is_preamble, .. } => {
                 !is_preamble || policy.preambles == crate::view::Preambles::Show
             }
-            Self::ReasoningSummaryDelta { .. } | Self::Done { .. } | Self::Cancel { .. } => true,
+            Self::ReasoningSummaryDelta { .. }
+            | Self::Done { .. }
+            | Self::Cancel { .. }
+            | Self::UserDiagnostic { .. } => true,
             Self::ReasoningDelta { .. }
             | Self::ToolCallDelta { .. }
             | Self::ToolCancel { .. }
@@ -197,7 +209,7 @@ impl Event<'_> {
         }
     }
 
-    fn index(&self) -> Option<usize> {
+    pub(super) fn index(&self) -> Option<usize> {
         match self {
             Self::MessageStart { index, .. }
             | Self::Delta { index, .. }
@@ -206,9 +218,10 @@ impl Event<'_> {
             | Self::ToolCallDelta { index, .. }
             | Self::Flush { index, .. }
             | Self::MessageDone { index, .. } => Some(*index),
-            Self::Done { index, .. } | Self::Cancel { index } | Self::Diagnostic { index, .. } => {
-                *index
-            }
+            Self::Done { index, .. }
+            | Self::Cancel { index }
+            | Self::Diagnostic { index, .. }
+            | Self::UserDiagnostic { index, .. } => *index,
             Self::ToolCancel { .. } => None,
         }
     }
@@ -284,6 +297,7 @@ impl Event<'_> {
                 write_string_field(out, "reason", Some(reason));
             }
             Self::Diagnostic { diagnostic, .. } => write_diagnostic(out, diagnostic),
+            Self::UserDiagnostic { code, .. } => write_kind(out, *code, code.severity()),
             Self::Flush { .. } | Self::Cancel { .. } => {}
         }
         out.push('}');
@@ -292,10 +306,16 @@ impl Event<'_> {
 
 fn write_diagnostic(out: &mut String, diagnostic: &Diagnostic) {
     let Diagnostic { code, severity, span, message, help, .. } = diagnostic;
-    write_string_field(out, "code", Some(code.as_str()));
-    write_string_field(out, "severity", Some(severity.as_str()));
+    write_kind(out, *code, *severity);
     out.push_str(",\"message\":");
     write_string(out, message);
     out.push_str(&format!(r#","span":{{"start":{},"end":{}}}"#, span.start, span.end));
     write_string_field(out, "help", help.as_deref());
+}
+
+/// Writes what is the same for all findings of a kind.
+fn write_kind(out: &mut String, code: Code, severity: Severity) {
+    write_string_field(out, "code", Some(code.as_str()));
+    write_string_field(out, "severity", Some(severity.as_str()));
+    write_string_field(out, "summary", Some(code.user_summary()));
 }

@@ -2,9 +2,11 @@
 
 mod event;
 mod live;
+mod user;
 pub mod wire;
 
 pub use self::event::{Done, Event};
+pub use self::user::UserEvents;
 
 use self::live::{Live, LiveState};
 use crate::dialects::{Carrier, Format};

@@ -59,8 +59,9 @@ pub(crate) fn normal(mut event: Value) -> Value {
     if event["type"] == "diagnostic"
         && let Some(fields) = event.as_object_mut()
     {
-        fields.remove("message");
-        fields.remove("help");
+        for words in ["message", "summary", "help"] {
+            fields.remove(words);
+        }
     }
     event
 }

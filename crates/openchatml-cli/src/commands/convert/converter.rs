@@ -6,13 +6,13 @@ use std::sync::Arc;
 use openchatml::convert::{Loss, Sidecar, convert, convert_with_sidecar, prepare};
 use openchatml::render::Profile;
 use openchatml::{
-    Carrier, Code, Conversation, Diagnostic, Document, End, Format, Mode, RenderError,
-    RenderOptions, Span, Tool, dialects, history,
+    Carrier, Code, Conversation, Diagnostic, Document, End, Format, Mode, RenderOptions, Span,
+    Tool, dialects, history,
 };
 
 use super::beside::{self, BesideArgs};
 use super::template::Templated;
-use super::tokens::{Shape, Tokens};
+use super::tokens::{Refused, Shape, Tokens};
 use super::truncate::Budget;
 use super::{response_formats, tools};
 use crate::args::{ReadArgs, RenderArgs, Written};
@@ -100,28 +100,33 @@ pub(super) struct Converted {
 
 impl Converter {
     /// A converter of what is read so, to this format, with the encodings that ids need.
+    ///
+    /// # Errors
+    ///
+    /// The encoding lacks control tokens of a format whose ids are read or written.
     pub(super) fn new(
         read: &ReadArgs,
         target: Written,
         purpose: Purpose,
         encodings: Option<Encodings>,
-    ) -> Self {
-        let reader = Reader::with(read, Mode::Lenient, encodings.as_ref());
+    ) -> Result<Self, Failure> {
+        let reader = Reader::with(read, Mode::Lenient, encodings.as_ref())?;
         let Written { format: target, tokens } = target;
         let tokens = encodings.filter(|_| tokens);
-        Self {
+        let tokens = tokens.map(|encodings| Tokens::new(target, Shape::Ids, encodings));
+        Ok(Self {
             reader,
             target,
             purpose,
             render: RenderOptions::default(),
             tools: None,
-            tokens: tokens.map(|encodings| Tokens::new(target, Shape::Ids, encodings)),
+            tokens: tokens.transpose()?,
             beside: None,
             wants_sidecar: false,
             budget: None,
             keeps_format: false,
             template: None,
-        }
+        })
     }
 
     /// Lets a template write, if there is one.
@@ -136,18 +141,22 @@ impl Converter {
     }
 
     /// The converter of input in this format.
-    pub(super) fn reading(&self, format: Format) -> Cow<'_, Self> {
+    ///
+    /// # Errors
+    ///
+    /// The ids of this format are to be counted, and the encoding lacks control tokens of it.
+    pub(super) fn reading(&self, format: Format) -> Result<Cow<'_, Self>, Failure> {
         if self.budget.is_none() {
-            return Cow::Borrowed(self);
+            return Ok(Cow::Borrowed(self));
         }
         let mut converter = self.clone();
         if self.keeps_format {
             converter.target = format;
         }
         if let Some(budget) = &mut converter.budget {
-            budget.count_for(converter.target);
+            budget.count_for(converter.target)?;
         }
-        Cow::Owned(converter)
+        Ok(Cow::Owned(converter))
     }
 
     /// Puts back what is in the file beside the input, and keeps what is to be beside the output.
@@ -212,7 +221,7 @@ impl Converter {
     }
 
     /// The document as it is written, and what is lost.
-    fn write(&self, document: &Document<'_>) -> Result<Output, RenderError> {
+    fn write(&self, document: &Document<'_>) -> Result<Output, Refused> {
         if let Some(tokens) = &self.tokens {
             let prepared = prepare(document, self.target, &self.render)?;
             return tokens.write(document, prepared, &self.render, self.wants_sidecar);
@@ -272,11 +281,12 @@ impl Converter {
                 converted.losses.extend(losses);
                 converted.sidecar = sidecar;
             }
-            Err(error) => {
+            Err(Refused::Render(error)) => {
                 let nothing = Conversation::default();
                 let conversation = document.as_conversation().unwrap_or(&nothing);
                 converted.found.push(error.to_diagnostic(conversation));
             }
+            Err(Refused::Encoding(found)) => converted.found.push(*found),
         }
         converted
     }

@@ -153,7 +153,7 @@ impl<'a> Job<'a> {
             Err(Unreadable::NoFormat(failure)) => return Err(failure),
         };
         self.accept(format, &name)?;
-        let converter = &*converter.reading(format);
+        let converter = &*converter.reading(format)?;
         let slot = Slot::whole(page.text);
         let mut outcome = manner.convert(converter, &page, &slot, format, &decoded.found);
         outcome.output = outcome.output.map(|text| {
@@ -182,7 +182,7 @@ impl<'a> Job<'a> {
         let Some(feed) = feed else { return Ok(Tally::default()) };
         self.accept(feed.format(), &name)?;
         let manner = self.manner(Shape::Line, console);
-        let converter = converter.reading(feed.format()).into_owned();
+        let converter = converter.reading(feed.format())?.into_owned();
         let mut all = Lines::default();
         feed.run(
             console,

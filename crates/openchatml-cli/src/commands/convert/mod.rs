@@ -59,7 +59,7 @@ impl WorkArgs {
         encodings: Option<Encodings>,
         console: &Console,
     ) -> Result<Converter, Failure> {
-        let mut converter = Converter::new(&self.read, to, purpose, encodings);
+        let mut converter = Converter::new(&self.read, to, purpose, encodings)?;
         converter.set(&self.render, console)?;
         Ok(converter)
     }
@@ -200,7 +200,7 @@ with errors is refused.";
 pub(crate) fn parse(args: &ParseArgs, console: &Console) -> Result<Status, Failure> {
     let to = Written { format: JSON, tokens: false };
     let encodings = Encodings::wanted(&args.read, false, console)?;
-    let mut converter = Converter::new(&args.read, to, Purpose::Faithful, encodings);
+    let mut converter = Converter::new(&args.read, to, Purpose::Faithful, encodings)?;
     converter.keep_ids(args.keep_ids);
     let job = Job::new(&args.read, &args.jsonl, &args.out, args.deny);
     job.run(&converter, &one(args.file.as_ref()), console)

@@ -193,7 +193,7 @@ fn ids(rendered: &Rendered, encodings: &Encodings) -> Result<String, Diagnostic>
     let mut controls = rendered.pieces.iter().filter(|piece| piece.is_control);
     let is_spelled =
         |piece: &Piece| ids.spelled.contains(&rendered.text[piece.span.clone()].to_owned());
-    if !ids.spelled.is_empty() && controls.all(is_spelled) {
+    if !encodings.may_spell() && !ids.spelled.is_empty() && controls.all(is_spelled) {
         let text = format!("the encoding has no id for `{}`", ids.spelled.join("`, `"));
         let found = finding(Code::RenderUnsupported, Span::default(), text);
         return Err(found.help("name the encoding of the model with --encoding"));

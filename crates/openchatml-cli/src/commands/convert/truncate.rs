@@ -11,7 +11,7 @@ use super::WorkArgs;
 use super::converter::Purpose;
 use crate::args::{Choice, Written, text_format, written};
 use crate::console::Console;
-use crate::encodings::{Encodings, Tokenizers};
+use crate::encodings::{Encodings, Tokenizers, Use};
 use crate::failure::{Failure, Status};
 use crate::input::{JSON, finding, origins};
 
@@ -65,7 +65,7 @@ pub(crate) fn truncate(args: &TruncateArgs, console: &Console) -> Result<Status,
         Choice::Auto => None,
     });
     let target = to.unwrap_or(Written { format: JSON, tokens: false });
-    let encodings = Encodings::open(&read.encoding, console)?;
+    let encodings = Encodings::open(&read.encoding, read.spell_control_tokens, console)?;
     let purpose = Purpose::of_convert(render);
     let mut converter = args.work.converter(target, purpose, Some(encodings.clone()), console)?;
     let mut truncation = Truncation::new(args.budget);
@@ -88,12 +88,18 @@ pub(super) struct Budget {
 impl Budget {
     /// Counts the ids of this output format, if no other one was named; those of Harmony if it has
     /// no text form.
-    pub(super) fn count_for(&mut self, target: Format) {
+    ///
+    /// # Errors
+    ///
+    /// The encoding lacks control tokens of the format.
+    pub(super) fn count_for(&mut self, target: Format) -> Result<(), Failure> {
         let has_text = Format::new(target.dialect(), Carrier::Text).is_some();
         let harmony = || Format::new(&openchatml::dialects::HARMONY, Carrier::Text);
         let own = has_text.then_some(target);
         let counted = self.counted.or(own).or_else(harmony).expect("Harmony has a text form");
-        self.tokenizers = Some(Tokenizers::new(counted, self.encodings.clone()));
+        let tokenizers = Tokenizers::new(counted, Use::Writing, self.encodings.clone())?;
+        self.tokenizers = Some(tokenizers);
+        Ok(())
     }
 
     /// Makes a conversation fit. What went, by name.
@@ -113,7 +119,8 @@ impl Budget {
             TruncateError::Render(error) => error.to_diagnostic(conversation),
             error => finding(Code::Limit, Span::at(0), error.to_string()),
         })?;
-        let Truncated { conversation: left, dropped, cut, .. } = truncated;
+        let Truncated { conversation: left, dropped, cut, spelled, .. } = truncated;
+        tokenizers.refuse_spelled(&spelled).map_err(|found| *found)?;
         let dropped_at = dropped.iter().map(|message| (*message, Lost::Truncated));
         let is_left = |message: &usize| dropped.binary_search(message).is_err();
         let cut = cut.iter().map(|cut| cut.message).filter(is_left);

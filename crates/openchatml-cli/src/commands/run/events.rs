@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use openchatml::wire::{ChatWriter, Ending, Framing, Response, ResponsesWriter};
-use openchatml::{Event, Policy, Severity};
+use openchatml::{Event, Policy, Severity, UserEvents};
 use openchatml_tools::{CancellationToken, SessionEvent};
 
 use crate::args::PreambleArgs;
@@ -46,6 +46,8 @@ pub(super) struct Events<'c> {
     protocol: Option<Protocol>,
     framing: Framing,
     policy: Option<Policy>,
+    /// What a user may be told of the response that is being heard.
+    user: Option<UserEvents>,
     model: String,
     created: u64,
     /// The response that is being written.
@@ -82,6 +84,7 @@ impl<'c> Events<'c> {
             model: model.clone().unwrap_or_else(|| "unknown".to_owned()),
             created: u64::try_from(now).unwrap_or_default(),
             response: None,
+            user: None,
             target: Target::stdout(),
             console,
             text: String::new(),
@@ -98,18 +101,40 @@ impl<'c> Events<'c> {
             }
         }
         let Some(protocol) = self.protocol else { return };
-        if self.policy.is_none_or(|policy| event.is_for_user(policy)) {
-            match protocol {
-                Protocol::Openchatml => self.own(event),
-                Protocol::Responses | Protocol::Chat => {}
-            }
-        }
-        if protocol != Protocol::Openchatml {
-            self.foreign(event, protocol);
+        match protocol {
+            Protocol::Openchatml if self.policy.is_some() => self.own_for_user(event),
+            Protocol::Openchatml => self.own(event),
+            Protocol::Responses | Protocol::Chat => self.foreign(event, protocol),
         }
         self.flush();
         if self.failure.is_some() {
             cancel.cancel();
+        }
+    }
+
+    /// Writes what a user may be told of an event. Each step is a response of its own.
+    fn own_for_user(&mut self, event: &SessionEvent<'_>) {
+        match *event {
+            SessionEvent::Step { .. } => {
+                self.end_user();
+                self.user = self.policy.map(UserEvents::new);
+            }
+            SessionEvent::Said(event) => {
+                if let Some(event) = self.user.as_mut().and_then(|user| user.push(event)) {
+                    self.own(&SessionEvent::Said(event));
+                }
+            }
+            event if self.policy.is_some_and(|policy| event.is_for_user(policy)) => {
+                self.own(&event);
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells a user whether the response was cut off.
+    fn end_user(&mut self) {
+        if let Some(event) = self.user.take().and_then(UserEvents::finish) {
+            self.own(&SessionEvent::Said(event));
         }
     }
 
@@ -178,6 +203,7 @@ impl<'c> Events<'c> {
     /// Writes what stands after the last event.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         self.end_response();
+        self.end_user();
         self.flush();
         self.failure.map_or(Ok(()), Err)
     }

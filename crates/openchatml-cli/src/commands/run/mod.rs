@@ -18,7 +18,7 @@ use self::work::Work;
 use super::convert::response_formats;
 use crate::args::{Choice, HarmonyArgs, choice, text_format};
 use crate::console::Console;
-use crate::encodings::{Encodings, O200K_HARMONY};
+use crate::encodings::{Encodings, O200K_HARMONY, Use};
 use crate::failure::{Failure, Status};
 use crate::input::Origin;
 use crate::output::Target;
@@ -107,6 +107,10 @@ struct UpstreamArgs {
     /// tiktoken
     #[arg(long, value_name = "NAME|FILE", default_value = O200K_HARMONY, requires = "ids")]
     encoding: String,
+
+    /// Write control tokens that the encoding has no id for as ordinary text, and read them there
+    #[arg(long, requires = "ids")]
+    spell_control_tokens: bool,
 }
 
 fn object(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, String> {
@@ -181,8 +185,9 @@ impl RunArgs {
         if !args.ids {
             return Ok(Some(model));
         }
-        let encoding = Encodings::open(&args.encoding, console)?.one();
-        Ok(Some(model.with_encoding(encoding)))
+        let encodings = Encodings::open(&args.encoding, args.spell_control_tokens, console)?;
+        encodings.tokenizer(model.format(), Use::Reading)?;
+        Ok(Some(model.with_encoding(encodings.one())))
     }
 }
 

@@ -5,13 +5,17 @@ mod out;
 use std::path::PathBuf;
 
 use clap::Args;
-use openchatml::{Code, Content, Conversation, Diagnostic, Document, Format, Mode, Policy};
+use openchatml::{
+    Code, Content, Conversation, Diagnostic, Document, End, Format, Message, Mode, Policy,
+    Visibility,
+};
+use serde::de::IgnoredAny;
 
 use self::out::{Place, body};
 use crate::args::{JsonlArgs, PreambleArgs, ReadArgs, Verbosity};
 use crate::console::{Console, error_line, finding_line, warning_line};
 use crate::failure::{Failure, Status};
-use crate::input::{Decoded, Input, Origin, Page, Slot, Unreadable, format_of};
+use crate::input::{Decoded, Input, Origin, Page, Slot, Unreadable, format_of, is_json};
 use crate::jsonl::{Entry, Feed};
 use crate::output::Target;
 use crate::reader::Reader;
@@ -22,6 +26,10 @@ use crate::report::{Style, Tally};
 /// That is what the user said, the answers, and the preambles of the assistant. Everything else
 /// is hidden: reasoning, calls and replies of tools, what the system and the developer say. So
 /// are diagnostics, which may quote it: --verbose and --debug show them.
+///
+/// The exit status is 1 if there is nothing to show or the answer was cut off. Other errors change
+/// it with --verbose and --debug only, since it would tell something of hidden text: `ocml check`
+/// finds them.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -54,9 +62,14 @@ pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure>
         policy: args.preambles.policy(),
         eyes: if args.debug { Eyes::Debug } else { Eyes::User },
         message: args.message,
-        verbosity: console.verbosity(),
+        tells_findings: args.debug || console.verbosity() == Verbosity::Verbose,
         place: Place::of(&target, console),
     };
+    if show.reader.options.mode == Mode::Strict && !show.tells_findings {
+        let text = "what --strict refuses may depend on hidden text: add --debug or --verbose, or \
+            use `ocml check`";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     let name = origin.name();
     let most = args.read.reader.bounds().input_bytes;
     let bytes = match origin.input(args.read.from, args.jsonl.jsonl, most, console)? {
@@ -92,7 +105,8 @@ struct Show {
     eyes: Eyes,
     /// The only message that is wanted.
     message: Option<usize>,
-    verbosity: Verbosity,
+    /// Whether findings are told, which may depend on hidden text.
+    tells_findings: bool,
     place: Place,
 }
 
@@ -148,20 +162,52 @@ impl Show {
     ) -> Shown {
         let Some(slot) = slot else { return self.nothing(page, &found) };
         let parsed = self.reader.parse(&slot.text, format);
+        let document = parsed.document;
         for mut diagnostic in parsed.diagnostics {
             slot.place(&mut diagnostic);
             found.push(diagnostic);
         }
+        let has_errors = Tally::of(&found).errors > 0;
+        // What a user is told depends on the structure of the document, never on hidden text.
+        if !self.tells_findings {
+            if has_errors && is_empty(&document) {
+                return self.nothing(page, &found);
+            }
+            let mut shown = Shown::default();
+            if has_errors && !is_whole(&slot.text, format) {
+                let text = "part of this cannot be read: `ocml check` says why";
+                shown.report = error_line(text);
+                shown.status = Status::Found;
+            }
+            if self.is_cut_off(&document) {
+                shown.report.push_str(&warning_line(Code::StreamTruncated.user_summary()));
+                shown.status = Status::Found;
+            }
+            self.conversations(&document, &mut shown);
+            return shown;
+        }
         let mut shown = Shown { report: self.told(page, &found), ..Shown::default() };
-        if Tally::of(&found).errors > 0 {
+        if has_errors {
             shown.status = Status::Found;
             if self.reader.options.mode == Mode::Strict {
                 shown.report.push_str(&error_line(HAS_ERRORS));
                 return shown;
             }
         }
-        self.conversations(&parsed.document, &mut shown);
+        self.conversations(&document, &mut shown);
         shown
+    }
+
+    /// Whether the last message, or one that is shown, has no end.
+    fn is_cut_off(&self, document: &Document<'_>) -> bool {
+        let is_open = |message: &Message<'_>| matches!(message.end, End::Open | End::Prompt);
+        let is_shown = |message: &Message<'_>| self.policy.visibility(message) == Visibility::User;
+        !self.reader.options.open_prompt
+            && conversations(document).iter().any(|conversation| {
+                let messages = &conversation.messages;
+                messages.last().is_some_and(is_open)
+                    || messages.iter().any(|message| is_open(message) && is_shown(message))
+            })
     }
 
     /// Shows why there is nothing to show.
@@ -171,32 +217,17 @@ impl Show {
         Shown { text: String::new(), report, status: Status::Found }
     }
 
-    /// Findings may quote what is hidden, so they are for those who ask for them. Everybody may
-    /// know that the end is missing.
+    /// Findings may quote what is hidden, so they are for those who ask for them.
     fn told(&self, page: &Page<'_>, found: &[Diagnostic]) -> String {
         let mut report = String::new();
-        if self.eyes == Eyes::Debug || self.verbosity == Verbosity::Verbose {
-            for found in found {
-                Style::Text.write(page, found, &mut report);
-            }
-        } else if found.iter().any(|found| found.code == Code::StreamTruncated) {
-            report = warning_line(Code::StreamTruncated.user_summary());
+        if self.tells_findings {
+            found.iter().for_each(|found| Style::Text.write(page, found, &mut report));
         }
         report
     }
 
     fn conversations(&self, document: &Document<'_>, shown: &mut Shown) {
-        let conversations: Vec<&Conversation<'_>> = match document {
-            Document::Conversation(conversation) => vec![conversation],
-            Document::Files(parts) => parts
-                .iter()
-                .filter_map(|part| match &part.content {
-                    Content::Conversation(conversation) => Some(conversation),
-                    _ => None,
-                })
-                .collect(),
-            _ => Vec::new(),
-        };
+        let conversations = conversations(document);
         if conversations.is_empty() {
             shown.report.push_str(&warning_line("there is no conversation in this document"));
         }
@@ -231,5 +262,130 @@ impl Show {
         };
         shown.report.push_str(&refusal);
         shown.status = Status::Found;
+    }
+}
+
+/// The conversations of a document.
+fn conversations<'d>(document: &'d Document<'_>) -> Vec<&'d Conversation<'d>> {
+    match document {
+        Document::Conversation(conversation) => vec![conversation],
+        Document::Files(parts) => parts
+            .iter()
+            .filter_map(|part| match &part.content {
+                Content::Conversation(conversation) => Some(conversation),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a conversation says nothing.
+fn is_empty(document: &Document<'_>) -> bool {
+    document.as_conversation().is_some_and(|conversation| conversation.messages.is_empty())
+}
+
+/// Whether a text is JSON if its format is: hidden text inside of it makes no difference.
+fn is_whole(text: &str, format: Format) -> bool {
+    !is_json(format) || serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use openchatml::RenderOptions;
+    use openchatml::convert::convert;
+    use openchatml_testkit::grammar::{self, Knobs, Sample};
+    use openchatml_testkit::{Source, cases, one_in, pick, secrets};
+
+    use super::*;
+    use crate::args::{Cli, ConsoleArgs};
+    use crate::commands::Command;
+
+    /// What `ocml show` says of a text, and how it ends.
+    fn shown(text: &str, format: &str, message: Option<usize>) -> (String, String, Status) {
+        let args = match <Cli as clap::Parser>::parse_from(["ocml", "show", "-f", format]).command {
+            Command::Show(args) => args,
+            _ => unreachable!("it is `show`"),
+        };
+        let console = Console::new(&ConsoleArgs::default());
+        let show = Show {
+            reader: Reader::new(&args.read, Mode::Lenient, &console).expect("no encoding"),
+            policy: args.preambles.policy(),
+            eyes: Eyes::User,
+            message,
+            tells_findings: false,
+            place: Place::of(&Target::stdout(), &console),
+        };
+        let decoded = Decoded::new(text.as_bytes(), 0);
+        let page = Page::new("a", &decoded, 1);
+        let format = match format_of(args.read.from, &decoded, "a", &console) {
+            Ok(format) => format,
+            Err(Unreadable::NoFormat(failure)) => {
+                return (String::new(), failure.to_string(), Status::Found);
+            }
+            Err(Unreadable::NoText(_)) => unreachable!("it is text"),
+        };
+        let Shown { text, report, status } =
+            show.document(&page, Some(&Slot::whole(page.text)), Vec::new(), format);
+        (text, report, status)
+    }
+
+    /// The texts, perhaps cut off at the same place of what they end in.
+    fn cut(source: &mut Source<'_>, pair: [Sample; 2]) -> [String; 2] {
+        let format = pair[0].format;
+        let texts = pair.map(|sample| sample.text);
+        let [one, two] = texts.each_ref().map(|text| text.bytes().rev());
+        let common = one.zip(two).take_while(|(one, two)| one == two).count();
+        // A reply of a tool that is cut off may seem to end earlier in Apertus, which has no escape.
+        let is_cut = common > 0 && format != "apertus" && one_in(source, 2);
+        let dropped = if is_cut { source.int_in_range(1..=common).unwrap_or(1) } else { 0 };
+        texts.map(|text| text[..text.floor_char_boundary(text.len() - dropped)].to_owned())
+    }
+
+    #[track_caller]
+    fn look_alike(texts: &[String; 2], format: &str, message: Option<usize>) {
+        let told = texts.each_ref().map(|text| shown(text, format, message));
+        assert_eq!(told[0], told[1], "{format}: {:?}\n{:?}", texts[0], texts[1]);
+    }
+
+    fn index(source: &mut Source<'_>) -> Option<usize> {
+        one_in(source, 4).then(|| source.int_in_range(0..=6).unwrap_or(0))
+    }
+
+    #[test]
+    fn nothing_depends_on_hidden_text_as_the_specifications_write_it() {
+        let formats: Vec<_> = grammar::formats().collect();
+        cases(5_000, |source| {
+            let mut knobs = Knobs::well_formed(source);
+            let message = index(source);
+            // Text that spells the control tokens of another format is evidence for that one.
+            let is_auto = one_in(source, 4);
+            knobs.hostile &= !is_auto;
+            let dice: [u8; 8] = source.arbitrary().unwrap_or_default();
+            let pair = Sample::pair(source, &formats, knobs);
+            let format = if is_auto { "auto" } else { pair[0].format };
+            look_alike(&cut(&mut Source::new(&dice), pair), format, message);
+        });
+    }
+
+    #[test]
+    fn nothing_depends_on_hidden_text_of_any_kind() {
+        let formats: Vec<_> = Format::all().collect();
+        cases(5_000, |source| {
+            let format = pick(source, &formats);
+            let message = index(source);
+            let one = secrets::anything(source).into();
+            let two = secrets::with_other_secrets(source, &one);
+            let documents = [one, two];
+            let text = |document: &Document<'_>| match (format == Format::JSON, document) {
+                (true, Document::Conversation(conversation)) => {
+                    Some(secrets::segments_json(conversation, format))
+                }
+                _ => Some(convert(document, format, &RenderOptions::default()).ok()?.output),
+            };
+            if let [Some(one), Some(two)] = documents.each_ref().map(text) {
+                look_alike(&[one, two], &format.to_string(), message);
+            }
+        });
     }
 }

@@ -7,14 +7,13 @@ use std::io::{self, Read as _};
 
 use clap::Args;
 use openchatml::wire::{Ending, Framing};
-use openchatml::{Event, Format, Mode, Policy, Severity, Stream};
-use openchatml_tokens::Tokenizer;
+use openchatml::{Event, Format, Mode, Severity, Stream, UserEvents};
 
 use self::wire::{WireArgs, Writer};
 
 use crate::args::{DenyArgs, PreambleArgs, ReaderArgs, text_format};
 use crate::console::Console;
-use crate::encodings::{Encodings, O200K_HARMONY};
+use crate::encodings::{Encodings, O200K_HARMONY, Use};
 use crate::failure::{Failure, Status};
 use crate::output::Target;
 use crate::report::{Tally, count};
@@ -50,6 +49,9 @@ pub(crate) struct StreamArgs {
     /// tiktoken
     #[arg(long, value_name = "NAME|FILE", default_value = O200K_HARMONY, requires = "ids")]
     encoding: String,
+    /// Read control tokens that the encoding has no id for where ordinary text spells them
+    #[arg(long, requires = "ids")]
+    spell_control_tokens: bool,
     /// Write server-sent events
     #[arg(long)]
     sse: bool,
@@ -72,7 +74,7 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
     let usage = |error: &dyn Error| Failure::Usage(error.to_string());
     let mut events = Events {
         writer: args.wire.writer(if args.sse { Framing::Sse } else { Framing::Lines })?,
-        policy: args.user.then(|| args.preambles.policy()),
+        user: args.user.then(|| UserEvents::new(args.preambles.policy())),
         console,
         text: String::new(),
         tally: Tally::default(),
@@ -80,9 +82,8 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
     let mut target = Target::stdout();
     let mut count = 0;
     if args.ids {
-        let encoding = Encodings::open(&args.encoding, console)?.one();
-        let tokenizer = Tokenizer::new(args.from, encoding);
-        let tokenizer = tokenizer.map_err(|error| usage(&error))?;
+        let encodings = Encodings::open(&args.encoding, args.spell_control_tokens, console)?;
+        let tokenizer = encodings.tokenizer(args.from, Use::Reading)?;
         let mut stream = tokenizer.stream(&options);
         let mut numbers = Numbers::default();
         events.start(&mut target)?;
@@ -157,8 +158,8 @@ impl Numbers {
 /// Events that are not written yet.
 struct Events<'a> {
     writer: Writer,
-    /// What a user may see, if the events are for one.
-    policy: Option<Policy>,
+    /// What a user may be told, if the events are for one.
+    user: Option<UserEvents>,
     console: &'a Console,
     text: String,
     tally: Tally,
@@ -174,13 +175,14 @@ impl Events<'_> {
     fn add(&mut self, event: &Event<'_>) {
         if let Event::Diagnostic { diagnostic, .. } = event {
             self.tally.count(diagnostic.severity);
-            let is_told = self.policy.is_none() && self.writer.tells_findings();
+            let is_told = self.user.is_none() && self.writer.tells_findings();
             if !is_told && diagnostic.severity > Severity::Note {
                 self.console.detail(&diagnostic.to_string());
             }
         }
-        if self.policy.is_none_or(|policy| event.is_for_user(policy)) {
-            self.writer.push(event, &mut self.text);
+        let told = self.user.as_mut().map_or(Some(*event), |user| user.push(*event));
+        if let Some(event) = told {
+            self.writer.push(&event, &mut self.text);
         }
     }
 
@@ -195,6 +197,9 @@ impl Events<'_> {
 
     /// Writes what stands after the last event. What was found.
     fn finish(mut self, ending: &Ending, target: &mut Target) -> Result<Tally, Failure> {
+        if let Some(event) = self.user.take().and_then(UserEvents::finish) {
+            self.writer.push(&event, &mut self.text);
+        }
         let left_out = self.writer.finish(ending, &mut self.text);
         if !self.text.is_empty() {
             target.write(self.text.as_bytes())?;

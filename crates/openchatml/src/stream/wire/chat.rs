@@ -173,7 +173,8 @@ impl ChatWriter {
             | Event::Done { .. }
             | Event::Cancel { .. }
             | Event::ToolCancel { .. }
-            | Event::Diagnostic { .. } => {}
+            | Event::Diagnostic { .. }
+            | Event::UserDiagnostic { .. } => {}
         }
     }
 

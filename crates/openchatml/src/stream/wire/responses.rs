@@ -144,7 +144,8 @@ impl ResponsesWriter {
             | Event::Done { .. }
             | Event::Cancel { .. }
             | Event::ToolCancel { .. }
-            | Event::Diagnostic { .. } => {}
+            | Event::Diagnostic { .. }
+            | Event::UserDiagnostic { .. } => {}
         }
     }
 

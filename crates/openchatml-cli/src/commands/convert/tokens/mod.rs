@@ -8,12 +8,15 @@ pub(super) use self::mask::MaskArgs;
 use std::fmt::{Display, Write as _};
 
 use openchatml::convert::{Lost, Origins, Prepared, Sidecar};
-use openchatml::{Conversation, Document, Format, ReadOptions, RenderError, RenderOptions};
+use openchatml::{
+    Conversation, Diagnostic, Document, Format, ReadOptions, RenderError, RenderOptions,
+};
 use openchatml_tokens::{MaskPolicy, Rendered, Tokenizer};
 
 use super::converter::Output;
 
-use crate::encodings::{Encodings, OneEncoding, Tokenizers};
+use crate::encodings::{Encodings, OneEncoding, Tokenizers, Use};
+use crate::failure::Failure;
 
 /// Writes documents as token ids, on several threads at once.
 #[derive(Clone, Debug)]
@@ -36,30 +39,35 @@ pub(super) enum Shape {
 }
 
 impl Tokens {
-    pub(super) fn new(format: Format, shape: Shape, encodings: Encodings) -> Self {
-        Self { shape, tokenizers: Tokenizers::new(format, encodings) }
+    /// # Errors
+    ///
+    /// The encoding lacks control tokens of the format.
+    pub(super) fn new(format: Format, shape: Shape, encodings: Encodings) -> Result<Self, Failure> {
+        Ok(Self { shape, tokenizers: Tokenizers::new(format, Use::Writing, encodings)? })
     }
 
     /// What was prepared of a document, written, and what is lost.
     ///
     /// # Errors
     ///
-    /// What the format cannot say.
+    /// What the format cannot say, or the encoding.
     pub(super) fn write(
         &self,
         original: &Document<'_>,
         prepared: Prepared<'_>,
         options: &RenderOptions,
         wants_sidecar: bool,
-    ) -> Result<Output, RenderError> {
+    ) -> Result<Output, Refused> {
         let Prepared { document, losses, origins, .. } = prepared;
         let mut output = Output { losses, ..Output::default() };
         let written = self.tokenizers.with(|tokenizer| {
             if self.shape == Shape::Count {
-                output.text = tokenizer.count(&document, options)?.ids.to_string();
-                return Ok(());
+                let counted = tokenizer.count(&document, options)?;
+                output.text = counted.ids.to_string();
+                return Ok(self.tokenizers.refuse_spelled(&counted.spelled)?);
             }
             let rendered = tokenizer.render(&document, options)?;
+            self.tokenizers.refuse_spelled(&rendered.spelled)?;
             let has_losses = matches!(self.shape, Shape::Mask(_)) && !output.losses.is_empty();
             if wants_sidecar || has_losses {
                 let sidecar = sidecar(tokenizer, original, &rendered, &origins);
@@ -80,7 +88,8 @@ impl Tokens {
         });
         match written {
             Ok(()) => Ok(output),
-            Err(error) => Err(origins.place(error)),
+            Err(Refused::Render(error)) => Err(Refused::Render(origins.place(error))),
+            Err(refused) => Err(refused),
         }
     }
 
@@ -105,6 +114,27 @@ impl Tokens {
                 table::write(out, *colors, tokenizer, conversation, rendered);
             }
         }
+    }
+}
+
+/// Why a document is not written.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// The format cannot say it.
+    Render(RenderError),
+    /// The encoding cannot.
+    Encoding(Box<Diagnostic>),
+}
+
+impl From<RenderError> for Refused {
+    fn from(error: RenderError) -> Self {
+        Self::Render(error)
+    }
+}
+
+impl From<Box<Diagnostic>> for Refused {
+    fn from(found: Box<Diagnostic>) -> Self {
+        Self::Encoding(found)
     }
 }
 

@@ -1,0 +1,66 @@
+//! What a user may be told of a stream.
+
+use super::Event;
+use crate::Code;
+use crate::view::Policy;
+
+/// Lets pass what a user may be told of a stream, and tells at its end whether it was cut off.
+///
+/// What is found is not for users: whether there is a finding may depend on hidden text. That a
+/// response has no end is told by its [summary](Code::user_summary) (OpenChatML 2.2 §9, §14),
+/// whatever the reason.
+///
+/// ```
+/// use openchatml::{Event, Policy, ReadOptions, Role, Stream, UserEvents};
+///
+/// let mut options = ReadOptions::default();
+/// options.continues = Some(Role::Assistant);
+/// let mut stream = Stream::new("harmony".parse()?, &options)?;
+/// let mut user = UserEvents::new(Policy::default());
+/// let mut told = Vec::new();
+/// let mut tell = |event: Event<'_>| told.extend(user.push(event).map(|event| event.to_json()));
+/// stream.feed(b"<|channel|>analysis<|message|>A secret pl", &mut tell);
+/// stream.finish(&mut tell);
+/// told.extend(user.finish().map(|event| event.to_json()));
+/// assert_eq!(
+///     told,
+///     [concat!(
+///         r#"{"type":"diagnostic","code":"E-STREAM-TRUNCATED","severity":"error","#,
+///         r#""summary":"The answer was cut off."}"#,
+///     )],
+/// );
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct UserEvents {
+    policy: Policy,
+    /// Whether there was an event.
+    began: bool,
+    /// Whether the response came to an end.
+    ended: bool,
+    /// The last message that the user was told of.
+    last: Option<usize>,
+}
+
+impl UserEvents {
+    /// What users may be told by this policy.
+    pub fn new(policy: Policy) -> Self {
+        Self { policy, began: false, ended: false, last: None }
+    }
+
+    /// The event, if it [is for users](Event::is_for_user).
+    pub fn push<'e>(&mut self, event: Event<'e>) -> Option<Event<'e>> {
+        self.began = true;
+        self.ended |= matches!(event, Event::Done { .. } | Event::Cancel { .. });
+        let event = Some(event).filter(|event| event.is_for_user(self.policy))?;
+        self.last = event.index().or(self.last);
+        Some(event)
+    }
+
+    /// What is to be told after the last event, if anything is.
+    pub fn finish(self) -> Option<Event<'static>> {
+        let is_cut_off = self.began && !self.ended;
+        is_cut_off
+            .then_some(Event::UserDiagnostic { index: self.last, code: Code::StreamTruncated })
+    }
+}
