@@ -159,8 +159,6 @@ pub struct Prepared<'d> {
     pub losses: Vec<Loss>,
     /// Where its messages stand in the original.
     pub origins: Origins,
-    /// Whether a template's composer made it, which keeps to what its format can carry.
-    pub(crate) is_composed: bool,
 }
 
 /// Where the messages of a document stand in another one that it was made of.
@@ -304,7 +302,7 @@ pub fn prepare<'d>(
     };
     let completed = complete::complete(changed.as_ref().unwrap_or(document), target);
     let document = completed.or(changed).map_or(Cow::Borrowed(document), Cow::Owned);
-    Ok(Prepared { document, losses, origins, is_composed: false })
+    Ok(Prepared { document, losses, origins })
 }
 
 /// What of a document is lost on the way to a writer that can say what `carries` says, and is none
@@ -348,7 +346,7 @@ pub(crate) fn open<'d>(
     }
     let (opened, origins) = fill(document, target, options, &[complete::open, complete::ask]);
     let document = opened.map_or(Cow::Borrowed(document), Cow::Owned);
-    Ok(Prepared { document, losses: Vec::new(), origins, is_composed: false })
+    Ok(Prepared { document, losses: Vec::new(), origins })
 }
 
 /// Takes steps, one after the other. `None` if none of them has anything to fill in.
@@ -412,7 +410,7 @@ fn by_template<'d>(
             let joins = joins.collect();
             let document = Cow::Owned(Document::Conversation(composed.conversation));
             let origins = Origins { places: Some(places), joins };
-            let prepared = Prepared { document, losses, origins, is_composed: true };
+            let prepared = Prepared { document, losses, origins };
             Ok((prepared, composed.remarks))
         }
     })

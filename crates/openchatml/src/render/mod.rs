@@ -299,14 +299,12 @@ fn fitted<'d>(
     options: &RenderOptions,
 ) -> Result<(Cow<'d, Document<'d>>, Origins), RenderError> {
     let beyond = document.as_conversation().map(|it| convert::losses_beyond(it, Some(format)));
-    let Prepared { document, losses, origins, is_composed } =
-        convert::open(document, format, options)?;
+    let Prepared { document, losses, origins, .. } = convert::open(document, format, options)?;
     if let Some(loss) = losses.iter().chain(beyond.iter().flatten()).next() {
         return Err(refused(loss, format));
     }
     let fits = format.carries().fits_document(&document);
-    debug_assert!(!is_composed || fits, "a composer keeps to the format");
-    if is_composed || fits {
+    if fits {
         return Ok((document, origins));
     }
     if let Some(message) = document.as_conversation().and_then(reasoning_among_the_visible) {

@@ -39,7 +39,7 @@ pub(super) fn settle<'a>(
         match message.role {
             Role::Tool => {
                 let mut replies = vec![(message, Some(place))];
-                while left.first().is_some_and(|next| next.role == Role::Tool)
+                while left.first().is_some_and(|next| RULES.is_in_list(next))
                     && let Some((next, place)) = left.pop()
                 {
                     replies.push((next, Some(place)));
@@ -47,7 +47,11 @@ pub(super) fn settle<'a>(
                 settled.replies(replies, &mut left)?;
             }
             Role::Assistant if !message.is_call() => {
+                let silent = if message.is_answer() { left.silent() } else { Vec::new() };
                 settled.text(message, Some(place), left.first())?;
+                for (message, place) in silent {
+                    settled.leave_out(&message, Some(place));
+                }
             }
             Role::Assistant => settled.call(message, Some(place), left.first()),
             _ => {
@@ -57,6 +61,7 @@ pub(super) fn settle<'a>(
             }
         }
     }
+    settled.end();
     Ok(())
 }
 
@@ -103,7 +108,7 @@ impl<'a> Settled<'_, 'a> {
 
     fn text(
         &mut self,
-        mut message: Message<'a>,
+        message: Message<'a>,
         place: Option<usize>,
         next: Option<&Message<'_>>,
     ) -> Result<()> {
@@ -112,7 +117,7 @@ impl<'a> Settled<'_, 'a> {
             return Ok(());
         }
         let inner = message.is_reasoning();
-        let is_laid_out = message.layout.as_ref().is_some_and(|it| it.header.is_some());
+        let is_laid_out = is_laid_out(&message);
         let goes_on = inner == self.inner && !is_laid_out;
         let after_list = self.last().is_some_and(|it| it.is_call() || it.role == Role::Tool);
         if goes_on && after_list && !self.calls.is_empty() && message.body.text().starts_with('[') {
@@ -123,25 +128,16 @@ impl<'a> Settled<'_, 'a> {
             return Err(error.help(help));
         }
         let begins = !self.last().is_some_and(|it| matches!(it.role, Role::Assistant | Role::Tool));
-        let is_empty = message.body.is_empty() && message.end == End::End && !is_laid_out;
-        if begins && !inner && is_empty {
-            match next {
-                None if !self.prompts => {
-                    // Where nothing is said, the model is to speak.
-                    self.remark(&message, place, Lost::Empty);
-                    (message.channel, message.end) = (None, End::Prompt);
-                    self.push(message, place, true);
-                    return Ok(());
-                }
-                Some(next)
-                    if next.role == Role::Assistant && (next.is_call() || next.is_reasoning()) =>
-                {
-                    self.leave_out(&message, place);
-                    return Ok(());
-                }
-                _ => {}
-            }
-        } else if is_empty && goes_on {
+        let is_empty = says_nothing(&message);
+        // What is read of an empty section depends on what ends it.
+        let is_unsaid = match next {
+            _ if begins && inner => false,
+            _ if goes_on && !begins => true,
+            Some(next) if !inner => next.is_call() || begins && next.is_reasoning(),
+            _ => false,
+        };
+        if is_empty && is_unsaid {
+            self.inner = inner;
             self.leave_out(&message, place);
             return Ok(());
         }
@@ -169,14 +165,23 @@ impl<'a> Settled<'_, 'a> {
 
     /// Replies, in the order of the calls, where each can be found again.
     fn replies(&mut self, mut replies: Vec<Placed<'a>>, left: &mut Left<'a>) -> Result<()> {
-        let calls = std::mem::take(&mut self.calls);
-        if calls.is_empty() {
+        let mut calls = std::mem::take(&mut self.calls);
+        let is_behind_none = RULES.is_behind_no_calls(&replies[0].0);
+        if is_behind_none {
+            calls.clear();
+        }
+        let may_reply = match self.last() {
+            Some(last) if last.role == Role::Tool => !calls.is_empty(),
+            last => last.is_some_and(Message::is_call),
+        };
+        if !may_reply && !is_behind_none {
             let why = "a reply to no call would be read as what the assistant says";
             return Err(refused(&replies[0], why, "a reply follows the call that it answers"));
         }
         let ids = calls.iter().map(|call| call.1.as_deref());
         sort_replies(ids, &mut replies, |reply| reply.0.call_id.as_deref());
         let are_named = self.split(&mut replies, calls.len(), left)?;
+        let count = replies.len();
         for (index, (mut reply, place)) in replies.into_iter().enumerate() {
             let tool = calls.get(index).filter(|_| are_named).map(|call| call.0.as_str());
             if reply.name.as_deref() != tool {
@@ -187,6 +192,8 @@ impl<'a> Settled<'_, 'a> {
             }
             self.push(reply, place, true);
         }
+        // The others may reply yet.
+        self.calls = if are_named { calls.split_off(count.min(calls.len())) } else { Vec::new() };
         Ok(())
     }
 
@@ -276,6 +283,19 @@ impl<'a> Settled<'_, 'a> {
         self.composed.push(message, place);
     }
 
+    /// Where nothing is said at the end of all, the model is to speak.
+    fn end(&mut self) {
+        let messages = &mut self.composed.conversation.messages;
+        let speaks = |it: &Message<'_>| matches!(it.role, Role::Assistant | Role::Tool);
+        let begins = !messages.iter().rev().nth(1).is_some_and(speaks);
+        let Some(last) = messages.last_mut().filter(|_| begins && !self.prompts) else { return };
+        if last.is_answer() && says_nothing(last) {
+            (last.channel, last.end) = (None, End::Prompt);
+            let (span, place) = (last.span, self.composed.places.last().copied().flatten());
+            self.composed.remarks.push(Loss::new(place, span, Lost::Empty));
+        }
+    }
+
     /// Leaves out a text that says nothing, but not what stands before it.
     fn leave_out(&mut self, message: &Message<'_>, place: Option<usize>) {
         self.remark(message, place, Lost::Empty);
@@ -301,6 +321,15 @@ impl<'a> Left<'a> {
         self.messages.as_slice().first()
     }
 
+    /// Takes the answers that say nothing from the front.
+    fn silent(&mut self) -> Vec<(Message<'a>, usize)> {
+        let mut silent = Vec::new();
+        while self.first().is_some_and(|it| it.is_answer() && says_nothing(it)) {
+            silent.extend(self.pop());
+        }
+        silent
+    }
+
     fn pop(&mut self) -> Option<(Message<'a>, usize)> {
         let message = self.messages.next()?;
         self.place += 1;
@@ -313,6 +342,11 @@ type Placed<'a> = (Message<'a>, Option<usize>);
 
 fn is_laid_out(message: &Message<'_>) -> bool {
     message.layout.as_ref().is_some_and(|it| it.header.is_some())
+}
+
+/// Whether a text is empty, with nothing before it.
+fn says_nothing(message: &Message<'_>) -> bool {
+    message.body.is_empty() && message.end == End::End && !is_laid_out(message)
 }
 
 /// Whether a message is a text that nothing stands before.

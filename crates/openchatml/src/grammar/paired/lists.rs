@@ -1,9 +1,12 @@
 //! The lists in a turn of the assistant: calls, and what the tools replied.
 
+use std::borrow::Cow;
+
+use super::behind::After;
 use super::calls::{self, Head, List, Step};
 use super::outputs::{self, Found, Outputs};
 use super::place::{At, Kind, Place};
-use super::reader::{After, Reader, State};
+use super::reader::{Reader, State};
 use super::recover::Rest;
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Message, Role};
@@ -85,7 +88,7 @@ impl<'a> Reader<'a> {
         let mut call = Message::new(Role::Assistant, "");
         call.channel = Some(Channel::Commentary);
         let recipient = self.rules.recipient(&name);
-        self.called.push(recipient.clone());
+        self.waiting.push_back(recipient.clone());
         call.recipient = Some(recipient.into());
         call.content_type = Some("json".into());
         let outer = self.rules.outer_tool;
@@ -223,7 +226,7 @@ impl<'a> Reader<'a> {
         let State::Outputs(kept, scan) = &mut self.state else { return };
         kept.push(text, span, out.keep);
         let most = out.options.limits.message_bytes;
-        let waiting = self.called.len() - self.replied;
+        let waiting = self.waiting.len();
         let end = scan.next(kept.as_str()).filter(|end| *end <= most);
         let found = end
             .and_then(|end| outputs::values(&kept.as_str()[..end], waiting, &out.options.limits));
@@ -262,8 +265,7 @@ impl<'a> Reader<'a> {
         let text = kept.take();
         let is_exact = span.len() == text.len();
         let place = |at: usize| if is_exact { span.start + at } else { span.end };
-        let first = self.replied;
-        let are_named = found.are_paired(self.called.len() - first);
+        let are_named = found.are_paired(self.waiting.len());
         self.report(found, Span::new(span.start, place(found.end)), out);
         let last = found.bodies.len().saturating_sub(1);
         for (index, body) in found.bodies.iter().enumerate() {
@@ -274,20 +276,19 @@ impl<'a> Reader<'a> {
             let mut reply = Message::new(Role::Tool, "");
             reply.channel = Some(Channel::Commentary);
             reply.recipient = Some("assistant".into());
-            if are_named && let Some(tool) = self.called.get(first + index) {
-                reply.name = Some(tool.clone().into());
+            if are_named {
+                reply.name = self.waiting.pop_front().map(Cow::Owned);
             }
             let mut draft = self.begin(Kind::Reply, reply, at.start, out);
             draft.push(&text[body.range()], at, out);
             let end = if index == last { place(found.end) } else { at.end };
             (self.since, self.edge, self.behind) = (at.end, end, end);
-            self.replied += 1;
             let open = found.found == Found::Open;
             draft.message.recovered |= open;
             draft.end(if open { End::Open } else { End::End }, end, out);
         }
         if !are_named {
-            self.replied = self.called.len();
+            self.waiting.clear();
         }
         self.state = State::Turn(After::Replies);
         let rest = &text[found.end..];

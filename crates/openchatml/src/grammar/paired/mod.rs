@@ -1,6 +1,7 @@
 //! Pairs: each role has a token that opens and a token that closes what it says, and the turn of
 //! the assistant has pairs inside (Apertus).
 
+mod behind;
 mod brackets;
 mod calls;
 mod lists;
@@ -13,6 +14,7 @@ mod turn;
 mod whole;
 mod writer;
 
+use self::behind::Begins;
 pub(crate) use self::outputs::split as split_outputs;
 pub(crate) use self::reader::reader;
 pub(crate) use self::track::Track;
@@ -20,7 +22,7 @@ pub(crate) use self::writer::write;
 
 use crate::Control;
 use crate::lex::Controls;
-use crate::model::Message;
+use crate::model::{Message, Role};
 
 /// What the dialects of the family differ in.
 #[derive(Debug)]
@@ -45,10 +47,30 @@ impl Rules {
 
     /// Whether a message is a call that goes on the list of the call before it, if there is one.
     pub(crate) fn goes_on(&self, message: &Message<'_>) -> bool {
-        let prefix = self.controls.spelling(Control::ToolsPrefix).unwrap_or_default();
+        message.is_call() && self.begins(message) == Begins::Nothing
+    }
+
+    /// Whether a message is a reply in the list of the reply before it, if there is one.
+    pub(crate) fn is_in_list(&self, message: &Message<'_>) -> bool {
+        message.role == Role::Tool && self.begins(message) == Begins::Nothing
+    }
+
+    /// Whether a reply stands behind a list of no calls.
+    pub(crate) fn is_behind_no_calls(&self, message: &Message<'_>) -> bool {
+        self.begins(message) == Begins::BehindNone
+    }
+
+    /// Whether a call or a reply begins a list, where that was read and may be read in two ways.
+    fn begins(&self, message: &Message<'_>) -> Begins {
         let header = message.layout.as_ref().filter(|it| it.dialect == self.dialect);
-        let header = header.and_then(|it| it.header.as_deref());
-        message.is_call() && !header.is_some_and(|header| header.contains(prefix))
+        let header = header.and_then(|it| it.header.as_deref()).unwrap_or_default();
+        let prefix = self.controls.spelling(Control::ToolsPrefix).unwrap_or_default();
+        match (message.role, header.contains(prefix)) {
+            (Role::Tool, true) => Begins::BehindNone,
+            (Role::Tool, false) if header.contains('[') => Begins::List,
+            (Role::Assistant, true) if message.is_call() => Begins::List,
+            _ => Begins::Nothing,
+        }
     }
 
     /// Whom a call of this bare name is for.

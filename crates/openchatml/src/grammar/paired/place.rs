@@ -6,7 +6,7 @@
 
 use super::Rules;
 use crate::Control;
-use crate::lex::{Controls, Lexeme, Lexer, Mode};
+use crate::lex::Controls;
 use crate::model::{Message, Role};
 
 /// Where the content of the last message ended.
@@ -176,139 +176,6 @@ impl Place {
                 Self { at: At::Call, inner: self.inner && self.is_turn() && !leaves }
             }
             Kind::Reply => Self { at: At::Reply, inner: self.inner && self.is_turn() },
-        }
-    }
-
-    /// The place behind `raw`, which was read between this place and a message of this kind, if it
-    /// can stand there.
-    pub(super) fn behind(
-        self,
-        raw: &str,
-        kind: Kind<'_>,
-        controls: &'static Controls,
-    ) -> Option<Self> {
-        let walk = Walk::through(self, raw, controls)?;
-        // Whether a call leaves the inner section shows in what was read.
-        let kind = match kind {
-            Kind::Call(name, _) => Kind::Call(name, false),
-            kind => kind,
-        };
-        walk.admits(kind).then(|| walk.place.after(kind))
-    }
-
-    /// The place behind `raw`, which was read between this place and the end.
-    pub(super) fn through(self, raw: &str, controls: &'static Controls) -> Option<Self> {
-        Walk::through(self, raw, controls).filter(|walk| !walk.listing).map(|walk| walk.place)
-    }
-}
-
-/// A walk through what was read between two messages.
-struct Walk<'r> {
-    place: Place,
-    /// Whether a list of calls is open.
-    listing: bool,
-    /// The text since the last control token.
-    tail: &'r str,
-}
-
-impl<'r> Walk<'r> {
-    fn through(place: Place, raw: &'r str, controls: &'static Controls) -> Option<Self> {
-        let mut walk = Self { place, listing: false, tail: "" };
-        let mut lexer = Lexer::new(controls, Mode::Outside, 0);
-        let mut rest = raw;
-        while let Some(lexeme) = lexer.next(&mut rest, true) {
-            match lexeme {
-                Lexeme::Text(text, _) => walk.text(text)?,
-                Lexeme::Control(control, _) => walk.control(control)?,
-            }
-        }
-        Some(walk)
-    }
-
-    fn text(&mut self, text: &'r str) -> Option<()> {
-        let trimmed = text.trim_ascii();
-        let is_list = trimmed.bytes().all(|byte| b"[]{},:\" \n\r\t".contains(&byte));
-        self.tail = text;
-        match self.place.at {
-            At::Call => {
-                // What closes a call comes first.
-                let rest = trimmed.strip_prefix('}')?;
-                self.listing = true;
-                self.place.at = At::Turn;
-                (rest.starts_with([',', ']']) || rest.trim_ascii_start().starts_with([',', ']']))
-                    .then_some(())
-            }
-            At::Reply => {
-                let rest = trimmed.strip_prefix([']', ','])?;
-                if trimmed.starts_with(']') {
-                    self.place.at = At::Turn;
-                }
-                rest.bytes().all(|byte| b"[] \n\r\t".contains(&byte)).then_some(())
-            }
-            At::Turn if self.listing => Some(()),
-            At::Turn => is_list.then_some(()),
-            At::Start | At::Outside | At::Section(_) => trimmed.is_empty().then_some(()),
-        }
-    }
-
-    fn control(&mut self, control: Control) -> Option<()> {
-        self.tail = "";
-        let Place { at, inner } = &mut self.place;
-        match (control, *at) {
-            (Control::Bos, At::Start) => *at = At::Outside,
-            (Control::Close(role), At::Section(section)) if role == section => *at = At::Outside,
-            (Control::Close(Role::Assistant), At::Turn) if !self.listing => {
-                (*at, *inner) = (At::Outside, false);
-            }
-            (Control::Open(Role::Assistant), At::Start | At::Outside | At::Turn)
-                if !self.listing =>
-            {
-                (*at, *inner) = (At::Turn, false);
-            }
-            (Control::Open(role), At::Start | At::Outside) => {
-                (*at, *inner) = (At::Section(role), false);
-            }
-            (Control::InnerPrefix, At::Turn) if !self.listing => *inner = true,
-            (Control::InnerSuffix, At::Turn) if !self.listing => *inner = false,
-            (Control::ToolsPrefix, At::Turn) if !self.listing => self.listing = true,
-            (Control::ToolsSuffix, At::Turn) if self.listing => self.listing = false,
-            _ => return None,
-        }
-        Some(())
-    }
-
-    /// Whether no list of replies is open.
-    fn is_closed(&self) -> bool {
-        let tail = self.tail.trim_ascii_end();
-        tail.is_empty() || tail.ends_with(']')
-    }
-
-    /// Whether a message of this kind can follow.
-    fn admits(&self, kind: Kind<'_>) -> bool {
-        let Place { at, inner } = self.place;
-        let in_turn = matches!(at, At::Turn) && !self.listing;
-        match kind {
-            Kind::Section(role) => at == At::Section(role) && self.tail.is_empty(),
-            Kind::Inner => in_turn && inner && self.is_closed(),
-            Kind::Outer => in_turn && !inner && self.is_closed(),
-            Kind::Prompt => in_turn && !inner && self.tail.is_empty(),
-            Kind::Call(name, _) => {
-                let head = self.tail.trim_ascii_end().strip_suffix(':');
-                let head = head.and_then(|it| it.trim_ascii_end().strip_suffix('"'));
-                let head = head.and_then(|it| it.strip_suffix(name));
-                let head = head.and_then(|it| it.strip_suffix('"'));
-                let head = head.and_then(|it| it.trim_ascii_end().strip_suffix('{'));
-                let front = head.map(|it| it.trim_ascii_end());
-                self.listing && front.is_some_and(|it| it.ends_with(['[', ',']))
-            }
-            Kind::Reply => {
-                let front = self.tail.trim_ascii_end();
-                match at {
-                    At::Reply => front.ends_with(','),
-                    At::Turn => !self.listing && front.ends_with('['),
-                    _ => false,
-                }
-            }
         }
     }
 }

@@ -1,6 +1,9 @@
 //! The reader of pairs.
 
+use std::collections::VecDeque;
+
 use super::Rules;
+use super::behind::After;
 use super::calls::List;
 use super::outputs::Scan;
 use super::place::{At, Kind, Place};
@@ -34,9 +37,8 @@ pub(crate) struct Reader<'a> {
     pub(super) bos: bool,
     /// The turn of the assistant has no beginning.
     pub(super) orphan: bool,
-    /// The tools that the last list of calls called, and how many of them have replied.
-    pub(super) called: Vec<String>,
-    pub(super) replied: usize,
+    /// The tools that the last list of calls called and that have not replied yet.
+    pub(super) waiting: VecDeque<String>,
     /// The assistant, if this is its completion.
     pub(super) speaks_as: Option<Role>,
     /// Whose words a completion goes on with, until it has begun.
@@ -61,17 +63,6 @@ pub(super) enum State<'a> {
     Ended(Box<Draft<'a>>, Kept<'a>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum After {
-    Start,
-    Prefix,
-    Suffix,
-    Calls,
-    Replies,
-    /// A text that something ended.
-    Text,
-}
-
 /// A reader by these rules.
 pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader<'a> {
     Reader {
@@ -87,8 +78,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         spaced: false,
         bos: false,
         orphan: false,
-        called: Vec::new(),
-        replied: 0,
+        waiting: VecDeque::new(),
         speaks_as: options.continues.filter(|role| *role == Role::Assistant),
         continues: options.continues,
         spare: None,
@@ -177,8 +167,7 @@ impl<'a> Reader<'a> {
     /// Text in the turn of the assistant, behind something.
     pub(super) fn turn(&mut self, after: After, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let (mut text, mut span) = (text, span);
-        let may_break = matches!(after, After::Suffix | After::Calls | After::Replies);
-        if self.spaced && may_break && span.start == self.behind && text.starts_with('\n') {
+        if self.spaced && after.may_break() && span.start == self.behind && text.starts_with('\n') {
             // The specification's own example breaks its lines here; the template does not.
             text = &text[1..];
             span.start += 1;
@@ -186,8 +175,7 @@ impl<'a> Reader<'a> {
         if text.is_empty() {
             return;
         }
-        let waits = self.replied < self.called.len() || after == After::Calls;
-        if matches!(after, After::Calls | After::Replies) && waits && text.starts_with('[') {
+        if text.starts_with('[') && after.takes_replies(self.waiting.len()) {
             self.state = State::Outputs(Kept::default(), Scan::default());
             return self.outputs(text, span, out);
         }
@@ -291,7 +279,7 @@ impl<'a> Reader<'a> {
                 _ => self.in_text(draft, control, span, out),
             },
             State::Turn(after) => {
-                self.leave(after, control, span.start, out);
+                self.leave(after, control, span, out);
                 self.in_turn(control, span, out);
             }
             State::Calls(list) => self.in_calls(list, control, span, out),

@@ -1,8 +1,9 @@
 //! What the reader of pairs does with malformed input, and with the end of it.
 
+use super::behind::After;
 use super::calls::Step;
 use super::place::{At, Place};
-use super::reader::{After, Reader, State};
+use super::reader::{Reader, State};
 use crate::grammar::{hidden, stray};
 use crate::model::{End, Message, Role};
 use crate::read::{Draft, Kept, Out, Recover};

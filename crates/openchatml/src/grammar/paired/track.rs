@@ -1,7 +1,8 @@
 //! Follows what the template writes, step by step, to see where that is not the canonical layout.
 
 use super::Rules;
-use super::place::{At, Kind, Place};
+use super::behind::{Begins, Behind, Next};
+use super::place::Kind;
 use crate::Control;
 use crate::model::{Message, Role};
 
@@ -9,22 +10,23 @@ use crate::model::{Message, Role};
 #[derive(Debug)]
 pub(crate) struct Track {
     rules: &'static Rules,
-    place: Place,
+    behind: Behind,
     since: String,
 }
 
 impl Track {
     /// Behind the developer section, with which each text begins.
     pub(crate) fn new(rules: &'static Rules) -> Self {
-        let place = Place { at: At::Section(Role::Developer), inner: false };
-        let mut track = Self { rules, place, since: String::new() };
+        let section = Kind::Section(Role::Developer);
+        let behind = Behind::START.opened(section).said(section, "");
+        let mut track = Self { rules, behind, since: String::new() };
         track.control(Control::Close(Role::Developer));
         track
     }
 
     /// Before all text.
     pub(crate) fn start(rules: &'static Rules) -> Self {
-        Self { rules, place: Place::START, since: String::new() }
+        Self { rules, behind: Behind::START, since: String::new() }
     }
 
     /// Goes behind a message, a call that is `alone` or not. `said` is given what stands between it
@@ -34,18 +36,25 @@ impl Track {
         let kind = self.rules.kind(message, alone);
         let layout = message.layout.as_ref().filter(|it| it.dialect == self.rules.dialect);
         let raw = layout.and_then(|it| it.header.as_deref());
-        let kept = raw.and_then(|raw| Some((raw, self.place.behind(raw, kind, controls)?)));
+        let body = message.body.text();
+        let next = Next { kind, body: &body, begins: Begins::Nothing };
+        let kept = raw.and_then(|raw| Some((raw, self.behind.behind(raw, next, controls)?)));
         match (kept, said) {
             (Some((raw, _)), Some(said)) => said.push_str(raw),
             (None, Some(said)) => {
-                let _ = self.place.between::<()>(kind, |_, piece| {
+                let _ = self.behind.place.between::<()>(kind, |_, piece| {
                     said.push_str(piece.spelling(controls));
                     Ok(())
                 });
             }
             (_, None) => {}
         }
-        self.place = kept.map_or_else(|| self.place.after(kind), |(_, behind)| behind);
+        self.behind = kept.map_or_else(|| self.plain(next), |(_, behind)| behind);
+    }
+
+    /// Behind a message that stands where it would stand canonically.
+    fn plain(&self, next: Next<'_>) -> Behind {
+        self.behind.opened(next.kind).said(next.kind, next.body)
     }
 
     pub(crate) fn control(&mut self, control: Control) {
@@ -60,12 +69,14 @@ impl Track {
     pub(crate) fn message(&mut self, message: &mut Message<'_>, alone: bool) {
         let kind = self.rules.kind(message, alone);
         let controls = self.rules.controls;
-        let is_canonical = self.place.is_canonical(kind, &self.since, controls);
+        let is_canonical = self.behind.place.is_canonical(kind, &self.since, controls);
+        let body = message.body.text();
+        let next = Next { kind, body: &body, begins: Begins::Nothing };
         let kept = match is_canonical {
             true => None,
-            false => self.place.behind(&self.since, kind, controls),
+            false => self.behind.behind(&self.since, next, controls),
         };
-        let behind = kept.unwrap_or_else(|| self.place.after(kind));
+        let behind = kept.unwrap_or_else(|| self.plain(next));
         let section = match kind {
             Kind::Section(role) => Some(role),
             _ => None,
@@ -76,7 +87,7 @@ impl Track {
             layout.header = Some(self.since.clone().into());
         }
         self.since.clear();
-        self.place = behind;
+        self.behind = behind;
         if let Some(role) = section {
             self.control(Control::Close(role));
         }
@@ -85,7 +96,7 @@ impl Track {
     /// What the template writes behind the last message, if that is not the canonical layout.
     pub(crate) fn tail(self) -> Option<String> {
         let mut rest = Some(self.since.as_str());
-        let _ = self.place.close::<()>(false, &mut |_, piece| {
+        let _ = self.behind.place.close::<()>(false, &mut |_, piece| {
             let wanted = piece.spelling(self.rules.controls);
             rest = rest.and_then(|rest| rest.strip_prefix(wanted));
             Ok(())

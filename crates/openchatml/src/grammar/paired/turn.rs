@@ -1,6 +1,7 @@
 //! Control tokens in the turn of the assistant.
 
-use super::reader::{After, Reader, State};
+use super::behind::After;
+use super::reader::{Reader, State};
 use crate::model::{End, Role};
 use crate::read::{Draft, Kept, Out};
 use crate::{Control, Span};
@@ -43,25 +44,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stands behind something ends where nothing was said: sometimes that says something.
+    /// An empty section may end here, at a control token.
     pub(super) fn leave(
         &mut self,
         after: After,
         control: Control,
-        at: usize,
+        span: Span,
         out: &mut Out<'a, '_>,
     ) {
-        let says = match (after, control) {
-            (After::Prefix, _) => true,
-            (After::Suffix, Control::ToolsPrefix) => false,
-            (After::Suffix, _) => true,
-            (After::Start, Control::Close(Role::Assistant) | Control::Open(_)) => true,
-            _ => false,
-        };
-        if says && out.admits(Span::at(at)) {
-            let draft = self.speak(at, out);
-            self.end(draft, End::End, at, out);
+        let at = span.start;
+        if !after.says_nothing_before(control) || !out.admits(Span::at(at)) {
+            return;
         }
+        let draft = self.speak(at, out);
+        (self.since, self.edge) = (at, at);
+        // What ends the turn is part of its last message.
+        let is_last = control == Control::Close(Role::Assistant);
+        self.close(draft, End::End, if is_last { span.end } else { at }, out);
     }
 
     /// A control token in the turn of the assistant, outside of any text.
@@ -82,8 +81,7 @@ impl<'a> Reader<'a> {
             }
             Control::ToolsPrefix => {
                 self.opened.get_or_insert(span.start);
-                self.called.clear();
-                self.replied = 0;
+                self.waiting.clear();
                 self.state = State::Calls(Box::default());
             }
             Control::Open(Role::Assistant) => {

@@ -1,7 +1,8 @@
 //! Whole messages, the short way: the same as lexeme by lexeme, for the shapes that nearly all have.
 
+use super::behind::After;
 use super::place::Kind;
-use super::reader::{After, Reader, State};
+use super::reader::{Reader, State};
 use crate::Control;
 use crate::grammar;
 use crate::lex::Lexer;

@@ -1,9 +1,10 @@
 //! The writer of pairs.
 
 use super::Rules;
+use super::behind::{Begins, Behind, Next};
 use super::calls;
 use super::outputs::split as split_outputs;
-use super::place::{At, Kind, Owner, Piece, Place};
+use super::place::{At, Kind, Owner, Piece};
 use crate::lex::Mode;
 use crate::model::{Conversation, Document, End, Message, Role};
 use crate::read::Limits;
@@ -22,7 +23,7 @@ pub(crate) fn write(
     let Some(conversation) = document.as_conversation() else {
         return Err(RenderError::not_a_conversation(rules.dialect));
     };
-    let mut writer = Writer { rules, options, sink, place: Place::START, calls: 0, replied: 0 };
+    let mut writer = Writer { rules, options, sink, behind: Behind::START, waiting: 0 };
     writer.conversation(conversation)
 }
 
@@ -30,11 +31,9 @@ struct Writer<'w> {
     rules: &'static Rules,
     options: &'w RenderOptions,
     sink: &'w mut dyn Sink,
-    place: Place,
-    /// How many calls the last list has, and how many replies to them were written before the list
-    /// of replies that is being written.
-    calls: usize,
-    replied: usize,
+    behind: Behind,
+    /// How many calls waited for a reply where the list of replies began that is being written.
+    waiting: usize,
 }
 
 type Written = Result<(), RenderError>;
@@ -52,19 +51,14 @@ impl Writer<'_> {
             let raw = write_raw(lead, Mode::Outside, self.rules.controls, self.sink);
             return raw.map_err(|error| RenderError::sink(error, None, Where::Document));
         }
-        let (rules, keeps) = (self.rules, self.options.layout == LayoutChoice::Keep);
-        let goes_on = |at: usize| {
-            // That a list of its own begins is layout, too.
-            let follows = |it: &Message<'_>| if keeps { rules.goes_on(it) } else { it.is_call() };
-            messages.get(at).is_some_and(follows)
-        };
+        let rules = self.rules;
+        let goes_on = |at: usize| messages.get(at).is_some_and(|it| rules.goes_on(it));
         for (index, message) in messages.iter().enumerate() {
             let follows = index > 0 && messages[index - 1].is_call() && goes_on(index);
             let alone = !goes_on(index + 1) && !follows;
             let is_last = index + 1 == messages.len() && !prompts;
-            self.check_lists(messages, index, is_last)?;
-            self.count(messages, index);
             self.message(index, message, alone, is_last)?;
+            self.check_replies(messages, index, is_last)?;
             let is_open = matches!(message.end, End::Open | End::Prompt);
             if is_last && (is_open || self.options.continue_final) {
                 return Ok(());
@@ -91,20 +85,24 @@ impl Writer<'_> {
         self.check(index, message, kind, is_last)?;
         let fail = |(place, error): Failed| RenderError::sink(error, Some(index), place);
         let raw = self.raw(message);
+        let body = message.body.text();
+        let next = Next { kind, body: &body, begins: self.rules.begins(message) };
+        if self.behind.place.at != At::Reply || next.begins != Begins::Nothing {
+            self.waiting = match (self.behind.place.at, next.begins) {
+                (_, Begins::BehindNone) => 0,
+                _ => self.behind.waiting,
+            };
+        }
         let kept =
-            raw.and_then(|raw| Some((raw, self.place.behind(raw, kind, self.rules.controls)?)));
+            raw.and_then(|raw| Some((raw, self.behind.behind(raw, next, self.rules.controls)?)));
         match kept {
-            Some((raw, place)) => {
+            Some((raw, behind)) => {
                 self.write_raw(raw, kind, index).map_err(fail)?;
-                self.place = place;
+                self.behind = behind;
             }
-            None => {
-                self.between(kind, index).map_err(fail)?;
-                self.place = self.place.after(kind);
-            }
+            None => self.behind = self.between(next, index).map_err(fail)?,
         }
         self.sink.seam(Part::Body);
-        let body = message.body.text();
         self.sink.text(&body).map_err(|error| fail((Where::Body, error)))?;
         self.sink.seam(Part::End);
         Ok(())
@@ -143,44 +141,36 @@ impl Writer<'_> {
         }
     }
 
-    /// Refuses what would be read as part of a list of replies, or not as part of one: a reply that
-    /// is not found to be one is read as what the assistant says to the user.
-    fn check_lists(&self, messages: &[Message<'_>], index: usize, is_last: bool) -> Written {
+    /// Refuses a list of replies that would not be read as these replies, once its last reply is
+    /// written: `index`.
+    fn check_replies(&mut self, messages: &[Message<'_>], index: usize, is_last: bool) -> Written {
+        let message = &messages[index];
+        if message.role != Role::Tool
+            || messages.get(index + 1).is_some_and(|it| self.rules.is_in_list(it))
+        {
+            return Ok(());
+        }
         let refuse = |text: &str, help: &'static str| {
             let error = RenderError::new(Code::RenderControl, Some(index), text);
-            Err(error.at(Where::Body, Span::new(0, messages[index].body.len())).help(help))
+            Err(error.at(Where::Body, Span::new(0, message.body.len())).help(help))
         };
-        let message = &messages[index];
-        let is_behind_calls = self.place.at == At::Call;
-        if message.role != Role::Tool {
-            let is_text = message.role == Role::Assistant && !message.is_call();
-            let goes_on = is_text && message.is_reasoning() == self.place.inner;
-            if is_behind_calls && goes_on && message.body.text().starts_with('[') {
-                let text = "a text right behind calls would be read as the replies to them";
-                return refuse(text, "let the replies to the calls stand before it");
+        let first = self.first_of_list(messages, index);
+        let list = &messages[first..=index];
+        let is_open = is_last && (self.options.continue_final || message.end == End::Open);
+        if is_open {
+            if list.iter().any(|it| it.body.text().contains(']')) {
+                let text = "the replies are left open, and would be found to end inside of one";
+                return refuse(text, "only replies without `]` can be left open");
             }
             return Ok(());
         }
-        // A list of calls may be empty.
-        let suffix = self.rules.controls.spelling(Control::ToolsSuffix).unwrap_or_default();
-        let is_behind_none = self.raw(message).is_some_and(|raw| raw.contains(suffix));
-        if !is_behind_calls && !is_behind_none && self.place.at != At::Reply {
-            let text = "a reply to no call would be read as what the assistant says";
-            return refuse(text, "a reply follows the call that it answers");
-        }
-        if messages.get(index + 1).is_some_and(|next| self.is_in_list(next)) {
-            // The list is looked at as a whole, once.
-            return Ok(());
-        }
-        let is_open = is_last && (self.options.continue_final || message.end == End::Open);
-        let first = self.first_of_list(messages, index);
-        if is_open && messages[first..=index].iter().any(|it| it.body.text().contains(']')) {
-            let text = "the replies are left open, and would be found to end inside of one";
-            return refuse(text, "only replies without `]` can be left open");
-        }
-        if !is_open && !self.list_ends_where_it_ends(messages, first, index) {
-            let text = "where this reply ends would be found in another place";
-            return refuse(text, "a reply that is JSON, one for each call, ends where it ends");
+        match self.are_found(list, messages.get(index + 1)) {
+            Some(true) => {}
+            Some(false) => self.behind.waiting = 0,
+            None => {
+                let text = "where this reply ends would be found in another place";
+                return refuse(text, "a reply that is JSON, one for each call, ends where it ends");
+            }
         }
         Ok(())
     }
@@ -188,7 +178,7 @@ impl Writer<'_> {
     /// The first reply of the list that the reply at `index` is part of.
     fn first_of_list(&self, messages: &[Message<'_>], index: usize) -> usize {
         let mut first = index;
-        while self.is_in_list(&messages[first])
+        while self.rules.is_in_list(&messages[first])
             && first > 0
             && messages[first - 1].role == Role::Tool
         {
@@ -197,58 +187,48 @@ impl Writer<'_> {
         first
     }
 
-    /// Whether a message is a reply in the list of the reply before it, if there is one: it was not
-    /// read as the first of a list of its own.
-    fn is_in_list(&self, message: &Message<'_>) -> bool {
-        let begins = || self.raw(message).is_some_and(|raw| raw.contains('['));
-        message.role == Role::Tool && !begins()
-    }
-
-    /// Counts a message as a call or a reply.
-    fn count(&mut self, messages: &[Message<'_>], index: usize) {
-        let is_last_of_list = !messages.get(index + 1).is_some_and(|next| self.is_in_list(next));
-        if messages[index].is_call() {
-            let goes_on = index > 0 && messages[index - 1].is_call();
-            self.calls = if goes_on { self.calls + 1 } else { 1 };
-            self.replied = 0;
-        } else if messages[index].role == Role::Tool && is_last_of_list {
-            self.replied += index + 1 - self.first_of_list(messages, index);
-        }
-    }
-
-    /// Whether the list of the replies from `first` to `index` is found to end behind the last of
-    /// them.
-    fn list_ends_where_it_ends(
-        &self,
-        messages: &[Message<'_>],
-        first: usize,
-        index: usize,
-    ) -> bool {
-        let inner = self.place.inner;
-        let controls = self.rules.controls;
-        let follows = messages[index + 1..].iter().take_while(|next| {
-            let is_text = next.role == Role::Assistant && !next.is_call();
-            is_text
-                && next.end != End::Prompt
-                && next.is_reasoning() == inner
-                && self.raw(next).is_none_or(|raw| controls.find(raw).is_none())
-        });
-        let brackets = |it: &Message<'_>| it.body.text().contains(']');
-        if !messages[first..=index].iter().chain(follows.clone()).any(brackets) {
-            // There is one bracket where the list could end.
-            return true;
-        }
+    /// Whether a list of replies, which `next` follows, will be read as these replies, and then
+    /// whether each is known to answer a call.
+    fn are_found(&self, replies: &[Message<'_>], next: Option<&Message<'_>>) -> Option<bool> {
         let mut list = String::from("[");
-        for (at, reply) in messages[first..=index].iter().enumerate() {
-            let between = self.raw(reply).unwrap_or(", ");
-            list.push_str(if at == 0 { "" } else { between });
+        let mut bodies = Vec::with_capacity(replies.len());
+        for (at, reply) in replies.iter().enumerate() {
+            let between = self.raw(reply).filter(|raw| matches!(*raw, "," | ", "));
+            list.push_str(if at == 0 { "" } else { between.unwrap_or(", ") });
+            let start = list.len();
             list.push_str(&reply.body.text());
+            bodies.push(Span::new(start, list.len()));
         }
         list.push(']');
         let end = list.len();
-        follows.for_each(|next| list.push_str(&next.body.text()));
-        let waiting = self.calls.saturating_sub(self.replied);
-        split_outputs(&list, waiting, &Limits::default()).end == end
+        // What follows up to the next control token may be taken for a part of the list.
+        if let Some(next) = next {
+            let kind = self.rules.kind(next, true);
+            let body = next.body.text();
+            let follows = Next { kind, body: &body, begins: Begins::Nothing };
+            if matches!(kind, Kind::Inner | Kind::Outer) && self.runs_on(next, follows) {
+                list.push_str(&body);
+            }
+        }
+        let found = split_outputs(&list, self.waiting, &Limits::default());
+        (found.end == end && found.bodies == bodies).then(|| found.are_paired(self.waiting))
+    }
+
+    /// Whether no control token will stand between the reply that was written and this text.
+    fn runs_on(&self, message: &Message<'_>, next: Next<'_>) -> bool {
+        let controls = self.rules.controls;
+        let raw = self.raw(message);
+        match raw.filter(|raw| self.behind.behind(raw, next, controls).is_some()) {
+            Some(raw) => controls.find(raw).is_none(),
+            None => {
+                let mut has_token = false;
+                let _ = self.behind.write::<()>(next, |_, piece| {
+                    has_token |= matches!(piece, Piece::Control(_));
+                    Ok(())
+                });
+                !has_token
+            }
+        }
     }
 
     /// What stood before a message when it was read, if that is kept.
@@ -257,16 +237,16 @@ impl Writer<'_> {
         layout.header.as_deref()
     }
 
-    /// Writes what stands between the last message and the next.
-    fn between(&mut self, kind: Kind<'_>, index: usize) -> Result<(), Failed> {
+    /// Writes what stands between the last message and the next. Gives what is behind that.
+    fn between(&mut self, next: Next<'_>, index: usize) -> Result<Behind, Failed> {
         let mut owner = Owner::Before;
         let sink = &mut *self.sink;
-        let whole = self.place.between(kind, |of, piece| {
+        let behind = self.behind.write(next, |of, piece| {
             advance(&mut owner, of, index, sink);
             emit(piece, sink)
-        });
+        })?;
         advance(&mut owner, Owner::Header, index, sink);
-        whole
+        Ok(behind)
     }
 
     /// Writes the same as it was read.
@@ -277,7 +257,7 @@ impl Writer<'_> {
         let controls = self.rules.controls;
         let sink = &mut *self.sink;
         let mut fits = true;
-        self.place.between(kind, |of, piece| {
+        self.behind.place.between(kind, |of, piece| {
             fits &= matches!(of, Owner::Before | Owner::Gap);
             if fits {
                 advance(&mut owner, of, index, sink);
@@ -318,29 +298,31 @@ impl Writer<'_> {
             let text = "a tool has no turn of its own in this format";
             return Err(RenderError::new(Code::RenderUnsupported, None, text));
         }
-        self.between(kind, index)
-            .map_err(|(place, error)| RenderError::sink(error, Some(index), place))
+        let next = Next { kind, body: "", begins: Begins::Nothing };
+        let written = self.between(next, index).map(drop);
+        written.map_err(|(place, error)| RenderError::sink(error, Some(index), place))
     }
 
     /// Writes what closes the last message.
     fn finish(&mut self, last: Option<&Message<'_>>, tail: Option<&str>) -> Written {
         let fail = |(place, error): Failed| RenderError::sink(error, None, place);
-        if let Some(tail) = tail.filter(|tail| self.can_end(tail)) {
-            return write_raw(tail, Mode::Outside, self.rules.controls, self.sink)
+        let is_answer = |last: &Message<'_>| last.is_answer() && !last.body.is_empty();
+        let returns = last.is_some_and(|last| last.end == End::Return);
+        let controls = self.rules.controls;
+        let can_end = |tail: &&str| match last.is_some_and(is_answer) {
+            // Whether the answer is the end of all shows in what closes it.
+            true => self.behind.can_end(tail, returns, controls),
+            false => {
+                [true, false].iter().any(|closes| self.behind.can_end(tail, *closes, controls))
+            }
+        };
+        if let Some(tail) = tail.filter(can_end) {
+            return write_raw(tail, Mode::Outside, controls, self.sink)
                 .map_err(|error| fail((Where::Document, error)));
         }
-        let returns = last.is_some_and(|last| last.end == End::Return);
         let sink = &mut *self.sink;
-        self.place.close(returns, &mut |_, piece| emit(piece, sink)).map_err(fail)
-    }
-
-    /// Whether a text can close what is open.
-    fn can_end(&self, tail: &str) -> bool {
-        let controls = self.rules.controls;
-        let ends = |place: Option<Place>| {
-            place.is_some_and(|it| it.at == At::Outside || it.at == At::Turn)
-        };
-        ends(self.place.through(tail, controls))
+        let closes = returns || self.behind.needs_close();
+        self.behind.place.close(closes, &mut |_, piece| emit(piece, sink)).map_err(fail)
     }
 }
 
