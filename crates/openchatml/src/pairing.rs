@@ -124,15 +124,15 @@ impl Pairs {
         })
     }
 
-    /// The tool of the oldest call that waits.
-    pub(crate) fn oldest(&mut self) -> Option<&str> {
+    /// The oldest call that waits.
+    pub(crate) fn oldest(&mut self) -> Option<usize> {
         if self.calls.len() <= FEW {
-            return self.oldest_of_few(None).map(|at| self.tool(at));
+            return self.oldest_of_few(None);
         }
         self.queue();
         while let Some(at) = self.by_order.front().copied() {
             if !self.calls[at].answered {
-                return Some(self.tool(at));
+                return Some(at);
             }
             self.by_order.pop_front();
         }
@@ -245,7 +245,7 @@ mod tests {
             for (step, tool) in tools.iter().enumerate().take(1 + number % 2) {
                 waiting.push((pairs.call(None, tool).unwrap_or_default(), tools[step]));
             }
-            let oldest = waiting.first().map(|(_, tool)| *tool);
+            let oldest = waiting.first().map(|(call, _)| *call);
             assert_eq!(pairs.oldest(), oldest, "{number}");
             let tool = [Some("f"), None, Some("g"), Some("h")][number % 4];
             let is_it =

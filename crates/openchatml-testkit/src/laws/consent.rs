@@ -74,7 +74,9 @@ impl Errors {
                 Some(Dropped::Record | Dropped::Limit) => dropped.push(0..case.text.len()),
                 Some(Dropped::Duplicate) => {
                     if let Some((_, root)) = &tree {
-                        dropped.extend(before(case.text, &found.span.range(), root));
+                        let same = before(case.text, &found.span.range(), root);
+                        // Without the same key before it, it stands for the same as another one.
+                        dropped.extend(if same.is_empty() { vec![span] } else { same });
                     }
                 }
                 Some(_) => dropped.push(span),
@@ -158,6 +160,7 @@ const NARROW: &[Lost] = &[
     Lost::Intent,
     Lost::Constraint,
     Lost::Markers,
+    Lost::Order,
     Lost::Return,
     Lost::CallEnd,
     Lost::Open,
@@ -177,6 +180,7 @@ const WHOLE: &[Lost] = &[
     Lost::Hidden,
     Lost::LateSystem,
     Lost::Empty,
+    Lost::Prompt,
 ];
 
 /// These are of one field each.

@@ -205,7 +205,7 @@ impl Adapter<'_, '_> {
             && !(self.carries.channels == Channels::Sections && is_hidden());
         if *end == End::Prompt && self.message.body.is_empty() && !says_all {
             // Nothing was said yet, and it would be open for anything.
-            return Some(Lost::Open);
+            return Some(Lost::Prompt);
         }
         if !self.carries.roles.contains(role) && *role != Role::Developer {
             return Some(Lost::Reply);

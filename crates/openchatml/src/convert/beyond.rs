@@ -1,7 +1,7 @@
 //! What a document says in the JSON that it was read from, and in no other format.
 
 use super::{Loss, Lost};
-use crate::dialects::{Format, parts, says_the_same};
+use crate::dialects::{Contents, Format, lost_of_content, parts, says_the_same};
 use crate::model::{Beyond, Conversation, Data, DocumentLayout, Value};
 use crate::{Carrier, Span};
 
@@ -13,6 +13,7 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
     if let Some(layout) = conversation.layout.as_deref().filter(|it| !is_own(it.dialect)) {
         of_document(layout, &mut losses);
     }
+    let contents = Contents::of(conversation);
     for (index, message) in conversation.messages.iter().enumerate() {
         let Some(layout) = message.layout.as_deref() else { continue };
         let first = losses.len();
@@ -20,10 +21,9 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
             of_fields(layout.beyond.as_deref(), message.span, &mut losses);
         }
         if let Some(content) = &layout.content
-            && layout.dialect != "harmony"
-            && !(is_own(layout.dialect) && says_the_same(message))
+            && !(is_own(layout.dialect) && says_the_same(message, &contents))
         {
-            of_parts(content, &mut losses);
+            lost_of_content(layout.dialect, content, &mut losses);
         }
         for loss in &mut losses[first..] {
             loss.message = Some(index);
@@ -64,7 +64,7 @@ fn of_fields(beyond: Option<&Beyond<'_>>, place: Span, losses: &mut Vec<Loss>) {
 }
 
 /// What is lost with a key. Nothing with an empty value.
-fn field(key: &str, value: &Value<'_>) -> Option<Loss> {
+pub(crate) fn field(key: &str, value: &Value<'_>) -> Option<Loss> {
     let is_empty = match &value.data {
         Data::Null => true,
         Data::List(items) => items.is_empty(),
@@ -79,23 +79,6 @@ fn field(key: &str, value: &Value<'_>) -> Option<Loss> {
         _ => return Some(lost(Lost::Field, value.span).of(key)),
     };
     Some(lost(found, value.span))
-}
-
-fn of_parts(content: &Value<'_>, losses: &mut Vec<Loss>) {
-    for part in content.as_list().unwrap_or_default() {
-        let kind = parts::Kind::of(part);
-        if part.as_map().is_none() && part.as_str().is_none() {
-            losses.push(lost(Lost::Part, part.span));
-        }
-        match kind {
-            parts::Kind::Other(medium) => losses.push(lost(medium, part.span)),
-            parts::Kind::Refusal => losses.push(lost(Lost::Refusal, part.span)),
-            _ => {}
-        }
-        let keys = part.as_map().unwrap_or_default().iter();
-        let keys = keys.filter(|(key, _)| !parts::is_own_key(kind, key));
-        losses.extend(keys.filter_map(|(key, value)| field(key, value)));
-    }
 }
 
 /// Items that are no messages.

@@ -37,6 +37,8 @@ pub struct Carries {
     pub tools: bool,
     /// Whether tools are carried as what the developer says, where the developer says them.
     pub declared_tools: bool,
+    /// What the system and the developer declare, as data and not as the text that it stands for.
+    pub declarations: bool,
     /// Its roles.
     pub roles: &'static [Role],
     /// Whether it can carry the name of a message.
@@ -163,6 +165,7 @@ impl Carries {
         needs_names: false,
         tools: false,
         declared_tools: false,
+        declarations: false,
         roles: &[],
         names: |_| false,
         channels: Channels::None,

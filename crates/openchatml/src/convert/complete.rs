@@ -150,6 +150,10 @@ pub(super) fn declare_tools<'a>(
     let section = functions.section(options.harmony.style());
     let mut inserted = None;
     let says = |message: &&mut Message<'_>| message.role == Role::Developer;
+    let says_it = |message: &Message<'_>| message.body.text().contains(&section);
+    if declared.messages.iter().any(|it| it.role == Role::Developer && says_it(it)) {
+        return Some((Document::Conversation(declared), None));
+    }
     match declared.messages.iter_mut().find(says) {
         Some(developer) if developer.body.is_empty() => developer.body = Body::from(section),
         Some(developer) => {
@@ -166,17 +170,20 @@ pub(super) fn declare_tools<'a>(
     Some((Document::Conversation(declared), inserted))
 }
 
-/// What is lost of the tools that [`declare_tools`] declares.
+/// What is lost of tools that are declared in a text, by [`declare_tools`] or where they were read.
 pub(super) fn declared_in_part(
     document: &Document<'_>,
     target: Format,
     options: &RenderOptions,
 ) -> Vec<Loss> {
     let carries = target.carries();
-    let declares = |it: &&Conversation<'_>| carries.declared_tools && !carries.fits_tools(it);
-    let Some(conversation) = document.as_conversation().filter(declares) else {
+    let Some(conversation) = document.as_conversation().filter(|_| carries.declared_tools) else {
         return Vec::new();
     };
+    let are_data = carries.declarations && carries.fits_tools(conversation);
+    if conversation.tools.is_empty() || are_data {
+        return Vec::new();
+    }
     let mut losses = said_in_part(&conversation.tools, options.harmony.style());
     losses.insert(0, Loss::new(None, Span::default(), Lost::ToolsAsText));
     losses

@@ -88,6 +88,8 @@ lost! {
     Version = "version replaced",
     /// The declarations of tools become text of a message, and are not read back as declarations.
     ToolsAsText = "tools written as text",
+    /// What the system or the developer declares as data becomes the text that it stands for.
+    DeclaredAsText = "declarations written as text",
     /// The declarations of tools.
     Tools = "tools dropped",
     /// What the declaration of a tool does not say: a keyword of its schema, for which
@@ -133,8 +135,12 @@ lost! {
     CallEnd = "call end dropped",
     /// That the message is open.
     Open = "open end dropped",
+    /// A message that is open and says nothing yet, where the format has no open messages.
+    Prompt = "prompt dropped",
     /// That it was a message of its own: it goes on the one before.
     Merged = "merged with the message before",
+    /// That a reply stood before another one: replies are put in the order of their calls.
+    Order = "replies put in order",
     /// What the system or the developer says after the conversation has begun.
     LateSystem = "late system message dropped",
     /// A message that says nothing.

@@ -11,7 +11,7 @@ mod compose;
 mod loss;
 mod sidecar;
 
-pub(crate) use self::beyond::losses as losses_beyond;
+pub(crate) use self::beyond::{field as lost_field, losses as losses_beyond};
 pub use self::carries::{Carries, Channels, Intents, Markers};
 pub use self::loss::{Loss, Lost};
 pub use self::sidecar::{OtherConversation, Sidecar};

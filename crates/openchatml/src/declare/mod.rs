@@ -49,12 +49,12 @@ pub enum Style {
 /// ]);
 /// let (text, unsaid) = typescript(&schema.into(), Style::Documented);
 /// assert_eq!(text, "string");
-/// assert_eq!(unsaid, [Unsaid { pointer: String::new(), keyword: "minLength" }]);
+/// assert_eq!(unsaid, [Unsaid { pointer: String::new(), keyword: "minLength".to_owned() }]);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsaid {
     /// Where, from the root of the schema (RFC 6901).
     pub pointer: String,
     /// The keyword; `schema` for what is no schema, and `depth` below the limit on depth.
-    pub keyword: &'static str,
+    pub keyword: String,
 }

@@ -1,48 +1,26 @@
 //! What of a JSON Schema a declaration says.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::Style;
 use crate::model::{Data, Value};
 
-/// The keywords that no declaration says (JSON Schema 2020-12).
-pub(super) const NEVER_SAID: &[&str] = &[
-    "not",
-    "if",
-    "then",
-    "else",
-    "format",
-    "pattern",
-    "minLength",
-    "maxLength",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "contains",
-    "minContains",
-    "maxContains",
-    "minProperties",
-    "maxProperties",
-    "patternProperties",
-    "propertyNames",
-    "dependentRequired",
-    "dependentSchemas",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "contentEncoding",
-    "contentMediaType",
-    "contentSchema",
-    "$dynamicRef",
-];
+/// The types that a schema may have (JSON Schema 2020-12).
+pub(super) const TYPES: &[&str] =
+    &["object", "array", "string", "number", "integer", "boolean", "null"];
 
-/// The keywords that the reference renderer does not say, besides.
-pub(super) const NOT_SAID_BY_REFERENCE: &[&str] =
-    &["anyOf", "allOf", "$ref", "const", "prefixItems", "additionalProperties"];
+/// Whether a list of `required` names is one of properties among these entries of a schema.
+pub(super) fn all_are_properties(
+    required: &Value<'_>,
+    entries: &[(Cow<'_, str>, Value<'_>)],
+) -> bool {
+    let properties = entries.iter().find(|entry| entry.0 == "properties");
+    let properties = properties.and_then(|entry| entry.1.as_map()).unwrap_or_default();
+    let names: HashSet<_> = properties.iter().map(|(name, _)| name.as_ref()).collect();
+    let is_one = |name: &Value<'_>| name.as_str().is_some_and(|name| names.contains(name));
+    required.as_list().is_some_and(|names| names.iter().all(is_one))
+}
 
 /// Whether a schema lists the values it allows.
 pub(super) fn is_enum(schema: &Value<'_>) -> bool {

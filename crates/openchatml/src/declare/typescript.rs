@@ -1,8 +1,11 @@
 //! JSON Schema as a TypeScript type, the way Harmony declares the arguments of a function.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use super::schema::{
-    NEVER_SAID, NOT_SAID_BY_REFERENCE, default_of, grouped, is_enum, is_nullable, is_required,
-    is_word, lines, literal, one_line, resolve, text,
+    TYPES, all_are_properties, default_of, grouped, is_enum, is_nullable, is_required, is_word,
+    lines, literal, one_line, resolve, text,
 };
 use super::{Style, Unsaid};
 use crate::model::{Data, Value};
@@ -43,10 +46,42 @@ pub fn typescript(schema: &Value<'_>, style: Style) -> (String, Vec<Unsaid>) {
         bytes: 0,
         pointer: String::new(),
         following: vec!["#".to_owned()],
+        followed: BTreeSet::new(),
         unsaid: vec![],
     };
-    let text = printer.type_of(schema, "");
+    let text = printer.type_of(schema, NOTHING, "");
+    printer.note_definitions();
     (text, printer.unsaid)
+}
+
+/// Keywords of a schema that a type says.
+type Said = Vec<&'static str>;
+
+/// Whether a keyword is said beside a type: in a comment, or by what the type is part of.
+type Beside = fn(Style, &str, &Value<'_>) -> bool;
+
+/// Nothing is said beside the type.
+const NOTHING: Beside = |_, _, _| false;
+
+/// What is said beside the type of a property, or of a variant.
+fn of_property(style: Style, keyword: &str, value: &Value<'_>) -> bool {
+    match keyword {
+        "title" | "description" => value.as_str().is_some(),
+        "examples" => value.as_list().is_some_and(|examples| {
+            style == Style::Documented || examples.iter().all(|it| it.as_str().is_some())
+        }),
+        _ => of_variant(style, keyword, value),
+    }
+}
+
+/// What is said beside the type of a variant.
+fn of_variant(_: Style, keyword: &str, value: &Value<'_>) -> bool {
+    match keyword {
+        "description" => value.as_str().is_some(),
+        "default" => true,
+        "nullable" => value.as_bool().is_some(),
+        _ => false,
+    }
 }
 
 struct Printer<'s, 'a> {
@@ -57,175 +92,225 @@ struct Printer<'s, 'a> {
     pointer: String,
     /// The references that are being followed.
     following: Vec<String>,
+    /// All that were followed.
+    followed: BTreeSet<String>,
     unsaid: Vec<Unsaid>,
 }
 
 impl Printer<'_, '_> {
-    fn type_of(&mut self, schema: &Value<'_>, indent: &str) -> String {
+    /// A type. What it does not say of the schema is noted, but for what is said `beside` it.
+    fn type_of(&mut self, schema: &Value<'_>, beside: Beside, indent: &str) -> String {
         if self.depth >= DEPTH || self.bytes >= BYTES {
             return self.any("depth");
         }
         self.depth += 1;
-        let text = self.type_inside(schema, indent);
+        let text = match &schema.data {
+            Data::Map(entries) => {
+                let (text, said) = self.type_inside(schema, indent);
+                self.note(entries, &said, beside);
+                text
+            }
+            Data::Bool(true) => "any".into(),
+            _ => self.any("schema"),
+        };
         self.depth -= 1;
         self.bytes += text.len();
         text
     }
 
-    fn type_inside(&mut self, schema: &Value<'_>, indent: &str) -> String {
-        match &schema.data {
-            Data::Map(_) => self.leave_out(schema),
-            Data::Bool(true) => return "any".into(),
-            _ => return self.any("schema"),
-        }
+    /// A type, and the keywords that it says.
+    fn type_inside(&mut self, schema: &Value<'_>, indent: &str) -> (String, Said) {
         if let Some(variants) = schema.get("oneOf").and_then(Value::as_list) {
-            return self.one_of(variants, indent);
+            return (self.one_of(variants, indent), vec!["oneOf"]);
         }
         if self.style == Style::Documented
-            && let Some(text) = self.beyond_reference(schema, indent)
+            && let Some(said) = self.beyond_reference(schema, indent)
         {
-            return text;
+            return said;
         }
         match schema.get("type").map(|kind| &kind.data) {
             Some(Data::List(kinds)) => {
-                let kinds: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
-                if kinds.is_empty() {
-                    return "any".into();
+                let words: Vec<&str> = kinds.iter().filter_map(Value::as_str).collect();
+                if words.is_empty() {
+                    return ("any".into(), Vec::new());
                 }
-                self.either(&kinds, schema, indent)
+                let (text, mut said) = self.either(&words, schema, indent);
+                said.extend((words.len() == kinds.len()).then_some("type"));
+                (text, said)
             }
             Some(Data::String(kind)) => self.of_kind(kind, schema, indent),
-            _ => "any".into(),
+            _ => ("any".into(), Vec::new()),
         }
     }
 
     /// Notes the keywords that are not said.
-    fn leave_out(&mut self, schema: &Value<'_>) {
-        let is_left = |keyword: &&&'static str| match **keyword {
-            // That nothing else is allowed is what a type says without it.
-            "additionalProperties" => schema.get(keyword).is_some_and(|it| it.as_map().is_some()),
-            _ => schema.get(keyword).is_some(),
-        };
-        let more = match self.style {
-            Style::Documented => &[],
-            Style::Reference => NOT_SAID_BY_REFERENCE,
-        };
-        for keyword in NEVER_SAID.iter().chain(more).filter(is_left) {
-            self.unsaid.push(Unsaid { pointer: self.pointer.clone(), keyword });
+    fn note(&mut self, entries: &[(Cow<'_, str>, Value<'_>)], said: &[&str], beside: Beside) {
+        for (keyword, value) in entries {
+            let is_said = match keyword.as_ref() {
+                // They say nothing of arguments.
+                "$schema" | "$id" | "$comment" | "$anchor" => true,
+                // What is referred to is said there.
+                "$defs" | "definitions" => self.pointer.is_empty(),
+                // That nothing else is allowed is what a type says without it.
+                "additionalProperties" if value.as_bool().is_some() => true,
+                "nullable" if value.as_bool() == Some(false) => true,
+                "required" if said.contains(&"required") => all_are_properties(value, entries),
+                key => said.contains(&key) || beside(self.style, key, value),
+            };
+            if !is_said {
+                let (pointer, keyword) = (self.pointer.clone(), keyword.to_string());
+                self.unsaid.push(Unsaid { pointer, keyword });
+            }
+        }
+    }
+
+    /// Notes definitions that nothing refers to.
+    fn note_definitions(&mut self) {
+        for keyword in ["$defs", "definitions"] {
+            let Some(definitions) = self.root.get(keyword) else { continue };
+            let is_said = |name: &str| {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                self.followed.contains(&format!("#/{keyword}/{name}"))
+            };
+            let names = definitions.as_map();
+            if !names.is_some_and(|names| names.iter().all(|(name, _)| is_said(name))) {
+                let (pointer, keyword) = (String::new(), keyword.to_owned());
+                self.unsaid.push(Unsaid { pointer, keyword });
+            }
         }
     }
 
     /// What the reference renderer has no words for.
-    fn beyond_reference(&mut self, schema: &Value<'_>, indent: &str) -> Option<String> {
+    fn beyond_reference(&mut self, schema: &Value<'_>, indent: &str) -> Option<(String, Said)> {
         if let Some(reference) = text(schema, "$ref") {
             let is_circle = self.following.iter().any(|it| it == reference);
             let target = resolve(self.root, reference).filter(|_| !is_circle);
-            let Some(target) = target else { return Some(self.any("$ref")) };
+            let Some(target) = target else { return Some((self.any("$ref"), vec!["$ref"])) };
             self.following.push(reference.to_owned());
-            let text = self.type_of(target, indent);
+            self.followed.insert(reference.to_owned());
+            let text = self.type_of(target, NOTHING, indent);
             self.following.pop();
-            return Some(text);
+            return Some((text, vec!["$ref"]));
         }
+        // Values have a type.
+        let with_type = |keyword| match text(schema, "type") {
+            Some(kind) if TYPES.contains(&kind) => vec![keyword, "type"],
+            _ => vec![keyword],
+        };
         if let Some(value) = schema.get("const") {
-            return Some(literal(value));
+            return Some((literal(value), with_type("const")));
         }
         if let Some(values) = schema.get("enum").and_then(Value::as_list)
             && !values.is_empty()
         {
-            return Some(values.iter().map(literal).collect::<Vec<_>>().join(" | "));
+            let values: Vec<_> = values.iter().map(literal).collect();
+            return Some((values.join(" | "), with_type("enum")));
         }
         for (keyword, join) in [("anyOf", " | "), ("allOf", " & ")] {
             if let Some(variants) = schema.get(keyword).and_then(Value::as_list) {
                 let mut types = Vec::new();
                 for (index, variant) in variants.iter().enumerate() {
-                    let text =
-                        self.at(&format!("{keyword}/{index}"), |it| it.type_of(variant, indent));
+                    let step = format!("{keyword}/{index}");
+                    let text = self.at(&step, |it| it.type_of(variant, NOTHING, indent));
                     let text = if join == " & " { grouped(text) } else { text };
                     if !types.contains(&text) {
                         types.push(text);
                     }
                 }
-                return (!types.is_empty()).then(|| types.join(join));
+                return (!types.is_empty()).then(|| (types.join(join), vec![keyword]));
             }
         }
         None
     }
 
-    fn either(&mut self, kinds: &[&str], schema: &Value<'_>, indent: &str) -> String {
+    fn either(&mut self, kinds: &[&str], schema: &Value<'_>, indent: &str) -> (String, Said) {
+        let mut said = Vec::new();
         let types = kinds.iter().map(|kind| match (self.style, *kind) {
             (_, "integer") => "number".to_owned(),
             (Style::Reference, kind) => kind.to_owned(),
-            (Style::Documented, kind) => self.of_kind(kind, schema, indent),
+            (Style::Documented, kind) => {
+                let (text, more) = self.of_kind(kind, schema, indent);
+                said.extend(more);
+                text
+            }
         });
-        types.collect::<Vec<_>>().join(" | ")
+        let text = types.collect::<Vec<_>>().join(" | ");
+        (text, said)
     }
 
-    fn of_kind(&mut self, kind: &str, schema: &Value<'_>, indent: &str) -> String {
-        match kind {
+    fn of_kind(&mut self, kind: &str, schema: &Value<'_>, indent: &str) -> (String, Said) {
+        let (text, mut said) = match kind {
             "object" => self.object(schema, indent),
+            "array" => self.array(schema, indent),
             "string" => {
                 let values = schema.get("enum").and_then(Value::as_list).unwrap_or_default();
-                let values: Vec<_> = values.iter().filter_map(Value::as_str).collect();
-                match values.is_empty() {
-                    true => "string".into(),
-                    false => {
-                        values.iter().map(|it| format!("\"{it}\"")).collect::<Vec<_>>().join(" | ")
-                    }
-                }
+                let words: Vec<_> = values.iter().filter_map(Value::as_str).collect();
+                let all = !words.is_empty() && words.len() == values.len();
+                let quoted: Vec<_> = words.iter().map(|it| format!("\"{it}\"")).collect();
+                let text = if words.is_empty() { "string".into() } else { quoted.join(" | ") };
+                (text, if all { vec!["enum"] } else { Vec::new() })
             }
-            "number" | "integer" => "number".into(),
-            "boolean" => "boolean".into(),
-            "null" if self.style == Style::Documented => "null".into(),
-            "array" => self.array(schema, indent),
-            _ => "any".into(),
-        }
+            "number" | "integer" => ("number".into(), Vec::new()),
+            "boolean" => ("boolean".into(), Vec::new()),
+            "null" if self.style == Style::Documented => ("null".into(), Vec::new()),
+            _ => return ("any".into(), Vec::new()),
+        };
+        said.push("type");
+        (text, said)
     }
 
-    fn array(&mut self, schema: &Value<'_>, indent: &str) -> String {
+    fn array(&mut self, schema: &Value<'_>, indent: &str) -> (String, Said) {
         if self.style == Style::Documented
             && let Some(items) = schema.get("prefixItems").and_then(Value::as_list)
         {
             let mut types = Vec::new();
             for (index, item) in items.iter().enumerate() {
-                types.push(self.at(&format!("prefixItems/{index}"), |it| it.type_of(item, indent)));
+                let step = format!("prefixItems/{index}");
+                types.push(self.at(&step, |it| it.type_of(item, NOTHING, indent)));
             }
-            return format!("[{}]", types.join(", "));
+            return (format!("[{}]", types.join(", ")), vec!["prefixItems"]);
         }
         match schema.get("items") {
-            None => "Array<any>".into(),
+            None => ("Array<any>".into(), Vec::new()),
             Some(items) => {
-                let item = self.at("items", |it| it.type_of(items, indent));
-                match self.style {
+                let item = self.at("items", |it| it.type_of(items, NOTHING, indent));
+                let text = match self.style {
                     Style::Documented => format!("{}[]", grouped(item)),
                     Style::Reference => format!("{item}[]"),
-                }
+                };
+                (text, vec!["items"])
             }
         }
     }
 
-    fn object(&mut self, schema: &Value<'_>, indent: &str) -> String {
+    fn object(&mut self, schema: &Value<'_>, indent: &str) -> (String, Said) {
         let mut out = String::new();
+        let mut said = Vec::new();
         if let Some(description) = text(schema, "description") {
             self.comment(&mut out, description, indent);
+            said.push("description");
         }
         out.push_str("{\n");
-        for (name, property) in schema.get("properties").and_then(Value::as_map).unwrap_or_default()
-        {
-            let is_required = is_required(schema, name);
-            let pointer = format!("properties/{}", name.replace('~', "~0").replace('/', "~1"));
-            let text = self.at(&pointer, |it| it.property(name, property, is_required, indent));
-            out.push_str(&text);
+        if let Some(properties) = schema.get("properties").and_then(Value::as_map) {
+            said.extend(["properties", "required"]);
+            for (name, property) in properties {
+                let is_required = is_required(schema, name);
+                let pointer = format!("properties/{}", name.replace('~', "~0").replace('/', "~1"));
+                let text = self.at(&pointer, |it| it.property(name, property, is_required, indent));
+                out.push_str(&text);
+            }
         }
         if self.style == Style::Documented
             && let Some(values @ Value { data: Data::Map(_), .. }) =
                 schema.get("additionalProperties")
         {
-            let text = self.at("additionalProperties", |it| it.type_of(values, indent));
+            said.push("additionalProperties");
+            let text = self.at("additionalProperties", |it| it.type_of(values, NOTHING, indent));
             out.push_str(&format!("{indent}[key: string]: {text},\n"));
         }
         out.push_str(indent);
         out.push('}');
-        out
+        (out, said)
     }
 
     fn property(&mut self, name: &str, schema: &Value<'_>, required: bool, indent: &str) -> String {
@@ -246,9 +331,12 @@ impl Printer<'_, '_> {
         self.examples(&mut out, schema, indent);
         if let Some(variants) = schema.get("oneOf").and_then(Value::as_list) {
             self.variants(&mut out, &format!("{name}{mark}"), schema, variants, indent);
+            let beside: Beside =
+                |style, keyword, value| keyword != "nullable" && of_property(style, keyword, value);
+            self.note(schema.as_map().unwrap_or_default(), &["oneOf"], beside);
             return out;
         }
-        let text = self.nullable(schema, &format!("{indent}    "));
+        let text = self.nullable(schema, of_property, &format!("{indent}    "));
         out.push_str(&format!("{indent}{name}{mark}: {text},"));
         if let Some(default) = default_of(schema, is_enum(schema), self.style)
             .filter(|_| schema.get("oneOf").is_none())
@@ -299,7 +387,8 @@ impl Printer<'_, '_> {
         out.push_str(&format!("{indent}{name}:\n"));
         for (index, variant) in variants.iter().enumerate() {
             let inner = format!("{indent}   ");
-            let text_of = self.at(&format!("oneOf/{index}"), |it| it.nullable(variant, &inner));
+            let text_of =
+                self.at(&format!("oneOf/{index}"), |it| it.nullable(variant, of_variant, &inner));
             let own = text(variant, "description").filter(|own| Some(*own) != description);
             let own = own.filter(|_| index > 0 || above.is_none());
             let notes = [
@@ -318,7 +407,8 @@ impl Printer<'_, '_> {
         let mut out = String::new();
         for (index, variant) in variants.iter().enumerate() {
             let inner = format!("{indent}   ");
-            let text_of = self.at(&format!("oneOf/{index}"), |it| it.nullable(variant, &inner));
+            let text_of =
+                self.at(&format!("oneOf/{index}"), |it| it.nullable(variant, of_variant, &inner));
             let own = text(variant, "description").map(|own| self.one_line(own));
             // A default that is a word stands in quotes here, even among those listed.
             let notes = [own, default_of(variant, false, self.style)];
@@ -328,8 +418,8 @@ impl Printer<'_, '_> {
         out
     }
 
-    fn nullable(&mut self, schema: &Value<'_>, indent: &str) -> String {
-        let text = self.type_of(schema, indent);
+    fn nullable(&mut self, schema: &Value<'_>, beside: Beside, indent: &str) -> String {
+        let text = self.type_of(schema, beside, indent);
         match is_nullable(schema) && !text.contains("null") {
             true => format!("{text} | null"),
             false => text,
@@ -366,8 +456,8 @@ impl Printer<'_, '_> {
         result
     }
 
-    fn any(&mut self, keyword: &'static str) -> String {
-        self.unsaid.push(Unsaid { pointer: self.pointer.clone(), keyword });
+    fn any(&mut self, keyword: &str) -> String {
+        self.unsaid.push(Unsaid { pointer: self.pointer.clone(), keyword: keyword.to_owned() });
         "any".into()
     }
 }

@@ -28,9 +28,9 @@ pub use self::responses::DIALECT as RESPONSES;
 pub use self::sharegpt::DIALECT as SHAREGPT;
 
 pub(crate) use self::canonical::{
-    function_of, write_function, write_header, write_message, write_string_field, write_tool,
+    write_function, write_header, write_message, write_string_field, write_tool,
 };
-pub(crate) use self::harmony::{ask, declares_tools, kept_by_reference, open};
+pub(crate) use self::harmony::{Contents, ask, declares_tools, kept_by_reference, open};
 
 pub(crate) use self::openai::parts;
 
@@ -38,10 +38,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::check::Book;
-use crate::convert::{Carries, Composer};
+use crate::convert::{Carries, Composer, Loss};
 use crate::detect::{JsonSigns, TextSigns};
 use crate::lex::{Controls, Mode};
-use crate::model::{Conversation, Document, Message};
+use crate::model::{Conversation, Document, Message, Value};
 use crate::read::{Keep, Parsed, ReadOptions, Reader};
 use crate::render::{RenderError, RenderOptions, Sink};
 
@@ -190,10 +190,21 @@ pub struct Format {
 }
 
 /// Whether the content that a message was read from still says what the message says.
-pub(crate) fn says_the_same(message: &Message<'_>) -> bool {
+pub(crate) fn says_the_same(message: &Message<'_>, contents: &Contents) -> bool {
     let dialect = message.layout.as_deref().map_or("", |layout| layout.dialect);
+    if dialect == HARMONY.id {
+        return contents.unchanged(message).is_some();
+    }
     let between = responses::between_parts(dialect == RESPONSES.id && message.is_reasoning());
     openai::content_of(message, dialect, between).is_some()
+}
+
+/// Reports what is lost where content of this dialect becomes a text.
+pub(crate) fn lost_of_content(dialect: &str, content: &Value<'_>, losses: &mut Vec<Loss>) {
+    match dialect == HARMONY.id {
+        true => harmony::lost_of_content(content, losses),
+        false => openai::parts::lost(content, losses),
+    }
 }
 
 impl Format {

@@ -44,18 +44,6 @@ impl<'a> Speaker<'a> {
         Self { role, name: None, is_guess: false }
     }
 
-    /// Writes the speaker into a message that is complete otherwise.
-    pub(crate) fn speak(self, message: &mut Message<'a>) {
-        message.role = self.role;
-        if let Some(name) = self.name {
-            message.name = Some(name);
-        }
-        if self.is_guess {
-            message.channel = Some(Channel::Analysis);
-            message.recovered = true;
-        }
-    }
-
     /// The role; `None` if it is a guess.
     pub(crate) fn role(&self) -> Option<Role> {
         (!self.is_guess).then_some(self.role)
@@ -141,6 +129,31 @@ impl Sheet<'_> {
             self.report(found.help("the message is hidden"));
             Speaker { role: Role::Assistant, name: None, is_guess: true }
         })
+    }
+
+    /// Writes the speaker into a message that is complete otherwise.
+    ///
+    /// A message has one name. Where the role names a tool, or is no role, and `name` says something
+    /// else, the word of the role is kept as one that could not be read.
+    pub(crate) fn speak<'a>(&mut self, speaker: Speaker<'a>, message: &mut Message<'a>) {
+        message.role = speaker.role;
+        if speaker.is_guess {
+            message.channel = Some(Channel::Analysis);
+            message.recovered = true;
+        }
+        let Some(word) = speaker.name else { return };
+        if message.name.as_ref().is_none_or(|name| *name == word) {
+            message.name = Some(word);
+            return;
+        }
+        if !speaker.is_guess {
+            let text = "the role names another tool than `name`";
+            let help = "write the role `tool`; the name counts, and the message is recovered";
+            self.report(Code::ParseJson.at(message.span, text).help(help));
+        }
+        let before = message.unread.take().map(|it| format!("{it} ")).unwrap_or_default();
+        message.unread = Some(format!("{before}{word}").into());
+        message.recovered = true;
     }
 
     /// Reads what a header says of a message, by the names of the canonical JSON.
@@ -264,6 +277,10 @@ impl Sheet<'_> {
         messages: &mut Vec<Message<'a>>,
         mut item: impl FnMut(&mut Self, &mut Json<'a>, &mut Vec<Message<'a>>) -> Result<()>,
     ) -> Result<()> {
+        if json.peek() == Some(b'n') {
+            // A conversation is more than none.
+            return self.wrong(json, "an array");
+        }
         let most = self.options.limits.messages;
         let mut too_many = None;
         self.array(json, |sheet, json| {

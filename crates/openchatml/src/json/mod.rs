@@ -4,6 +4,7 @@
 //! diagnostics need them.
 
 mod keys;
+mod known;
 mod message;
 mod reader;
 mod segment;
@@ -12,6 +13,7 @@ mod sheet;
 mod strings;
 mod writer;
 
+pub(crate) use self::known::Known;
 pub(crate) use self::message::{Speaker, Written};
 pub(crate) use self::reader::{Json, JsonError};
 pub(crate) use self::shape::{Root, read_messages, write_shaped};

@@ -24,7 +24,7 @@ pub(crate) struct Sheet<'o> {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Key(&'static str),
+    Key(Cow<'static, str>),
     Index(usize),
 }
 
@@ -49,6 +49,14 @@ impl<'o> Sheet<'o> {
     /// Runs `read` at an item of an array.
     pub(crate) fn at_index<T>(&mut self, index: usize, read: impl FnOnce(&mut Self) -> T) -> T {
         self.path.push(Step::Index(index));
+        let read = read(self);
+        self.path.pop();
+        read
+    }
+
+    /// Runs `read` at the value of a key that is in no list of keys.
+    pub(super) fn at_key<T>(&mut self, key: String, read: impl FnOnce(&mut Self) -> T) -> T {
+        self.path.push(Step::Key(key.into()));
         let read = read(self);
         self.path.pop();
         read
@@ -134,6 +142,13 @@ impl<'o> Sheet<'o> {
         let text = format!("key {} is given twice", quote(key));
         let found = Code::DuplicateKey.at(span, text).drops(Dropped::Duplicate);
         self.report(found.help("the last value counts"));
+    }
+
+    /// Reports a key that stands for the same as another one, which an object has already.
+    fn said_already(&mut self, key: &str, first: &str, span: Span) {
+        let text = format!("key {} stands for the same as {}", quote(key), quote(first));
+        let found = Code::DuplicateKey.at(span, text).drops(Dropped::Duplicate);
+        self.report(found.help(format!("{} counts; this one is dropped", quote(first))));
     }
 
     /// Reports a value that the format has no meaning for, and that is dropped.
@@ -250,21 +265,47 @@ impl<'o> Sheet<'o> {
         &mut self,
         json: &mut Json<'a>,
         known: &[&'static str],
+        entry: impl FnMut(&mut Self, &mut Json<'a>, &'static str) -> Result<()>,
+    ) -> Result<Option<Span>> {
+        self.object_of(json, known, &[], entry)
+    }
+
+    /// The same, where several keys stand for the same thing: of those in each list of `same`, the
+    /// first one that is not `null` counts, and the others are reported.
+    pub(crate) fn object_of<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+        known: &[&'static str],
+        same: &[&[&str]],
         mut entry: impl FnMut(&mut Self, &mut Json<'a>, &'static str) -> Result<()>,
     ) -> Result<Option<Span>> {
         if json.peek() != Some(b'{') {
             return self.wrong(json, "an object").map(|()| None);
         }
         let mut seen = 0_u64;
+        let mut given: Vec<Option<&'static str>> = vec![None; same.len()];
         let span = json.object(|json, key, span| {
             let Some(at) = known.iter().position(|known| *known == key) else {
                 return self.unknown(json, &key, known, span);
             };
+            if let Some(group) = same.iter().position(|keys| keys.contains(&known[at])) {
+                let is_null = json.peek() == Some(b'n');
+                match given[group] {
+                    Some(first) if first != known[at] => {
+                        if !is_null {
+                            self.said_already(&key, first, span);
+                        }
+                        return json.skip();
+                    }
+                    _ if !is_null => given[group] = Some(known[at]),
+                    _ => {}
+                }
+            }
             if seen & (1 << at) != 0 {
                 self.repeated(&key, span);
             }
             seen |= 1 << at;
-            self.path.push(Step::Key(known[at]));
+            self.path.push(Step::Key(known[at].into()));
             let read = entry(self, json, known[at]);
             self.path.pop();
             read

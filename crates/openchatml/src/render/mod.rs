@@ -17,7 +17,7 @@ pub use self::text::TextSink;
 
 use std::borrow::Cow;
 
-use crate::convert::{self, Loss, Origins, Prepared};
+use crate::convert::{self, Loss, Lost, Origins, Prepared};
 use crate::declare::Style;
 use crate::dialects::{Carrier, Format};
 use crate::harmony::{ResponseFormat, SystemContent};
@@ -300,7 +300,9 @@ fn fitted<'d>(
 ) -> Result<(Cow<'d, Document<'d>>, Origins), RenderError> {
     let beyond = document.as_conversation().map(|it| convert::losses_beyond(it, Some(format)));
     let Prepared { document, losses, origins, .. } = convert::open(document, format, options)?;
-    if let Some(loss) = losses.iter().chain(beyond.iter().flatten()).next() {
+    // A declaration is text in every prompt.
+    let is_lost = |loss: &&Loss| loss.lost != Lost::DeclaredAsText;
+    if let Some(loss) = losses.iter().chain(beyond.iter().flatten()).find(is_lost) {
         return Err(refused(loss, format));
     }
     let fits = format.carries().fits_document(&document);

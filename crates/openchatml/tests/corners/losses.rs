@@ -101,6 +101,7 @@ fn everything_that_can_be_lost_is_lost_somewhere() {
     }
     all.extend(lost_of_services());
     all.extend(lost_of_sections());
+    all.extend(lost_of_order_and_of_data());
     // These are lost where token ids are counted, and where tools are declared: see below.
     all.extend([Lost::Truncated, Lost::Cut, Lost::Declaration, Lost::ToolsAsText]);
     let older = convert(
@@ -130,6 +131,31 @@ fn lost_of_sections() -> Vec<Lost> {
         converted.expect("it can be written").losses
     });
     losses.map(|loss| loss.lost).collect()
+}
+
+/// The order of replies, a prompt, and declarations, where a format has no place for them.
+fn lost_of_order_and_of_data() -> Vec<Lost> {
+    let calls = r#"{"messages":[{"role":"system","content":"S"},{"role":"assistant","tool_calls":[
+        {"id":"1","function":{"name":"f","arguments":"{}"}},
+        {"id":"2","function":{"name":"g","arguments":"{}"}}]},
+        {"role":"tool","tool_call_id":"2","content":"b"},
+        {"role":"tool","tool_call_id":"1","content":"a"}]}"#;
+    let prompt = r#"{"messages":[{"role":"assistant","name":"Eve","end":"open"}]}"#;
+    let declared = r#"[{"role":"system","content":[{"type":"system_content"}]}]"#;
+    let documents = [
+        ("openai", calls, "apertus:json", Lost::Order),
+        ("json", prompt, "openai", Lost::Prompt),
+        ("harmony:json", declared, "json", Lost::DeclaredAsText),
+    ];
+    let losses = documents.into_iter().map(|(from, text, to, lost)| {
+        let document = parse(text, from.parse().expect("a format"), &ReadOptions::default());
+        let to = to.parse().expect("a format");
+        let converted = convert(&document.document, to, &RenderOptions::default());
+        let losses = converted.expect("it can be written").losses;
+        assert_eq!(losses.iter().map(|loss| loss.lost).collect::<Vec<_>>(), [lost], "{text}");
+        lost
+    });
+    losses.collect()
 }
 
 /// What only the formats of services have, on the way to canonical JSON.
@@ -173,6 +199,13 @@ fn what_a_declaration_does_not_say_is_lost() {
         (r##"{"type":"array","items":{"$ref":"#/$defs/a"},"$defs":{"a":{"type":"null"}}}"##, "", 0),
         (r##"{"type":"array","items":{"$ref":"#"}}"##, "", 1),
         (r##"{"$ref":"#/nowhere"}"##, "", 1),
+        // Whatever a keyword is called, and wherever it stands.
+        (r#"{"type":"object","x-order":1}"#, "", 1),
+        (r#"{"type":"vector"}"#, "", 1),
+        (r#"{"type":"array","items":{"type":"string","description":"A city."}}"#, "", 1),
+        (r#"{"type":"object","properties":{},"required":["a"]}"#, "", 1),
+        (r##"{"type":"array","$defs":{"a":{"type":"null"}}}"##, "", 1),
+        (r#"{"$schema":"s","type":"object","description":"All."}"#, "", 0),
     ];
     for (schema, more, count) in cases {
         let text = json(schema, more);

@@ -59,7 +59,7 @@ impl Json {
     }
 
     /// The strings, numbers and words in it but `null`, and but the words that say what type an
-    /// object has.
+    /// object has; that something is declared as data counts.
     pub fn scalars(&self) -> Vec<String> {
         match self {
             Self::Word("null") => Vec::new(),
@@ -67,7 +67,11 @@ impl Json {
             Self::Number(text) | Self::String(text) | Self::Raw(text) => vec![text.clone()],
             Self::List(items) => items.iter().flat_map(Self::scalars).collect(),
             Self::Object(members) => {
-                let members = members.iter().filter(|(key, _)| key != "type");
+                let is_data = |value: &Self| match value {
+                    Self::String(word) => word.ends_with("_content"),
+                    _ => false,
+                };
+                let members = members.iter().filter(|(key, value)| key != "type" || is_data(value));
                 members.flat_map(|(_, value)| value.scalars()).collect()
             }
         }

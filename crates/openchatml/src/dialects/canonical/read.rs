@@ -205,6 +205,9 @@ fn infill<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Infil
 }
 
 fn files<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, parts: &mut Vec<Part<'a>>) -> Result<()> {
+    if json.peek() == Some(b'n') {
+        return sheet.wrong(json, "an array");
+    }
     sheet.array(json, |sheet, json| {
         if json.peek() == Some(b'"') {
             let text = sheet.long_text(json)?.map(|(text, _)| text);
@@ -288,7 +291,8 @@ fn message<'a>(
         marker = content.take_marker();
         content.say(&mut message);
     }
-    sheet.spoken(speaker, span).speak(&mut message);
+    let speaker = sheet.spoken(speaker, span);
+    sheet.speak(speaker, &mut message);
     let reasoning = sheet.place_marker(&mut message, marker);
     messages.push(message);
     messages.extend(reasoning);

@@ -24,7 +24,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut engine = Engine::new(&TEXT, &uncounted, Keep::Copy);
     // The strings with escapes, in which places are not exact.
     let mut escaped: Vec<Span> = Vec::new();
-    let read = sheet.array(&mut json, |sheet, json| {
+    let read = items(&mut sheet, &mut json, |sheet, json| {
         match json.peek() {
             Some(b'"') => {
                 let (text, span) = json.string()?;
@@ -57,6 +57,18 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     parsed
 }
 
+/// Reads the list. `null` is none: a conversation is more than nothing.
+fn items<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    item: impl FnMut(&mut Sheet<'_>, &mut Json<'a>) -> Result<()>,
+) -> Result<()> {
+    match json.peek() {
+        Some(b'[') => sheet.array(json, item),
+        _ => sheet.wrong(json, "an array"),
+    }
+}
+
 /// A fix of the text form as one of the wire list: a control token is an object there. `None` if
 /// it would insert one, or change an `escaped` string.
 fn in_json(mut fix: Fix, text: &str, escaped: &[Span]) -> Option<Fix> {
@@ -83,11 +95,15 @@ fn in_json(mut fix: Fix, text: &str, escaped: &[Span]) -> Option<Fix> {
 /// Reads `{"token": "<|…|>"}`.
 fn token(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Result<Option<(Control, Span)>> {
     let start = json.offset();
-    let mut control = None;
+    let (mut control, mut has_token) = (None, false);
     sheet.object(json, &["token"], |sheet, json, _| {
         if let Some(slip) = curly_quote(sheet, json) {
-            control = Some(slip);
+            (has_token, control) = (true, Some(slip));
             return Ok(());
+        }
+        (has_token, control) = (true, None);
+        if json.peek() == Some(b'n') {
+            return sheet.wrong(json, "a control token");
         }
         let Some((spelling, span)) = sheet.string(json)? else { return Ok(()) };
         control = CONTROLS.control(&spelling);
@@ -97,7 +113,11 @@ fn token(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Result<Option<(Control, 
         }
         Ok(())
     })?;
-    Ok(control.map(|control| (control, Span::new(start, json.position()))))
+    let span = Span::new(start, json.position());
+    if !has_token {
+        sheet.drop_item(Code::ParseJson.at(span, "an item of the list has a `token`"));
+    }
+    Ok(control.map(|control| (control, span)))
 }
 
 /// The specification's examples end a token in a curly quote twice: `"<|message|>”`.

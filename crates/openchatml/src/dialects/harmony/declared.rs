@@ -3,20 +3,19 @@
 use std::borrow::Cow;
 
 use super::content::{DeveloperContent, Effort, FUNCTIONS, Namespace, SystemContent};
+use super::parts;
+use crate::convert::{Loss, Lost};
 use crate::declare::Style;
-use crate::model::{Body, Conversation, Message, Tool, Value};
-
-/// The types of content.
-pub(super) const KINDS: &[&str] = &["text", "system_content", "developer_content"];
+use crate::model::{Body, Conversation, Layout, Message, Tool, Value};
 
 /// Gives messages the text that their declarations stand for, and the conversation the functions
 /// that they declare.
 pub(super) fn declare(conversation: &mut Conversation<'_>) {
-    let has_functions = has_functions(conversation);
+    let contents = Contents::of(conversation);
     for message in &mut conversation.messages {
         let layout = message.layout.take();
-        if let Some(content) = layout.as_deref().and_then(|layout| layout.content.as_ref()) {
-            message.body = Body::from(text(content, has_functions, Style::Documented));
+        if let Some(content) = layout.as_deref().and_then(content_of) {
+            message.body = Body::from(contents.text(content));
             message.body_at = 0;
         }
         message.layout = layout;
@@ -24,79 +23,89 @@ pub(super) fn declare(conversation: &mut Conversation<'_>) {
     conversation.tools = functions(conversation).into_iter().map(Tool::into_owned).collect();
 }
 
+/// The content that a message was read from as JSON of the reference library.
+fn content_of<'l, 'a>(layout: &'l Layout<'a>) -> Option<&'l Value<'a>> {
+    layout.content.as_ref().filter(|_| layout.dialect == super::RULES.dialect)
+}
+
+/// The parts of all messages of a conversation.
+fn parts_of<'c, 'a>(conversation: &'c Conversation<'a>) -> impl Iterator<Item = &'c Value<'a>> {
+    let layouts = conversation.messages.iter().filter_map(|message| message.layout.as_deref());
+    layouts.filter_map(content_of).flat_map(|content| content.as_list().unwrap_or_default())
+}
+
 /// The functions that the developer declares.
 fn functions<'c>(conversation: &'c Conversation<'_>) -> Vec<Tool<'c>> {
-    let layouts = conversation.messages.iter().filter_map(|message| message.layout.as_deref());
-    let contents = layouts.filter_map(|layout| layout.content.as_ref());
-    let parts = contents.flat_map(|content| content.as_list().unwrap_or_default());
-    let namespaces = parts.flat_map(namespaces).filter(|it| it.name == FUNCTIONS);
+    let namespaces = parts_of(conversation).flat_map(namespaces).filter(|it| it.name == FUNCTIONS);
     namespaces.flat_map(|it| it.tools).collect()
 }
 
 /// Whether the tools of a conversation are those that its developer declares, and still does.
 pub(crate) fn declares_tools(conversation: &Conversation<'_>) -> bool {
+    let contents = Contents::of(conversation);
     let is_declared = |message: &Message<'_>| {
-        let layout = message.layout.as_deref();
-        layout.is_none_or(|layout| layout.content.is_none())
-            || unchanged(message, conversation).is_some()
+        message.layout.as_deref().is_none_or(|layout| layout.content.is_none())
+            || contents.unchanged(message).is_some()
     };
     functions(conversation) == conversation.tools && conversation.messages.iter().all(is_declared)
 }
 
-/// The content that a message was declared by, if that is still what it says.
-pub(super) fn unchanged<'m, 'a>(
-    message: &'m Message<'a>,
-    conversation: &Conversation<'_>,
-) -> Option<&'m Value<'a>> {
-    let layout = message.layout.as_deref()?;
-    let content = layout.content.as_ref().filter(|_| layout.dialect == super::RULES.dialect)?;
-    let said = text(content, has_functions(conversation), Style::Documented);
-    (message.body.text() == said).then_some(content)
-}
-
-/// What the developer declares in a message, if that is all of it and the message still says that.
-pub(super) fn developer_of<'m>(
-    message: &'m Message<'_>,
-    conversation: &Conversation<'_>,
-) -> Option<DeveloperContent<'m>> {
-    let [part] = unchanged(message, conversation)?.as_list()? else { return None };
-    let kind = part.get("type").and_then(Value::as_str);
-    (kind == Some("developer_content")).then(|| developer(part))
-}
-
-/// The texts that the content of a message stands for in this style, if it still says that.
-pub(super) fn texts_of(
-    message: &Message<'_>,
-    conversation: &Conversation<'_>,
-    style: Style,
-) -> Option<Vec<String>> {
-    let content = unchanged(message, conversation)?;
-    Some(texts(content, has_functions(conversation), style).collect())
-}
-
-/// Whether a developer declares functions anywhere.
-fn has_functions(conversation: &Conversation<'_>) -> bool {
-    let layouts = conversation.messages.iter().filter_map(|message| message.layout.as_deref());
-    let contents = layouts.filter_map(|layout| layout.content.as_ref());
-    contents.flat_map(|content| content.as_list().unwrap_or_default()).any(|part| {
-        part.get("type").and_then(Value::as_str) == Some("developer_content")
-            && developer(part).has_functions()
-    })
-}
-
-/// The text that content stands for.
-fn text(content: &Value<'_>, has_functions: bool, style: Style) -> String {
-    texts(content, has_functions, style).collect()
-}
-
-/// The text that each part of content stands for.
-fn texts(content: &Value<'_>, has_functions: bool, style: Style) -> impl Iterator<Item = String> {
+/// Reports what is lost where this content becomes text.
+pub(crate) fn lost(content: &Value<'_>, losses: &mut Vec<Loss>) {
     let parts = content.as_list().unwrap_or_default().iter();
-    parts.map(move |part| match part.get("type").and_then(Value::as_str) {
-        Some("system_content") => system(part).text(has_functions, style),
-        Some("developer_content") => developer(part).text(style),
-        _ => part.get("text").and_then(Value::as_str).unwrap_or_default().to_owned(),
-    })
+    let declared = parts.filter(|part| parts::kind(part) != Some(parts::TEXT));
+    losses.extend(declared.map(|part| Loss::new(None, part.span, Lost::DeclaredAsText)));
+}
+
+/// What the contents of a conversation's messages say. The system says something of functions if a
+/// developer declares some.
+pub(crate) struct Contents {
+    has_functions: bool,
+}
+
+impl Contents {
+    pub(crate) fn of(conversation: &Conversation<'_>) -> Self {
+        let has_functions = parts_of(conversation).any(|part| {
+            parts::kind(part) == Some(parts::DEVELOPER) && developer(part).has_functions()
+        });
+        Self { has_functions }
+    }
+
+    /// The content that a message was declared by, if that is still what it says.
+    pub(crate) fn unchanged<'m, 'a>(&self, message: &'m Message<'a>) -> Option<&'m Value<'a>> {
+        let content = message.layout.as_deref().and_then(content_of)?;
+        (message.body.text() == self.text(content)).then_some(content)
+    }
+
+    /// The texts that the content of a message stands for in this style, if it still says that.
+    pub(super) fn texts_of(&self, message: &Message<'_>, style: Style) -> Option<Vec<String>> {
+        Some(self.texts(self.unchanged(message)?, style).collect())
+    }
+
+    /// What the developer declares in a message, if that is all of it and the message still says
+    /// that.
+    pub(super) fn developer_of<'m>(
+        &self,
+        message: &'m Message<'_>,
+    ) -> Option<DeveloperContent<'m>> {
+        let [part] = self.unchanged(message)?.as_list()? else { return None };
+        (parts::kind(part) == Some(parts::DEVELOPER)).then(|| developer(part))
+    }
+
+    /// The text that content stands for.
+    fn text(&self, content: &Value<'_>) -> String {
+        self.texts(content, Style::Documented).collect()
+    }
+
+    /// The text that each part of content stands for.
+    fn texts(&self, content: &Value<'_>, style: Style) -> impl Iterator<Item = String> {
+        let parts = content.as_list().unwrap_or_default().iter();
+        parts.map(move |part| match parts::kind(part) {
+            Some(parts::SYSTEM) => system(part).text(self.has_functions, style),
+            Some(parts::DEVELOPER) => developer(part).text(style),
+            _ => part.get("text").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        })
+    }
 }
 
 fn word<'v>(value: &'v Value<'_>, key: &str) -> Option<Cow<'v, str>> {

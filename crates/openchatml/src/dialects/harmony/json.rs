@@ -1,19 +1,24 @@
 //! The JSON of the reference library: a `Conversation` of messages whose content is text, or text
 //! and declarations.
 
-use super::declared;
+use super::declared::{Contents, declare};
+use super::parts;
 use crate::convert::Carries;
 use crate::dialects::write_string_field;
 use crate::json::{Json, JsonError, Root, Sheet, write_shaped, write_string, write_value};
-use crate::model::{Body, Conversation, Data, Document, End, Layout, Message, Role, Value};
+use crate::model::{Body, Conversation, Document, End, Layout, Message, Role};
 use crate::read::{Parsed, ReadOptions};
 use crate::render::{Place, RenderError, RenderOptions};
-use crate::{Code, Control, Dropped, Format};
+use crate::{Code, Control, Format};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
-pub(super) static CARRIES: Carries =
-    Carries { makes_calls: true, ends: &[End::End, End::Call], ..super::CARRIES };
+pub(super) static CARRIES: Carries = Carries {
+    declarations: true,
+    makes_calls: true,
+    ends: &[End::End, End::Call],
+    ..super::CARRIES
+};
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut sheet = Sheet::new(options);
@@ -27,7 +32,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         Root::Object => held(&mut sheet, &mut json, messages),
         Root::Other => sheet.no_conversation(&mut json),
     };
-    declared::declare(&mut conversation);
+    declare(&mut conversation);
     conversation.set_shape(super::RULES.dialect, root.shape());
     sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))
 }
@@ -60,13 +65,19 @@ fn message<'a>(
 ) -> Result<()> {
     let mut message = Message::new(Role::User, "");
     let (mut speaker, mut written, mut content_type) = (None, None, None);
-    let mut declared = None;
+    let (mut declared, mut has_content) = (None, false);
     let span = sheet.object(json, KEYS, |sheet, json, key| {
         match key {
             "role" => speaker = sheet.speaker(json, false)?,
             "content_type" => content_type = sheet.value(json, key, &mut message)?,
-            "content" if json.peek() == Some(b'[') => declared = content(sheet, json)?,
-            "content" => written = sheet.written(json)?,
+            "content" => {
+                (declared, written) = (None, None);
+                has_content = json.peek() != Some(b'n');
+                match json.peek() {
+                    Some(b'[') => declared = parts::read(sheet, json)?,
+                    _ => written = sheet.written(json)?,
+                }
+            }
             _ => sheet.field(json, key, &mut message)?,
         }
         Ok(())
@@ -74,7 +85,14 @@ fn message<'a>(
     let Some(span) = span else { return Ok(()) };
     message.span = span;
     message.in_json = true;
-    sheet.spoken(speaker, span).speak(&mut message);
+    let speaker = sheet.spoken(speaker, span);
+    if let Some(content) = &mut declared {
+        parts::keep_own(sheet, content, speaker.role());
+    }
+    if !has_content {
+        sheet.tolerate(Code::ParseJson.at(span, "the message has no content"));
+    }
+    sheet.speak(speaker, &mut message);
     written.unwrap_or_default().say(&mut message);
     if message.is_call() {
         message.end = End::Call;
@@ -125,30 +143,6 @@ pub(super) fn header(message: &Message<'_>) -> Option<String> {
     text.split_once(spelled(Control::Message)).map(|(header, _)| header.to_owned())
 }
 
-/// Reads content that is a list: text and declarations.
-fn content<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Value<'a>>> {
-    let mut value = json.value()?;
-    let most = sheet.options.limits.message_bytes;
-    if value.span.len() > most {
-        let text = format!("the content exceeds the limit `message_bytes` of {most}");
-        let found = Code::Limit.at(value.span, text).help("it is dropped");
-        sheet.report(found.drops(Dropped::Limit));
-        return Ok(None);
-    }
-    let Data::List(items) = &mut value.data else { return Ok(None) };
-    items.retain(|item| {
-        let kind = item.get("type").and_then(Value::as_str);
-        let is_known = kind.is_some_and(|kind| declared::KINDS.contains(&kind));
-        if !is_known {
-            let text = "content that is neither text nor a declaration";
-            let help = "`text`, `system_content` and `developer_content` are types of content";
-            sheet.drop_item(Code::ParseJson.at(item.span, text).help(help));
-        }
-        is_known
-    });
-    Ok(Some(value))
-}
-
 pub(super) fn write(
     document: &Document<'_>,
     options: &RenderOptions,
@@ -171,13 +165,14 @@ fn write_messages(
     out: &mut String,
     conversation: &Conversation<'_>,
 ) -> std::result::Result<usize, RenderError> {
+    let contents = Contents::of(conversation);
     for (index, message) in conversation.messages.iter().enumerate() {
         if message.is_call() != (message.end == End::Call) {
             let text = "the JSON of Harmony cannot say that a call was not made";
             return Err(unsaid(index, text).at(Place::End, crate::Span::default()));
         }
         out.push_str(if index == 0 { "" } else { "," });
-        write_message(out, message, conversation);
+        write_message(out, message, &contents);
     }
     Ok(conversation.messages.len())
 }
@@ -186,14 +181,14 @@ fn unsaid(index: usize, text: &str) -> RenderError {
     RenderError::new(Code::RenderUnsupported, Some(index), text)
 }
 
-fn write_message(out: &mut String, message: &Message<'_>, conversation: &Conversation<'_>) {
+fn write_message(out: &mut String, message: &Message<'_>, contents: &Contents) {
     out.push_str(r#"{"role":""#);
     out.push_str(message.role.as_str());
     out.push('"');
     write_string_field(out, "name", message.name.as_deref());
     write_string_field(out, "recipient", message.recipient.as_deref());
     out.push_str(r#","content":"#);
-    match declared::unchanged(message, conversation) {
+    match contents.unchanged(message) {
         Some(content) => write_value(out, content),
         None => write_string(out, &message.body.text()),
     }

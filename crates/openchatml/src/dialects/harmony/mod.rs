@@ -6,12 +6,13 @@ mod content;
 mod declared;
 mod json;
 mod opening;
+mod parts;
 mod profile;
 mod response;
 mod template;
 mod tokens;
 
-pub(crate) use self::declared::declares_tools;
+pub(crate) use self::declared::{Contents, declares_tools, lost as lost_of_content};
 pub(crate) use self::opening::{ask, open};
 pub(crate) use self::profile::kept as kept_by_reference;
 

@@ -2,7 +2,7 @@
 //! instructions under their heading, response formats.
 
 use super::content::{FUNCTIONS, INSTRUCTIONS, Namespace, SystemContent};
-use super::declared;
+use super::declared::Contents;
 use super::response::{ResponseFormat, Sections};
 use crate::Limits;
 use crate::declare::Style;
@@ -86,7 +86,7 @@ pub(crate) fn ask<'a>(
         return Some(add(asked, section));
     };
     // Tools that are declared are text from here on.
-    let declared = declared::texts_of(&asked.messages[at], conversation, style);
+    let declared = Contents::of(conversation).texts_of(&asked.messages[at], style);
     let text = match declared {
         Some(texts) => {
             asked.tools.clear();

@@ -1,6 +1,6 @@
 //! The habits of the reference renderer.
 
-use super::declared;
+use super::declared::Contents;
 use crate::Control;
 use crate::declare::Style;
 use crate::grammar::frame;
@@ -60,12 +60,13 @@ fn reference<'a>(document: &Document<'a>) -> Document<'a> {
     let Document::Conversation(conversation) = document else { return document.clone() };
     let mut changed = conversation.clone();
     let last = changed.messages.len().saturating_sub(1);
+    let contents = Contents::of(conversation);
     for (index, message) in changed.messages.iter_mut().enumerate() {
         end(message, index == last);
         if message.recipient.as_deref() == Some(ALL) {
             everybody(message);
         }
-        if let Some(texts) = declared::texts_of(message, conversation, Style::Reference) {
+        if let Some(texts) = contents.texts_of(message, Style::Reference) {
             message.body = Body::of_parts(texts);
         }
     }

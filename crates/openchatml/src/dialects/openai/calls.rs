@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::tools::nested;
+use crate::diagnostic::quote;
 use crate::dialects::write_string_field;
 use crate::json::{Json, JsonError, Sheet, Written, check, write_string};
 use crate::model::{Channel, Data, End, Message, Role, Value, whole_name};
@@ -31,6 +32,12 @@ pub(crate) fn name_of(recipient: &str) -> (&str, Option<&str>) {
         Some(function) => (function, None),
         None => (recipient, Some(recipient)),
     }
+}
+
+/// Whether a recipient has this name, with a namespace or without.
+fn is_name_of(name: &str, recipient: &str) -> bool {
+    let namespace = recipient.strip_suffix(name);
+    namespace.is_some_and(|namespace| namespace.is_empty() || namespace.ends_with('.'))
 }
 
 /// Reads `tool_calls`.
@@ -100,13 +107,13 @@ fn function<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
     body: &'static str,
-    name: &mut Option<Cow<'a, str>>,
+    name: &mut Name<'a>,
     call: &mut Message<'a>,
 ) -> Result<Option<Span>> {
     call.content_type = (body == "arguments").then_some("json".into());
     sheet.object(json, &["name", body], |sheet, json, key| {
         match key {
-            "name" => *name = sheet.value(json, key, call)?,
+            "name" => *name = self::name(sheet, json, call)?,
             _ if body == "arguments" => arguments(sheet, json)?.say(call),
             _ => sheet.written(json)?.unwrap_or_default().say(call),
         }
@@ -114,16 +121,50 @@ fn function<'a>(
     })
 }
 
-/// The call with its recipient, if it names one.
+/// The name of a function or of who speaks, and where it stands.
+pub(crate) type Name<'a> = Option<(Cow<'a, str>, Span)>;
+
+/// Reads a name.
+pub(crate) fn name<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    message: &mut Message<'a>,
+) -> Result<Name<'a>> {
+    let start = json.offset();
+    let name = sheet.value(json, "name", message)?;
+    Ok(name.map(|name| (name, Span::new(start, json.position()))))
+}
+
+/// The name of who speaks, where `author` is the whole name: it counts.
+pub(crate) fn name_by<'a>(
+    sheet: &mut Sheet<'_>,
+    name: Name<'a>,
+    author: Option<&str>,
+) -> Option<Cow<'a, str>> {
+    let (name, place) = name?;
+    if author.is_none_or(|author| is_name_of(&name, author)) {
+        return Some(name);
+    }
+    let found = Code::ParseJson.at(place, "this name is not that of the `author`: it is dropped");
+    sheet.drop_value(found.help("the author counts"));
+    None
+}
+
+/// The call with its recipient, if it names one. The name of the function says the same.
 pub(crate) fn named<'a>(
     sheet: &mut Sheet<'_>,
     mut call: Message<'a>,
-    name: Option<Cow<'a, str>>,
+    name: Name<'a>,
     span: Span,
 ) -> Option<Message<'a>> {
     call.span = span;
-    if let (None, Some(name)) = (&call.recipient, name) {
-        call.recipient = Some(recipient(&name));
+    match (&call.recipient, name) {
+        (None, Some((name, _))) => call.recipient = Some(recipient(&name)),
+        (Some(recipient), Some((name, place))) if !is_name_of(&name, recipient) => {
+            let text = "the name of this function is not that of the `recipient`: it is dropped";
+            sheet.drop_value(Code::ParseJson.at(place, text).help("the recipient counts"));
+        }
+        _ => {}
     }
     if call.recipient.is_none() {
         sheet.drop_item(Code::ParseJson.at(span, "the tool call does not name a function"));
@@ -165,8 +206,10 @@ pub(crate) fn spelled(
         Data::List(items) => items.as_slice(),
         _ => std::slice::from_ref(&value),
     };
-    let calls: Option<Vec<_>> =
-        items.iter().map(|it| spelled_call(sheet, it, text, span)).collect();
+    let calls: Option<Vec<_>> = match items.iter().all(names_tool) {
+        true => items.iter().map(|it| spelled_call(sheet, it, text, span)).collect(),
+        false => None,
+    };
     if calls.as_ref().is_none_or(Vec::is_empty) {
         let found = Code::ParseJson.at(span, "this is no call: it does not name a function");
         sheet.report(found.help(r#"a call is `{"name": …, "arguments": …}`"#));
@@ -175,27 +218,88 @@ pub(crate) fn spelled(
     calls
 }
 
+/// Whether an object says of which tool it is a call.
+fn names_tool(value: &Value<'_>) -> bool {
+    let objects = [Some(value), value.get("function")].into_iter().flatten();
+    let mut words = objects.flat_map(|it| [it.get("name"), it.get("recipient")]).flatten();
+    words.any(|word| word.as_str().is_some())
+}
+
+/// What an object in a string says of a call.
+#[derive(Default)]
+struct Spelled<'v, 'a> {
+    id: Option<&'v str>,
+    recipient: Option<&'v str>,
+    name: Option<&'v str>,
+    arguments: Option<&'v Value<'a>>,
+}
+
+/// The keys of a call in a string.
+const SPELLED_KEYS: &[&str] =
+    &["name", "arguments", "parameters", "id", "recipient", "type", "function"];
+
+impl<'v, 'a> Spelled<'v, 'a> {
+    /// Takes what an object says. What is no part of a call is dropped: it is somewhere at `span`.
+    fn take(&mut self, sheet: &mut Sheet<'_>, value: &'v Value<'a>, span: Span) {
+        for (key, value) in value.as_map().unwrap_or_default() {
+            let place = match key.as_ref() {
+                "name" => &mut self.name,
+                "id" => &mut self.id,
+                "recipient" => &mut self.recipient,
+                "arguments" | "parameters" => {
+                    if self.arguments.replace(value).is_some_and(|it| it.data != Data::Null) {
+                        sheet.repeated(key, span);
+                    }
+                    continue;
+                }
+                "type" if value.as_str().is_some_and(|word| KINDS.contains(&word)) => continue,
+                "function" if value.as_map().is_some() => {
+                    self.take(sheet, value, span);
+                    continue;
+                }
+                "type" | "function" if value.data == Data::Null => continue,
+                "type" | "function" => {
+                    let text = format!("{} of a call is no {}", quote(key), value.kind());
+                    sheet.drop_value(Code::ParseJson.at(span, text));
+                    continue;
+                }
+                _ => {
+                    sheet.unknown_key(key, SPELLED_KEYS, span);
+                    continue;
+                }
+            };
+            let most = sheet.options.limits.value_bytes;
+            match &value.data {
+                Data::String(word) if word.len() <= most => *place = Some(word),
+                Data::Null => {}
+                _ => {
+                    let text = format!("{} of a call is a string, and no longer", quote(key));
+                    let help = format!("the limit `value_bytes` is {most}; it is dropped");
+                    sheet.drop_value(Code::ParseJson.at(span, text).help(help));
+                }
+            }
+        }
+    }
+}
+
 fn spelled_call(
     sheet: &mut Sheet<'_>,
     value: &Value<'_>,
     text: &str,
     span: Span,
 ) -> Option<Message<'static>> {
+    let mut spelled = Spelled::default();
+    spelled.take(sheet, value, span);
     let limits = &sheet.options.limits;
-    let word = |value: &Value<'_>, key| {
-        let word = value.get(key).and_then(Value::as_str);
-        word.filter(|word| word.len() <= limits.value_bytes).map(str::to_owned)
-    };
-    let function = value.get("function").unwrap_or(value);
     let mut call = blank();
-    call.span = span;
-    call.call_id = word(value, "id").map(Cow::Owned);
-    call.recipient = match word(value, "recipient") {
-        Some(recipient) => Some(recipient.into()),
-        None => Some(recipient(&word(function, "name")?)),
-    };
-    let arguments = function.get("arguments").or_else(|| function.get("parameters"));
+    let name = spelled.name.map(|name| (name.to_owned().into(), span));
+    call.call_id = spelled.id.map(|id| id.to_owned().into());
+    call.recipient = spelled.recipient.map(|it| it.to_owned().into());
+    if call.recipient.is_none() && name.is_none() {
+        return None;
+    }
     // Text of which nothing is known is no JSON.
+    let arguments = spelled.arguments;
     let (body, is_json) = match arguments.map(|arguments| &arguments.data) {
         None | Some(Data::Null) => (Cow::Borrowed(""), true),
         Some(Data::String(body)) => (Cow::Borrowed(body.as_ref()), is_object(body)),
@@ -214,7 +318,7 @@ fn spelled_call(
     call.content_type = is_json.then_some("json".into());
     let (body, is_cut) = sheet.limited(Cow::Owned(body.into_owned()), span);
     Written::new(body, 0).cut(is_cut).say(&mut call);
-    Some(call)
+    named(sheet, call, name, span)
 }
 
 /// Whether a text is one JSON object, and nothing else.

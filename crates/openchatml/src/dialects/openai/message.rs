@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::calls::Name;
 use super::parts::{Piece, pieces};
 use super::replies::Replies;
 use super::state::State;
@@ -33,6 +34,9 @@ pub(super) const KEYS: &[&str] = &[
     "annotations",
 ];
 
+/// Keys that stand for the same.
+const SAME: &[&[&str]] = &[&["name", "tool_name"], &["weight", "loss_weight"]];
+
 /// What an object says before it is known whose words they are.
 #[derive(Default)]
 pub(super) struct Turn<'a> {
@@ -45,7 +49,7 @@ pub(super) struct Turn<'a> {
     /// The call of the old days.
     legacy: Option<Message<'a>>,
     fields: Vec<(Cow<'a, str>, Value<'a>)>,
-    name: Option<Cow<'a, str>>,
+    name: Name<'a>,
     author: Option<Cow<'a, str>>,
 }
 
@@ -59,7 +63,7 @@ pub(super) fn read<'a>(
     let mut message = Message::new(Role::User, "");
     message.in_json = true;
     let (mut speaker, mut weight_key) = (None, "");
-    let span = sheet.object(json, KEYS, |sheet, json, key| {
+    let span = sheet.object_of(json, KEYS, SAME, |sheet, json, key| {
         match key {
             "role" => speaker = role(sheet, json)?,
             "content" => turn.content(sheet, json, &mut state.declared)?,
@@ -69,7 +73,7 @@ pub(super) fn read<'a>(
             }
             "function_call" => turn.legacy = calls::read_legacy(sheet, json)?,
             "tool_call_id" => message.call_id = sheet.value(json, key, &mut message)?,
-            "name" | "tool_name" => turn.name = sheet.value(json, key, &mut message)?,
+            "name" | "tool_name" => turn.name = calls::name(sheet, json, &mut message)?,
             "author" => turn.author = sheet.value(json, key, &mut message)?,
             "reasoning_content" | "reasoning" | "thinking" => turn.reasoning(sheet, json, key)?,
             "refusal" => turn.refusal = sheet.written(json)?,
@@ -188,13 +192,20 @@ impl<'a> Turn<'a> {
         }
         let refusal = self.refusal.filter(|written| !written.is_empty());
         match (self.content, said(self.pieces), refusal) {
-            (Some(content), ..) => content.say(&mut message),
-            (None, Some((content, parts)), _) => {
-                content.say(&mut message);
-                keep(&mut message, parts);
-            }
             (None, None, Some(refusal)) => refusal.say(&mut message),
-            (None, None, None) => {
+            (content, parts, refusal) if content.is_some() || parts.is_some() => {
+                if let Some(content) = content {
+                    content.say(&mut message);
+                } else if let Some((content, parts)) = parts {
+                    content.say(&mut message);
+                    keep(&mut message, parts);
+                }
+                if refusal.is_some() {
+                    let found = Code::ParseJson.at(span, "only the assistant refuses");
+                    sheet.drop_value(found.help("the `refusal` is dropped"));
+                }
+            }
+            _ => {
                 sheet.tolerate(Code::ParseJson.at(span, "the message has no content"));
             }
         }
@@ -202,15 +213,16 @@ impl<'a> Turn<'a> {
             let text = "only a tool's reply has a `tool_call_id`";
             sheet.drop_value(Code::ParseJson.at(span, text).help("it is dropped"));
         }
+        let name = calls::name_by(sheet, self.name, self.author.as_deref());
         message.name = match role {
             Some(Role::Tool) => {
                 message.channel = Some(Channel::Commentary);
                 message.recipient = Some("assistant".into());
-                replies.name(message.call_id.as_deref(), self.name, self.author)
+                replies.name(message.call_id.as_deref(), name, self.author)
             }
-            _ => self.author.or(self.name),
+            _ => self.author.or(name),
         };
-        speaker.speak(&mut message);
+        sheet.speak(speaker, &mut message);
         message
     }
 
@@ -278,7 +290,8 @@ impl<'a> Turn<'a> {
             let found = Code::ParseJson.at(like.span, "the message says nothing: it is dropped");
             sheet.drop_item(found.help("give it `content`, reasoning or `tool_calls`"));
         }
-        let name = self.author.or(self.name);
+        let name = calls::name_by(sheet, self.name, self.author.as_deref());
+        let name = self.author.or(name);
         for message in &mut messages[first..] {
             message.name.clone_from(&name);
             message.weight = like.weight;

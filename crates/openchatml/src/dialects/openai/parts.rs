@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::calls;
 use super::tools::Declared;
-use crate::convert::Lost;
+use crate::convert::{Loss, Lost, lost_field};
 use crate::diagnostic::quote;
 use crate::json::{Sheet, Written};
 use crate::model::{Data, Message, Value};
@@ -31,7 +31,11 @@ impl Kind {
         if part.as_str().is_some() {
             return Self::Text;
         }
-        match part.get("type").and_then(Value::as_str) {
+        let kind = part.get("type").filter(|kind| kind.data != Data::Null);
+        if part.as_map().is_none() || kind.is_some_and(|kind| kind.as_str().is_none()) {
+            return Self::Other(Lost::Part);
+        }
+        match kind.and_then(Value::as_str) {
             Some("text" | "input_text" | "output_text" | "reasoning_text" | "summary_text") => {
                 Self::Text
             }
@@ -43,13 +47,6 @@ impl Kind {
             Some(word) => Self::Other(medium(word)),
         }
     }
-}
-
-/// Whether a key of a part is what the part consists of: its type, or what it says. A part of a
-/// medium is lost as a whole.
-pub(crate) fn is_own_key(kind: Kind, key: &str) -> bool {
-    matches!(kind, Kind::Other(_))
-        || matches!(key, "type" | "text" | "value" | "refusal" | "thinking")
 }
 
 /// What is lost of a medium.
@@ -66,14 +63,19 @@ pub(crate) fn medium(word: &str) -> Lost {
 
 /// The text of a part that says something.
 pub(crate) fn text<'v>(part: &'v Value<'_>) -> Option<&'v str> {
-    let keys: &[&str] = match Kind::of(part) {
+    part.as_str().or_else(|| said(part).map(|it| it.1))
+}
+
+/// The key of a part that says its text, and the text.
+fn said<'v>(part: &'v Value<'_>) -> Option<(&'static str, &'v str)> {
+    let keys: &[&'static str] = match Kind::of(part) {
         Kind::Text => &["text", "value"],
         Kind::Refusal => &["refusal"],
         Kind::Reasoning => &["value", "thinking", "text"],
         Kind::Call | Kind::Tools => &["value"],
         Kind::Other(_) => return None,
     };
-    part.as_str().or_else(|| keys.iter().find_map(|key| part.get(key)?.as_str()))
+    keys.iter().find_map(|key| Some((*key, part.get(key)?.as_str()?)))
 }
 
 /// The texts of parts, one after the other with `between` between them.
@@ -85,6 +87,44 @@ pub(crate) fn joined(parts: &[Value<'_>], between: &str) -> String {
     }
     joined
 }
+
+/// Reports what is lost where parts become a text.
+pub(crate) fn lost(content: &Value<'_>, losses: &mut Vec<Loss>) {
+    for part in content.as_list().unwrap_or_default() {
+        let mut lose = |lost| losses.push(Loss::new(None, part.span, lost));
+        let said = match Kind::of(part) {
+            Kind::Other(medium) => {
+                lose(medium);
+                continue;
+            }
+            Kind::Refusal => {
+                lose(Lost::Refusal);
+                said(part)
+            }
+            _ => said(part),
+        };
+        let Some(fields) = part.as_map() else { continue };
+        if said.is_none() {
+            let is_nothing = |(key, value): &(Cow<'_, str>, Value<'_>)| {
+                let is_own = matches!(key.as_ref(), "text" | "value" | "refusal" | "thinking");
+                key == "type" || is_own && value.data == Data::Null
+            };
+            let is_lost = !fields.iter().all(is_nothing);
+            losses.extend(is_lost.then(|| Loss::new(None, part.span, Lost::Part)));
+            continue;
+        }
+        let own = said.map(|it| it.0);
+        let rest = fields.iter().filter(|(key, _)| key != "type" && Some(key.as_ref()) != own);
+        losses.extend(rest.filter_map(|(key, value)| {
+            let is_usual = USUAL.contains(&key.as_ref());
+            let unknown = || Loss::new(None, value.span, Lost::Field).of(key);
+            lost_field(key, value).or_else(|| (!is_usual).then(unknown))
+        }));
+    }
+}
+
+/// Keys of parts that services write without a value where there is none.
+const USUAL: &[&str] = &["annotations", "logprobs", "detail", "cache_control"];
 
 /// Some of what a message says, in the order of its content.
 pub(crate) enum Piece<'a> {
@@ -104,26 +144,45 @@ pub(super) fn pieces<'a>(
     for (index, part) in parts.into_iter().enumerate() {
         sheet.at_index(index, |sheet| {
             let kind = Kind::of(&part);
-            report(sheet, &part, kind);
             if !matches!(kind, Kind::Reasoning | Kind::Call | Kind::Tools) {
+                report(sheet, &part, kind);
                 return said.push(part);
             }
-            let value = text(&part).unwrap_or_default();
+            let Some(value) = only_said(sheet, &part) else { return };
             if kind == Kind::Tools {
                 return declared.spelled(sheet, value, part.span);
             }
             let before = std::mem::take(&mut said);
             pieces.extend(speech(sheet, before, ""));
             match kind {
-                Kind::Call => {
-                    pieces.extend(calls::spelled(sheet, value, part.span).map(Piece::Calls));
-                }
+                Kind::Call => match calls::spelled(sheet, value, part.span) {
+                    Some(calls) => pieces.push(Piece::Calls(calls)),
+                    None => drop_part(sheet, &part, "a call that cannot be read"),
+                },
                 _ => pieces.extend(speech(sheet, vec![part], "").map(reasoning)),
             }
         });
     }
     pieces.extend(speech(sheet, said, ""));
     pieces
+}
+
+/// The text of a part that is no part of what is said: it is nothing but its text.
+fn only_said<'v>(sheet: &mut Sheet<'_>, part: &'v Value<'_>) -> Option<&'v str> {
+    let Some((known, text)) = self::said(part) else {
+        drop_part(sheet, part, "this part of the content has no text");
+        return None;
+    };
+    for (key, _) in part.as_map().unwrap_or_default() {
+        if key != "type" && key != known {
+            sheet.unknown_key(key, &["type", known], part.span);
+        }
+    }
+    Some(text)
+}
+
+fn drop_part(sheet: &mut Sheet<'_>, part: &Value<'_>, text: &str) {
+    sheet.drop_item(Code::ParseJson.at(part.span, text).help("the part is dropped"));
 }
 
 fn reasoning(piece: Piece<'_>) -> Piece<'_> {
@@ -136,10 +195,10 @@ fn reasoning(piece: Piece<'_>) -> Piece<'_> {
 /// Reports a part that says nothing, or nothing that is known.
 pub(crate) fn report(sheet: &mut Sheet<'_>, part: &Value<'_>, kind: Kind) {
     let text = match kind {
-        Kind::Other(Lost::Part) => {
-            let word = part.get("type").and_then(Value::as_str).unwrap_or_default();
-            format!("{} is no type of content", quote(word))
-        }
+        Kind::Other(Lost::Part) => match part.get("type").and_then(Value::as_str) {
+            Some(word) => format!("{} is no type of content", quote(word)),
+            None => "a part of the content is an object with a type".to_owned(),
+        },
         Kind::Other(_) => return,
         _ if text(part).is_some() => return,
         _ => "this part of the content has no text".to_owned(),
@@ -178,7 +237,8 @@ fn only_text<'a>(part: &mut Value<'a>) -> Option<(Cow<'a, str>, Span)> {
         _ => false,
     };
     let is_plain = |key: &str| key == "type" || is_text(key);
-    if fields.len() > 2 || !fields.iter().all(|field| is_plain(&field.0)) {
+    let texts = fields.iter().filter(|field| is_text(&field.0)).count();
+    if texts != 1 || !fields.iter().all(|field| is_plain(&field.0)) {
         return None;
     }
     let field = fields.iter_mut().find(|field| is_text(&field.0))?;

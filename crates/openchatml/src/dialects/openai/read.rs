@@ -4,7 +4,7 @@ use super::state::{Fields, State};
 use super::write::CHOICES;
 use super::{NAME, book, message};
 use crate::json::{Json, JsonError, Root, Sheet};
-use crate::model::{Conversation, Data, Message, Shape, Value};
+use crate::model::{Conversation, Data, Message, Shape};
 use crate::read::{Parsed, ReadOptions};
 use crate::{Code, Span};
 
@@ -124,8 +124,10 @@ fn choices<'a>(
     state: &mut State<'a>,
 ) -> Result<()> {
     let mut fields: Fields<'a> = Vec::new();
+    let mut has_choice = false;
+    state.is_response = true;
     let read = sheet.array(json, |sheet, json| {
-        if std::mem::replace(&mut state.is_response, true) {
+        if std::mem::replace(&mut has_choice, true) {
             let start = json.offset();
             json.skip()?;
             let span = Span::new(start, json.position());
@@ -145,6 +147,7 @@ fn choices<'a>(
         })?;
         Ok(())
     });
-    state.keep(CHOICES, Value::from(Data::Map(fields)));
+    let choice = (!fields.is_empty()).then(|| Data::Map(fields).into());
+    state.keep(CHOICES, Data::List(choice.into_iter().collect()).into());
     read
 }

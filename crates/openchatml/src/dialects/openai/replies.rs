@@ -65,7 +65,8 @@ impl Replies {
         &mut self,
         reply: &'m Message<'_>,
     ) -> (Option<&'m str>, Option<&'m str>) {
-        if self.pairs.oldest() == reply.name.as_deref() {
+        let oldest = self.pairs.oldest().map(|call| self.pairs.tool(call));
+        if oldest == reply.name.as_deref() {
             self.pairs.reply(None, None);
             return (None, None);
         }

@@ -6,7 +6,7 @@ use super::fold::{Writer, beyond_of};
 use super::state::Field;
 use super::{NAME, tools};
 use crate::json::{write_shaped, write_string, write_value};
-use crate::model::{Conversation, Document, Message, Shape};
+use crate::model::{Conversation, Data, Document, Message, Shape};
 use crate::render::{RenderError, RenderOptions};
 use crate::{Code, Value, Weight};
 
@@ -18,23 +18,38 @@ pub(super) fn write(document: &Document<'_>, options: &RenderOptions) -> Result<
     let shape = conversation.shape(NAME);
     if shape == Shape::Response {
         let mut message = String::with_capacity(estimate(conversation));
-        if messages(&mut message)? == 1 {
-            return Ok(response(&message, conversation));
+        match messages(&mut message)? {
+            0 if conversation.tools.is_empty() => return Ok(response(None, conversation)),
+            1 if conversation.tools.is_empty() => {
+                return Ok(response(Some(&message), conversation));
+            }
+            _ => {}
         }
     }
     let rest = |out: &mut String| write_document(out, conversation, NAME);
     write_shaped(shape, "messages", estimate(conversation), messages, rest)
 }
 
-/// The response of a service that holds this message.
-fn response(message: &str, conversation: &Conversation<'_>) -> String {
-    let mut out = format!(r#"{{"choices":[{{"message":{message}"#);
+/// The response of a service that holds this message, if it holds any.
+fn response(message: Option<&str>, conversation: &Conversation<'_>) -> String {
     let (fields, _) = aside_of(conversation, NAME);
-    let choice = fields.iter().find(|field| field.0 == CHOICES).map(|field| &field.1);
-    for (key, value) in choice.and_then(Value::as_map).unwrap_or_default() {
-        write_field(&mut out, key, value);
+    let choices = fields.iter().find(|field| field.0 == CHOICES).and_then(|it| it.1.as_list());
+    let mut out = String::from("{");
+    match (message, choices) {
+        (None, choices) => {
+            write_string(&mut out, CHOICES);
+            out.push(':');
+            write_value(&mut out, &Data::List(choices.unwrap_or_default().to_vec()).into());
+        }
+        (Some(message), choices) => {
+            let _ = write!(out, r#""choices":[{{"message":{message}"#);
+            let choice = choices.and_then(|it| it.first()).and_then(Value::as_map);
+            for (key, value) in choice.unwrap_or_default() {
+                write_field(&mut out, key, value);
+            }
+            out.push_str("}]");
+        }
     }
-    out.push_str("}]");
     for (key, value) in fields.iter().filter(|field| field.0 != CHOICES) {
         write_field(&mut out, key, value);
     }

@@ -88,7 +88,7 @@ fn tool_calls<'a>(
                 _ => {
                     sheet.object(json, &["name", "arguments"], |sheet, json, key| {
                         match key {
-                            "name" => name = sheet.value(json, key, &mut call)?,
+                            "name" => name = calls::name(sheet, json, &mut call)?,
                             _ => sheet.written(json)?.unwrap_or_default().say(&mut call),
                         }
                         Ok(())
@@ -127,7 +127,7 @@ fn unfold<'a>(
             message.channel = Some(Channel::Commentary);
             message.recipient = Some("assistant".into());
         }
-        speaker.speak(&mut message);
+        sheet.speak(speaker, &mut message);
         return Ok(vec![message]);
     }
     if message.call_id.is_some() {
@@ -146,7 +146,7 @@ fn unfold<'a>(
             None => "the content is empty; leave it out",
         }));
     }
-    speaker.speak(&mut message);
+    sheet.speak(speaker, &mut message);
     let mut messages = Vec::new();
     if let Some(thinking) = thinking {
         let mut reasoning = message.clone();

@@ -120,7 +120,7 @@ fn unfold<'a>(
 ) -> std::result::Result<Vec<Message<'a>>, &'static str> {
     let Object { mut content, call, thinking, tool_calls } = object;
     let role = speaker.role();
-    speaker.speak(&mut message);
+    sheet.speak(speaker, &mut message);
     let mut messages = Vec::new();
     if tool_calls {
         return Err("`tool_calls` is not part of this format; a call is a `tool_call` of its own");

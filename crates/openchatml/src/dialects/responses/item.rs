@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use super::{NAME, between_parts};
+use crate::Code;
 use crate::diagnostic::quote;
 use crate::dialects::openai::parts::{self, Piece, speech};
 use crate::dialects::openai::{Fields, State, beyond, calls};
 use crate::json::{Json, JsonError, Sheet, Speaker, Written};
 use crate::model::{Channel, Data, Intent, Layout, Message, Role, Value};
-use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -26,7 +26,7 @@ pub(super) fn read<'a>(
         None | Some("message") => message(sheet, json)?,
         Some("function_call") => call(sheet, json, "arguments")?,
         Some("custom_tool_call") => call(sheet, json, "input")?,
-        Some("function_call_output" | "custom_tool_call_output") => reply(sheet, json, state)?,
+        Some(kind) if OUTPUTS.contains(&kind) => reply(sheet, json, state)?,
         Some("reasoning") => reasoning(sheet, json, state)?,
         Some(kind) => {
             let item = json.value()?;
@@ -42,6 +42,9 @@ pub(super) fn read<'a>(
     messages.extend(message);
     Ok(())
 }
+
+/// What came of calls.
+const OUTPUTS: &[&str] = &["function_call_output", "custom_tool_call_output"];
 
 /// Items of tools that the service runs itself, and such.
 fn is_known(kind: &str) -> bool {
@@ -104,7 +107,7 @@ fn message<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Mess
     let keys = ["type", "role", "content", "phase", "name", "id", "status"];
     let span = sheet.object(json, &keys, |sheet, json, key| {
         match key {
-            "type" => json.skip()?,
+            "type" => type_of(sheet, json, &["message"])?,
             "role" => speaker = sheet.speaker(json, false)?,
             "content" => said = content(sheet, json)?,
             "name" => message.name = sheet.value(json, key, &mut message)?,
@@ -135,7 +138,7 @@ fn message<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Mess
         _ => {}
     }
     let mut message = finish(message, said.unwrap_or_default(), fields);
-    speaker.speak(&mut message);
+    sheet.speak(speaker, &mut message);
     Ok(Some(message))
 }
 
@@ -153,12 +156,13 @@ fn call<'a>(
     let (mut name, mut said) = (None, Written::default());
     let mut fields = Fields::new();
     let keys = ["type", "call_id", "name", body, "id", "status", "recipient", "namespace"];
+    let kind = if body == "arguments" { "function_call" } else { "custom_tool_call" };
     let span = sheet.object(json, &keys, |sheet, json, key| {
         match key {
-            "type" => json.skip()?,
+            "type" => type_of(sheet, json, &[kind])?,
             "call_id" => call.call_id = sheet.value(json, key, &mut call)?,
             "recipient" => call.recipient = sheet.value(json, key, &mut call)?,
-            "name" => name = sheet.value(json, key, &mut call)?,
+            "name" => name = calls::name(sheet, json, &mut call)?,
             "arguments" => said = calls::arguments(sheet, json)?,
             "input" => said = sheet.written(json)?.unwrap_or_default(),
             _ => keep(json, key, &mut fields)?,
@@ -179,15 +183,16 @@ fn reply<'a>(
     reply.channel = Some(Channel::Commentary);
     reply.recipient = Some("assistant".into());
     let mut said = None;
-    let (mut name, mut author): (Option<Cow<'a, str>>, Option<Cow<'a, str>>) = (None, None);
+    let mut name = None;
+    let mut author: Option<Cow<'a, str>> = None;
     let mut fields = Fields::new();
     let keys = ["type", "call_id", "output", "name", "author", "id", "status"];
     let span = sheet.object(json, &keys, |sheet, json, key| {
         match key {
-            "type" => json.skip()?,
+            "type" => type_of(sheet, json, OUTPUTS)?,
             "call_id" => reply.call_id = sheet.value(json, key, &mut reply)?,
             "output" => said = content(sheet, json)?,
-            "name" => name = sheet.value(json, key, &mut reply)?,
+            "name" => name = calls::name(sheet, json, &mut reply)?,
             "author" => author = sheet.value(json, key, &mut reply)?,
             _ => keep(json, key, &mut fields)?,
         }
@@ -195,6 +200,7 @@ fn reply<'a>(
     })?;
     let Some(span) = span else { return Ok(None) };
     reply.span = span;
+    let name = calls::name_by(sheet, name, author.as_deref());
     reply.name = state.replies.name(reply.call_id.as_deref(), name, author);
     Ok(Some(finish(reply, said.unwrap_or_default(), fields)))
 }
@@ -205,27 +211,50 @@ fn reasoning<'a>(
     json: &mut Json<'a>,
     state: &mut State<'a>,
 ) -> Result<Option<Message<'a>>> {
-    let mut item = json.value()?;
-    let Data::Map(fields) = &mut item.data else { return Ok(None) };
-    let at = fields.iter().position(|field| field.0 == "content");
-    let said = match at.map(|at| &mut fields[at].1) {
-        Some(Value { data: Data::List(list), .. }) => listed(sheet, std::mem::take(list), true),
-        Some(Value { data: Data::String(text), span }) => {
-            let (text, is_cut) = sheet.limited(std::mem::take(text), *span);
-            Some((Written::new(text, span.start + 1).cut(is_cut), None))
-        }
-        _ => None,
-    };
-    let Some(said) = said else {
-        state.items.push(item);
-        return Ok(None);
-    };
-    fields.retain(|(key, value)| key != "content" && key != "type" && !is_nothing(key, value));
     let mut message = Message::new(Role::Assistant, "");
     message.channel = Some(Channel::Analysis);
-    message.span = Span::new(item.span.start, item.span.end);
-    let fields = std::mem::take(fields);
+    let (mut said, mut fields) = (None, Fields::new());
+    let keys = ["type", "content", "summary", "encrypted_content", "id", "status"];
+    let span = sheet.object(json, &keys, |sheet, json, key| {
+        match key {
+            "type" => type_of(sheet, json, &["reasoning"])?,
+            "content" if json.peek() == Some(b'[') => {
+                let Data::List(list) = json.value()?.data else { return Ok(()) };
+                said = listed(sheet, list, true);
+            }
+            "content" => said = sheet.written(json)?.map(|written| (written, None)),
+            _ => {
+                let value = json.value()?;
+                fields.retain(|field| field.0 != key);
+                if !is_nothing(key, &value) {
+                    fields.push((key.into(), value));
+                }
+            }
+        }
+        Ok(())
+    })?;
+    let Some(span) = span else { return Ok(None) };
+    message.span = span;
+    let Some(said) = said else {
+        fields.insert(0, ("type".into(), "reasoning".into()));
+        if fields.iter().all(|field| field.0 != "summary") {
+            // It must be there.
+            fields.push(("summary".into(), Data::List(Vec::new()).into()));
+        }
+        state.items.push(Value { data: Data::Map(fields), span });
+        return Ok(None);
+    };
     Ok(Some(finish(message, said, fields)))
+}
+
+/// Reads the type of an item, which is one of these.
+fn type_of(sheet: &mut Sheet<'_>, json: &mut Json<'_>, kinds: &[&str]) -> Result<()> {
+    let Some((word, span)) = sheet.string(json)? else { return Ok(()) };
+    if !kinds.contains(&word.as_ref()) {
+        let text = format!("{} is not the type that the item is read as", quote(&word));
+        sheet.drop_value(Code::ParseJson.at(span, text));
+    }
+    Ok(())
 }
 
 /// Whether a field is the same as none: `summary` must be there, and is empty mostly.

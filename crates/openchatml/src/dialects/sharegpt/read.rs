@@ -76,7 +76,8 @@ fn record<'a>(
 ) -> Result<()> {
     let start = json.offset();
     let mut has_turns = false;
-    sheet.object(json, KEYS, |sheet, json, key| {
+    let same: &[&[&str]] = &[&["system", "system_prompt"]];
+    sheet.object_of(json, KEYS, same, |sheet, json, key| {
         match key {
             "conversations" | "conversation" => {
                 has_turns = true;
@@ -109,6 +110,10 @@ fn turns<'a>(
 pub(super) const TURN_KEYS: &[&str] =
     &["from", "value", "role", "content", "name", "author", "weight", "loss", "loss_weight"];
 
+/// Keys of turns that stand for the same.
+const SAME: &[&[&str]] =
+    &[&["from", "role"], &["value", "content"], &["weight", "loss", "loss_weight"]];
+
 /// Who a turn is from.
 enum From<'a> {
     Speaker(Speaker<'a>),
@@ -124,9 +129,9 @@ fn turn<'a>(
 ) -> Result<()> {
     let mut message = Message::new(Role::User, "");
     message.in_json = true;
-    let (mut from, mut value, mut author) = (None, None, None);
+    let (mut from, mut value, mut name, mut author) = (None, None, None, None);
     let (mut place, mut weight_key) = (Span::default(), "");
-    let span = sheet.object(json, TURN_KEYS, |sheet, json, key| {
+    let span = sheet.object_of(json, TURN_KEYS, SAME, |sheet, json, key| {
         match key {
             "from" | "role" => from = read_from(sheet, json)?,
             "value" | "content" => {
@@ -134,7 +139,7 @@ fn turn<'a>(
                 value = sheet.written(json)?;
                 place = Span::new(start, json.position());
             }
-            "name" => message.name = sheet.value(json, key, &mut message)?,
+            "name" => name = calls::name(sheet, json, &mut message)?,
             "author" => author = sheet.value(json, key, &mut message)?,
             _ => {
                 message.weight = sheet.weight(json)?;
@@ -149,8 +154,10 @@ fn turn<'a>(
         sheet.tolerate(Code::ParseJson.at(span, "the turn has no `value`"));
         Written::default()
     });
+    message.name = calls::name_by(sheet, name, author.as_deref());
     let first = messages.len();
     if let Some(From::Call) = from {
+        message.name = author.or(message.name);
         called(sheet, message, written, place, messages);
     } else {
         let speaker = match from {
@@ -159,8 +166,10 @@ fn turn<'a>(
         };
         if speaker.role() == Some(Role::Tool) {
             message.name = replies.name(None, message.name, author);
+        } else {
+            message.name = author.or(message.name);
         }
-        messages.push(said(speaker, message, written));
+        messages.push(said(sheet, speaker, message, written));
     }
     for call in messages[first..].iter().filter(|message| message.is_call()) {
         replies.call(call);
@@ -190,7 +199,12 @@ fn read_from<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Fr
 }
 
 /// A turn that is a message.
-fn said<'a>(speaker: Speaker<'a>, mut message: Message<'a>, written: Written<'a>) -> Message<'a> {
+fn said<'a>(
+    sheet: &mut Sheet<'_>,
+    speaker: Speaker<'a>,
+    mut message: Message<'a>,
+    written: Written<'a>,
+) -> Message<'a> {
     written.say(&mut message);
     match speaker.role() {
         Some(Role::Assistant) => message.channel = Some(Channel::Final),
@@ -200,7 +214,7 @@ fn said<'a>(speaker: Speaker<'a>, mut message: Message<'a>, written: Written<'a>
         }
         _ => {}
     }
-    speaker.speak(&mut message);
+    sheet.speak(speaker, &mut message);
     message
 }
 

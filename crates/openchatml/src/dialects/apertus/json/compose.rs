@@ -1,18 +1,14 @@
 //! Makes a conversation one that messages JSON can say.
 
-use std::collections::VecDeque;
-
 use super::super::compose::opening;
+use super::replies::Replies;
 use super::{CARRIES, ORIGIN};
 use crate::convert::{Composed, Composer, Loss, Lost};
 use crate::model::{Conversation, Message, Role, Tool};
 use crate::pairing::sort_replies;
 use crate::render::{RenderError, RenderOptions};
 
-pub(crate) static COMPOSER: Composer = Composer { carries: &INPUT, compose };
-
-/// What it can be made of.
-static INPUT: crate::convert::Carries = crate::convert::Carries { call_ids: true, ..CARRIES };
+pub(crate) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };
 
 fn compose<'a>(
     conversation: Conversation<'a>,
@@ -23,8 +19,9 @@ fn compose<'a>(
     let rest = opening(&conversation.messages, tools, None, options, &mut composed)?;
     composed.conversation.tools = tools.to_vec();
     composed.conversation.origin = ORIGIN;
-    let mut calls = VecDeque::new();
+    let mut replies = Replies::default();
     let mut was_call = false;
+    let mut last = None;
     for (index, message) in in_order(&conversation.messages, rest) {
         let mut message = message.clone();
         let mut lose = |message: &Message<'_>, lost| {
@@ -35,29 +32,26 @@ fn compose<'a>(
             lose(&message, Lost::LateSystem);
             continue;
         }
-        if message.call_id.take().is_some() {
-            lose(&message, Lost::CallId);
+        if last.replace(index) > Some(index) {
+            lose(&message, Lost::Order);
         }
         if message.is_call() {
             if !was_call {
-                calls.clear();
+                replies.begin();
             }
             let recipient = super::super::RULES.recipient(super::super::RULES.tool(&message));
             if message.recipient.as_deref() != Some(recipient.as_str()) {
                 lose(&message, Lost::Recipient);
                 message.recipient = Some(recipient.clone().into());
             }
-            calls.push_back(recipient);
+            replies.call(message.call_id.as_deref(), &recipient);
         } else if message.role == Role::Tool {
-            let tool = calls.pop_front();
-            if message.name.as_deref() != tool.as_deref() {
-                if message.name.is_some() {
-                    lose(&message, Lost::Name);
-                }
-                message.name = tool.map(Into::into);
+            let tool = replies.reply(message.call_id.as_deref()).tool;
+            if message.name.is_none() {
+                message.name = tool.map(|tool| tool.to_owned().into());
             }
         } else if message.role == Role::User {
-            calls.clear();
+            replies.begin();
         }
         was_call = message.is_call();
         composed.push(message, Some(index));

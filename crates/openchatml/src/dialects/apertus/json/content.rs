@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::diagnostic::{did_you_mean, quote};
 use crate::json::{Json, JsonError, Sheet, Written};
 use crate::model::{Data, Role, Value};
 use crate::{Code, Dropped, Span};
@@ -69,6 +70,15 @@ enum Kind {
 impl Kind {
     const WORDS: &[&str] = &["thoughts", "tool_calls", "tool_outputs", "response"];
 
+    /// The key under which a block of this type says what it says.
+    fn key(self) -> &'static str {
+        match self {
+            Self::Thoughts | Self::Response => "text",
+            Self::Calls => "calls",
+            Self::Outputs => "outputs",
+        }
+    }
+
     fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "thoughts" => Self::Thoughts,
@@ -107,7 +117,9 @@ fn mapping<'a>(
 ) -> Result<(Content<'a>, Option<Value<'a>>)> {
     let mut content = Content::Other;
     let mut value = None;
-    sheet.object(json, &["text", "parts", "blocks"], |sheet, json, key| {
+    const KEYS: &[&str] = &["text", "parts", "blocks"];
+    sheet.object_of(json, KEYS, &[KEYS], |sheet, json, key| {
+        value = None;
         content = match key {
             "text" => {
                 let text = sheet.written(json)?.unwrap_or_default();
@@ -142,23 +154,21 @@ fn string_of<'a>(text: &Written<'a>) -> Value<'a> {
 fn parts<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Written<'a>>> {
     let mut texts: Vec<Written<'a>> = Vec::new();
     sheet.array(json, |sheet, json| {
-        let mut text = None;
-        let mut is_text = false;
+        let (mut text, mut kind) = (None, None);
         let start = json.offset();
-        sheet.object(json, &["type", "text"], |sheet, json, key| {
+        let span = sheet.object(json, &["type", "text"], |sheet, json, key| {
             match key {
-                "type" => {
-                    let known = |word: &str| (word == "text").then_some(());
-                    is_text = sheet.word(json, "type of part", &["text"], known)?.is_some();
-                }
+                "type" => kind = sheet.text(json)?,
                 _ => text = sheet.written(json)?,
             }
             Ok(())
         })?;
+        let is_text = kind.as_deref() == Some("text");
         match text {
             Some(text) if is_text => texts.push(text),
             None if is_text => missing(sheet, json, start, "a part has a `text`"),
-            _ => {}
+            _ if span.is_none() => {}
+            _ => missing(sheet, json, start, "a part is of type `text`"),
         }
         Ok(())
     })?;
@@ -172,41 +182,55 @@ fn missing(sheet: &mut Sheet<'_>, json: &Json<'_>, start: usize, text: &'static 
 fn blocks<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Block<'a>>> {
     let mut blocks = Vec::new();
     sheet.array(json, |sheet, json| {
-        let (mut kind, mut text, mut calls, mut outputs) = (None, None, None, None);
-        let mut has_type = false;
+        let (mut word, mut text, mut calls, mut outputs) = (None, None, None, None);
+        let mut places: Vec<(&str, Span)> = Vec::new();
         let start = json.offset();
         let keys = ["type", "text", "calls", "outputs"];
         let span = sheet.object(json, &keys, |sheet, json, key| {
+            let (start, is_null) = (json.offset(), json.peek() == Some(b'n'));
             match key {
-                "type" => {
-                    has_type = true;
-                    kind = sheet.word(json, "type of block", Kind::WORDS, Kind::from_word)?;
-                }
+                "type" => word = sheet.text(json)?,
                 "text" => text = sheet.written(json)?,
                 "calls" => calls = Some(self::calls(sheet, json)?),
                 _ => outputs = Some(self::outputs(sheet, json)?),
             }
+            if key != "type" && !is_null {
+                places.push((key, Span::new(start, json.position())));
+            }
             Ok(())
         })?;
         let Some(span) = span else { return Ok(()) };
+        let kind = word.as_deref().and_then(Kind::from_word);
         let says = match kind {
             Some(Kind::Thoughts) if text.is_some() => text.map(Says::Thoughts),
             Some(Kind::Response) if text.is_some() => text.map(Says::Response),
             Some(Kind::Calls) if calls.is_some() => calls.map(Says::Calls),
             Some(Kind::Outputs) if outputs.is_some() => outputs.map(Says::Outputs),
-            // An unknown type was reported already.
-            None if has_type => None,
-            _ => {
+            None => {
+                let word = word.unwrap_or_default();
+                let text = match word.is_empty() {
+                    true => "a block has a `type`".to_owned(),
+                    false => format!("{} is no type of block", quote(&word)),
+                };
+                let help = did_you_mean(&word, Kind::WORDS, "the block is dropped");
+                sheet.drop_item(Code::ParseJson.at(span, text).help(help));
+                None
+            }
+            Some(kind) => {
                 let text = match kind {
-                    None => "a block has a `type`",
-                    Some(Kind::Thoughts | Kind::Response) => "a block of this type has a `text`",
-                    Some(Kind::Calls) => "a block of this type has `calls`",
-                    Some(Kind::Outputs) => "a block of this type has `outputs`",
+                    Kind::Thoughts | Kind::Response => "a block of this type has a `text`",
+                    Kind::Calls => "a block of this type has `calls`",
+                    Kind::Outputs => "a block of this type has `outputs`",
                 };
                 missing(sheet, json, start, text);
                 None
             }
         };
+        let own = kind.map_or("", Kind::key);
+        for (key, place) in places.into_iter().filter(|(key, _)| says.is_some() && *key != own) {
+            let text = format!("a block of this type has no `{key}`: it is dropped");
+            sheet.drop_value(Code::ParseJson.at(place, text));
+        }
         blocks.extend(says.map(|says| Block { says, span }));
         Ok(())
     })?;

@@ -3,6 +3,7 @@
 mod compose;
 mod content;
 mod read;
+mod replies;
 mod scene;
 mod write;
 
@@ -16,5 +17,11 @@ use crate::model::End;
 /// Where conversations come from that were read as JSON, or are about to be written so.
 pub(super) const ORIGIN: &str = "apertus:json";
 
-pub(super) static CARRIES: Carries =
-    Carries { tools: true, ends: &[End::End, End::Call], makes_calls: true, ..super::CARRIES };
+pub(super) static CARRIES: Carries = Carries {
+    tools: true,
+    // As the calls of OpenAI have them.
+    call_ids: true,
+    ends: &[End::End, End::Call],
+    makes_calls: true,
+    ..super::CARRIES
+};

@@ -3,7 +3,8 @@
 use super::super::{RULES, declare};
 use super::ORIGIN;
 use super::scene::Scene;
-use crate::dialects::function_of;
+use crate::Code;
+use crate::dialects::openai::tools::Declared;
 use crate::json::{Json, JsonError, Root, Sheet};
 use crate::model::{Conversation, DocumentLayout, Message, Role, Tool};
 use crate::read::{Parsed, ReadOptions};
@@ -74,13 +75,15 @@ fn deliberate(conversation: &mut Conversation<'_>, thinking: bool) {
 
 /// Reads tools, each as a function or in the shape of OpenAI's.
 fn tools<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, tools: &mut Vec<Tool<'a>>) -> Result<()> {
-    sheet.array(json, |sheet, json| {
-        if json.peek() != Some(b'{') {
-            return sheet.wrong(json, "an object");
-        }
-        let value = json.value()?;
-        let inner = value.get("function").filter(|it| it.as_map().is_some()).cloned();
-        tools.extend(function_of(sheet, inner.unwrap_or(value)));
-        Ok(())
-    })
+    if json.peek() == Some(b'"') {
+        return sheet.wrong(json, "an array");
+    }
+    let mut declared = Declared::default();
+    declared.read(sheet, json)?;
+    tools.append(&mut declared.functions);
+    for tool in declared.hosted {
+        let found = Code::ParseJson.at(tool.span, "a tool is a function");
+        sheet.drop_item(found.help("the format has no tools of other types; it is dropped"));
+    }
+    Ok(())
 }

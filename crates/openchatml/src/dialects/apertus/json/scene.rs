@@ -2,11 +2,11 @@
 
 use super::super::RULES;
 use super::content::{self, Call, Content, Said, Says};
+use super::replies::Replies;
 use crate::grammar::paired::Track;
 use crate::json::{Json, JsonError, Sheet, Speaker, Written};
 use crate::model::{Channel, End, Layout, Message, Role, Value};
-use crate::pairing::{Paired, Pairs};
-use crate::{Code, Control};
+use crate::{Code, Control, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -24,8 +24,7 @@ pub(super) struct Scene {
     in_tool: bool,
     in_inner: bool,
     format: Option<Format>,
-    /// The calls of the last list, and which of them have replies.
-    calls: Pairs,
+    replies: Replies,
     is_first: bool,
 }
 
@@ -37,7 +36,7 @@ impl Scene {
             in_tool: false,
             in_inner: false,
             format: None,
-            calls: Pairs::default(),
+            replies: Replies::default(),
             is_first: true,
         }
     }
@@ -57,9 +56,12 @@ impl Scene {
         messages: &mut Vec<Message<'a>>,
     ) -> Result<()> {
         let (mut speaker, mut said, mut calls) = (None, None, Vec::new());
+        // What only some may say, and where it stands.
+        let mut places: Vec<(&str, Span)> = Vec::new();
         let mut message = Message::new(Role::User, "");
         let keys = ["role", "content", "tool_calls", "tool_call_id", "name"];
         let span = sheet.object(json, &keys, |sheet, json, key| {
+            let (start, is_null) = (json.offset(), json.peek() == Some(b'n'));
             match key {
                 "role" => speaker = sheet.speaker(json, false)?,
                 "content" if json.peek() == Some(b'n') => {
@@ -76,15 +78,21 @@ impl Scene {
                 "tool_call_id" => message.call_id = sheet.value(json, key, &mut message)?,
                 _ => message.name = sheet.value(json, key, &mut message)?,
             }
+            if matches!(key, "tool_calls" | "tool_call_id" | "name") && !is_null {
+                places.push((key, Span::new(start, json.position())));
+            }
             Ok(())
         })?;
         let Some(span) = span else { return Ok(()) };
         message.span = span;
         message.in_json = true;
+        let role = speaker.as_ref().and_then(Speaker::role);
+        keep_own(sheet, role, &places, &mut message);
         let is_first = std::mem::replace(&mut self.is_first, false);
-        sheet.spoken(speaker, span).speak(&mut message);
+        let speaker = sheet.spoken(speaker, span);
+        sheet.speak(speaker, &mut message);
         match message.role {
-            _ if message.recovered => self.guess(message, said, messages),
+            _ if message.recovered => self.guess(sheet, message, said, messages),
             Role::System | Role::Developer => {
                 self.system(sheet, message, said, is_first, messages);
             }
@@ -98,14 +106,20 @@ impl Scene {
     /// A message that nobody can have said.
     fn guess<'a>(
         &mut self,
+        sheet: &mut Sheet<'_>,
         mut message: Message<'a>,
         content: Option<Said<'a>>,
         messages: &mut Vec<Message<'a>>,
     ) {
-        if let Some(Content::Text(text) | Content::System(text) | Content::Parts(text)) =
-            content.map(|said| said.content)
-        {
-            text.say(&mut message);
+        match content.map(|said| (said.content, said.place)) {
+            Some((Content::Text(text) | Content::System(text) | Content::Parts(text), _)) => {
+                text.say(&mut message);
+            }
+            Some((Content::Blocks(_) | Content::Other, place)) => {
+                let text = "nobody knows who says this: it is dropped";
+                sheet.drop_value(Code::ParseJson.at(place, text));
+            }
+            None => {}
         }
         messages.push(message);
     }
@@ -145,7 +159,7 @@ impl Scene {
         if std::mem::take(&mut self.in_assistant) {
             self.track.control(Control::Close(Role::Assistant));
         }
-        self.calls = Pairs::default();
+        self.replies.begin();
         match content {
             Some(Said { content: Content::Text(text), .. }) => text.say(&mut message),
             Some(Said { content: Content::Parts(text), value, .. }) => {
@@ -185,13 +199,14 @@ impl Scene {
             Some(Said { content: Content::Text(text), .. }) => text.say(&mut message),
             other => {
                 // Its role was not known yet.
+                let place = other.as_ref().map_or(message.span, |said| said.place);
                 if let Some(said) = &other {
                     content::taken(sheet, said.raw, said.place).say(&mut message);
                 }
-                wrong(sheet, &message, other, content::TOOLS_SAY);
+                sheet.report(Code::ParseJson.at(place, content::TOOLS_SAY));
             }
         }
-        self.reply(&mut message);
+        self.reply(sheet, &mut message);
         let is_first = !std::mem::replace(&mut self.in_tool, true);
         self.track.text(if is_first { "[" } else { ", " });
         if self.in_assistant {
@@ -201,16 +216,17 @@ impl Scene {
     }
 
     /// Says which tool replies, and to whom.
-    fn reply(&mut self, message: &mut Message<'_>) {
+    fn reply(&mut self, sheet: &mut Sheet<'_>, message: &mut Message<'_>) {
         message.channel = Some(Channel::Commentary);
         message.recipient = Some("assistant".into());
-        let call = match self.calls.reply(message.call_id.as_deref(), None) {
-            // What answers nothing that is asked answers what was asked first.
-            Paired::Again(_) | Paired::Unknown => self.calls.reply(None, None),
-            answer => answer,
-        };
-        if let (None, Paired::Answer(call)) = (&message.name, call) {
-            message.name = Some(self.calls.tool(call).to_owned().into());
+        let answered = self.replies.reply(message.call_id.as_deref());
+        if answered.is_early {
+            let text = "a reply stands before that to an earlier call";
+            let help = "the template does not look at ids: write replies in the order of the calls";
+            sheet.report(Code::ParseJson.at(message.span, text).help(help));
+        }
+        if message.name.is_none() {
+            message.name = answered.tool.map(|tool| tool.to_owned().into());
         }
     }
 
@@ -309,7 +325,7 @@ impl Scene {
                     let mut reply = Message { span, ..bare(at) };
                     reply.role = Role::Tool;
                     output.say(&mut reply);
-                    self.reply(&mut reply);
+                    self.reply(sheet, &mut reply);
                     self.track.text(if index == 0 { "" } else { ", " });
                     self.track.message(&mut reply, true);
                     messages.push(reply);
@@ -348,7 +364,7 @@ impl Scene {
         if calls.is_empty() {
             return;
         }
-        self.calls = Pairs::default();
+        self.replies.begin();
         self.track.control(Control::ToolsPrefix);
         self.track.text("[");
         let count = calls.len();
@@ -361,9 +377,7 @@ impl Scene {
             let mut message = Message { span: call.span, ..bare(at) };
             message.channel = Some(Channel::Commentary);
             message.end = End::Call;
-            // An id that is taken is none.
-            let known = self.calls.call(call.id.as_deref(), &recipient);
-            known.or_else(|| self.calls.call(None, &recipient));
+            self.replies.call(call.id.as_deref(), &recipient);
             message.recipient = Some(recipient.into());
             message.content_type = Some("json".into());
             message.call_id = call.id;
@@ -374,6 +388,31 @@ impl Scene {
         }
         self.track.text("]");
         self.track.control(Control::ToolsSuffix);
+    }
+}
+
+/// Drops what only somebody else than this `role` may say. `None` if nobody knows who speaks.
+fn keep_own(
+    sheet: &mut Sheet<'_>,
+    role: Option<Role>,
+    places: &[(&str, Span)],
+    message: &mut Message<'_>,
+) {
+    for (key, place) in places {
+        let (is_own, text) = match *key {
+            "tool_calls" => (role == Some(Role::Assistant), "only the assistant calls tools"),
+            _ => (role.is_none_or(|it| it == Role::Tool), "only a tool's reply says this"),
+        };
+        if is_own {
+            continue;
+        }
+        let help = format!("`{key}` is dropped");
+        sheet.drop_value(Code::ParseJson.at(*place, text).help(help));
+        match *key {
+            "name" => message.name = None,
+            "tool_call_id" => message.call_id = None,
+            _ => {}
+        }
     }
 }
 
@@ -392,7 +431,6 @@ fn keep<'a>(message: &mut Message<'a>, value: Option<Value<'a>>) {
 
 fn wrong(sheet: &mut Sheet<'_>, message: &Message<'_>, content: Option<Said<'_>>, text: &str) {
     match content {
-        // Its text was taken before, if it has any.
         Some(said) => sheet.drop_value(Code::ParseJson.at(said.place, text)),
         None => sheet.report(Code::ParseJson.at(message.span, text)),
     }

@@ -1,9 +1,10 @@
 //! Writing messages JSON.
 
 use super::super::declare;
+use super::replies::Replies;
 use crate::Code;
 use crate::dialects::openai::writing;
-use crate::dialects::write_tool;
+use crate::dialects::{write_string_field, write_tool};
 use crate::json::{write_shaped, write_string, write_value};
 use crate::model::{Conversation, Data, Document, Message, Role, Value};
 use crate::render::{RenderError, RenderOptions};
@@ -50,16 +51,26 @@ pub(crate) fn write(
 /// Writes the messages of a list. Gives how many there are.
 fn write_messages(out: &mut String, conversation: &Conversation<'_>) -> usize {
     let has_blocks = conversation.messages.iter().any(needs_blocks);
-    let mut turn = Turn { has_blocks, is_open: false, list: None };
-    let mut count = 0;
-    for message in &conversation.messages {
-        if message.role == Role::Developer {
+    let mut turn = Turn {
+        has_blocks,
+        is_open: false,
+        in_assistant: false,
+        list: None,
+        count: 0,
+        replies: Replies::default(),
+    };
+    let is_reply = |message: &Message<'_>| message.role == Role::Tool;
+    for run in conversation.messages.chunk_by(|one, two| is_reply(one) == is_reply(two)) {
+        if run.first().is_some_and(is_reply) {
+            turn.answers(out, run);
             continue;
         }
-        turn.message(out, message, &mut count);
+        for message in run.iter().filter(|message| message.role != Role::Developer) {
+            turn.message(out, message);
+        }
     }
     turn.close(out);
-    count
+    turn.count
 }
 
 /// Whether a message can be said in blocks only.
@@ -87,7 +98,12 @@ enum List {
 struct Turn {
     has_blocks: bool,
     is_open: bool,
+    /// Whether the assistant has spoken since the user did.
+    in_assistant: bool,
     list: Option<List>,
+    /// How many messages there are so far.
+    count: usize,
+    replies: Replies,
 }
 
 impl Turn {
@@ -100,12 +116,51 @@ impl Turn {
         }
     }
 
-    fn message(&mut self, out: &mut String, message: &Message<'_>, count: &mut usize) {
+    /// Begins one more message of the list.
+    fn next(&mut self, out: &mut String) {
+        self.close(out);
+        out.push_str(if self.count == 0 { "" } else { "," });
+        self.count += 1;
+    }
+
+    /// Writes replies. A block has no place for an id, and none for a name that is not that of the
+    /// call: messages of their own have.
+    fn answers(&mut self, out: &mut String, run: &[Message<'_>]) {
+        let mut is_plain = true;
+        let mut names = Vec::new();
+        for reply in run {
+            let tool = self.replies.reply(reply.call_id.as_deref()).tool;
+            let name = reply.name.as_deref().filter(|name| tool != Some(name));
+            is_plain &= name.is_none() && reply.call_id.is_none();
+            names.push(name);
+        }
+        if is_plain {
+            return run.iter().for_each(|reply| self.message(out, reply));
+        }
+        if !std::mem::replace(&mut self.in_assistant, true) {
+            // Replies are part of its turn.
+            self.next(out);
+            out.push_str(r#"{"role":"assistant","content":{"blocks":[]}}"#);
+        }
+        for (reply, name) in run.iter().zip(names) {
+            self.next(out);
+            out.push_str(r#"{"role":"tool""#);
+            write_string_field(out, "tool_call_id", reply.call_id.as_deref());
+            write_string_field(out, "name", name);
+            write_string_field(out, "content", Some(&reply.body.text()));
+            out.push('}');
+        }
+    }
+
+    fn message(&mut self, out: &mut String, message: &Message<'_>) {
         let speaks = matches!(message.role, Role::Assistant | Role::Tool);
+        if message.role == Role::User {
+            self.replies.begin();
+            self.in_assistant = false;
+        }
+        self.in_assistant |= message.role == Role::Assistant || self.has_blocks && speaks;
         if !speaks || !self.has_blocks {
-            self.close(out);
-            out.push_str(if *count == 0 { "" } else { "," });
-            *count += 1;
+            self.next(out);
             return write_plain(out, message);
         }
         let list = match message.role {
@@ -118,8 +173,7 @@ impl Turn {
             out.push_str("]}");
         }
         if !self.is_open {
-            out.push_str(if *count == 0 { "" } else { "," });
-            *count += 1;
+            self.next(out);
             out.push_str(r#"{"role":"assistant","content":{"blocks":["#);
             self.is_open = true;
         } else {
@@ -132,19 +186,28 @@ impl Turn {
             None if message.is_reasoning() => r#"{"type":"thoughts","text":"#,
             None => r#"{"type":"response","text":"#,
         });
-        let text = message.body.text();
         match list {
-            Some(List::Calls) => {
-                out.push_str(r#"{"name":"#);
-                write_string(out, super::super::RULES.tool(message));
-                out.push_str(r#","arguments":"#);
+            Some(List::Calls) => self.call(out, message, goes_on),
+            Some(List::Outputs) => {
+                out.push_str(r#"{"output":"#);
+                write_string(out, &message.body.text());
             }
-            Some(List::Outputs) => out.push_str(r#"{"output":"#),
-            None => {}
+            None => write_string(out, &message.body.text()),
         }
-        write_string(out, &text);
         out.push('}');
         self.list = list;
+    }
+
+    fn call(&mut self, out: &mut String, call: &Message<'_>, goes_on: bool) {
+        if !goes_on {
+            self.replies.begin();
+        }
+        let id = call.call_id.as_deref();
+        self.replies.call(id, call.recipient.as_deref().unwrap_or_default());
+        out.push_str(r#"{"name":"#);
+        write_string(out, super::super::RULES.tool(call));
+        write_string_field(out, "arguments", Some(&call.body.text()));
+        write_string_field(out, "id", id);
     }
 }
 

@@ -8,7 +8,7 @@ mod declare;
 mod turns;
 
 use super::content::{INSTRUCTIONS, Namespace, SystemContent};
-use super::declared;
+use super::declared::Contents;
 use super::opening::is_system;
 use super::response::{ResponseFormat, Sections};
 use crate::convert::{Carries, Composed, Composer, Loss, Lost, said_in_part};
@@ -133,7 +133,7 @@ fn instructions(
     if conversation.origin != super::RULES.dialect {
         return Ok(text.into_owned());
     }
-    if let Some(developer) = declared::developer_of(message, conversation) {
+    if let Some(developer) = Contents::of(conversation).developer_of(message) {
         if developer.tools.iter().any(|namespace| namespace.name != super::content::FUNCTIONS) {
             return Err(unsaid(Some(at), "the template declares functions, and no other tools"));
         }

@@ -1,0 +1,154 @@
+//! Reading content that is a list: text, and what the system and the developer declare.
+
+use crate::json::{Json, JsonError, Known, Sheet};
+use crate::model::{Data, Role, Value};
+use crate::{Code, Dropped, Span};
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+/// The type of a text.
+pub(super) const TEXT: &str = "text";
+
+/// The type of what the system says.
+pub(super) const SYSTEM: &str = "system_content";
+
+/// The type of what the developer says.
+pub(super) const DEVELOPER: &str = "developer_content";
+
+/// What parts of content are made of, as the reference library serializes it.
+static PARTS: &[(&str, Known)] = &[
+    (TEXT, Known::Object(&[("type", Known::Word(&[TEXT])), ("text", Known::Text)])),
+    (
+        SYSTEM,
+        Known::Object(&[
+            ("type", Known::Word(&[SYSTEM])),
+            ("model_identity", Known::Text),
+            ("reasoning_effort", Known::Word(super::Effort::WORDS)),
+            ("conversation_start_date", Known::Text),
+            ("knowledge_cutoff", Known::Text),
+            (
+                "channel_config",
+                Known::Object(&[
+                    ("valid_channels", Known::List(&Known::Text)),
+                    ("channel_required", Known::Flag),
+                ]),
+            ),
+            ("tools", Known::Map(&NAMESPACE)),
+        ]),
+    ),
+    (
+        DEVELOPER,
+        Known::Object(&[
+            ("type", Known::Word(&[DEVELOPER])),
+            ("instructions", Known::Text),
+            ("tools", Known::Map(&NAMESPACE)),
+        ]),
+    ),
+];
+
+static NAMESPACE: Known = Known::Object(&[
+    ("name", Known::Text),
+    ("description", Known::Text),
+    ("tools", Known::List(&TOOL)),
+]);
+
+static TOOL: Known = Known::Object(&[
+    ("name", Known::Text),
+    ("description", Known::Text),
+    ("parameters", Known::Any),
+]);
+
+/// The type of a part.
+pub(super) fn kind<'v>(part: &'v Value<'_>) -> Option<&'v str> {
+    part.get("type").and_then(Value::as_str)
+}
+
+/// Reads a list of parts.
+pub(super) fn read<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Value<'a>>> {
+    let start = json.offset();
+    let mut parts = Vec::new();
+    sheet.array(json, |sheet, json| {
+        parts.extend(part(sheet, json)?);
+        Ok(())
+    })?;
+    let span = Span::new(start, json.position());
+    let most = sheet.options.limits.message_bytes;
+    if span.len() > most {
+        let text = format!("the content exceeds the limit `message_bytes` of {most}");
+        let found = Code::Limit.at(span, text).help("it is dropped");
+        sheet.report(found.drops(Dropped::Limit));
+        return Ok(None);
+    }
+    Ok(Some(Value { data: Data::List(parts), span }))
+}
+
+fn part<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Value<'a>>> {
+    let start = json.offset();
+    let word = json.ahead("type", &[]);
+    let known = word.and_then(|word| PARTS.iter().find(|part| part.0 == word));
+    let Some((word, known)) = known else {
+        json.skip()?;
+        let span = Span::new(start, json.position());
+        let text = "content that is neither text nor a declaration";
+        let help = "`text`, `system_content` and `developer_content` are types of content";
+        sheet.drop_item(Code::ParseJson.at(span, text).help(help));
+        return Ok(None);
+    };
+    let Some(mut part) = sheet.known(json, known)? else { return Ok(None) };
+    let lack = match kind(&part) {
+        Some(kind) if kind != *word => Some("a part of content has one type"),
+        None => Some("a part of content has one type"),
+        Some(TEXT) if part.get("text").and_then(Value::as_str).is_none() => {
+            Some("a part of this type has a `text`")
+        }
+        _ => None,
+    };
+    if let Some(text) = lack {
+        sheet.drop_item(Code::ParseJson.at(part.span, text));
+        return Ok(None);
+    }
+    let nameless = take_nameless(&mut part);
+    for tool in nameless {
+        sheet.drop_item(Code::ParseJson.at(tool.span, "the function has no name"));
+    }
+    Ok(Some(part))
+}
+
+/// Takes the tools that have no name out of a declaration.
+fn take_nameless<'a>(part: &mut Value<'a>) -> Vec<Value<'a>> {
+    let mut nameless = Vec::new();
+    let Some(Data::Map(namespaces)) = member(part, "tools") else { return nameless };
+    for (_, namespace) in namespaces {
+        let Some(Data::List(tools)) = member(namespace, "tools") else { continue };
+        let is_named = |tool: &Value<'_>| {
+            tool.get("name").and_then(Value::as_str).is_some_and(|name| !name.is_empty())
+        };
+        nameless.extend(tools.extract_if(.., |tool| !is_named(tool)));
+    }
+    nameless
+}
+
+fn member<'v, 'a>(value: &'v mut Value<'a>, key: &str) -> Option<&'v mut Data<'a>> {
+    let Data::Map(entries) = &mut value.data else { return None };
+    entries.iter_mut().find(|entry| entry.0 == key).map(|entry| &mut entry.1.data)
+}
+
+/// Drops what somebody else than `role` declares: the system is not the user, and the assistant is
+/// not the developer. `None` if nobody knows who speaks.
+pub(super) fn keep_own(sheet: &mut Sheet<'_>, content: &mut Value<'_>, role: Option<Role>) {
+    let Data::List(parts) = &mut content.data else { return };
+    parts.retain(|part| {
+        let speaker = match kind(part) {
+            Some(SYSTEM) => Role::System,
+            Some(DEVELOPER) => Role::Developer,
+            _ => return true,
+        };
+        let is_own = role == Some(speaker);
+        if !is_own {
+            let text = format!("`{speaker}_content` in a message that is not the {speaker}'s");
+            let help = format!("a message of role `{speaker}` declares it; it is dropped");
+            sheet.drop_item(Code::ParseJson.at(part.span, text).help(help));
+        }
+        is_own
+    });
+}
