@@ -230,9 +230,10 @@ fn lost(document: &Document<'_>, block: &Block) -> String {
 fn events(input: &Block, block: &Block) -> String {
     let size = block.value("chunk").map_or(16, |size| size.parse().unwrap());
     let mut out = String::new();
-    let mut show = |event: Event<'_>| {
-        if !block.has("user") || event.is_for_user(Policy::default()) {
-            push_line(&mut out, &event.to_json());
+    let mut show = |event: Event<'_>| match block.has("user") {
+        false => push_line(&mut out, &event.to_json()),
+        true => {
+            event.for_user(Policy::default(), |event| push_line(&mut out, &event.to_json()));
         }
     };
     let mut stream = Stream::new(input.format().unwrap(), &input.options()).unwrap();

@@ -98,14 +98,12 @@ impl<'c> Events<'c> {
             }
         }
         let Some(protocol) = self.protocol else { return };
-        if self.policy.is_none_or(|policy| event.is_for_user(policy)) {
-            match protocol {
-                Protocol::Openchatml => self.own(event),
-                Protocol::Responses | Protocol::Chat => {}
+        match (protocol, self.policy) {
+            (Protocol::Openchatml, None) => self.own(event),
+            (Protocol::Openchatml, Some(policy)) => {
+                event.for_user(policy, |event| self.own(&event));
             }
-        }
-        if protocol != Protocol::Openchatml {
-            self.foreign(event, protocol);
+            (Protocol::Responses | Protocol::Chat, _) => self.foreign(event, protocol),
         }
         self.flush();
         if self.failure.is_some() {
@@ -131,13 +129,15 @@ impl<'c> Events<'c> {
             }
             SessionEvent::Replied(_) => self.end_response(),
             SessionEvent::Said(event) => {
-                if self.policy.is_some_and(|policy| !event.is_for_user(policy)) {
-                    return;
-                }
-                match &mut self.response {
-                    Some(Writer::Responses(writer)) => writer.push(event, &mut self.text),
-                    Some(Writer::Chat(writer)) => writer.push(event, &mut self.text),
+                let (response, text) = (&mut self.response, &mut self.text);
+                let mut push = |event: Event<'_>| match response {
+                    Some(Writer::Responses(writer)) => writer.push(&event, text),
+                    Some(Writer::Chat(writer)) => writer.push(&event, text),
                     None => {}
+                };
+                match self.policy {
+                    None => push(*event),
+                    Some(policy) => drop(event.for_user(policy, push)),
                 }
             }
             _ => {}

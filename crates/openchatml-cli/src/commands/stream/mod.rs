@@ -179,8 +179,12 @@ impl Events<'_> {
                 self.console.detail(&diagnostic.to_string());
             }
         }
-        if self.policy.is_none_or(|policy| event.is_for_user(policy)) {
-            self.writer.push(event, &mut self.text);
+        let Self { writer, text, .. } = self;
+        match self.policy {
+            None => writer.push(event, text),
+            Some(policy) => {
+                event.for_user(policy, |event| writer.push(&event, text));
+            }
         }
     }
 
