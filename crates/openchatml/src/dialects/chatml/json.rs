@@ -24,7 +24,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut engine = Engine::new(&TEXT, &uncounted, Keep::Copy);
     // The strings with escapes, in which places are not exact.
     let mut escaped: Vec<Span> = Vec::new();
-    let read = sheet.array(&mut json, |sheet, json| {
+    let item = |sheet: &mut Sheet<'_>, json: &mut Json<'a>| {
         match json.peek() {
             Some(b'"') => {
                 let (text, span) = json.string()?;
@@ -43,7 +43,12 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         }
         whole.diagnostics.drain(..).for_each(|found| sheet.pass(found));
         Ok(())
-    });
+    };
+    // No list is none without a message.
+    let read = match json.peek() {
+        Some(b'n') => sheet.wrong(&mut json, "an array"),
+        _ => sheet.array(&mut json, item),
+    };
     engine.finish(&mut whole);
     whole.diagnostics.drain(..).for_each(|found| sheet.pass(found));
     let mut parsed = sheet.finish(json, read, whole.into_document(), |_| None);
