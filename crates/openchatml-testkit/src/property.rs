@@ -407,5 +407,5 @@ pub fn joined(events: impl IntoIterator<Item = String>) -> Vec<String> {
 
 /// The event, if a user is told of it.
 pub fn for_user(event: &Event<'_>) -> Option<String> {
-    event.is_for_user(Policy::default()).then(|| event.to_json())
+    event.for_user(Policy::default(), |event| event.to_json())
 }

@@ -468,8 +468,7 @@ pub fn outcome(text: &str, format: Format) -> Outcome {
     if let Ok(mut stream) = Stream::new(format, &options) {
         let mut user = UserEvents::new(Policy::default());
         let mut tell = |event: Event<'_>| {
-            let told = user.push(event);
-            events.extend(told.map(|event| event.to_json()));
+            events.extend(user.push(event, |event| event.to_json()));
         };
         stream.feed(text.as_bytes(), &mut tell);
         stream.finish(&mut tell);

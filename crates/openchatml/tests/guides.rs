@@ -231,10 +231,10 @@ fn events(input: &Block, block: &Block) -> String {
     let size = block.value("chunk").map_or(16, |size| size.parse().unwrap());
     let mut out = String::new();
     let mut user = block.has("user").then(|| UserEvents::new(Policy::default()));
-    let mut show = |event: Event<'_>| {
-        let told = user.as_mut().map_or(Some(event), |user| user.push(event));
-        if let Some(event) = told {
-            push_line(&mut out, &event.to_json());
+    let mut show = |event: Event<'_>| match &mut user {
+        None => push_line(&mut out, &event.to_json()),
+        Some(user) => {
+            user.push(event, |event| push_line(&mut out, &event.to_json()));
         }
     };
     let mut stream = Stream::new(input.format().unwrap(), &input.options()).unwrap();

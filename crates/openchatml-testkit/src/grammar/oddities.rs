@@ -176,7 +176,9 @@ pub(super) fn of_frame(pen: &mut Pen<'_>, act: Act, tokens: &[&str], parts: &mut
     let is_text = odd.part == Part::Body && !tokens.iter().any(|token| odd.text.contains(token));
     let part = &mut parts[odd.part as usize];
     let is_first_channel = odd.part == Part::Channel && part.is_empty();
-    match odd.is_wrong && !is_text && !is_first_channel {
+    // Before a channel one space may stand.
+    let is_lone_space = odd.part == Part::Attributes && odd.text == " " && part.is_empty();
+    match odd.is_wrong && !is_text && !is_first_channel && !is_lone_space {
         true => pen.violation(odd.what),
         false => pen.flaw(odd.what),
     }

@@ -81,8 +81,7 @@ fn user_events(case: &Case<'_>) -> Option<String> {
     let mut events = String::new();
     let mut user = UserEvents::new(Policy::default());
     let mut take = |event: Event<'_>| {
-        let told = user.push(event);
-        events.extend(told.map(|event| event.to_json() + "\n"));
+        events.extend(user.push(event, |event| event.to_json() + "\n"));
     };
     stream.feed(case.text.as_bytes(), &mut take);
     stream.finish(&mut take);

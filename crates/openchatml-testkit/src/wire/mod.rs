@@ -87,10 +87,9 @@ impl Setup {
         chunks: impl IntoIterator<Item = &'c [u8]>,
         mut take: impl FnMut(&Event<'_>),
     ) {
-        let mut take = |event: Event<'_>| {
-            if !self.for_user || event.is_for_user(Policy::default()) {
-                take(&event);
-            }
+        let mut take = |event: Event<'_>| match self.for_user {
+            false => take(&event),
+            true => drop(event.for_user(Policy::default(), |event| take(&event))),
         };
         let stream = Stream::new(self.format, &self.options).expect("a text format");
         let mut stream = stream.keep(self.keep);

@@ -84,6 +84,19 @@ impl SessionEvent<'_> {
         }
     }
 
+    /// Tells the event as a user may see it, if that is so: see [`Event::for_user`].
+    pub fn for_user<T>(
+        &self,
+        policy: Policy,
+        tell: impl FnOnce(SessionEvent<'_>) -> T,
+    ) -> Option<T> {
+        match *self {
+            Self::Said(event) => event.for_user(policy, |it| tell(SessionEvent::Said(it))),
+            Self::Replied(event) => event.for_user(policy, |it| tell(SessionEvent::Replied(it))),
+            _ => None,
+        }
+    }
+
     /// The event as JSON, on one line.
     pub fn to_json(&self) -> String {
         let mut out = String::with_capacity(128);

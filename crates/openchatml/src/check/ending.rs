@@ -6,7 +6,11 @@ use crate::{Code, Diagnostic, Span};
 
 pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
     let spelled = |control| scene.controls.spelling(control).unwrap_or_default().len();
-    let last = |len: usize| Span::new(message.span.end.saturating_sub(len), message.span.end);
+    // In JSON no control token ends a message.
+    let last = |len: usize| match message.in_json {
+        true => message.header_span(),
+        false => Span::new(message.span.end.saturating_sub(len), message.span.end),
+    };
     match message.end {
         End::Return if !message.is_answer() => {
             let text = "`<|return|>` ends a message that is no answer of the assistant";

@@ -10,6 +10,7 @@ mod channel;
 mod ending;
 mod reply;
 mod route;
+mod tool;
 mod version;
 
 pub(crate) use self::version::check as check_version;
@@ -61,6 +62,7 @@ pub(crate) const RULES_2_2: &[Rule] = &[
     channel::check,
     body::check,
     route::check,
+    tool::check,
     ending::check,
     reply::check_name,
     reply::check_envelope,

@@ -3,6 +3,7 @@
 
 pub(crate) mod frame;
 pub(crate) mod paired;
+mod spaces;
 pub(crate) mod turn;
 
 use crate::model::{Body, Channel, End, Message, Role};

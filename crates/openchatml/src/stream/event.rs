@@ -2,7 +2,7 @@
 
 use crate::dialects::{write_message, write_string_field};
 use crate::json::write_string;
-use crate::model::{End, Message, Visibility};
+use crate::model::{Body, End, Message, Visibility};
 use crate::view::Policy;
 use crate::{Code, Diagnostic, Severity};
 
@@ -180,8 +180,8 @@ impl Event<'_> {
         }
     }
 
-    /// Whether a user may see it. What is found is not for users: it may quote hidden text, and
-    /// whether something is found may depend on it.
+    /// Whether a user may see it, as [`for_user`](Self::for_user) gives it. What is found is not for
+    /// users: it may quote hidden text, and whether something is found may depend on it.
     ///
     /// ```
     /// use openchatml::{Event, Message, Policy};
@@ -207,6 +207,37 @@ impl Event<'_> {
             | Self::ToolCancel { .. }
             | Self::Diagnostic { .. } => false,
         }
+    }
+
+    /// Tells the event as a user may see it, if that is so: of a message without the words of its
+    /// header that were not understood, and without reasoning behind a marker.
+    ///
+    /// ```
+    /// use openchatml::{Event, Message, Policy, Role};
+    ///
+    /// let mut message = Message::new(Role::User, "Hi!");
+    /// message.unread = Some("mood=secret".into());
+    /// let event = Event::MessageDone { index: 0, message: &message };
+    /// let told = event.for_user(Policy::default(), |event| event.to_json());
+    /// assert!(event.to_json().contains("secret") && !told.unwrap().contains("secret"));
+    /// ```
+    pub fn for_user<T>(self, policy: Policy, tell: impl FnOnce(Event<'_>) -> T) -> Option<T> {
+        if !self.is_for_user(policy) {
+            return None;
+        }
+        let seen = match self {
+            Self::MessageStart { message, .. } | Self::MessageDone { message, .. } => seen(message),
+            _ => None,
+        };
+        Some(match (self, &seen) {
+            (Self::MessageStart { index, .. }, Some(message)) => {
+                tell(Event::MessageStart { index, message })
+            }
+            (Self::MessageDone { index, .. }, Some(message)) => {
+                tell(Event::MessageDone { index, message })
+            }
+            (event, _) => tell(event),
+        })
     }
 
     pub(super) fn index(&self) -> Option<usize> {
@@ -302,6 +333,19 @@ impl Event<'_> {
         }
         out.push('}');
     }
+}
+
+/// A message that a user may see, without what of it is not for users. `None` if all of it is.
+fn seen<'m>(message: &'m Message<'_>) -> Option<Message<'m>> {
+    if message.unread.is_none() && !message.body.has_markers() {
+        return None;
+    }
+    let mut seen = message.borrowed();
+    seen.unread = None;
+    if let Some((said, _)) = message.body.split_at_marker() {
+        seen.body = Body::from(said.text().into_owned());
+    }
+    Some(seen)
 }
 
 fn write_diagnostic(out: &mut String, diagnostic: &Diagnostic) {

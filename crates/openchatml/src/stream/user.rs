@@ -18,7 +18,7 @@ use crate::view::Policy;
 /// let mut stream = Stream::new("harmony".parse()?, &options)?;
 /// let mut user = UserEvents::new(Policy::default());
 /// let mut told = Vec::new();
-/// let mut tell = |event: Event<'_>| told.extend(user.push(event).map(|event| event.to_json()));
+/// let mut tell = |event: Event<'_>| told.extend(user.push(event, |event| event.to_json()));
 /// stream.feed(b"<|channel|>analysis<|message|>A secret pl", &mut tell);
 /// stream.finish(&mut tell);
 /// told.extend(user.finish().map(|event| event.to_json()));
@@ -48,13 +48,13 @@ impl UserEvents {
         Self { policy, began: false, ended: false, last: None }
     }
 
-    /// The event, if it [is for users](Event::is_for_user).
-    pub fn push<'e>(&mut self, event: Event<'e>) -> Option<Event<'e>> {
+    /// Tells the event [as a user may see it](Event::for_user), if that is so.
+    pub fn push<T>(&mut self, event: Event<'_>, tell: impl FnOnce(Event<'_>) -> T) -> Option<T> {
         self.began = true;
         self.ended |= matches!(event, Event::Done { .. } | Event::Cancel { .. });
-        let event = Some(event).filter(|event| event.is_for_user(self.policy))?;
+        let told = event.for_user(self.policy, tell)?;
         self.last = event.index().or(self.last);
-        Some(event)
+        Some(told)
     }
 
     /// What is to be told after the last event, if anything is.

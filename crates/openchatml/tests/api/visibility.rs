@@ -102,8 +102,8 @@ fn no_event_tells_of_a_message_that_is_not_shown() {
         let mut told = Vec::new();
         let mut tell = |event: Event<'_>| {
             let is_end = matches!(event, Event::Done { .. });
-            if event.is_for_user(policy) && !is_end {
-                told.push(event.to_json());
+            if !is_end {
+                told.extend(event.for_user(policy, |event| event.to_json()));
             }
         };
         let mut stream = Stream::new("harmony".parse().unwrap(), &ReadOptions::default()).unwrap();

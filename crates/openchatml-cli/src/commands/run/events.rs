@@ -120,14 +120,14 @@ impl<'c> Events<'c> {
                 self.user = self.policy.map(UserEvents::new);
             }
             SessionEvent::Said(event) => {
-                if let Some(event) = self.user.as_mut().and_then(|user| user.push(event)) {
-                    self.own(&SessionEvent::Said(event));
-                }
+                let Some(mut user) = self.user else { return };
+                user.push(event, |event| self.own(&SessionEvent::Said(event)));
+                self.user = Some(user);
             }
-            event if self.policy.is_some_and(|policy| event.is_for_user(policy)) => {
-                self.own(&event);
+            event => {
+                let Some(policy) = self.policy else { return };
+                event.for_user(policy, |event| self.own(&event));
             }
-            _ => {}
         }
     }
 
@@ -156,13 +156,15 @@ impl<'c> Events<'c> {
             }
             SessionEvent::Replied(_) => self.end_response(),
             SessionEvent::Said(event) => {
-                if self.policy.is_some_and(|policy| !event.is_for_user(policy)) {
-                    return;
-                }
-                match &mut self.response {
-                    Some(Writer::Responses(writer)) => writer.push(event, &mut self.text),
-                    Some(Writer::Chat(writer)) => writer.push(event, &mut self.text),
+                let (response, text) = (&mut self.response, &mut self.text);
+                let mut push = |event: Event<'_>| match response {
+                    Some(Writer::Responses(writer)) => writer.push(&event, text),
+                    Some(Writer::Chat(writer)) => writer.push(&event, text),
                     None => {}
+                };
+                match self.policy {
+                    None => push(*event),
+                    Some(policy) => drop(event.for_user(policy, push)),
                 }
             }
             _ => {}

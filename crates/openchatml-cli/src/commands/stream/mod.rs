@@ -180,9 +180,12 @@ impl Events<'_> {
                 self.console.detail(&diagnostic.to_string());
             }
         }
-        let told = self.user.as_mut().map_or(Some(*event), |user| user.push(*event));
-        if let Some(event) = told {
-            self.writer.push(&event, &mut self.text);
+        let Self { writer, text, user, .. } = self;
+        match user {
+            None => writer.push(event, text),
+            Some(user) => {
+                user.push(*event, |event| writer.push(&event, text));
+            }
         }
     }
 

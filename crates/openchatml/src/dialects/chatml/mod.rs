@@ -9,7 +9,7 @@ use crate::Control;
 use crate::check::Book;
 use crate::convert::Carries;
 use crate::detect::{Case, Framing, JsonSigns, Scan, Sign, TextSigns};
-use crate::grammar::frame::{self, RoleWord, Rules, Speaker, TypeStyle};
+use crate::grammar::frame::{self, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
@@ -84,6 +84,7 @@ pub(crate) static RULES: Rules = Rules {
     openings: tokens::OPENINGS,
     gap: "",
     completes_in_body: true,
+    spaces: Spaces::None,
     mends_slips: true,
 };
 

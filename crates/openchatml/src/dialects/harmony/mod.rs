@@ -24,7 +24,7 @@ use crate::Control;
 use crate::check::{Book, RULES_OF_HARMONY};
 use crate::convert::{Carries, Channels, Intents};
 use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
-use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker, TypeStyle};
+use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{Channel, End, Intent, Message, Role};
 use crate::pairing::Pairing;
@@ -112,6 +112,7 @@ pub(crate) static RULES: Rules = Rules {
     openings: openchatml_2_0::OPENINGS,
     gap: "",
     completes_in_body: false,
+    spaces: Spaces::Any,
     mends_slips: false,
 };
 

@@ -10,7 +10,7 @@ use crate::check::{Book, RULES_2_0};
 use crate::convert::{Carries, Channels, Markers};
 use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::function_name;
-use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker, TypeStyle};
+use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
@@ -90,6 +90,7 @@ pub(crate) static RULES: Rules = Rules {
     openings: OPENINGS,
     gap: "\n",
     completes_in_body: false,
+    spaces: Spaces::One,
     mends_slips: false,
 };
 

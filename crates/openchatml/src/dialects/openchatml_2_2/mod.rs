@@ -7,7 +7,7 @@ use super::{Dialect, JsonForm, TextForm, openchatml_0_1, openchatml_2_0};
 use crate::check::{Book, RULES_2_2};
 use crate::convert::{Carries, Channels, Intents, Markers};
 use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
-use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Speaker, TypeStyle};
+use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
@@ -101,6 +101,7 @@ pub(crate) static RULES: Rules = Rules {
     openings: openchatml_2_0::OPENINGS,
     gap: "\n",
     completes_in_body: false,
+    spaces: Spaces::One,
     mends_slips: false,
 };
 

@@ -6,10 +6,11 @@
 use std::borrow::Cow;
 
 use super::opening::{Opening, Region};
-use super::{Attribute, Rules, Speaker, TypeStyle};
+use super::{Attribute, Rules, Spaces, Speaker, TypeStyle};
 use crate::check::Checker;
 use crate::diagnostic::Applicability;
 use crate::diagnostic::{did_you_mean, quote};
+use crate::grammar::spaces::{self, Allowed, misplaced};
 use crate::grammar::words;
 use crate::lex::spells_token;
 use crate::model::{Channel, Message, Role};
@@ -28,6 +29,8 @@ pub(super) struct Head<'a> {
 pub(super) enum Shape {
     /// It ends at `<|message|>`: all of it is header.
     Whole,
+    /// The input ends in it: a prompt.
+    Open,
     /// Its `<|message|>` is missing: what is no header is text that lost its place.
     Broken,
 }
@@ -85,6 +88,9 @@ pub(super) fn read<'a>(
         reader.words_of(&region.text, region.at, words);
         before = Some(region.control);
     }
+    if context.shape == Shape::Whole {
+        reader.check_spaces(opening);
+    }
     opening.rest = std::mem::take(&mut reader.rest);
     if reader.is_hidden {
         reader.message.channel = Some(Channel::Analysis);
@@ -124,7 +130,7 @@ impl<'a> HeadReader<'a, '_> {
             return self.words_of(&opening.first, start, start);
         }
         let Some((word, span)) = words(text, start).next() else {
-            if self.context.shape == Shape::Whole {
+            if self.context.shape != Shape::Broken {
                 let found = Code::ParseHeader.at(opening.span, "the header has no role");
                 self.guess(found.help("write `user`, `assistant`, … after the opening token"));
             }
@@ -140,6 +146,34 @@ impl<'a> HeadReader<'a, '_> {
         let addressed = || words(text, start).skip(1).any(|(word, _)| word.starts_with("to="));
         self.role(word, span, addressed);
         self.words_of(&opening.first, start, span.end);
+    }
+
+    /// Reports white space that cannot stand in the header.
+    fn check_spaces(&mut self, opening: &Opening<'a>) {
+        let one = match self.context.rules.spaces {
+            Spaces::Any => return,
+            Spaces::One => true,
+            Spaces::None => false,
+        };
+        let goes_on = opening.role.is_some();
+        let first = (opening.first.as_str(), opening.first_at, goes_on, true);
+        let regions = opening.regions().iter().filter_map(|region| match region.control {
+            Control::Channel => Some((region.text.as_str(), region.at, false, true)),
+            Control::Constrain => Some((region.text.as_str(), region.at, false, false)),
+            _ => None,
+        });
+        for (text, start, before, after) in std::iter::once(first).chain(regions) {
+            // That there is no word where there must be one was said already.
+            if text.trim_ascii().is_empty() && !before {
+                continue;
+            }
+            // Where no words can follow, they were reported themselves.
+            let allowed = Allowed { before: before && one, between: true, after: after && one };
+            for (place, wanted) in misplaced(text, allowed) {
+                let span = Span::new(start + place.start, start + place.end);
+                self.tolerate(spaces::finding(span, wanted));
+            }
+        }
     }
 
     fn role(&mut self, word: &str, span: Span, addressed: impl Fn() -> bool) {

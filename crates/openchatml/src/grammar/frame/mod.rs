@@ -46,6 +46,8 @@ pub(crate) struct Rules {
     pub(crate) gap: &'static str,
     /// Whether a completion is the body of a message: the prompt ended the header already.
     pub(crate) completes_in_body: bool,
+    /// What white space its headers may have.
+    pub(crate) spaces: Spaces,
     /// Whether the slips in the specification's own examples are mended.
     pub(crate) mends_slips: bool,
 }
@@ -71,6 +73,17 @@ words!(pub(crate) Attribute {
 impl Attribute {
     /// How many there are.
     const COUNT: usize = Self::ALL.len();
+}
+
+/// What white space the headers of a dialect may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spaces {
+    /// There is no grammar.
+    Any,
+    /// One space or tab between words, and before a control token.
+    One,
+    /// None: a header is one word.
+    None,
 }
 
 /// How the content type of a body is written.

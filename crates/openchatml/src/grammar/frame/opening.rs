@@ -22,6 +22,9 @@ pub(super) struct Opening<'a> {
     /// How many of the regions are in use.
     used: usize,
     bytes: usize,
+    /// Whether places in its texts are not places in the input: a text stands for something else, or
+    /// has pieces that are apart.
+    is_inexact: bool,
     /// Where it ends so far.
     pub(super) end: usize,
     /// What was no header, if it lost its `<|message|>`.
@@ -48,6 +51,7 @@ impl<'a> Opening<'a> {
         self.end = span.end;
         self.used = 0;
         self.bytes = 0;
+        self.is_inexact = false;
     }
 
     #[inline]
@@ -64,6 +68,7 @@ impl<'a> Opening<'a> {
         if region.is_empty() {
             *at = span.start;
         }
+        self.is_inexact |= *at + region.len() != span.start || span.len() != text.len();
         region.push(text, span, keep);
     }
 
@@ -79,6 +84,11 @@ impl<'a> Opening<'a> {
             None => self.regions.push(Region { control, text: Kept::default(), at: span.end }),
         }
         self.used += 1;
+    }
+
+    /// Whether places in its texts are places in the input.
+    pub(super) fn is_exact(&self) -> bool {
+        !self.is_inexact
     }
 
     /// How much text it has, in bytes.

@@ -278,9 +278,9 @@ impl<'a> Reader<'a> {
         let context = context(shape, self.rules, out);
         let mut head = header::read(&mut self.opening, out.keep, &context);
         for (mut found, tolerated) in head.found {
-            // Text with replacements in it is longer than what it stands for.
-            if found.span.end > self.opening.end {
-                found.span = Span::new(found.span.start.min(self.opening.end), self.opening.end);
+            if !self.opening.is_exact() {
+                let inside = |at: usize| at.min(self.opening.end);
+                found.span = Span::new(inside(found.span.start), inside(found.span.end));
                 found.fix = None;
             }
             match (tolerated, found.severity) {
@@ -327,7 +327,7 @@ impl<'a> Reader<'a> {
 
     /// The input ends inside a header: a prompt.
     fn open_header(&mut self, at: usize, out: &mut Out<'a, '_>) {
-        let mut message = self.head(Shape::Whole, out);
+        let mut message = self.head(Shape::Open, out);
         message.span = Span::new(self.opening.span.start, at);
         message.layout = self.header_layout(at, out);
         self.begin(message, out);

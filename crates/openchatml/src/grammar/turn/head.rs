@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use super::reader::Reader;
 use crate::diagnostic::{did_you_mean, quote};
+use crate::grammar::spaces::{self, Allowed, misplaced};
 use crate::grammar::{check_speaker, hide, words};
 use crate::model::{Layout, Message, Role};
 use crate::read::{Kept, Out};
-use crate::{Code, Dropped, Span};
+use crate::{Code, Diagnostic, Dropped, Span};
 
 impl<'a> Reader<'a> {
     /// What a header says: `role [name=<name>]` (SPEC 0.1 §3).
@@ -61,10 +62,31 @@ impl<'a> Reader<'a> {
         if !unread.is_empty() {
             message.unread = Some(unread.join(" ").into());
         }
+        self.check_spaces(header, complete, out);
         check_speaker(self.speaks_as, &mut message, start, out);
         self.check_value(&mut message, header, out);
         message.layout = self.header_layout(&message, header, complete, out);
         message
+    }
+
+    /// Reports white space that cannot stand in a header.
+    fn check_spaces(&self, header: &Kept<'a>, complete: bool, out: &mut Out<'a, '_>) {
+        let (text, span) = (header.as_str(), header.span());
+        let line = text.strip_suffix('\n').map_or(text, |it| it.strip_suffix('\r').unwrap_or(it));
+        // That there is no role was said already, and nobody knows how a header that breaks off ends.
+        if !complete || line.trim_ascii().is_empty() {
+            return;
+        }
+        let allowed = Allowed { before: false, between: true, after: true };
+        for (place, wanted) in misplaced(line, allowed) {
+            let place = Span::new(span.start + place.start, span.start + place.end);
+            let found = spaces::finding(place, wanted);
+            out.tolerate(match span.len() == text.len() {
+                true => found,
+                // Text with replacements in it has no exact places.
+                false => Diagnostic { span, fix: None, ..found },
+            });
+        }
     }
 
     fn check_value(&self, message: &mut Message<'a>, header: &Kept<'a>, out: &mut Out<'a, '_>) {

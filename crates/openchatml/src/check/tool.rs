@@ -1,0 +1,27 @@
+//! The names of functions: `functions.` and what a word of the grammar has (SPEC 2.2 §15).
+
+use super::Scene;
+use crate::diagnostic::quote;
+use crate::model::{Message, Role};
+use crate::{Code, Diagnostic};
+
+pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
+    let name = match message.role {
+        Role::Tool => message.name.as_deref(),
+        _ => message.recipient.as_deref(),
+    };
+    let Some(name) = name else { return };
+    let Some(bare) = name.strip_prefix("functions.") else { return };
+    // DEVIATION: with dots, as in the example of 2.0, `functions.browser.search`.
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let is_name = !bare.is_empty() && bare.bytes().all(is_word);
+    // What no value of a header can have was said already.
+    let is_value = !name.chars().any(|c| c.is_whitespace() || c.is_control())
+        && scene.controls.find(name).is_none();
+    if !is_name && is_value {
+        let text = format!("{} is no name of a function", quote(name));
+        let found_here = Code::ParseHeader.at(message.header_span(), text);
+        let help = "functions have names of letters, digits, `_`, `-` and `.`";
+        found.push(found_here.help(help).severity(scene.tolerated()));
+    }
+}
