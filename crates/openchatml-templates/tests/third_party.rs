@@ -5,11 +5,13 @@
 
 use openchatml::{Conversation, Format, Limits, Value, parse};
 use openchatml_templates::{Options, Template};
+use openchatml_testkit::elsewhere;
 
 #[test]
 fn templates_write_what_others_expect() {
-    let Some(folder) = std::env::var_os("OPENCHATML_THIRD_PARTY") else { return };
-    let path = std::path::PathBuf::from(folder).join("hf_jinja_e2e_chatml.jsonl");
+    let what = "12 cases of other projects";
+    let Some(folder) = elsewhere::folder("OPENCHATML_THIRD_PARTY", None, what) else { return };
+    let path = folder.join("hf_jinja_e2e_chatml.jsonl");
     let text = std::fs::read_to_string(path).unwrap();
     let mut count = 0;
     for line in text.lines() {

@@ -4,8 +4,10 @@
 //! Tests run the properties over seeds, fuzzers over bytes that they search for: both are a
 //! [`Source`].
 
+pub mod bytes;
 pub mod conversion;
 pub mod document;
+pub mod elsewhere;
 pub mod fixes;
 pub mod grammar;
 pub mod ids;

@@ -87,6 +87,19 @@ pub fn guides() -> Vec<PathBuf> {
     paths
 }
 
+/// The guides and all other pages that people read.
+pub fn pages() -> Vec<PathBuf> {
+    let root = docs().join("..");
+    let mut pages = guides();
+    for folder in [docs(), root.clone(), root.join("conformance")] {
+        let entries = std::fs::read_dir(folder).expect("there is such a folder");
+        let paths = entries.map(|entry| entry.expect("it can be listed").path());
+        pages.extend(paths.filter(|path| path.extension().is_some_and(|it| it == "md")));
+    }
+    pages.sort();
+    pages
+}
+
 /// The folder `docs`.
 pub fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")

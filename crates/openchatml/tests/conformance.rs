@@ -14,8 +14,12 @@ mod diff;
 mod invariant;
 #[path = "conformance/live.rs"]
 mod live;
+#[path = "conformance/tokens.rs"]
+mod tokens;
 #[path = "conformance/wire.rs"]
 mod wire;
+
+use openchatml_testkit::elsewhere;
 
 use self::case::Case;
 use self::diff::Failures;
@@ -93,4 +97,14 @@ fn responses() {
 fn every_clause_has_a_case() {
     let cases: Vec<Case> = case::DIALECTS.iter().flat_map(|dialect| case::load(dialect)).collect();
     clauses::check(&cases);
+}
+
+/// Every heading of the specifications has a clause, where `OPENCHATML_SPECS` names their folder or
+/// they stand beside the repository.
+#[test]
+fn every_heading_has_a_clause() {
+    let what = "the headings of 5 specifications";
+    if let Some(folder) = elsewhere::folder("OPENCHATML_SPECS", Some("../shared/specs"), what) {
+        clauses::complete(&folder);
+    }
 }

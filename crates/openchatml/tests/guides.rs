@@ -23,7 +23,9 @@ use openchatml::{
     Conversation, Document, Event, Format, Lines, Parsed, Policy, RenderOptions, Role, Stream,
     UserEvents, Visibility, convert, history,
 };
-use openchatml_testkit::markdown::{anchor, guides, keep_guides, lines, push_line, with_blocks};
+use openchatml_testkit::markdown::{
+    Place, anchor, keep_guides, lines, pages, push_line, with_blocks,
+};
 
 #[test]
 fn guides_show_what_happens() {
@@ -33,7 +35,7 @@ fn guides_show_what_happens() {
 #[test]
 fn links_between_documents_lead_somewhere() {
     let mut broken = Vec::new();
-    for path in guides() {
+    for path in pages() {
         let text = std::fs::read_to_string(&path).unwrap();
         for link in links(&text) {
             let (file, heading) = link.split_once('#').unwrap_or((link, ""));
@@ -50,6 +52,44 @@ fn links_between_documents_lead_somewhere() {
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn tables_are_whole() {
+    let mut broken = Vec::new();
+    for path in pages() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut table: Vec<usize> = Vec::new();
+        for (index, line) in lines(&text).enumerate() {
+            if line.place != Place::Text || !line.text.starts_with('|') {
+                table.clear();
+                continue;
+            }
+            let columns = line.text.replace("\\|", "").matches('|').count();
+            let is_rule = line.text.trim_matches(['|', '-', ' ', ':']).is_empty();
+            // The second line of each is a rule, and no other line is.
+            if is_rule != (table.len() == 1) || table.first().is_some_and(|head| *head != columns) {
+                broken.push(format!("{}:{}: {}", path.display(), index + 1, line.text));
+            }
+            table.push(columns);
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn reliability_says_how_many_cases_miri_takes() {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let script = read(".ci/miri");
+    let count =
+        script.split_once("OPENCHATML_CASES:-").and_then(|it| it.1.split_once('}')).unwrap().0;
+    let words = [("5", "five"), ("8", "eight"), ("10", "ten")];
+    let word = words.iter().find(|it| it.0 == count).map_or(count, |it| it.1);
+    let row = read("docs/reliability.md");
+    let row = row.lines().find(|line| line.contains("`.ci/miri`")).unwrap();
+    assert!(row.contains(&format!("{word} cases of each property")), "{count}: {row}");
+    assert!(script.contains("--skip chunks_do_not_show") && row.contains("but the one that cuts"));
 }
 
 /// The targets of the links to other documents, and to headings.

@@ -61,6 +61,10 @@ pub(crate) fn bound(text: &str) -> Result<Bound, String> {
         return Err(format!("the limits are {}", names().collect::<Vec<_>>().join(", ")));
     };
     let value = number(value).ok_or("the value is a whole number, perhaps with K, M or G")?;
+    let highest = Limits::highest(name);
+    if value > highest {
+        return Err(format!("`{name}` is at most {highest}: readers go no deeper"));
+    }
     Ok(Bound { name, value })
 }
 
@@ -94,5 +98,13 @@ mod tests {
             assert!(value(wrong).is_err(), "{wrong}");
         }
         assert!(bound("message=1").is_err());
+    }
+
+    #[test]
+    fn no_limit_is_higher_than_what_counts() {
+        assert_eq!(bound("json_depth=512").map(|bound| bound.value), Ok(512));
+        let refused = bound("json_depth=513").unwrap_err();
+        assert_eq!(refused, "`json_depth` is at most 512: readers go no deeper");
+        assert!(bound("yaml_depth=1K").is_err());
     }
 }

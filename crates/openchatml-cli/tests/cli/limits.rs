@@ -15,6 +15,8 @@ fn limits_have_names() {
     for wrong in ["messages", "messages=x", "message=1", "messages=-1"] {
         ocml_with(["parse", "--limit", wrong], GOOD).exits(2);
     }
+    let ran = ocml_with(["parse", "--limit", "json_depth=1000"], GOOD).exits(2);
+    ran.says("`json_depth` is at most 512");
 }
 
 #[test]

@@ -59,12 +59,19 @@ pub struct HarmonyProfile {
     pub encoding: Option<String>,
     /// An assistant message must be on one of these. Empty means no such rule.
     pub require_channels: Vec<Channel>,
-    /// Where function tools are called. Empty means the specification's rule: `commentary`.
+    /// Where function tools are called. The specification allows `commentary` alone, whatever this
+    /// says (OpenChatML 2.2 §8.3).
     pub tool_calls_in: Vec<Channel>,
     /// Where built-in tools are called. Empty means the specification's rule: `analysis` or
     /// `commentary`.
     pub builtins_in: Vec<Channel>,
 }
+
+/// Where functions are called: they must be (OpenChatML 2.2 §8.3).
+const FOR_FUNCTIONS: &[Channel] = &[Channel::Commentary];
+
+/// Where built-in tools may be called.
+const FOR_BUILTINS: &[Channel] = &[Channel::Analysis, Channel::Commentary];
 
 impl Settings {
     /// Reads the settings of `header`, and says what is wrong with their types.
@@ -90,9 +97,9 @@ impl Settings {
         is_harmony_builtin(tool) || is_builtin(&self.builtin_tools, tool)
     }
 
-    /// The channels on which `tool` is called: what the profile says or, if it says nothing,
-    /// `analysis` and `commentary` for a built-in tool and `commentary` for any other
-    /// (OpenChatML 2.2 §8.3, §12.5).
+    /// The channels on which `tool` is called: `commentary` for a function; for a built-in tool
+    /// what the profile says or, if it says nothing, `analysis` and `commentary` (OpenChatML 2.2
+    /// §8.3, §12.5).
     ///
     /// ```
     /// use openchatml::{Channel, Settings};
@@ -102,15 +109,12 @@ impl Settings {
     /// assert_eq!(settings.call_channels("python"), [Channel::Analysis, Channel::Commentary]);
     /// ```
     pub fn call_channels(&self, tool: &str) -> &[Channel] {
+        if !self.is_builtin(tool) {
+            return FOR_FUNCTIONS;
+        }
         let profile = self.harmony.as_ref().filter(|profile| profile.enabled);
-        let (declared, usual): (_, &[Channel]) = if self.is_builtin(tool) {
-            let declared = profile.map(|profile| profile.builtins_in.as_slice());
-            (declared, &[Channel::Analysis, Channel::Commentary])
-        } else {
-            let declared = profile.map(|profile| profile.tool_calls_in.as_slice());
-            (declared, &[Channel::Commentary])
-        };
-        declared.filter(|channels| !channels.is_empty()).unwrap_or(usual)
+        let declared = profile.map(|profile| profile.builtins_in.as_slice());
+        declared.filter(|channels| !channels.is_empty()).unwrap_or(FOR_BUILTINS)
     }
 
     fn with(header: &Header<'_>, check: &mut Check) -> Self {
@@ -219,6 +223,20 @@ impl Check {
         channels
     }
 
+    /// The channels of tools. A profile can narrow what the specification allows, not widen it.
+    fn calls(&mut self, key: &str, profile: &Value<'_>, allowed: &[Channel]) -> Vec<Channel> {
+        let value = profile.get(key);
+        let mut channels = self.channels(key, value);
+        for channel in channels.extract_if(.., |channel| !allowed.contains(channel)) {
+            let words: Vec<_> = allowed.iter().map(|it| format!("`{it}`")).collect();
+            let text = format!("`{key}` names `{channel}`, where such tools are not called");
+            let help = format!("name {}; `{channel}` is ignored", words.join(" or "));
+            let span = value.map_or(profile.span, |value| value.span);
+            self.found.push(Code::ParseHeader.at(span, text).help(help));
+        }
+        channels
+    }
+
     fn harmony(&mut self, value: &Value<'_>) -> HarmonyProfile {
         self.is_map("harmony", value);
         let enabled = value.get("enabled");
@@ -230,8 +248,8 @@ impl Check {
             enabled: is_on.unwrap_or(false),
             encoding: value.get("encoding").and_then(|value| self.text("encoding", value)),
             require_channels: self.channels("require_channels", value.get("require_channels")),
-            tool_calls_in: self.channels("tool_calls_in", value.get("tool_calls_in")),
-            builtins_in: self.channels("builtins_in", value.get("builtins_in")),
+            tool_calls_in: self.calls("tool_calls_in", value, FOR_FUNCTIONS),
+            builtins_in: self.calls("builtins_in", value, FOR_BUILTINS),
         }
     }
 }

@@ -7,11 +7,8 @@ use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span as YamlSpan, Str
 
 use crate::diagnostic::quote;
 use crate::model::{Data, Value};
-use crate::read::Limits;
+use crate::read::{DEEPEST, Limits};
 use crate::{Code, Diagnostic, Header, Span};
-
-/// However high the limit, the reader recurses no deeper: a stack is finite.
-const DEEPEST: usize = 512;
 
 /// Reads the text of a header, which begins at byte `base` of the input.
 ///

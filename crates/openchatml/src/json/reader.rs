@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use hifijson::SliceLexer;
 
 use super::keys::Keys;
+use super::strings::HALF_PAIR;
 use crate::Span;
 use crate::model::{Data, Value};
-use crate::read::Limits;
+use crate::read::{DEEPEST, Limits};
 
 /// Why a text is not the JSON that was wanted, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,10 +19,14 @@ pub(crate) struct JsonError {
     pub(crate) limit: Option<&'static str>,
 }
 
-pub(super) type Result<T> = std::result::Result<T, JsonError>;
+impl JsonError {
+    /// Whether it is JSON all the same, which the reader cannot take.
+    pub(crate) fn is_json(&self) -> bool {
+        self.message == HALF_PAIR
+    }
+}
 
-/// However high the limit, the reader recurses no deeper: a stack is finite.
-const DEEPEST: usize = 512;
+pub(super) type Result<T> = std::result::Result<T, JsonError>;
 
 /// Reads one JSON text from its front.
 ///

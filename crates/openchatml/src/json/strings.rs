@@ -7,6 +7,11 @@ use hifijson::SliceLexer;
 use super::reader::{Json, Result};
 use crate::Span;
 
+/// Why an escape cannot be read: it is one, but text has no place for what it stands for
+/// (RFC 8259 §8.2).
+pub(super) const HALF_PAIR: &str =
+    "half of a surrogate pair, which JSON allows and no text can hold";
+
 impl<'a> Json<'a> {
     /// Takes a string. Its span includes the quotes.
     #[inline]
@@ -125,7 +130,7 @@ impl<'a> Json<'a> {
         let half = matches!(error, Error::InvalidChar(_) | Error::ExpectedLowSurrogate);
         let span = Span::new(start, (start + if half { 6 } else { 2 }).min(self.text.len()));
         if half && self.mends {
-            self.mend(span, "half of a surrogate pair");
+            self.mend(span, HALF_PAIR);
             self.at = span.end;
             out.push(char::REPLACEMENT_CHARACTER);
             return Ok(());
@@ -134,7 +139,7 @@ impl<'a> Json<'a> {
             Some(_) => span,
             None => Span::new(start, start + 1),
         };
-        Err(self.error(span, if half { "half of a surrogate pair" } else { "no such escape" }))
+        Err(self.error(span, if half { HALF_PAIR } else { "no such escape" }))
     }
 
     /// A raw control character in a string is an error, or is mended.

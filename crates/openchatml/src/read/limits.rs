@@ -1,5 +1,8 @@
 //! How much is read.
 
+/// However high a limit of depth is, readers recurse no deeper: a stack is finite.
+pub(crate) const DEEPEST: usize = 512;
+
 /// Bounds on what a reader takes in. What exceeds one is reported as `E-LIMIT`, by its name here.
 ///
 /// ```
@@ -26,13 +29,13 @@ pub struct Limits {
     pub attributes: usize,
     /// The messages of one document. What comes after is left out.
     pub messages: usize,
-    /// How deep the YAML of a header nests.
+    /// How deep the YAML of a header nests; see [`highest`](Self::highest).
     pub yaml_depth: usize,
     /// How many nodes the YAML of a header has.
     pub yaml_nodes: usize,
     /// How many aliases the YAML of a header uses.
     pub yaml_aliases: usize,
-    /// How deep JSON nests.
+    /// How deep JSON nests; see [`highest`](Self::highest).
     pub json_depth: usize,
     /// How many findings are kept. After them comes one that says so.
     pub diagnostics: usize,
@@ -69,6 +72,22 @@ impl Limits {
         "json_depth",
         "diagnostics",
     ];
+
+    /// The highest value of the limit of this name that makes a difference: readers recurse no
+    /// deeper, however high a limit of depth is.
+    ///
+    /// ```
+    /// use openchatml::Limits;
+    ///
+    /// assert_eq!(Limits::highest("json_depth"), 512);
+    /// assert_eq!(Limits::highest("messages"), usize::MAX);
+    /// ```
+    pub fn highest(name: &str) -> usize {
+        match name {
+            "json_depth" | "yaml_depth" => DEEPEST,
+            _ => usize::MAX,
+        }
+    }
 
     /// The limit of this name, one of [`NAMES`](Self::NAMES).
     ///

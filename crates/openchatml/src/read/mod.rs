@@ -12,6 +12,7 @@ mod out;
 pub(crate) use self::draft::Draft;
 pub(crate) use self::engine::Engine;
 pub(crate) use self::keep::{Keep, Kept};
+pub(crate) use self::limits::DEEPEST;
 pub use self::limits::Limits;
 pub use self::options::{Mode, ReadOptions, Recover};
 pub(crate) use self::out::{Findings, Out, Place, Receiver, Whole};

@@ -37,6 +37,8 @@ pub(crate) struct Case {
     open_prompt: bool,
     pub(crate) continues: Option<String>,
     #[serde(default)]
+    past_stop: bool,
+    #[serde(default)]
     limits: BTreeMap<String, usize>,
     #[serde(default)]
     pub(crate) input: String,
@@ -51,6 +53,15 @@ pub(crate) struct Case {
     pub(crate) user_view: Option<Vec<Seen>>,
     pub(crate) next_prompt: Option<Vec<usize>>,
     pub(crate) events: Option<String>,
+    pub(crate) user_events: Option<String>,
+    #[serde(default)]
+    pub(crate) cancelled: bool,
+    pub(crate) tool_cancelled: Option<ToolCancelled>,
+    pub(crate) hierarchy: Option<Vec<String>>,
+    #[serde(default)]
+    pub(crate) ids: Vec<Ids>,
+    #[serde(default)]
+    pub(crate) truncates: Vec<Truncates>,
     pub(crate) detect: Option<String>,
     pub(crate) negotiate: Option<Negotiate>,
     #[serde(default)]
@@ -70,6 +81,7 @@ pub(crate) struct Finding {
     pub(crate) severity: String,
     pub(crate) text: Option<String>,
     pub(crate) start: Option<usize>,
+    pub(crate) dropped: Option<String>,
 }
 
 /// What rendering gives back.
@@ -125,6 +137,33 @@ pub(crate) struct Writes {
     #[serde(default)]
     pub(crate) user: bool,
     pub(crate) output: String,
+}
+
+/// A call that the runtime cancels, and why.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ToolCancelled {
+    pub(crate) call_id: String,
+    pub(crate) reason: String,
+}
+
+/// The ids of the document where each byte has one and these control tokens have, too.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ids {
+    pub(crate) controls: Vec<String>,
+    pub(crate) ids: Vec<u32>,
+}
+
+/// What is left of a conversation that has to fit into so many such ids.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Truncates {
+    pub(crate) controls: Vec<String>,
+    pub(crate) budget: usize,
+    pub(crate) message: Option<usize>,
+    /// `None` if it does not fit.
+    pub(crate) left: Option<String>,
 }
 
 /// A conversion that is refused.
@@ -206,6 +245,7 @@ impl Case {
         };
         options.open_prompt = self.open_prompt;
         options.continues = self.continues.as_deref().map(|word| role(word, self));
+        options.past_stop = self.past_stop;
         for (key, value) in &self.limits {
             *limit(&mut options.limits, key) = *value;
         }

@@ -3,19 +3,22 @@
 use openchatml::render::LayoutChoice;
 use openchatml::{
     Applicability, Carrier, Code, Conversation, Diagnostic, Document, End, Fix, Format, Mode,
-    Parsed, Policy, ReadOptions, RenderOptions, Settings, Severity, apply_fixes, convert, detect,
-    history, parse, render,
+    Parsed, Policy, ReadOptions, RenderOptions, Role, Settings, Severity, apply_fixes, convert,
+    detect, history, parse, render,
 };
 use serde_json::Value;
 
 use crate::case::{Case, Convert, Finding, Negotiate, Renders};
 use crate::diff::Failures;
-use crate::{live, wire};
+use crate::{live, tokens, wire};
 
 /// Checks everything that a case says.
 pub(crate) fn case(case: &Case, failures: &mut Failures) {
     if let Some(lines) = &case.events {
         events(case, lines, failures);
+    }
+    if let Some(lines) = &case.user_events {
+        user_events(case, lines, failures);
     }
     for writes in &case.writes {
         wire::case(case, writes, failures);
@@ -39,6 +42,10 @@ pub(crate) fn case(case: &Case, failures: &mut Failures) {
         let found = detect(&case.input).first().map(|best| best.format.to_string());
         failures.equal("detected format", expected, found.as_deref().unwrap_or("none"));
     }
+    tokens::case(case, &parsed, failures);
+    if let Some(roles) = &case.hierarchy {
+        hierarchy(roles, parsed.document.as_conversation(), failures);
+    }
     if let Some(negotiate) = &case.negotiate {
         negotiates(case, negotiate, parsed.document.as_conversation(), failures);
     }
@@ -51,7 +58,7 @@ pub(crate) fn canonical(document: &Document<'_>) -> String {
 }
 
 /// A JSON text, laid out so that it can be compared line by line.
-fn pretty(case: &Case, text: &str) -> String {
+pub(crate) fn pretty(case: &Case, text: &str) -> String {
     let mut value: Value = serde_json::from_str(text)
         .unwrap_or_else(|error| panic!("{}: {error} in {text}", case.name));
     // The order of keys says nothing, and is kept where a feature of a dependency says so.
@@ -114,6 +121,13 @@ fn findings(case: &Case, got: &[Diagnostic], failures: &mut Failures) {
         for found in left {
             let text = case.input.get(found.span.range()).unwrap_or("(outside the input)");
             two.push(line(found.code.as_str(), found.severity.as_str(), found.span.start, text));
+        }
+        for dropped in expected.iter().filter_map(|finding| finding.dropped.as_deref()) {
+            let drops =
+                |found: &&Diagnostic| found.dropped.is_some_and(|it| it.as_str() == dropped);
+            if !got.iter().any(|found| drops(&found)) {
+                failures.fail("diagnostics", &format!("nothing drops `{dropped}`"));
+            }
         }
         one.sort();
         two.sort();
@@ -272,8 +286,14 @@ fn negotiates(
 }
 
 fn events(case: &Case, expected: &str, failures: &mut Failures) {
-    let bytes = case.input_bytes();
-    let told = live::told(case.format(), &case.options(), [bytes.as_slice()]);
+    tells(case, "events", expected, &live::told_of(case), failures);
+}
+
+fn user_events(case: &Case, expected: &str, failures: &mut Failures) {
+    tells(case, "events for a user", expected, &live::told_to_users(case), failures);
+}
+
+fn tells(case: &Case, what: &str, expected: &str, told: &[live::Told], failures: &mut Failures) {
     let got: String = told.iter().map(|told| format!("{}\n", live::as_json(told))).collect();
     let expected: String = expected
         .lines()
@@ -284,5 +304,19 @@ fn events(case: &Case, expected: &str, failures: &mut Failures) {
             format!("{}\n", live::normal(event))
         })
         .collect();
-    failures.equal("events", &expected, &got);
+    failures.equal(what, &expected, &got);
+}
+
+/// The roles of the messages, the one with the greatest authority first.
+fn hierarchy(
+    expected: &[String],
+    conversation: Option<&Conversation<'_>>,
+    failures: &mut Failures,
+) {
+    let messages = conversation.map_or(&[][..], |it| &it.messages);
+    let mut roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
+    roles.sort_by(|one, two| two.cmp(one));
+    roles.dedup();
+    let roles: Vec<_> = roles.iter().map(Role::to_string).collect();
+    failures.equal("hierarchy", &expected.join(" > "), &roles.join(" > "));
 }

@@ -1,7 +1,9 @@
 //! Streams: the events of an input, however it is cut.
 
-use openchatml::{Event, Format, ReadOptions, Stream};
+use openchatml::{Event, Format, Policy, ReadOptions, Stream, UserEvents};
 use serde_json::{Value, json};
+
+use crate::case::{Case, ToolCancelled};
 
 /// An event, with neighbouring deltas joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +14,25 @@ pub(crate) enum Told {
     Other(String),
 }
 
+/// Adds an event, joined with the one before where both are deltas of the same.
+fn add(told: &mut Vec<Told>, event: Event<'_>) {
+    let (message, text) = match event {
+        Event::Delta { index, text, .. }
+        | Event::ReasoningDelta { index, text }
+        | Event::ToolCallDelta { index, text } => (index, text),
+        _ => return told.push(Told::Other(event.to_json())),
+    };
+    let kind = event.name();
+    match told.last_mut() {
+        Some(Told::Delta { kind: before, message: of, text: all })
+            if *before == kind && *of == message =>
+        {
+            all.push_str(text);
+        }
+        _ => told.push(Told::Delta { kind, message, text: text.to_owned() }),
+    }
+}
+
 /// What a stream tells when it is fed these chunks.
 pub(crate) fn told<'c>(
     format: Format,
@@ -19,29 +40,47 @@ pub(crate) fn told<'c>(
     chunks: impl IntoIterator<Item = &'c [u8]>,
 ) -> Vec<Told> {
     let mut told: Vec<Told> = Vec::new();
-    let mut take = |event: Event<'_>| {
-        let (message, text) = match event {
-            Event::Delta { index, text, .. }
-            | Event::ReasoningDelta { index, text }
-            | Event::ToolCallDelta { index, text } => (index, text),
-            _ => return told.push(Told::Other(event.to_json())),
-        };
-        let kind = event.name();
-        match told.last_mut() {
-            Some(Told::Delta { kind: before, message: of, text: all })
-                if *before == kind && *of == message =>
-            {
-                all.push_str(text);
-            }
-            _ => told.push(Told::Delta { kind, message, text: text.to_owned() }),
-        }
-    };
+    let mut take = |event: Event<'_>| add(&mut told, event);
     let mut stream = Stream::new(format, options).expect("a text format");
     for chunk in chunks {
         stream.feed(chunk, &mut take);
     }
     stream.finish(&mut take);
     told
+}
+
+/// What is told of the input of a case, and of what its runtime does after it.
+pub(crate) fn told_of(case: &Case) -> Vec<Told> {
+    let mut told = Vec::new();
+    run(case, |event| add(&mut told, event));
+    told
+}
+
+/// What a user is told of it.
+pub(crate) fn told_to_users(case: &Case) -> Vec<Told> {
+    let mut told = Vec::new();
+    let mut user = UserEvents::new(Policy::default());
+    run(case, |event| {
+        if let Some(event) = user.push(event) {
+            add(&mut told, event);
+        }
+    });
+    if let Some(event) = user.finish() {
+        add(&mut told, event);
+    }
+    told
+}
+
+fn run(case: &Case, mut take: impl FnMut(Event<'_>)) {
+    let mut stream = Stream::new(case.format(), &case.options()).expect("a text format");
+    stream.feed(&case.input_bytes(), &mut take);
+    if let Some(ToolCancelled { call_id, reason }) = &case.tool_cancelled {
+        take(Event::ToolCancel { call_id, reason });
+    }
+    match case.cancelled {
+        true => stream.cancel(&mut take),
+        false => stream.finish(&mut take),
+    }
 }
 
 /// An event as a case writes it: a diagnostic without its words.

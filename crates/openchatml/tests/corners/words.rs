@@ -65,6 +65,70 @@ fn two_sides_agree_on_what_both_allow() {
     assert_eq!(three.negotiate(&three), three);
 }
 
+/// What is wrong with a text, and what can be done about it: of the first finding of this code.
+fn words(text: &str, format: &str, code: Code) -> (String, String) {
+    let format: Format = format.parse().expect("a format");
+    let parsed = parse(text, format, &ReadOptions::default());
+    let mut found = parsed.diagnostics.into_iter();
+    let found = found.find(|found| found.code == code).expect("a finding");
+    (found.message, found.help.unwrap_or_default())
+}
+
+/// Not every dialect has all roles: what is no role of this one is not proposed.
+#[test]
+fn roles_of_other_dialects_are_not_proposed() {
+    let hidden = "the message is hidden";
+    let chatml = |role: &str| {
+        words(&format!("<|start|>{role}<|message|>Hi.<|end_message|>"), "chatml", Code::ParseHeader)
+    };
+    assert_eq!(chatml("tool"), ("`tool` is no role".to_owned(), hidden.to_owned()));
+    assert_eq!(chatml("develper").1, hidden);
+    assert_eq!(chatml("assistan").1, format!("did you mean `assistant`? {hidden}"));
+    let im = |role: &str| {
+        words(&format!("<|im_start|>{role}\nHi.<|im_end|>\n"), "im", Code::ParseHeader)
+    };
+    assert_eq!(im("developer"), ("`developer` is no role".to_owned(), hidden.to_owned()));
+    assert_eq!(im("assistan").1, format!("did you mean `assistant`? {hidden}"));
+}
+
+/// A message with two tags need not have two channels.
+#[test]
+fn a_second_tag_is_called_a_tag() {
+    for channel in ["", "analysis", "final"] {
+        let text = format!(
+            "version: 2.2\n\n<|start|>assistant<|channel|>analysis<|channel|>{channel}<|message|>a<|end|>"
+        );
+        let said = words(&text, "openchatml-2.2", Code::ParseHeader).0;
+        assert_eq!(said, "a second channel tag: a message has one channel");
+    }
+}
+
+/// RFC 8259 §8.2 allows half of a surrogate pair.
+#[test]
+fn half_of_a_surrogate_pair_is_not_called_illegal() {
+    let half = "half of a surrogate pair, which JSON allows and no text can hold";
+    let call = r#"{"x":"\ud800"}"#;
+    let text = format!(
+        "version: 2.2\n\n<|start|>assistant to=functions.f call_id=1<|channel|>commentary\
+         <|constrain|>json<|message|>{call}<|call|>"
+    );
+    let said = words(&text, "openchatml-2.2", Code::BodyConstraintViolation).0;
+    assert_eq!(said, format!("the body cannot be read: {half}"));
+    let message = format!(r#"{{"messages":[{{"role":"user","content":{}}}]}}"#, r#""\ud800""#);
+    let said = words(&message, "json", Code::ParseJson).0;
+    assert!(said.starts_with(half), "{said}");
+}
+
+/// A profile names channels; what the specification says of them stands.
+#[test]
+fn a_profile_that_allows_too_much_is_told_so() {
+    let text = "version: 2.2\nprofiles: {harmony: {enabled: true, tool_calls_in: [analysis]}}\n\n\
+        <|start|>user<|message|>Hi.<|end|>";
+    let (said, help) = words(text, "openchatml-2.2", Code::ParseHeader);
+    assert_eq!(said, "`tool_calls_in` names `analysis`, where such tools are not called");
+    assert_eq!(help, "name `commentary`; `analysis` is ignored");
+}
+
 /// A finding is cut between characters.
 #[test]
 fn long_findings_are_cut() {

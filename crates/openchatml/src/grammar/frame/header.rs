@@ -70,7 +70,7 @@ pub(super) fn read<'a>(
         let words = match region.control {
             Control::Channel if before.is_none() => reader.channel(region),
             Control::Channel => {
-                reader.hide("a message has one channel, this one declares two", region);
+                reader.hide("a second channel tag: a message has one channel", region);
                 let word = words(region.text.as_str(), region.at).next();
                 if let Some((word, _)) = word.filter(|it| Channel::from_word(it.0).is_some()) {
                     reader.unread(word);
@@ -226,13 +226,20 @@ impl<'a> HeadReader<'a, '_> {
                     true => self.version(word, span),
                     false => {
                         let text = format!("{} is no role", quote(word));
-                        let help = did_you_mean(word, Role::WORDS, "the message is hidden");
+                        let help = self.meant_role(word);
                         Code::ParseHeader.at(span, text).help(help)
                     }
                 };
                 self.guess(found);
             }
         }
+    }
+
+    /// Which role of the dialect may be meant.
+    fn meant_role(&self, word: &str) -> String {
+        let is_known = |word: &&str| (self.context.rules.speaker)(word).is_some();
+        let known: Vec<_> = Role::WORDS.iter().copied().filter(is_known).collect();
+        did_you_mean(word, &known, "the message is hidden")
     }
 
     /// The channel. Gives where it ends.

@@ -32,7 +32,8 @@ impl<'a> Reader<'a> {
         if role.is_none() {
             let place = inside(Span::new(at, at + text.trim_end().len()));
             let found = Code::ParseHeader.at(place, format!("{} is no role", quote(word)));
-            let help = did_you_mean(word, Role::WORDS, "the message is hidden");
+            let known: Vec<_> = self.rules.roles.iter().map(|role| role.as_str()).collect();
+            let help = did_you_mean(word, &known, "the message is hidden");
             out.malformed(found.help(help));
             hide(&mut message);
             if !word.is_empty() {

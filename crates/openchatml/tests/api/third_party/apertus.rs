@@ -68,7 +68,7 @@ fn streams_of_apertus_tell_what_others_tell() {
 /// An engine may strip the token that ends the turn: what it gives has not ended, for all we know.
 #[test]
 fn an_answer_without_its_end_is_open() {
-    for case in super::cases(FILES[0]).unwrap_or_default() {
+    for case in super::cases(FILES[0], 23).unwrap_or_default() {
         let Some(text) = case["input"]["text"].as_str() else { continue };
         let conversation = parse(text, apertus(), &completion()).into_conversation();
         let last = conversation.messages.last().expect("a message");

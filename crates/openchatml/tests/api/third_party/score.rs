@@ -61,8 +61,17 @@ impl Score {
 
     /// The cases of this kind in these files; none where they are not at hand.
     pub(super) fn cases(&self, files: &[&str]) -> Vec<Value> {
-        let all = files.iter().filter_map(|file| super::cases(file)).flatten();
+        let count = self.published();
+        let all = files.iter().filter_map(|file| super::cases(file, count)).flatten();
         all.filter(|case| case["kind"] == self.kind).collect()
+    }
+
+    /// How many cases of this kind there are, as the page says.
+    pub(super) fn published(&self) -> usize {
+        let row = format!("| `{}` | ", self.kind);
+        let count = published();
+        let count = count.split_once(&row).and_then(|(_, rest)| rest.split(' ').next());
+        count.and_then(|count| count.parse().ok()).expect("a row of docs/reliability.md")
     }
 
     pub(super) fn take(&mut self, id: &Value, is_same: bool, told: impl FnOnce() -> String) {
@@ -81,7 +90,8 @@ impl Score {
     pub(super) fn finish(self) {
         let Self { kind, same, all, wrong } = self;
         assert!(wrong.is_empty(), "{same} of {all}\n{}", wrong.join("\n"));
-        if all > 0 {
+        // Without the folder there is nothing to be said; with it, there are cases.
+        if all > 0 || std::env::var_os("OPENCHATML_THIRD_PARTY").is_some() {
             let row = format!("| `{kind}` | {all} | {same} | {} |", all - same);
             assert!(published().contains(&row), "docs/reliability.md should say {row}");
         }
@@ -102,7 +112,7 @@ fn where_we_differ_is_published() {
         "harmony_upstream".into(),
         "dataset_samples".into(),
     ]);
-    let cases = |file: String| super::cases(&format!("{file}.jsonl")).unwrap_or_default();
+    let cases = |file: String| super::cases(&format!("{file}.jsonl"), 279).unwrap_or_default();
     let ids: Vec<Value> = files.flat_map(cases).map(|case| case["id"].clone()).collect();
     let page = published();
     for (id, reason) in DIFFERENT {

@@ -1,0 +1,61 @@
+//! What tests take from outside of the repository, where that is at hand.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// The folder that `variable` names, or else the one that stands `beside` the repository.
+///
+/// Without it, a line on standard error says that the test of this thread is skipped, and of how
+/// many cases: `what`. It is written past what captures the output of tests, since a test that
+/// passes without checking must not do so without a word.
+///
+/// # Panics
+///
+/// If the variable names no folder.
+pub fn folder(variable: &str, beside: Option<&str>, what: &str) -> Option<PathBuf> {
+    if let Some(folder) = std::env::var_os(variable) {
+        let folder = PathBuf::from(folder);
+        assert!(folder.is_dir(), "{variable} names no folder: {}", folder.display());
+        return Some(folder);
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = beside.map(|path| root.join(path)).filter(|path| path.is_dir());
+    if folder.is_none() {
+        say_skipped(what, variable);
+    }
+    folder
+}
+
+fn say_skipped(what: &str, variable: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let thread = std::thread::current();
+    let line = skipped(thread.name().unwrap_or("a test"), what, variable);
+    let is_new = SAID.lock().is_ok_and(|mut said| said.insert(line.clone()));
+    if is_new {
+        // A test whose standard error is closed is skipped all the same.
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
+}
+
+/// What is said of a test that is skipped.
+fn skipped(test: &str, what: &str, variable: &str) -> String {
+    format!("SKIPPED {test}: {what}; {variable} can name their folder")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{folder, skipped};
+
+    #[test]
+    fn what_is_not_at_hand_is_skipped_by_name() {
+        assert_eq!(folder("OPENCHATML_NO_SUCH_FOLDER", None, "a test of this"), None);
+        let here = folder("OPENCHATML_NO_SUCH_FOLDER", Some("crates"), "nothing").unwrap();
+        assert!(here.is_dir());
+        let line = skipped("a::b", "12 cases of other projects", "OPENCHATML_THIRD_PARTY");
+        let expected = "SKIPPED a::b: 12 cases of other projects; OPENCHATML_THIRD_PARTY can name \
+            their folder";
+        assert_eq!(line, expected);
+    }
+}

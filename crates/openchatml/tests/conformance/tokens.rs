@@ -1,0 +1,44 @@
+//! What a case says of token ids.
+
+use openchatml::{Document, Parsed, ReadOptions};
+use openchatml_testkit::bytes;
+
+use crate::case::{Case, Ids, Truncates};
+use crate::check::{canonical, pretty};
+use crate::diff::Failures;
+
+/// Checks what a case says of token ids.
+pub(crate) fn case(case: &Case, parsed: &Parsed<'_>, failures: &mut Failures) {
+    for ids in &case.ids {
+        writes(case, ids, &parsed.document, failures);
+    }
+    for truncates in &case.truncates {
+        fits(case, truncates, &parsed.document, failures);
+    }
+}
+
+/// The document is these ids, and these ids are the document.
+fn writes(case: &Case, expected: &Ids, document: &Document<'_>, failures: &mut Failures) {
+    let (format, controls) = (case.format(), &expected.controls);
+    match bytes::ids(document, format, controls) {
+        Ok(ids) => {
+            failures.equal("ids", &format!("{:?}", expected.ids), &format!("{ids:?}"));
+        }
+        Err(error) => failures.equal("ids", &format!("{:?}", expected.ids), &error.to_string()),
+    }
+    let read = bytes::read(&expected.ids, format, controls, &ReadOptions::default());
+    let [one, two] = [document, &read.document].map(canonical);
+    failures.equal("document of the ids", &pretty(case, &one), &pretty(case, &two));
+}
+
+/// So much is left of the conversation.
+fn fits(case: &Case, truncates: &Truncates, document: &Document<'_>, failures: &mut Failures) {
+    let conversation = document.as_conversation().expect("only conversations are made to fit");
+    let most = (truncates.budget, truncates.message);
+    let left = bytes::truncated(conversation, case.format(), &truncates.controls, most);
+    let left = left.map(|left| pretty(case, &canonical(&left.into())));
+    let expected = truncates.left.as_deref().map(|left| pretty(case, left));
+    let none = || "(it does not fit)".to_owned();
+    let [expected, left] = [expected, left].map(|it| it.unwrap_or_else(none));
+    failures.equal("what fits", &expected, &left);
+}
