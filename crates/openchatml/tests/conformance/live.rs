@@ -61,9 +61,7 @@ pub(crate) fn told_to_users(case: &Case) -> Vec<Told> {
     let mut told = Vec::new();
     let mut user = UserEvents::new(Policy::default());
     run(case, |event| {
-        if let Some(event) = user.push(event) {
-            add(&mut told, event);
-        }
+        user.push(event, |event| add(&mut told, event));
     });
     if let Some(event) = user.finish() {
         add(&mut told, event);
