@@ -111,7 +111,15 @@ fn developer(pen: &mut Pen<'_>, tools: &[Declared]) -> Json {
         content.set("instructions", pen.hidden_datum());
     }
     if !tools.is_empty() {
-        let functions: Vec<_> = tools.iter().map(|tool| canonical::function(pen, tool)).collect();
+        // The reference library knows a name, a description and parameters.
+        let functions = tools.iter().map(|tool| match canonical::function(pen, tool) {
+            Json::Object(mut members) => {
+                members.retain(|(key, _)| key != "strict");
+                Json::Object(members)
+            }
+            other => other,
+        });
+        let functions: Vec<_> = functions.collect();
         let namespace = object([
             ("name", "functions".into()),
             ("description", Json::Word("null")),

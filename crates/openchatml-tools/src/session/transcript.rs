@@ -64,8 +64,10 @@ fn stays(
     format: Format,
     options: &ReadOptions,
 ) -> bool {
-    let is_dropped = |found: &Diagnostic| found.dropped.is_some();
-    if found.iter().any(is_dropped) {
+    // What was cut off would go on.
+    let ends_it =
+        |found: &Diagnostic| found.dropped.is_some() || found.code == Code::StreamTruncated;
+    if found.iter().any(ends_it) {
         return false;
     }
     let Ok(converted) = convert(document, format, &RenderOptions::default()) else { return false };

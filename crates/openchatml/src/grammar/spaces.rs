@@ -54,7 +54,8 @@ mod tests {
     #[test]
     fn one_space_stands_between_words() {
         let allowed = Allowed { before: false, between: true, after: true };
-        let cases: &[(&str, &[(usize, usize, &str)])] = &[
+        type Case<'c> = (&'c str, &'c [(usize, usize, &'c str)]);
+        let cases: &[Case<'_>] = &[
             ("", &[]),
             ("user", &[]),
             ("user name=a\tto=b ", &[]),
