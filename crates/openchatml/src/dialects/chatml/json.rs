@@ -85,6 +85,8 @@ fn in_json(mut fix: Fix, text: &str, escaped: &[Span]) -> Option<Fix> {
                 edit.span = Span::new(start, start + len);
             }
             Some(_) => return None,
+            // A control character is a mistake of the JSON, too.
+            None if replaced.contains(char::is_control) => return None,
             None if replaced.contains(['"', '\\']) && edit.replacement != "\"" => return None,
             None => {}
         }
