@@ -124,22 +124,13 @@ pub static ALL: &[Law] = &[
 /// The laws that the library does not keep yet, and why. Their tests are ignored, and fuzz targets
 /// leave them out.
 pub const PENDING: &[(&str, &str)] = &[
-    ("nocrash", "Apertus: empty lists of calls, open system messages"),
-    ("violations", "headers with line breaks and spaces, names in JSON that no header can say"),
-    ("chunks", "Apertus: empty lists of calls"),
-    ("strict", "openchatml-2.2:json: empty and spaced names, markers"),
-    ("roundtrip", "apertus:json: ids of calls"),
-    ("identity", "harmony:json: tools that an assistant declares"),
     ("fmt", "keys that no reader takes; Apertus: empty turns and lists"),
     (
         "leak",
         "markers in visible messages, recovered text in files, unread words in events, Apertus",
     ),
-    ("hidden", "markers in visible messages"),
-    ("fix", "Apertus: empty lists of calls"),
     ("consent", "open prompts, keys and values that no reader takes"),
     ("pairs", "content types and headers that come back, parts of harmony:json, ends"),
-    ("tools", "harmony:json: tools that its text declares"),
 ];
 
 /// Documents with something odd in them, and not damaged.
