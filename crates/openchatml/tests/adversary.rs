@@ -44,10 +44,9 @@ macro_rules! laws {
 
 laws! {
     kept: nocrash meaning violations chunks strict roundtrip identity hidden secret completion fix
-        tools;
+        pairs tools;
     pending:
     fmt = "keys that no reader takes; Apertus: empty turns and lists",
     leak = "markers in visible messages, recovered text in files, unread words in events, Apertus",
     consent = "open prompts, keys and values that no reader takes",
-    pairs = "content types and headers that come back, parts of harmony:json, ends",
 }

@@ -130,7 +130,6 @@ pub const PENDING: &[(&str, &str)] = &[
         "markers in visible messages, recovered text in files, unread words in events, Apertus",
     ),
     ("consent", "open prompts, keys and values that no reader takes"),
-    ("pairs", "content types and headers that come back, parts of harmony:json, ends"),
 ];
 
 /// Documents with something odd in them, and not damaged.

@@ -2,6 +2,7 @@
 
 use super::carries::{Carries, Channels, Intents, ends_section};
 use super::loss::{Loss, Lost};
+use crate::dialects;
 use crate::model::{
     Body, Channel, Content, Conversation, Document, End, Message, Part, Role, Segment, Visibility,
 };
@@ -62,13 +63,15 @@ pub(super) fn conversation<'a>(
         origin: conversation.origin,
         layout: conversation.layout.clone(),
     };
-    around(&mut adapted, carries, losses);
+    let home = dialects::carried_by(conversation.origin);
+    around(&mut adapted, (carries, home), losses);
     let count = conversation.messages.len();
     let mut kept = Vec::with_capacity(count);
     for (index, message) in conversation.messages.iter().enumerate() {
         let last = index + 1 == count;
         let mut push = |message, last| {
-            let mut adapter = Adapter { carries, index, last, losses: &mut *losses, message };
+            let losses = &mut *losses;
+            let mut adapter = Adapter { carries, home, index, last, losses, message };
             let is_carried = carries.fits(&adapter.message, last) || adapter.adapt();
             if is_carried {
                 adapted.messages.push(adapter.message);
@@ -118,7 +121,11 @@ fn answer(message: &mut Message<'_>) {
 }
 
 /// Makes what stands around the messages what can be carried.
-fn around(adapted: &mut Conversation<'_>, carries: &Carries, losses: &mut Vec<Loss>) {
+fn around(
+    adapted: &mut Conversation<'_>,
+    (carries, home): (&Carries, Option<&Carries>),
+    losses: &mut Vec<Loss>,
+) {
     let mut lose = |lost| {
         losses.push(Loss::new(None, crate::Span::default(), lost));
     };
@@ -127,7 +134,8 @@ fn around(adapted: &mut Conversation<'_>, carries: &Carries, losses: &mut Vec<Lo
         adapted.tools.clear();
     }
     if !carries.header {
-        if adapted.header.take().is_some() {
+        let comes_back = |header: &_| home.is_some_and(|it| it.implies_header(header));
+        if adapted.header.take().is_some_and(|header| !comes_back(&header)) {
             lose(Lost::Header);
         }
         return;
@@ -143,6 +151,8 @@ fn around(adapted: &mut Conversation<'_>, carries: &Carries, losses: &mut Vec<Lo
 
 struct Adapter<'c, 'a> {
     carries: &'c Carries,
+    /// What the format can say that the conversation was read in.
+    home: Option<&'c Carries>,
     index: usize,
     last: bool,
     losses: &'c mut Vec<Loss>,
@@ -299,14 +309,17 @@ impl Adapter<'_, '_> {
         self.intent();
         if self.message.content_type.is_some() && !(carries.content_types)(&self.message) {
             let constrained = std::mem::take(&mut self.message.constrained);
+            let mut lost_type = None;
             // The type may be carried where the constraint is not.
             if !constrained || !(carries.content_types)(&self.message) {
-                self.message.content_type = None;
+                lost_type = self.message.content_type.take();
             }
             if constrained {
                 self.lose(Lost::Constraint);
             }
-            if self.message.content_type.is_none() {
+            let is_read = self.home.is_some_and(|it| it.reads_json_calls);
+            let comes_back = |it: &_| it == "json" && is_read && self.message.is_call();
+            if lost_type.is_some_and(|it| !comes_back(&it)) {
                 self.lose(Lost::ContentType);
             }
         }

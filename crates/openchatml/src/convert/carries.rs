@@ -57,6 +57,8 @@ pub struct Carries {
     pub content_types: fn(&Message<'_>) -> bool,
     /// Whether the arguments of each call are JSON, without a word about it.
     pub json_calls: bool,
+    /// Whether calls are read as JSON, without a word about it.
+    pub reads_json_calls: bool,
     /// How much a message counts in training.
     pub weights: bool,
     /// The messages that may have chain-of-thought markers.
@@ -175,6 +177,7 @@ impl Carries {
         intents: Intents::None,
         content_types: |_| false,
         json_calls: false,
+        reads_json_calls: false,
         weights: false,
         markers: Markers::None,
         ends: &[],
@@ -287,6 +290,11 @@ impl Carries {
             }
             Channels::Turns | Channels::Calls => fits_turn(message),
         }
+    }
+
+    /// Whether this header is what the format puts in where there is none.
+    pub(super) fn implies_header(&self, header: &Header<'_>) -> bool {
+        header.fields().len() == 1 && self.version.is_some() && header.version() == self.version
     }
 
     /// The keys of a header that would be lost. In headers of versions that do not know them they

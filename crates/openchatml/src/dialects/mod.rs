@@ -126,6 +126,8 @@ pub(crate) type WriteText =
 /// How a dialect is read and written as JSON.
 #[derive(Debug)]
 pub(crate) struct JsonForm {
+    /// The name of its format.
+    pub(crate) name: &'static str,
     pub(crate) read: for<'a> fn(&'a str, &ReadOptions) -> Parsed<'a>,
     pub(crate) write: fn(&Document<'_>, &RenderOptions) -> Result<String, RenderError>,
     /// What the JSON form can say, where that differs from the text form.
@@ -187,6 +189,15 @@ impl Carrier {
 pub struct Format {
     pub(crate) dialect: &'static Dialect,
     pub(crate) carrier: Carrier,
+}
+
+/// What the form of this name can say, if there is one.
+pub(crate) fn carried_by(form: &str) -> Option<&'static Carries> {
+    ALL.iter().find_map(|dialect| {
+        let text = dialect.text.filter(|it| it.name == form).map(|_| dialect.carries);
+        let json = || dialect.json.as_ref().filter(|it| it.name == form).map(|it| it.carries);
+        text.or_else(json)
+    })
 }
 
 /// Whether the content that a message was read from still says what the message says.

@@ -23,7 +23,7 @@ pub struct Conversation<'a> {
     pub tools: Vec<Tool<'a>>,
     /// The messages, in their order.
     pub messages: Vec<Message<'a>>,
-    /// The text form that it was read in; empty if it was not.
+    /// The form that it was read in; empty if it was not.
     pub(crate) origin: &'static str,
     pub(crate) layout: Option<Box<DocumentLayout<'a>>>,
 }

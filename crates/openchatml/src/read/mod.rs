@@ -129,7 +129,15 @@ impl<'a> Parsed<'a> {
 /// ```
 pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed<'a> {
     match (format.carrier, format.dialect.text, &format.dialect.json) {
-        (Carrier::Json, _, Some(json)) => (json.read)(text, options),
+        (Carrier::Json, _, Some(json)) => {
+            let mut parsed = (json.read)(text, options);
+            if let Document::Conversation(it) = &mut parsed.document
+                && it.origin.is_empty()
+            {
+                it.origin = json.name;
+            }
+            parsed
+        }
         (_, Some(form), _) => {
             let mut whole = Whole::new(form.name);
             let mut engine = Engine::new(form, options, Keep::Whole(text));

@@ -39,6 +39,7 @@ pub static DIALECT: Dialect = Dialect {
     carries: &CARRIES,
     text: Some(&TEXT),
     json: Some(JsonForm {
+        name: "apertus:json",
         read: json::read,
         write: json::write,
         carries: &json::CARRIES,
@@ -57,6 +58,7 @@ static CARRIES: Carries = Carries {
     reply_recipients: true,
     content_types: is_json_call,
     json_calls: true,
+    reads_json_calls: true,
     ends: End::ALL,
     ..Carries::NOTHING
 };

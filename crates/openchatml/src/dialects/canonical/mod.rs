@@ -35,6 +35,7 @@ pub static DIALECT: Dialect = Dialect {
     carries: &Carries::EVERYTHING,
     text: None,
     json: Some(JsonForm {
+        name: "json",
         read: read::read,
         write: write::write,
         carries: &Carries::EVERYTHING,

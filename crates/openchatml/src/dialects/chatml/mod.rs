@@ -33,6 +33,7 @@ pub static DIALECT: Dialect = Dialect {
     carries: &CARRIES,
     text: Some(&TEXT),
     json: Some(JsonForm {
+        name: "chatml:json",
         read: json::read,
         write: json::write,
         carries: &CARRIES,

@@ -47,6 +47,7 @@ pub static DIALECT: Dialect = Dialect {
     carries: &CARRIES,
     text: Some(&TEXT),
     json: Some(JsonForm {
+        name: "harmony:json",
         read: json::read,
         write: json::write,
         carries: &json::CARRIES,

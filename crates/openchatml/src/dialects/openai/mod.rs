@@ -42,6 +42,7 @@ pub static DIALECT: Dialect = Dialect {
     carries: &CARRIES,
     text: None,
     json: Some(JsonForm {
+        name: "openai",
         read: read::read,
         write: write::write,
         carries: &CARRIES,
@@ -62,6 +63,7 @@ static CARRIES: Carries = Carries {
     recipients: true,
     reply_recipients: true,
     call_ids: true,
+    reads_json_calls: true,
     intents: Intents::BeforeCalls,
     content_types: is_json_call,
     ends: &[End::End, End::Call],

@@ -29,6 +29,7 @@ pub static DIALECT: Dialect = Dialect {
     carries: &CARRIES,
     text: Some(&TEXT),
     json: Some(JsonForm {
+        name: "openchatml-2.2:json",
         read: json::read,
         write: json::write,
         carries: &json::CARRIES,

@@ -29,6 +29,7 @@ pub static DIALECT: Dialect = Dialect {
     carries: &CARRIES,
     text: None,
     json: Some(JsonForm {
+        name: "responses",
         read: read::read,
         write: write::write,
         carries: &CARRIES,
@@ -49,6 +50,7 @@ static CARRIES: Carries = Carries {
     recipients: true,
     reply_recipients: true,
     call_ids: true,
+    reads_json_calls: true,
     intents: Intents::Implied,
     content_types: is_json_call,
     ends: &[End::End, End::Call],

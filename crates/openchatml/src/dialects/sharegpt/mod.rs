@@ -29,6 +29,7 @@ pub static DIALECT: Dialect = Dialect {
     carries: &CARRIES,
     text: None,
     json: Some(JsonForm {
+        name: "sharegpt",
         read: read::read,
         write: write::write,
         carries: &CARRIES,
@@ -47,6 +48,7 @@ static CARRIES: Carries = Carries {
     channels: Channels::Calls,
     recipients: true,
     reply_recipients: true,
+    reads_json_calls: true,
     content_types: takes_object,
     ends: &[End::End, End::Call],
     makes_calls: true,
