@@ -286,11 +286,15 @@ impl<'a> HeadReader<'a, '_> {
             return region.at;
         };
         let before = self.message.content_type.take();
-        if before.as_deref().is_some_and(|before| before != word) {
+        let is_constrained = self.message.constrained && before.is_some();
+        if let Some(before) = before.filter(|before| before != word) {
             let text = format!("two content types; {} counts", quote(word));
             self.tolerate(Code::ParseHeader.at(span, text));
+            let is_attribute = self.given[Attribute::ContentType as usize];
+            let name = if is_attribute { "content_type=" } else { "" };
+            self.unread(&format!("{name}{before}"));
         }
-        if self.message.constrained && before.is_some() {
+        if is_constrained {
             self.tolerate(Code::ParseHeader.at(span, "the constraint is given twice"));
         }
         self.check_value("content type", word, span);
