@@ -30,7 +30,15 @@ pub(crate) fn consent(case: &Case<'_>) -> Verdict {
             continue;
         }
         let place = Place::of(datum, &parsed.document);
-        if losses.iter().any(|loss| place.may_be_lost(loss, at, &parsed.document)) {
+        if errors.drops_header && matches!(place, Place::Header) {
+            continue;
+        }
+        let is_named = losses.iter().any(|loss| place.may_be_lost(loss, at, &parsed.document));
+        // What is kept of a message for its own format only went with the message.
+        let mut gone =
+            losses.iter().filter(|loss| WHOLE.contains(&loss.lost) || PARTS.contains(&loss.lost));
+        let went = gone.any(|loss| Place::Beyond.may_be_lost(loss, at, &parsed.document));
+        if is_named || went {
             continue;
         }
         let what = match (errors.touch(at), place) {
@@ -59,12 +67,14 @@ struct Errors {
     tree: Option<(json::Json, json::Node)>,
     dropped: Vec<Range<usize>>,
     others: Vec<Range<usize>>,
+    /// Whether the header goes.
+    drops_header: bool,
 }
 
 impl Errors {
     fn of(case: &Case<'_>, found: &[Diagnostic]) -> Self {
         let tree = (case.from.carrier() == Carrier::Json).then(|| json::read(case.text)).flatten();
-        let (mut dropped, mut others) = (Vec::new(), Vec::new());
+        let (mut dropped, mut others, mut drops_header) = (Vec::new(), Vec::new(), false);
         for found in found.iter().filter(|found| found.severity == Severity::Error) {
             let mut span = found.span.range();
             if let Some((_, root)) = &tree {
@@ -72,6 +82,7 @@ impl Errors {
             }
             match found.dropped {
                 Some(Dropped::Record | Dropped::Limit) => dropped.push(0..case.text.len()),
+                Some(Dropped::Header) => drops_header = true,
                 Some(Dropped::Duplicate) => {
                     if let Some((_, root)) = &tree {
                         let same = before(case.text, &found.span.range(), root);
@@ -83,7 +94,7 @@ impl Errors {
                 None => others.push(span),
             }
         }
-        Self { tree, dropped, others }
+        Self { tree, dropped, others, drops_header }
     }
 
     fn cover(&self, at: usize) -> bool {
@@ -126,11 +137,14 @@ fn path(text: &str, node: &json::Node, at: usize) -> String {
     String::new()
 }
 
-/// A finding about a key is about its value, too.
+/// A finding about a key is about its value, too, and one about a value about its key.
 fn widened(span: Range<usize>, node: &json::Node) -> Range<usize> {
     for (key, value) in &node.children {
         if !key.is_empty() && key.start <= span.start && span.end <= key.end && !span.is_empty() {
             return key.start..value.span.end;
+        }
+        if value.span == span && !key.is_empty() {
+            return key.start..span.end;
         }
         if value.span.start <= span.start && span.end <= value.span.end {
             return widened(span, value);
@@ -183,6 +197,12 @@ const WHOLE: &[Lost] = &[
     Lost::Prompt,
 ];
 
+/// These drop a header, or some of it.
+const HEADERS: &[Lost] = &[Lost::Header, Lost::Capabilities, Lost::Profiles, Lost::Version];
+
+/// These drop a part of what a message says.
+const PARTS: &[Lost] = &[Lost::Part, Lost::Image, Lost::Audio, Lost::Video, Lost::File];
+
 /// These are of one field each.
 const FIELDS: &[Lost] = &[Lost::Name, Lost::Recipient, Lost::CallId, Lost::ContentType];
 
@@ -232,8 +252,10 @@ impl Place {
         let lost = loss.lost;
         let is_of = |index: usize| loss.message == Some(index);
         match self {
-            Self::Header => matches!(lost, Lost::Header | Lost::Capabilities | Lost::Profiles),
+            Self::Header => HEADERS.contains(&lost),
             Self::Tools => matches!(lost, Lost::Tools | Lost::Declaration | Lost::HostedTool),
+            // What a section declares is one of the tools.
+            Self::Body(_) if lost == Lost::Tools => true,
             Self::Body(index) => is_of(index) && WHOLE.contains(&lost),
             Self::Field(index, field) => is_of(index) && (WHOLE.contains(&lost) || lost == field),
             Self::Nowhere => false,
@@ -242,6 +264,8 @@ impl Place {
                 let span = loss.message.and_then(|index| messages.get(index)).map(|it| it.span);
                 let is_here = loss.span.range().contains(&at)
                     || span.is_none_or(|span| span.range().contains(&at));
+                // An item without a message of its own.
+                let is_here = is_here || lost == Lost::Summary;
                 is_here && !NARROW.contains(&lost) && !FIELDS.contains(&lost)
             }
         }

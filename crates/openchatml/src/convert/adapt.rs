@@ -295,6 +295,8 @@ impl Adapter<'_, '_> {
 
     fn attributes(&mut self) {
         let carries = self.carries;
+        // It may move the message to another channel, which decides the rest.
+        self.intent();
         if self.message.name.is_some() && !(carries.names)(&self.message) {
             self.message.name = None;
             self.lose(Lost::Name);
@@ -306,7 +308,6 @@ impl Adapter<'_, '_> {
             self.message.call_id = None;
             self.lose(Lost::CallId);
         }
-        self.intent();
         if self.message.content_type.is_some() && !(carries.content_types)(&self.message) {
             let constrained = std::mem::take(&mut self.message.constrained);
             let mut lost_type = None;

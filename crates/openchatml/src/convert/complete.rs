@@ -67,7 +67,12 @@ pub(super) fn complete<'a>(document: &Document<'a>, target: Format) -> Option<Do
 pub(super) fn version_replaced(document: &Document<'_>, target: Format) -> Option<Loss> {
     let conversation = document.as_conversation()?;
     let own = target.carries().version.filter(|_| target.carrier == Carrier::Text)?;
-    let version = conversation.header.as_ref().filter(|_| target.carries().header)?.version()?;
+    let header = conversation.header.as_ref().filter(|_| target.carries().header)?;
+    let version = match header.version() {
+        Some(version) => version,
+        // Something else than a version stands there.
+        None => header.get("version").map(|_| "")?,
+    };
     let origin = dialects::ALL.iter().filter_map(|dialect| dialect.text);
     let mut origin = origin.filter(|form| form.name == conversation.origin);
     let comes_back = origin

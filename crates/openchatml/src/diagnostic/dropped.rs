@@ -26,6 +26,8 @@ pub enum Dropped {
     Duplicate,
     /// A value of the wrong type, or a word that the format does not know.
     Value,
+    /// A header that cannot be read.
+    Header,
     /// An object that is no message, tool or part of the format.
     Item,
     /// Text or a control token outside of its place.
@@ -40,6 +42,7 @@ words!(pub Dropped {
     Key = "unknown-key",
     Duplicate = "duplicate-key",
     Value = "invalid-value",
+    Header = "header",
     Item = "unknown-item",
     Text = "stray-text",
     Limit = "limit",

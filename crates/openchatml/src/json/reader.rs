@@ -92,6 +92,13 @@ impl<'a> Json<'a> {
         &self.text[start..self.at]
     }
 
+    /// Goes back to where something began, and forgets what was found since.
+    pub(crate) fn rewind(&mut self, start: usize) {
+        self.at = start;
+        self.duplicates.retain(|(_, span)| span.start < start);
+        self.mended.retain(|(span, _)| span.start < start);
+    }
+
     /// How much was mended so far.
     pub(crate) fn mended(&self) -> usize {
         self.mended.len()

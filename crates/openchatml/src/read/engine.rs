@@ -381,7 +381,7 @@ fn read_header(text: &str, end: Option<usize>, form: &TextForm, out: &mut Out<'_
     for diagnostic in found {
         match diagnostic.code {
             Code::DuplicateKey => out.report(diagnostic.drops(Dropped::Duplicate)),
-            Code::ParseYaml | Code::Limit => out.malformed(diagnostic.drops(Dropped::Value)),
+            Code::ParseYaml | Code::Limit => out.malformed(diagnostic.drops(Dropped::Header)),
             _ => out.malformed(diagnostic),
         }
     }

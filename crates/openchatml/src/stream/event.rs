@@ -2,7 +2,7 @@
 
 use crate::dialects::{write_message, write_string_field};
 use crate::json::write_string;
-use crate::model::{Body, End, Message, Visibility};
+use crate::model::{Body, End, Message, Role, Visibility};
 use crate::view::Policy;
 use crate::{Code, Diagnostic, Severity};
 
@@ -337,11 +337,17 @@ impl Event<'_> {
 
 /// A message that a user may see, without what of it is not for users. `None` if all of it is.
 fn seen<'m>(message: &'m Message<'_>) -> Option<Message<'m>> {
-    if message.unread.is_none() && !message.body.has_markers() {
+    // An id is of a call and its reply; anywhere else it says nothing to a user.
+    let is_paired = message.is_call() || message.role == Role::Tool;
+    let has_stray_id = message.call_id.is_some() && !is_paired;
+    if message.unread.is_none() && !message.body.has_markers() && !has_stray_id {
         return None;
     }
     let mut seen = message.borrowed();
     seen.unread = None;
+    if has_stray_id {
+        seen.call_id = None;
+    }
     if let Some((said, _)) = message.body.split_at_marker() {
         seen.body = Body::from(said.text().into_owned());
     }

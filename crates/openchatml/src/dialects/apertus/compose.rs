@@ -129,7 +129,11 @@ pub(super) fn opening<'a>(
         Some((message, index)) => {
             let text = message.body.text();
             let thinking = declare::deliberates(&text).unwrap_or_default();
-            let says = declared(thinking, &mut Vec::new());
+            let mut unsaid = Vec::new();
+            let says = declared(thinking, &mut unsaid);
+            if engine.is_some() {
+                composed.remarks.append(&mut unsaid);
+            }
             // Text declares what it says; messages declare what is beside them.
             let has_tools = !tools.is_empty() || engine.is_none();
             if has_tools && says.as_deref().ok() != Some(&*text) {

@@ -104,6 +104,7 @@ impl Writer<'_> {
         let parameters = tool.parameters.as_ref().filter(|it| is_true(Some(it)));
         let properties = parameters.and_then(|it| it.get("properties"));
         let Some(properties) = properties.filter(|it| is_true(Some(it))) else {
+            self.notice(parameters, &["type", "properties", "required"]);
             self.push("() => any;");
             return Ok(());
         };
@@ -183,6 +184,8 @@ impl Writer<'_> {
                 &[]
             }
         };
+        // What is no mapping says nothing to the template.
+        self.unsaid |= spec.as_map().is_none() && is_true(Some(spec));
         let entries = spec.as_map().unwrap_or_default();
         self.unsaid |= entries.iter().any(|(key, value)| {
             let (key, nothing) = (key.as_ref(), !is_true(Some(value)));

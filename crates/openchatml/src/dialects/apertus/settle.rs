@@ -235,6 +235,12 @@ impl<'a> Settled<'_, 'a> {
         let index = self.composed.conversation.messages.len();
         for ((reply, place), wanted) in replies.iter().zip(&wanted).skip(1) {
             self.remark(reply, *place, Lost::Merged);
+            if reply.name.is_some() {
+                self.remark(reply, *place, Lost::Name);
+            }
+            if reply.call_id.is_some() {
+                self.composed.losses.push(Loss::new(*place, reply.span, Lost::CallId));
+            }
             let join = |place| Join { message: index, at: wanted.start - 1, place, from: 0 };
             self.composed.joins.extend(place.map(join));
         }

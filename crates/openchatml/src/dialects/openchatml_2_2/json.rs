@@ -129,12 +129,19 @@ fn unfold<'a>(
         if role != Some(Role::Assistant) {
             return Err("only the assistant thinks");
         }
-        let mut reasoning = Message::reasoning("");
+        let is_alone = content.is_none() && call.is_none();
+        // What else the object says is said of its reasoning, if that is all it has.
+        let mut reasoning = match is_alone {
+            true if message.recipient.is_some() => return Err("reasoning has no recipient"),
+            true => message.clone(),
+            false => Message { span: message.span, ..Message::reasoning("") },
+        };
+        reasoning.channel = Some(Channel::Analysis);
         thinking.say(&mut reasoning);
         reasoning.body_at = 0;
-        reasoning.span = message.span;
+        check(&reasoning)?;
         messages.push(reasoning);
-        if content.is_none() && call.is_none() {
+        if is_alone {
             return Ok(messages);
         }
     }

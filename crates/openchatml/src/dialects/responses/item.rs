@@ -22,7 +22,19 @@ pub(super) fn read<'a>(
         return sheet.wrong(json, "an object");
     }
     let kind = json.ahead("type", &[]);
-    let message = match kind.as_deref() {
+    read_as(kind.as_deref(), sheet, json, messages, state)
+}
+
+/// Reads an item of this type.
+fn read_as<'a>(
+    kind: Option<&str>,
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+    state: &mut State<'a>,
+) -> Result<()> {
+    let start = json.offset();
+    let message = match kind {
         None | Some("message") => message(sheet, json)?,
         Some("function_call") => call(sheet, json, "arguments")?,
         Some("custom_tool_call") => call(sheet, json, "input")?,
@@ -30,6 +42,12 @@ pub(super) fn read<'a>(
         Some("reasoning") => reasoning(sheet, json, state)?,
         Some(kind) => {
             let item = json.value()?;
+            // Of two types the last one counts, as of all keys.
+            let last = item.get("type").and_then(Value::as_str);
+            if let Some(last) = last.filter(|last| *last != kind) {
+                json.rewind(start);
+                return read_as(Some(last), sheet, json, messages, state);
+            }
             if !is_known(kind) {
                 let text = format!("{} is no type of item", quote(kind));
                 let found = Code::ParseJson.at(item.span, text);

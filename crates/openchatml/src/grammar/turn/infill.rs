@@ -2,7 +2,7 @@
 
 use crate::model::{Infill, InfillOrder};
 use crate::read::{Keep, Kept, Out};
-use crate::{Code, Control, Span};
+use crate::{Code, Control, Dropped, Span};
 
 /// A task that is being read: the tokens so far, each with the text after it.
 #[derive(Debug, Default)]
@@ -62,7 +62,11 @@ impl<'a> Slots<'a> {
         if known.is_none() {
             let text = "the task does not have its prefix, middle and suffix once each, in order";
             let help = "the specification's order is prefix, middle, suffix";
-            out.malformed(Code::ParseFrame.at(span, text).help(help));
+            let found = Code::ParseFrame.at(span, text).help(help);
+            // Of two that are the same, the last one counts.
+            let is_twice = |at: usize| order[..at].contains(&order[at]);
+            let is_dropped = (0..order.len()).any(is_twice);
+            out.malformed(if is_dropped { found.drops(Dropped::Text) } else { found });
         }
         let mut infill = Infill { order: known.unwrap_or_default(), span, ..Infill::default() };
         for (control, _, mut text) in self.slots {
