@@ -75,7 +75,7 @@ pub struct Conversion {
 /// let losses: Vec<_> = converted.losses.iter().map(ToString::to_string).collect();
 /// assert_eq!(
 ///     losses,
-///     ["header dropped", "message 0: developer merged into system", "message 2: analysis dropped"],
+///     ["message 0: developer merged into system", "message 2: analysis dropped"],
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -42,7 +42,7 @@ words!(pub Dropped {
     Key = "unknown-key",
     Duplicate = "duplicate-key",
     Value = "invalid-value",
-    Header = "header",
+    Header = "invalid-header",
     Item = "unknown-item",
     Text = "stray-text",
     Limit = "limit",
