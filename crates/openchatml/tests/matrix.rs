@@ -68,7 +68,10 @@ fn sayable(format: Format) -> Document<'static> {
 fn losses(from: Format, to: Format) -> Result<BTreeSet<Lost>, String> {
     let before = sayable(from);
     let (text, lost) = converted(&before, to)?;
-    let back = converted(&read(&text, to), from).map(|it| it.0);
+    let (back, behind) = match converted(&read(&text, to), from) {
+        Ok((back, behind)) => (Ok(back), behind),
+        Err(why) => (Err(why), BTreeSet::new()),
+    };
     let same = converted(&before, from).map(|it| it.0);
     // What calls imply comes back by itself.
     let implied = |it: &Lost| *it == Lost::ContentType && from.carries().json_calls;
@@ -79,6 +82,12 @@ fn losses(from: Format, to: Format) -> Result<BTreeSet<Lost>, String> {
             back, same,
             "{from} to {to} loses {lost:?}, and yet it came back, through {text}"
         );
+    }
+    // What came back whole has been there: going the same way again changes nothing.
+    if let (Ok(once), true) = (back, behind.is_empty()) {
+let (text, _) = converted(&read(&once, from), to)?;
+        let twice = converted(&read(&text, to), from).map(|it| it.0);
+        assert_eq!(twice.as_ref(), Ok(&once), "{from} to {to}, twice");
     }
     Ok(lost)
 }

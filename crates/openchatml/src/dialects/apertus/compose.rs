@@ -3,7 +3,7 @@
 
 use super::RULES;
 use super::declare::{self, Engine};
-use super::settle::{Left, settle};
+use super::settle::{Left, is_laid_out, settle};
 use crate::convert::{Carries, Composed, Composer, Join, Loss, Lost};
 use crate::model::{Body, Conversation, End, Message, Role, Tool};
 use crate::render::{Place, RenderError, RenderOptions};
@@ -59,7 +59,7 @@ pub(super) fn admit(
             let help = "Apertus has one system message, at the beginning";
             return Err(unsaid(Some(index), "a role that cannot speak here").help(help));
         }
-        Role::Tool if !in_turn && message.layout.is_none() => {
+        Role::Tool if !in_turn && !is_laid_out(message) => {
             let help = "a reply follows a call, or another reply";
             let text = "a tool's reply outside of the assistant's turn";
             return Err(unsaid(Some(index), text).help(help));

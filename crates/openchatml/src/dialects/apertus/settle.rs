@@ -93,7 +93,7 @@ impl<'a> Settled<'_, 'a> {
             self.calls.clear();
             let is_alone = !next.is_some_and(|next| RULES.goes_on(next));
             let suffix = RULES.controls.spelling(Control::InnerSuffix).unwrap_or_default();
-            let leaves = match message.layout.as_ref().and_then(|it| it.header.as_deref()) {
+            let leaves = match header(&message) {
                 Some(header) => header.contains(suffix),
                 None => is_alone && RULES.tool(&message) == RULES.outer_tool,
             };
@@ -346,8 +346,15 @@ impl<'a> Left<'a> {
 /// A message, and where it stood.
 type Placed<'a> = (Message<'a>, Option<usize>);
 
-fn is_laid_out(message: &Message<'_>) -> bool {
-    message.layout.as_ref().is_some_and(|it| it.header.is_some())
+/// What stood before a message, if it was read here and is not the canonical layout. What another
+/// dialect keeps there says nothing about the sections.
+fn header<'m>(message: &'m Message<'_>) -> Option<&'m str> {
+    let own = message.layout.as_deref().filter(|it| it.dialect == RULES.dialect)?;
+    own.header.as_deref()
+}
+
+pub(super) fn is_laid_out(message: &Message<'_>) -> bool {
+    header(message).is_some()
 }
 
 /// Whether a text is empty, with nothing before it.
@@ -374,8 +381,9 @@ fn refused((reply, place): &Placed<'_>, why: &str, help: &'static str) -> Render
 }
 
 /// Says what stands before a message, where it is not the canonical layout.
-fn lay_out(message: &mut Message<'_>, header: String) {
+fn lay_out(message: &mut Message<'_>, before: String) {
+    message.layout = message.layout.take().filter(|it| it.dialect == RULES.dialect);
     let layout = message.layout.get_or_insert_default();
     layout.dialect = RULES.dialect;
-    layout.header = Some(header.into());
+    layout.header = Some(before.into());
 }

@@ -294,9 +294,14 @@ fn spelled<'m>(
     index: usize,
 ) -> std::result::Result<Cow<'m, str>, RenderError> {
     let mut text = String::new();
+    let mut spelled = None;
     for segment in message.body.segments() {
         match segment {
-            Segment::Text(part) | Segment::Literal(part) => text.push_str(&part),
+            Segment::Text(part) | Segment::Literal(part) => {
+                let found = CONTROLS.find(&part).map(|(at, _, len)| (text.len() + at, len));
+                spelled = spelled.or(found.map(|(at, len)| Span::new(at, at + len)));
+                text.push_str(&part);
+            }
             Segment::Marker(marker) => {
                 text.push_str(CONTROLS.spelling(Control::Marker(marker)).unwrap_or_default());
             }
@@ -305,7 +310,7 @@ fn spelled<'m>(
     if markers(Cow::Borrowed(&text)) != message.body {
         let what = "the reasoning spells a marker as text, which this format cannot keep apart";
         let error = RenderError::new(Code::RenderControl, Some(index), what);
-        return Err(error.at(Place::Body, Span::default()));
+        return Err(error.at(Place::Body, spelled.unwrap_or_default()));
     }
     Ok(Cow::Owned(text))
 }
