@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use openchatml::convert::{self, Lost};
 use openchatml::harmony::SystemContent;
-use openchatml::{Document, Format, ReadOptions, RenderOptions, parse};
+use openchatml::{Document, Dropped, Format, ReadOptions, RenderOptions, parse};
 
 /// A conversation with all that formats have in common.
 const EVERYTHING: &str = include_str!("matrix/everything.json");
@@ -20,6 +20,7 @@ const BEYOND: &[(&str, &str)] = &[
     ("sharegpt", include_str!("matrix/sharegpt.json")),
 ];
 
+const INTRO: &str = include_str!("matrix/intro.md");
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/conversions.md");
 
 fn options() -> RenderOptions {
@@ -102,14 +103,39 @@ fn the_table_of_conversions_is_that_of_the_documentation() {
     assert!(written == page, "docs/conversions.md is out of date: run with UPDATE_DOCS=1");
 }
 
+fn told(dropped: Dropped) -> &'static str {
+    match dropped {
+        Dropped::Key => "a key that the format does not know, with its value",
+        Dropped::Duplicate => "all but the last value of a key that an object has twice",
+        Dropped::Value => "a value of the wrong type, or a word that the format does not know",
+        Dropped::Header => "a header that cannot be read",
+        Dropped::Item => "an object that is no message, tool or part of the format",
+        Dropped::Text => "text, or a control token, outside of its place",
+        Dropped::Limit => "everything beyond a limit",
+        Dropped::Record => "a line or a document that cannot be read at all",
+        _ => unreachable!("a name without a description"),
+    }
+}
+
 fn page() -> String {
     let formats: Vec<Format> = Format::all().collect();
-    let mut page = String::from(
-        "# Conversions\n\n\
-         What is lost between any two formats, by the names that `ocml convert` tells. The tables are\n\
-         made by a test (`crates/openchatml/tests/matrix.rs`) that converts a conversation with\n\
-         everything in it there and back: where nothing is named, it came back the same.\n\n\
-         ## What a format has no place for\n\n\
+    let mut page = INTRO.to_owned();
+    page.push_str("## What a reader may drop\n\n| name | what |\n| --- | --- |\n");
+    for dropped in Dropped::ALL {
+        let _ = writeln!(page, "| `{dropped}` | {} |", told(*dropped));
+    }
+    page.push_str(
+        "\n## What a format may have no place for\n\n\
+         The name as it is told, and as `--allow-loss` takes it.\n\n| loss | name |\n| --- | --- |\n",
+    );
+    for lost in Lost::ALL {
+        let _ = writeln!(page, "| {} | `{}` |", lost.as_str(), lost.word());
+    }
+    page.push_str(
+        "\n## What a format has no place for\n\n\
+         The tables from here on are made by a test (`crates/openchatml/tests/matrix.rs`) that converts\n\
+         a conversation with everything in it there and back: where nothing is named, it came back the\n\
+         same.\n\n\
          Of a conversation that has everything (`crates/openchatml/tests/matrix/everything.json`), in\n\
          canonical JSON:\n\n\
          | to | lost |\n| --- | --- |\n",
