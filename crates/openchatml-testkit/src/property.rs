@@ -103,7 +103,10 @@ pub fn round_trip(document: &Document<'_>, format: Format) {
         Ok(text) => text,
         Err(error) => {
             assert_eq!(error.code, Code::RenderControl, "{format} refused {document:#?}: {error}");
-            assert!(may_refuse(document, format, &error), "{format} refused {document:#?}: {error}");
+            assert!(
+                may_refuse(document, format, &error),
+                "{format} refused {document:#?}: {error}"
+            );
             return;
         }
     };

@@ -42,6 +42,8 @@ impl From<Span> for PlaceSpan {
 /// A change: all edits of a fix as one.
 #[derive(Serialize)]
 struct Change {
+    /// `safe`, or `unsafe` for a suggestion.
+    applicability: &'static str,
     span: PlaceSpan,
     replacement: String,
 }
@@ -72,7 +74,8 @@ pub(crate) fn write_object(page: &Page<'_>, found: &Diagnostic, out: &mut String
 }
 
 fn change(page: &Page<'_>, found: &Diagnostic) -> Option<Change> {
-    let edits = &found.fix.as_ref()?.edits;
+    let fix = found.fix.as_ref()?;
+    let edits = &fix.edits;
     let span = Span::new(edits.first()?.span.start, edits.last()?.span.end);
     let mut replacement = String::new();
     let mut at = span.start;
@@ -81,5 +84,6 @@ fn change(page: &Page<'_>, found: &Diagnostic) -> Option<Change> {
         replacement.push_str(&edit.replacement);
         at = edit.span.end;
     }
-    Some(Change { span: page.file_span(span).into(), replacement })
+    let applicability = fix.applicability.as_str();
+    Some(Change { applicability, span: page.file_span(span).into(), replacement })
 }

@@ -12,7 +12,7 @@ pub(crate) use self::losses::Losses;
 
 #[cfg(feature = "run")]
 use openchatml::Span;
-use openchatml::{Diagnostic, Severity};
+use openchatml::{Applicability, Diagnostic, Fix, Severity};
 
 use crate::failure::Status;
 use crate::input::Page;
@@ -69,6 +69,8 @@ pub(crate) struct Tally {
     pub(crate) errors: usize,
     pub(crate) warnings: usize,
     pub(crate) notes: usize,
+    /// How many of these have a fix that is not certain.
+    pub(crate) suggestions: usize,
 }
 
 impl Tally {
@@ -77,6 +79,8 @@ impl Tally {
         let mut tally = Self::default();
         for found in found {
             tally.count(found.severity);
+            let suggests = |fix: &Fix| fix.applicability == Applicability::Unsafe;
+            tally.suggestions += usize::from(found.fix.as_ref().is_some_and(suggests));
         }
         tally
     }
@@ -95,6 +99,7 @@ impl Tally {
         self.errors += other.errors;
         self.warnings += other.warnings;
         self.notes += other.notes;
+        self.suggestions += other.suggestions;
     }
 
     /// The exit status that these findings ask for.

@@ -57,7 +57,8 @@ pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
         let replacements: Vec<Value> =
             fix.edits.iter().map(|edit| replacement(page, edit)).collect();
         let change = json!({"artifactLocation": artifact, "replacements": replacements});
-        result["fixes"] = json!([{"artifactChanges": [change]}]);
+        let applicability = json!({"applicability": fix.applicability.as_str()});
+        result["fixes"] = json!([{"artifactChanges": [change], "properties": applicability}]);
     }
     out.push_str(&result.to_string());
 }

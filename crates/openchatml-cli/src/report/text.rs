@@ -1,7 +1,7 @@
 //! Findings for people, in the look of rustc.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet, Title};
-use openchatml::{Diagnostic, Edit, Fix, Severity, Span};
+use openchatml::{Applicability, Diagnostic, Edit, Fix, Severity, Span};
 
 use super::excerpt::{Excerpt, WIDE};
 use crate::input::Page;
@@ -89,11 +89,19 @@ fn suggestion<'p>(page: &'p Page<'_>, fix: &Fix) -> Option<Group<'p>> {
     for (edit, mark) in fix.edits.iter().zip(excerpt.marks) {
         snippet = snippet.patch(Patch::new(mark, visible(&edit.replacement).into_owned()));
     }
-    Some(Group::with_title(Level::HELP.secondary_title(advice(&fix.edits))).element(snippet))
+    Some(Group::with_title(Level::HELP.secondary_title(advice(fix))).element(snippet))
 }
 
 /// What a change does, in words.
-fn advice(edits: &[Edit]) -> String {
+fn advice(fix: &Fix) -> String {
+    let advice = change(&fix.edits);
+    match fix.applicability {
+        Applicability::Safe => advice,
+        Applicability::Unsafe => format!("{advice}, if that is what was meant"),
+    }
+}
+
+fn change(edits: &[Edit]) -> String {
     match edits {
         [edit] if edit.replacement.is_empty() => "leave this out".to_owned(),
         [edit] if edit.span.is_empty() => format!("insert {}", quoted(&edit.replacement)),

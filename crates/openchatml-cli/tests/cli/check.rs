@@ -37,7 +37,12 @@ fn fixes_are_applied_until_nothing_is_left() {
     let text =
         "<|start|>user<|message|>Hi.<|end|>\n<|start|>assistant<|channel|>final<|message|>Yo.";
     folder.file("a.txt", text);
-    folder.ocml(["check", "--fix", "a.txt"]).exits(0).says("no problems, 2 problems mended");
+    let ran = folder.ocml(["check", "--fix", "a.txt"]).exits(1);
+    ran.says("1 error, 1 problem mended; 1 suggestion left, for --unsafe-fixes");
+    // Whether the message is complete, nobody knows.
+    assert_eq!(folder.read("a.txt"), format!("version: 2.2\n\n{text}"));
+    let ran = folder.ocml(["check", "--fix", "--unsafe-fixes", "a.txt"]).exits(0);
+    ran.says("no problems, 1 problem mended");
     assert_eq!(folder.read("a.txt"), format!("version: 2.2\n\n{text}<|end|>"));
     assert_eq!(folder.names(), ["a.txt"]);
     folder.ocml(["check", "a.txt"]).exits(0);

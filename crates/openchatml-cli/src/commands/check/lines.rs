@@ -1,8 +1,8 @@
 //! Checking a file line by line.
 
-use openchatml::{Diagnostic, Format};
+use openchatml::{Applicability, Diagnostic, Format, fix};
 
-use super::{fixes, report};
+use super::report;
 use crate::args::Verbosity;
 use crate::input::{Decoded, Page, Slot};
 use crate::jsonl::Entry;
@@ -14,8 +14,8 @@ pub(super) struct Plan {
     pub(super) reader: Reader,
     pub(super) style: Style,
     pub(super) verbosity: Verbosity,
-    /// Whether lines are mended.
-    pub(super) fixes: bool,
+    /// The fixes that are applied to lines, at most, if lines are mended.
+    pub(super) fixes: Option<Applicability>,
     pub(super) telling: Telling,
 }
 
@@ -41,7 +41,7 @@ impl Plan {
     /// Checks one more line.
     pub(super) fn line(&self, entry: &Entry<'_>, format: Format, lines: &mut Lines) {
         let Some(mended) = self.mended(entry, format, lines) else {
-            if self.fixes {
+            if self.fixes.is_some() {
                 lines.text.extend_from_slice(entry.raw);
             }
             return self.tell(entry.page, entry.found.clone(), entry.slot.as_ref(), format, lines);
@@ -58,12 +58,11 @@ impl Plan {
 
     /// The line, mended, if that is wanted and possible.
     fn mended(&self, entry: &Entry<'_>, format: Format, lines: &mut Lines) -> Option<String> {
-        if !self.fixes || !entry.found.is_empty() {
-            return None;
-        }
+        let most = self.fixes.filter(|_| entry.found.is_empty())?;
         let slot = entry.slot.as_ref()?;
-        let (text, fixed) = fixes::fix(&slot.text, format, &self.reader.options)?;
-        lines.fixed += fixed;
+        let fixed = fix(&slot.text, format, &self.reader.options, most);
+        let text = fixed.text?;
+        lines.fixed += fixed.applied;
         let mut line = String::new();
         slot.replace(entry.page.text, &text, &mut line);
         Some(line)

@@ -1,13 +1,12 @@
 //! `check`: what is wrong, and where.
 
-mod fixes;
 mod lines;
 mod report;
 
 use std::path::PathBuf;
 
 use clap::Args;
-use openchatml::{Diagnostic, Format, Mode};
+use openchatml::{Applicability, Diagnostic, Fixed, Format, Mode, fix};
 
 use self::lines::{Plan, Telling};
 use self::report::Report;
@@ -29,6 +28,7 @@ use crate::report::{Style, Tally, count};
 Examples:
   ocml check chat.txt
   ocml check --fix *.txt
+  ocml check --fix --unsafe-fixes half-written.txt
   ocml check --output-format sarif -o report.sarif data/*.jsonl
   ocml check --lenient -f openchatml-2.2 model-output.txt")]
 pub(crate) struct CheckArgs {
@@ -41,6 +41,10 @@ pub(crate) struct CheckArgs {
     /// standard output
     #[arg(long)]
     fix: bool,
+    /// Apply suggestions, too: changes that may change what a conversation says, such as an end for
+    /// what was cut off
+    #[arg(long, requires = "fix")]
+    unsafe_fixes: bool,
     /// Write the findings to this file, whole or not at all
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -50,6 +54,16 @@ pub(crate) struct CheckArgs {
     jsonl: JsonlArgs,
     #[command(flatten)]
     deny: DenyArgs,
+}
+
+impl CheckArgs {
+    /// The fixes that are applied, at most, if any are.
+    fn applied(&self) -> Applicability {
+        match self.unsafe_fixes {
+            true => Applicability::Unsafe,
+            false => Applicability::Safe,
+        }
+    }
 }
 
 /// Runs `check`.
@@ -142,8 +156,8 @@ impl Check<'_> {
         text: &str,
         format: Format,
     ) -> Result<Option<String>, Failure> {
-        let mended = fixes::fix(text, format, &self.reader.options);
-        let (mended, fixed) = mended.map_or((None, 0), |(mended, fixed)| (Some(mended), fixed));
+        let most = self.args.applied();
+        let Fixed { text: mended, applied, .. } = fix(text, format, &self.reader.options, most);
         match (origin, &mended) {
             (Origin::Stdin, mended) => {
                 Target::stdout().write(mended.as_deref().unwrap_or(text).as_bytes())?;
@@ -155,7 +169,7 @@ impl Check<'_> {
             }
             (Origin::File(_), None) => {}
         }
-        self.fixed += fixed;
+        self.fixed += applied;
         Ok(mended)
     }
 
@@ -189,7 +203,7 @@ impl Check<'_> {
             reader: self.reader.clone(),
             style: *output_format,
             verbosity: self.console.verbosity(),
-            fixes: target.is_some(),
+            fixes: target.is_some().then(|| self.args.applied()),
             telling,
         };
         let mut fixed = 0;
@@ -226,8 +240,15 @@ impl Check<'_> {
                 0 => String::new(),
                 fixed => format!(", {} mended", count(fixed, "problem")),
             };
+            let left = match args.applied() {
+                Applicability::Safe if args.fix && tally.suggestions > 0 => {
+                    let left = count(tally.suggestions, "suggestion");
+                    format!("; {left} left, for --unsafe-fixes")
+                }
+                _ => String::new(),
+            };
             let files = count(files, "file");
-            console.summary(&format!("{files} checked: {}{fixed}", tally.words()));
+            console.summary(&format!("{files} checked: {}{fixed}{left}", tally.words()));
         }
         Ok(status.max(tally.status(args.deny.deny_warnings)))
     }

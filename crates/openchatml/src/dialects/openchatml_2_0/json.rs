@@ -294,12 +294,15 @@ fn spelled<'m>(
     index: usize,
 ) -> std::result::Result<Cow<'m, str>, RenderError> {
     let mut text = String::new();
-    let mut spelled = None;
+    // Where the body says it, without its markers.
+    let (mut at, mut spelled) = (0, None);
     for segment in message.body.segments() {
         match segment {
             Segment::Text(part) | Segment::Literal(part) => {
-                let found = CONTROLS.find(&part).map(|(at, _, len)| (text.len() + at, len));
-                spelled = spelled.or(found.map(|(at, len)| Span::new(at, at + len)));
+                let found = CONTROLS.find(&part);
+                let found = found.map(|(start, _, len)| Span::new(at + start, at + start + len));
+                spelled = spelled.or(found);
+                at += part.len();
                 text.push_str(&part);
             }
             Segment::Marker(marker) => {
