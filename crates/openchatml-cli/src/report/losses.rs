@@ -39,7 +39,11 @@ impl Losses {
             own.add(Lost {
                 what: loss.lost.to_string(),
                 details: loss.detail.iter().map(|detail| detail.to_string()).collect(),
-                part: if loss.lost == Name::Declaration { "tool" } else { "message" },
+                part: match (loss.lost, loss.message) {
+                    (Name::Declaration, _) => "tool",
+                    (_, Some(_)) => "message",
+                    (_, None) => "place",
+                },
                 parts: usize::from(is_part),
                 documents: 0,
                 first: place.map(|place| (place.line, place.column)),

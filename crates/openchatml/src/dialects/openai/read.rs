@@ -125,6 +125,8 @@ fn choices<'a>(
 ) -> Result<()> {
     let mut fields: Fields<'a> = Vec::new();
     let mut has_choice = false;
+    let mut has_message = false;
+    let start = json.offset();
     state.is_response = true;
     let read = sheet.array(json, |sheet, json| {
         if std::mem::replace(&mut has_choice, true) {
@@ -137,7 +139,10 @@ fn choices<'a>(
         }
         let keys = ["message", "index", "finish_reason", "logprobs", "stop_reason", "token_ids"];
         sheet.object(json, &keys, |sheet, json, key| match key {
-            "message" => message::read(sheet, json, messages, state),
+            "message" => {
+                has_message = true;
+                message::read(sheet, json, messages, state)
+            }
             _ => {
                 let value = json.value()?;
                 fields.retain(|field| field.0 != key);
@@ -149,5 +154,9 @@ fn choices<'a>(
     });
     let choice = (!fields.is_empty()).then(|| Data::Map(fields).into());
     state.keep(CHOICES, Data::List(choice.into_iter().collect()).into());
-    read
+    read?;
+    if !has_message {
+        sheet.lacks("the response has no choice with a `message`", start);
+    }
+    Ok(())
 }
