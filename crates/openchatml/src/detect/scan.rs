@@ -87,9 +87,10 @@ impl<'t> Scan<'t> {
         let text = self.text;
         let rest = text[start..].trim_start();
         let at = text.len() - rest.len();
+        // Looked for right here: a search would go through the rest of the text for each line.
         let token = |at: usize| {
-            let (found, control, len) = controls.find(&text[at..])?;
-            (found == 0).then_some((control, Span::new(at, at + len)))
+            let (control, len) = controls.front(&text[at..])?;
+            Some((control, Span::new(at, at + len)))
         };
         self.first = token(at);
         let mut lines = text[start..].match_indices('\n').map(|(line, _)| start + line + 1);

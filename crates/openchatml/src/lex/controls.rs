@@ -278,6 +278,14 @@ impl Controls {
         })
     }
 
+    /// The control token that `text` begins with, and its length in bytes.
+    pub(crate) fn front(&self, text: &str) -> Option<(Control, usize)> {
+        match text.starts_with('<').then(|| self.at(text.as_bytes()))? {
+            Found::Control(control, len) => Some((control, len)),
+            Found::Prefix | Found::None => None,
+        }
+    }
+
     /// Whether `text` begins, after white space, with a token that opens a message or a sequence.
     pub(crate) fn opens(&self, text: &str) -> bool {
         let text = text.trim_ascii_start();
