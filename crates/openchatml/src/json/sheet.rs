@@ -282,24 +282,24 @@ impl<'o> Sheet<'o> {
         if json.peek() != Some(b'{') {
             return self.wrong(json, "an object").map(|()| None);
         }
-        let mut seen = 0_u64;
-        let mut given: Vec<Option<&'static str>> = vec![None; same.len()];
+        // Which of the known keys came, and which of these with a value.
+        let (mut seen, mut given) = (0_u64, 0_u64);
         let span = json.object(|json, key, span| {
             let Some(at) = known.iter().position(|known| *known == key) else {
                 return self.unknown(json, &key, known, span);
             };
-            if let Some(group) = same.iter().position(|keys| keys.contains(&known[at])) {
+            if let Some(group) = same.iter().find(|keys| keys.contains(&known[at])) {
                 let is_null = json.peek() == Some(b'n');
-                match given[group] {
-                    Some(first) if first != known[at] => {
-                        if !is_null {
-                            self.said_already(&key, first, span);
-                        }
-                        return json.skip();
+                let is_first = |(i, key): &(usize, &&'static str)| {
+                    *i != at && given & (1 << i) != 0 && group.contains(key)
+                };
+                if let Some((_, first)) = known.iter().enumerate().find(is_first) {
+                    if !is_null {
+                        self.said_already(&key, first, span);
                     }
-                    _ if !is_null => given[group] = Some(known[at]),
-                    _ => {}
+                    return json.skip();
                 }
+                given |= u64::from(!is_null) << at;
             }
             if seen & (1 << at) != 0 {
                 self.repeated(&key, span);
