@@ -38,7 +38,15 @@ pub(crate) fn consent(case: &Case<'_>) -> Verdict {
         let mut gone =
             losses.iter().filter(|loss| WHOLE.contains(&loss.lost) || PARTS.contains(&loss.lost));
         let went = gone.any(|loss| Place::Beyond.may_be_lost(loss, at, &parsed.document));
-        if is_named || went {
+        // A loss may name the key that the datum is, or stands under.
+        let is_key = |loss: &&Loss| {
+            let key = loss.detail.as_ref().map(|key| format!("\"{key}\""));
+            let end = at + datum.len() + 1;
+            key.is_some_and(|key| case.text.get(..end).is_some_and(|text| text.contains(&key)))
+        };
+        let mut keys = losses.iter().filter(is_key);
+        let is_under = keys.any(|loss| Place::Beyond.may_be_lost(loss, at, &parsed.document));
+        if is_named || went || is_under {
             continue;
         }
         let what = match (errors.touch(at), place) {

@@ -44,9 +44,9 @@ fn read_as<'a>(
             let item = json.value()?;
             // Of two types the last one counts, as of all keys.
             let last = item.get("type").and_then(Value::as_str);
-            if let Some(last) = last.filter(|last| *last != kind) {
+            if last != Some(kind) {
                 json.rewind(start);
-                return read_as(Some(last), sheet, json, messages, state);
+                return read_as(last, sheet, json, messages, state);
             }
             if !is_known(kind) {
                 let text = format!("{} is no type of item", quote(kind));

@@ -179,11 +179,17 @@ impl<'a> HeadReader<'a, '_> {
             self.guess(Code::Limit.at(span, text));
             return false;
         }
+        self.check_graphic(what, value, span);
+        true
+    }
+
+    /// Finds white space and control characters in a value: a header is split at the white space
+    /// of ASCII only.
+    pub(super) fn check_graphic(&mut self, what: &str, value: &str, span: Span) {
         if !is_graphic(value) {
             let text = format!("`{what}` has a character that no value may have");
             self.guess(Code::ParseHeader.at(span, text));
         }
-        true
     }
 
     /// Whether [`check_value`](Self::check_value) would find nothing wrong with a value.

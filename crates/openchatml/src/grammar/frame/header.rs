@@ -183,6 +183,7 @@ impl<'a> HeadReader<'a, '_> {
             Some(Speaker::Named(role, name)) => {
                 message.role = role;
                 message.name = Some(self.keep.text(name, tail(span, name)));
+                self.check_graphic("name", name, tail(span, name));
             }
             Some(Speaker::Legacy(role, name)) => {
                 message.role = role;
@@ -197,6 +198,7 @@ impl<'a> HeadReader<'a, '_> {
             Some(Speaker::Builtin(name)) => {
                 message.role = Role::Tool;
                 message.name = Some(self.keep.text(name, span));
+                self.check_graphic("name", name, span);
                 if self.context.checker.is_some_and(|checker| !checker.has_builtin(name)) {
                     let text = format!("{} is no role, and no built-in tool here", quote(word));
                     let help = "list it in `generation_settings.builtin_tools`";
@@ -206,6 +208,7 @@ impl<'a> HeadReader<'a, '_> {
             Some(Speaker::Addressed(name)) if addressed() => {
                 message.role = Role::Tool;
                 message.name = Some(self.keep.text(name, span));
+                self.check_graphic("name", name, span);
             }
             Some(Speaker::Slip(role, name)) => {
                 message.role = role;

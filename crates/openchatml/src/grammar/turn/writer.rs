@@ -202,6 +202,11 @@ impl Writer<'_> {
         conversation: &Conversation<'_>,
         first: bool,
     ) -> Written {
+        if conversation.messages.is_empty() {
+            let text = "a file without messages would be read as text";
+            let error = RenderError::new(Code::RenderUnsupported, None, text);
+            return Err(error.help("leave it out, or write `json`"));
+        }
         let mut whole = conversation.clone();
         whole.layout = part.layout.clone().map(|layout| Box::new(layout.into_owned()));
         self.conversation(&whole, !first)
