@@ -131,7 +131,7 @@ impl Escaper {
         }
         let Some(spelling) = self.controls.spelling(control) else {
             let reason = "this dialect lacks a control token";
-            return Err(SinkError { span: Span::default(), spelling: "", reason });
+            return Err(SinkError::new(Span::default(), "", reason));
         };
         self.mode = self.mode.after(control);
         if is_spelled {
@@ -196,7 +196,7 @@ impl Escaper {
             Some(at) => {
                 let span = Span::new(at, at + end.len());
                 let reason = "a literal block cannot hold the text";
-                Err(SinkError { span, spelling: end, reason })
+                Err(SinkError::new(span, end, reason))
             }
             None => {
                 out.push_str(text);
@@ -272,24 +272,22 @@ impl Escaper {
         let mut joined = std::mem::take(&mut self.held);
         joined.push_str(text);
         self.write(&joined, markers, out).map_err(|error| {
-            let start = error.span.start.saturating_sub(held);
-            SinkError { span: Span::new(start, error.span.end.saturating_sub(held)), ..error }
+            let Span { start, end } = error.span;
+            let span = Span::new(start.saturating_sub(held), end.saturating_sub(held));
+            SinkError { span, before: held.saturating_sub(start), ..error }
         })
     }
 
     #[cold]
     fn refuse(&self, control: Control, span: Span) -> SinkError {
-        SinkError {
-            span,
-            spelling: self.controls.spelling(control).unwrap_or_default(),
-            reason: match self.mode {
-                // Dialects without `<|message|>` have no mode for their short headers.
-                Mode::Header if self.controls.spelling(Control::Message).is_some() => {
-                    "a header cannot hold the text"
-                }
-                _ => "this dialect has no escape for the text",
-            },
-        }
+        let reason = match self.mode {
+            // Dialects without `<|message|>` have no mode for their short headers.
+            Mode::Header if self.controls.spelling(Control::Message).is_some() => {
+                "a header cannot hold the text"
+            }
+            _ => "this dialect has no escape for the text",
+        };
+        SinkError::new(span, self.controls.spelling(control).unwrap_or_default(), reason)
     }
 
     /// Writes what was held back, now that `control` follows.

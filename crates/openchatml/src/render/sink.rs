@@ -335,6 +335,8 @@ pub struct SinkError {
     /// The token in the way, as it is spelled.
     pub spelling: &'static str,
     pub(crate) reason: &'static str,
+    /// How many bytes of the token were part of the texts given before.
+    pub(super) before: usize,
 }
 
 impl SinkError {
@@ -349,7 +351,14 @@ impl SinkError {
     /// assert_eq!(refusal.to_string(), "no id stands for `<|start|>`");
     /// ```
     pub const fn new(span: Span, spelling: &'static str, reason: &'static str) -> Self {
-        Self { span, spelling, reason }
+        Self { span, spelling, reason, before: 0 }
+    }
+
+    /// The same refusal with its place in a longer text, of which the text that was given begins at
+    /// byte `at`.
+    pub(crate) fn within(self, at: usize) -> Self {
+        let start = (at + self.span.start).saturating_sub(self.before);
+        Self { span: Span::new(start, at + self.span.end), before: 0, ..self }
     }
 }
 

@@ -108,11 +108,7 @@ impl Sink for TextSink<'_> {
             let opens = line.starts_with('<') && self.controls.opens(line);
             if opens {
                 let reason = "a line of the header cannot begin with a control token";
-                return Err(SinkError {
-                    span: Span::new(at, at + line.len()),
-                    spelling: "",
-                    reason,
-                });
+                return Err(SinkError::new(Span::new(at, at + line.len()), "", reason));
             }
             at += line.len();
         }

@@ -178,7 +178,7 @@ impl Sink for WireSink {
         self.flush();
         let Some(spelling) = CONTROLS.spelling(control) else {
             let reason = "this dialect lacks a control token";
-            return Err(SinkError { span: Span::default(), spelling: "", reason });
+            return Err(SinkError::new(Span::default(), "", reason));
         };
         self.separate();
         self.out.push_str("{\"token\":\"");
@@ -194,6 +194,6 @@ impl Sink for WireSink {
 
     fn preamble(&mut self, _: &str) -> std::result::Result<(), SinkError> {
         let reason = "this dialect has no header";
-        Err(SinkError { span: Span::default(), spelling: "", reason })
+        Err(SinkError::new(Span::default(), "", reason))
     }
 }

@@ -103,7 +103,7 @@ fn place_of(attribute: Attribute) -> Place {
 /// Whether a value can stand in a header: not empty, no white space, no control characters, no
 /// control tokens.
 pub(crate) fn check_value(value: &str, controls: &'static Controls) -> Result<(), SinkError> {
-    let refuse = |span, spelling, reason| Err(SinkError { span, spelling, reason });
+    let refuse = |span, spelling, reason| Err(SinkError::new(span, spelling, reason));
     if value.is_empty() {
         return refuse(Span::default(), "", "a header value is empty");
     }

@@ -6,7 +6,7 @@ use super::marker::{MarkerPlace, marker_place};
 use super::opening::Opening;
 use super::write_header::{header as write_header, sanitized};
 use crate::lex::{Controls, Lexeme, Lexer, Mode};
-use crate::model::{Conversation, Document, End, Layout, Message, Segment};
+use crate::model::{Conversation, Document, End, Layout, Marker, Message, Segment};
 use crate::read::{Keep, Limits};
 use crate::render::{
     LayoutChoice, Part, Place, PlainOpening, RenderError, RenderOptions, Sink, SinkError, Values,
@@ -194,29 +194,38 @@ fn body(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(),
         return plain(text, message, sink);
     }
     let mut after_text = false;
+    let mut at = 0;
     for segment in message.body.segments() {
         let was_text = std::mem::replace(&mut after_text, matches!(segment, Segment::Text(_)));
-        match segment {
+        let (len, written) = match segment {
             Segment::Text(text) => {
                 if was_text {
                     // Parts of text are kept apart.
                     sink.part(Part::Body);
                 }
-                plain(&text, message, sink)?;
+                (text.len(), plain(&text, message, sink))
             }
-            Segment::Literal(text) => literal(&text, message, rules.controls, sink)?,
-            Segment::Marker(marker) => match marker_place(message) {
-                MarkerPlace::Marker => sink.control(Control::Marker(marker))?,
-                _ => {
-                    let reason = "reasoning cannot stand in a message that is not `analysis`:";
-                    let spelling = rules.controls.spelling(Control::Marker(marker));
-                    let spelling = spelling.unwrap_or_default();
-                    return Err(SinkError { span: Span::default(), spelling, reason });
-                }
-            },
-        }
+            Segment::Literal(text) => (text.len(), literal(&text, message, rules.controls, sink)),
+            Segment::Marker(marker) => (0, self::marker(marker, message, rules.controls, sink)),
+        };
+        written.map_err(|error| error.within(at))?;
+        at += len;
     }
     Ok(())
+}
+
+fn marker(
+    marker: Marker,
+    message: &Message<'_>,
+    controls: &'static Controls,
+    sink: &mut dyn Sink,
+) -> Result<(), SinkError> {
+    if let MarkerPlace::Marker = marker_place(message) {
+        return sink.control(Control::Marker(marker));
+    }
+    let reason = "reasoning cannot stand in a message that is not `analysis`:";
+    let spelling = controls.spelling(Control::Marker(marker)).unwrap_or_default();
+    Err(SinkError::new(Span::default(), spelling, reason))
 }
 
 fn plain(text: &str, message: &Message<'_>, sink: &mut dyn Sink) -> Result<(), SinkError> {
@@ -247,7 +256,7 @@ pub(super) fn put(sink: &mut dyn Sink, control: Control) -> Result<(), Named> {
 }
 
 pub(super) fn lacks(place: Place, reason: &'static str) -> Named {
-    (place, SinkError { span: Span::default(), spelling: "", reason })
+    (place, SinkError::new(Span::default(), "", reason))
 }
 
 /// Whether a header that was read still says what the message says.

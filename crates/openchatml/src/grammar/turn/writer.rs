@@ -245,7 +245,7 @@ fn header(
 ) -> Result<(), (Place, SinkError)> {
     if !rules.roles.contains(&message.role) {
         let reason = "this dialect has no word for this role";
-        return Err((Place::Role, SinkError { span: Span::default(), spelling: "", reason }));
+        return Err((Place::Role, SinkError::new(Span::default(), "", reason)));
     }
     sink.text(message.role.as_str()).map_err(|error| (Place::Role, error))?;
     if let Some(name) = &message.name {
