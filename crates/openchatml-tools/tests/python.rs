@@ -166,6 +166,8 @@ async fn time_and_output_are_bounded() {
 async fn a_python_that_is_none_is_refused() {
     let error = Sandbox::with_python("/bin/false").await.unwrap_err().to_string();
     assert!(error.contains("bubblewrap"), "{error}");
+    // Without bubblewrap that is what is missing, whatever the path.
+    let Some(_) = python().await else { return };
     let error = Sandbox::with_python("/nowhere/python3").await.unwrap_err().to_string();
     assert!(error.contains("could not be started"), "{error}");
 }

@@ -55,6 +55,7 @@ pub(crate) fn run(args: &FmtArgs, console: &Console) -> Result<Status, Failure> 
             Err(Failure::Closed) => return Err(Failure::Closed),
             Err(failure) => {
                 console.failure(&failure);
+                run.refused += usize::from(failure.status() == Status::Found);
                 status = status.max(failure.status());
             }
         }

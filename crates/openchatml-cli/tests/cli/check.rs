@@ -32,6 +32,21 @@ fn check_is_strict_unless_told_otherwise() {
 }
 
 #[test]
+fn a_file_of_an_unknown_format_is_a_finding() {
+    let folder = Folder::new();
+    folder.file("package.json", r#"{"name":"web-app"}"#);
+    let ran = folder.ocml(["check", "package.json"]).exits(1);
+    ran.says("error[E-FORMAT-UNKNOWN]").says("1 file checked: 1 error\n");
+    let ran = folder.ocml(["check", "--output-format", "json", "package.json"]).exits(1);
+    let found = json(&ran.stdout);
+    assert_eq!(
+        (&found["code"], &found["file"]),
+        (&"E-FORMAT-UNKNOWN".into(), &"package.json".into())
+    );
+    folder.ocml(["fmt", "package.json"]).exits(1).says("0 files changed, 1 refused\n");
+}
+
+#[test]
 fn fixes_are_applied_until_nothing_is_left() {
     let folder = Folder::new();
     let text =

@@ -6,7 +6,7 @@ mod report;
 use std::path::PathBuf;
 
 use clap::Args;
-use openchatml::{Applicability, Diagnostic, Fixed, Format, Mode, fix};
+use openchatml::{Applicability, Code, Diagnostic, Fixed, Format, Mode, Severity, Span, fix};
 
 use self::lines::{Plan, Telling};
 use self::report::Report;
@@ -94,6 +94,7 @@ pub(crate) fn run(args: &CheckArgs, console: &Console) -> Result<Status, Failure
         match check.origin(origin) {
             Ok(()) => {}
             Err(Failure::Closed) => return Err(Failure::Closed),
+            Err(Failure::Unknown(lines)) => check.unknown(&origin.name(), &lines)?,
             Err(failure) => {
                 console.failure(&failure);
                 status = status.max(failure.status());
@@ -142,6 +143,18 @@ impl Check<'_> {
         let mut found = decoded.found.clone();
         found.extend(self.reader.parse(page.text, format).diagnostics);
         self.tell(&page, &found)
+    }
+
+    /// Reports a file whose format is unknown, for the reasons in `lines`.
+    fn unknown(&mut self, name: &str, lines: &[String]) -> Result<(), Failure> {
+        if self.args.output_format == Style::Text {
+            self.tally.count(Severity::Error);
+            self.console.failure(&Failure::Unknown(lines.to_vec()));
+            return Ok(());
+        }
+        let decoded = Decoded::new(b"", 0);
+        let found = Code::FormatUnknown.at(Span::default(), lines.join("; "));
+        self.tell(&Page::new(name, &decoded, 1), &[found])
     }
 
     fn input(&self, origin: &Origin) -> Result<Input, Failure> {
