@@ -42,7 +42,7 @@ pub fn truncated<'a>(
     (budget, message): (usize, Option<usize>),
 ) -> Option<Conversation<'a>> {
     let mut truncation = Truncation::new(budget);
-    truncation.message = message;
+    truncation.message = message.or(truncation.message);
     let tokenizer = tokenizer(format, controls);
     let options = RenderOptions::default();
     Some(truncation.truncate(&tokenizer, conversation, &options).ok()?.conversation)

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use openchatml::Code;
+use openchatml_testkit::elsewhere;
 use openchatml_tools::kinds::python::{Python, Sandbox};
 use openchatml_tools::{Call, Failure, Output, Tool};
 
@@ -14,11 +15,7 @@ async fn python() -> Option<Python> {
         Err(error) => {
             let is_required = std::env::var("OPENCHATML_SANDBOX").is_ok_and(|it| it == "required");
             assert!(!is_required, "{error}");
-            // Allowed: the word that is to be seen where nothing was proven.
-            #[allow(clippy::print_stdout)]
-            {
-                println!("skipped: {error}");
-            }
+            elsewhere::say_skipped("python in a sandbox", &error.to_string());
             None
         }
     }

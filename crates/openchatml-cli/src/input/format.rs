@@ -1,6 +1,7 @@
 //! Which format input is in: the one that was named, or the one that is detected.
 
 use openchatml::{Candidate, Code, Diagnostic, Format, Recognized, detect, recognize};
+use serde::de::IgnoredAny;
 
 use super::{Batch, Decoded, JSON, Page, Slot, detect_lines};
 use crate::args::Choice;
@@ -40,16 +41,10 @@ pub(crate) fn format_of<'d>(
         console.detail(&format!("{name}: detected {} ({} %)", best.format, best.confidence));
         return Ok(best.format);
     }
-    Err(match decoded.found.as_slice() {
-        [] => {
-            let page = Page::new(name, decoded, 1);
-            let evidence = Evidence { page: &page, slot: None };
-            let recognized = recognize([page.text]);
-            Unreadable::NoFormat(unknown(name, &found, recognized.as_ref(), &evidence))
-        }
-        // One reason is enough.
-        [first, ..] => Unreadable::NoText(std::slice::from_ref(first)),
-    })
+    let page = Page::new(name, decoded, 1);
+    let evidence = Evidence { page: &page, slot: None };
+    let recognized = recognize([page.text]);
+    Err(Unreadable::NoFormat(unknown(name, &found, recognized.as_ref(), &evidence)))
 }
 
 /// The format of the documents in the lines of a file: the one that was named, or the likeliest.
@@ -138,14 +133,33 @@ fn unknown(
         ));
     }
     if lines.len() == 1 {
-        lines.push(
-            "no control token and no key of a conversation (`messages`, `conversations`, \
-             `input`, …) was found"
-                .to_owned(),
-        );
+        lines.push(nothing_found(evidence.page));
     }
-    lines.push("help: name the format with `--from FORMAT`".to_owned());
+    // What is recognized has no format that could be named.
+    lines.push(match recognized {
+        Some(_) => "help: `ocml help convert` lists the formats that ocml reads".to_owned(),
+        None => "help: name the format with `--from FORMAT`".to_owned(),
+    });
     Failure::Unknown(lines)
+}
+
+/// What a page is that has nothing of a format in it.
+fn nothing_found(page: &Page<'_>) -> String {
+    let text = page.text.trim();
+    if text.is_empty() {
+        return "it is empty".to_owned();
+    }
+    if text.starts_with(['{', '['])
+        && let Err(error) = serde_json::from_str::<IgnoredAny>(text)
+    {
+        return format!("it begins like JSON, and is not: {error}");
+    }
+    if let Some(offset) = page.not_text() {
+        return format!("the byte at offset {offset} is not UTF-8");
+    }
+    "no control token and no key of a conversation (`messages`, `conversations`, `input`, …) was \
+     found"
+        .to_owned()
 }
 
 /// The code of a failure to detect a format.

@@ -38,6 +38,12 @@ impl<'t> Page<'t> {
         self.first_line
     }
 
+    /// The first byte of the file that is not UTF-8.
+    pub(crate) fn not_text(&self) -> Option<usize> {
+        let first = self.patches.first()?;
+        Some(self.base + first.after - char::REPLACEMENT_CHARACTER.len_utf8())
+    }
+
     /// Where in the file it begins.
     pub(crate) fn offset(&self) -> usize {
         self.base

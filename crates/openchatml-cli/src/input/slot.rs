@@ -58,11 +58,17 @@ impl<'l> Slot<'l> {
             }
             _ => (serde_json::from_str(line).map_err(|error| wrong(&error))?, None, false),
         };
-        let text: String = serde_json::from_str(raw.get()).map_err(|_| {
+        let text: String = serde_json::from_str(raw.get()).map_err(|error| {
             let at = offset_in(line, raw.get());
             let span = Span::new(at, at + raw.get().len());
-            let message = "a line holds a string, or an object with a string as `text`";
-            Box::new(finding(Code::ParseJson, span, message))
+            // Nothing else in a string that is JSON cannot be read.
+            let message = match error.is_data() {
+                true => "a line holds a string, or an object with a string as `text`",
+                false => "half of a surrogate pair: JSON allows it, but no text can hold it",
+            };
+            let mut found = finding(Code::ParseJson, span, message);
+            found.dropped = Some(Dropped::Record);
+            Box::new(found)
         })?;
         // The quotes are no part of the text.
         let inner = &raw.get()[1..raw.get().len() - 1];
@@ -212,7 +218,7 @@ impl<'de> Deserialize<'de> for Held<'de> {
 
 #[cfg(test)]
 mod tests {
-    use openchatml::{Applicability, Code, Edit, Fix, Span};
+    use openchatml::{Applicability, Code, Dropped, Edit, Fix, Span};
 
     use super::{Slot, finding, raw_offset};
 
@@ -225,6 +231,9 @@ mod tests {
         {
             assert!(Slot::text(wrong).is_err(), "{wrong}");
         }
+        let found = Slot::text(r#"{"text": "\ud800"}"#).unwrap_err();
+        assert!(found.message.starts_with("half of a surrogate pair"), "{found}");
+        assert_eq!(found.dropped, Some(Dropped::Record));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use openchatml::{Data, Value};
+use openchatml_testkit::elsewhere;
 use openchatml_tools::Happening;
 use openchatml_tools::kinds::mcp::{self, Server, ServerOptions};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -14,12 +15,14 @@ use tokio::process::{Child, Command};
 
 use super::support::{answer, dispatch, done, router};
 
-/// Where the server is, or `None` and a word on it.
-#[expect(clippy::print_stderr, reason = "who looks for what was tested is told what was not")]
+/// Where the server is, or `None`, and the test is said to be skipped.
 fn script() -> Option<PathBuf> {
     let script = std::env::var_os("OPENCHATML_MCP_SERVER").map(PathBuf::from);
     if script.is_none() {
-        eprintln!("skipped: OPENCHATML_MCP_SERVER does not say where the server is");
+        elsewhere::say_skipped(
+            "a real server of tools",
+            "OPENCHATML_MCP_SERVER can name its script",
+        );
     }
     script
 }

@@ -43,10 +43,7 @@ fn check_json(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnost
             Some(_) => Code::Limit,
             None => Code::BodyConstraintViolation,
         };
-        let text = match error.is_json() {
-            true => format!("the body cannot be read: {}", error.message),
-            false => format!("the body is not one JSON value: {}", error.message),
-        };
+        let text = format!("the body is not one JSON value: {}", error.message);
         found.push(code.at(message.body_span(error.span), text));
         return;
     }

@@ -23,7 +23,8 @@ pub(crate) fn check(header: &Header<'_>, span: Span, known: &[&str], found: &mut
             };
             if !known.iter().any(matches) {
                 let message = format!("version {} cannot be read as this format", quote(version));
-                let help = "name the format of the text, or let it be detected";
+                let known: Vec<_> = known.iter().map(|it| spelled(it)).collect();
+                let help = format!("the versions that this format reads are {}", known.join(", "));
                 found.push(Code::ParseVersion.at(value.span, message).help(help));
             }
         }
@@ -33,4 +34,10 @@ pub(crate) fn check(header: &Header<'_>, span: Span, known: &[&str], found: &mut
             found.push(Code::ParseHeader.at(value.span, message).help(help));
         }
     }
+}
+
+/// A version, or all of a major one.
+fn spelled(known: &str) -> String {
+    let rest = if known.ends_with('.') { "x" } else { "" };
+    format!("{known}{rest}")
 }

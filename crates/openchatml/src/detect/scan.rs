@@ -78,6 +78,19 @@ impl<'t> Scan<'t> {
         self.tokens.iter().find(|(token, _)| *token == control).map(|(_, span)| *span)
     }
 
+    /// Where one of these tokens ends a frame first: another frame follows it, or nothing.
+    pub(crate) fn frame_end(&self, spellings: &[&str], start: &str) -> Option<Span> {
+        let ends = |span: &Span| {
+            let rest = self.text[span.end..].trim_ascii_start();
+            rest.is_empty() || rest.starts_with(start)
+        };
+        let first = |spelling: &&str| {
+            let found = memchr::memmem::find_iter(self.text.as_bytes(), spelling.as_bytes());
+            found.map(|at| Span::new(at, at + spelling.len())).find(ends)
+        };
+        spellings.iter().filter_map(first).min_by_key(|span| span.start)
+    }
+
     /// Where a header is first of which this is so.
     pub(crate) fn header(&self, has: impl Fn(&str) -> bool) -> Option<Span> {
         self.headers.iter().find(|span| has(self.at(**span))).copied()
@@ -110,15 +123,16 @@ impl<'t> Scan<'t> {
         while let Some((found, control, len)) = controls.find(&self.text[at..]) {
             let span = Span::new(at + found, at + found + len);
             at = span.end;
-            // One more `<` makes text of it, where a format has such an escape.
-            let is_escaped = self.text[..span.start].ends_with('<');
+            // One more `<` makes text of it, where a format has such an escape. A block that is not
+            // closed is none.
+            let block =
+                controls.spelling(Control::EndLiteral).filter(|_| control == Control::Literal);
+            let block = block.map(|close| Some(at + self.text[at..].find(close)? + close.len()));
+            let is_escaped = self.text[..span.start].ends_with('<') || block == Some(None);
             state = self.step(state, (control, span), is_escaped, framing);
             at = match (state, control) {
                 // What a literal block holds is text.
-                (State::Body, Control::Literal) if !is_escaped => {
-                    let close = controls.spelling(Control::EndLiteral).unwrap_or_default();
-                    self.text[at..].find(close).map_or(at, |end| at + end + close.len())
-                }
+                (State::Body, Control::Literal) if !is_escaped => block.flatten().unwrap_or(at),
                 (State::Body, control) if opens(control) && framing == Framing::Turns => {
                     self.headers.last().map_or(at, |header| header.end.max(at))
                 }

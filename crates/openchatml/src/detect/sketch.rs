@@ -85,12 +85,12 @@ const MOST_KEYS: usize = 256;
 impl Sketch {
     /// Adds a document. What is not JSON ends it; what was seen until then counts.
     pub(crate) fn add(&mut self, text: &str, limits: &crate::Limits) {
-        let mut json = Json::new(text, limits).mending();
+        let mut json = Json::new(text, limits).repairing();
         let keys = self.keys.len();
         let _ = self.document(&mut json);
         let is_new = self.keys.len() > keys || self.message.count > 0;
         if is_new && ["role", "from", "type"].iter().any(|key| self.keys.contains_key(*key)) {
-            let _ = self.message.item(&mut Json::new(text, limits).mending(), self.record);
+            let _ = self.message.item(&mut Json::new(text, limits).repairing(), self.record);
         }
         self.record += 1;
     }

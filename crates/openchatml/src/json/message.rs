@@ -7,7 +7,8 @@ use super::segment::segment;
 use super::{Json, Sheet};
 use crate::diagnostic::{did_you_mean, quote};
 use crate::grammar::frame::check_value;
-use crate::model::{Body, Channel, End, Intent, Message, Role, Segment};
+use crate::grammar::hide;
+use crate::model::{Body, Channel, End, Intent, Message, Role, Segment, Visibility};
 use crate::{Code, Dropped, Span, function_name};
 
 /// Who speaks, as an object says it.
@@ -262,7 +263,7 @@ impl Sheet<'_> {
         item: impl FnOnce(&mut Self, &mut Json<'a>, &mut Vec<Message<'a>>) -> Result<()>,
     ) -> Result<()> {
         let start = json.offset();
-        item(self, json, messages)?;
+        self.one(json, messages, item)?;
         if messages.len() > self.options.limits.messages {
             messages.truncate(self.options.limits.messages);
             self.too_many(start, json);
@@ -289,7 +290,7 @@ impl Sheet<'_> {
                 too_many.get_or_insert(start);
                 return json.skip();
             }
-            item(sheet, json, messages)?;
+            sheet.one(json, messages, &mut item)?;
             if messages.len() > most {
                 too_many.get_or_insert(start);
                 messages.truncate(most);
@@ -300,6 +301,34 @@ impl Sheet<'_> {
             self.too_many(start, json);
         }
         Ok(())
+    }
+
+    /// Hides the message that is being read: nobody knows how much of it a user may see.
+    pub(crate) fn hide_message(&mut self) {
+        self.may_be_hidden = true;
+    }
+
+    /// Reads an object that stands for messages. If something was dropped that may have hidden them,
+    /// they are hidden.
+    fn one<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+        messages: &mut Vec<Message<'a>>,
+        item: impl FnOnce(&mut Self, &mut Json<'a>, &mut Vec<Message<'a>>) -> Result<()>,
+    ) -> Result<()> {
+        let first = messages.len();
+        self.may_be_hidden = false;
+        let read = item(self, json, messages);
+        if std::mem::take(&mut self.may_be_hidden) {
+            let new = messages.iter_mut().skip(first);
+            for message in new.filter(|message| message.role == Role::Assistant) {
+                message.recovered = true;
+                if message.visibility() == Visibility::User {
+                    hide(message);
+                }
+            }
+        }
+        read
     }
 
     /// Reports that there are too many messages, from byte `start` on.
@@ -399,6 +428,8 @@ impl Sheet<'_> {
                 self.array(json, |sheet, json| {
                     let start = json.offset();
                     let segment = segment(sheet, json, &mut room)?;
+                    // It may have been a marker.
+                    sheet.may_be_hidden |= segment.is_none();
                     if let (None, Some(Segment::Marker(_))) = (&marker, &segment) {
                         let span = Span::new(start, json.position());
                         marker = Some(Box::new(MarkerPlace { span, pointer: sheet.pointer() }));

@@ -15,7 +15,7 @@ mod writer;
 
 pub(crate) use self::known::Known;
 pub(crate) use self::message::{Speaker, Written};
-pub(crate) use self::reader::{Json, JsonError};
+pub(crate) use self::reader::{Json, JsonError, Repair};
 pub(crate) use self::shape::{Root, read_messages, write_shaped};
 pub(crate) use self::sheet::Sheet;
 pub(crate) use self::writer::{write_ascii_string, write_number, write_string, write_value};
@@ -42,7 +42,7 @@ pub(crate) struct Checked {
 
 /// Checks that `text` is one JSON value and no more, with its keys unique.
 pub(crate) fn check(text: &str, limits: &Limits) -> Checked {
-    let mut json = Json::new(text, limits);
+    let mut json = Json::new(text, limits).passing_halves();
     let error = json.skip().and_then(|()| json.end()).err();
     Checked { error, duplicates: json.take_duplicates() }
 }

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use hifijson::SliceLexer;
 
 use super::keys::Keys;
-use super::strings::HALF_PAIR;
 use crate::Span;
 use crate::model::{Data, Value};
 use crate::read::{DEEPEST, Limits};
@@ -19,11 +18,36 @@ pub(crate) struct JsonError {
     pub(crate) limit: Option<&'static str>,
 }
 
-impl JsonError {
-    /// Whether it is JSON all the same, which the reader cannot take.
-    pub(crate) fn is_json(&self) -> bool {
-        self.message == HALF_PAIR
+/// What a reader repairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repair {
+    /// Half of a surrogate pair: JSON, but no text (RFC 8259 §8.2). U+FFFD stands for it.
+    HalfPair,
+    /// A control character as it is.
+    Control,
+    /// A comma before `]`.
+    Comma,
+}
+
+impl Repair {
+    /// What was found.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::HalfPair => "half of a surrogate pair: JSON allows it, but no text can hold it",
+            Self::Control => "a control character that is not escaped",
+            Self::Comma => "a comma before `]`",
+        }
     }
+}
+
+/// What is done about half of a surrogate pair in a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Halves {
+    Refuse,
+    /// U+FFFD, and that is noted.
+    Repair,
+    /// Nothing: it is JSON.
+    Pass,
 }
 
 pub(super) type Result<T> = std::result::Result<T, JsonError>;
@@ -41,9 +65,10 @@ pub(crate) struct Json<'a> {
     /// No more of each kind are noted: more findings than the limit are not shown.
     max_notes: usize,
     duplicates: Vec<(String, Span)>,
-    /// Whether unpaired surrogates and raw control characters in strings are mended.
-    pub(super) mends: bool,
-    mended: Vec<(Span, &'static str)>,
+    /// Whether raw control characters in strings, and commas before `]`, are repaired.
+    pub(super) repairs: bool,
+    pub(super) halves: Halves,
+    repaired: Vec<(Span, Repair)>,
     /// The text of the last string that had escapes.
     pub(super) unescaped: String,
 }
@@ -58,16 +83,24 @@ impl<'a> Json<'a> {
             max_depth: limits.json_depth.min(DEEPEST),
             max_notes: limits.diagnostics.saturating_add(1),
             duplicates: Vec::new(),
-            mends: false,
-            mended: Vec::new(),
+            repairs: false,
+            halves: Halves::Refuse,
+            repaired: Vec::new(),
             unescaped: String::new(),
         }
     }
 
-    /// Mends what can be mended in strings: U+FFFD for half a surrogate pair, raw line breaks and
-    /// other control characters taken as they are.
-    pub(crate) fn mending(mut self) -> Self {
-        self.mends = true;
+    /// Repairs what can be repaired: U+FFFD for half a surrogate pair, raw line breaks and other
+    /// control characters taken as they are.
+    pub(crate) fn repairing(mut self) -> Self {
+        self.repairs = true;
+        self.halves = Halves::Repair;
+        self
+    }
+
+    /// Takes half a surrogate pair for what it is: JSON (RFC 8259 §8.2).
+    pub(super) fn passing_halves(mut self) -> Self {
+        self.halves = Halves::Pass;
         self
     }
 
@@ -96,12 +129,12 @@ impl<'a> Json<'a> {
     pub(crate) fn rewind(&mut self, start: usize) {
         self.at = start;
         self.duplicates.retain(|(_, span)| span.start < start);
-        self.mended.retain(|(span, _)| span.start < start);
+        self.repaired.retain(|(span, _)| span.start < start);
     }
 
-    /// How much was mended so far.
-    pub(crate) fn mended(&self) -> usize {
-        self.mended.len()
+    /// How much was repaired so far.
+    pub(crate) fn repaired(&self) -> usize {
+        self.repaired.len()
     }
 
     /// Takes `bytes` bytes without looking at them.
@@ -114,9 +147,9 @@ impl<'a> Json<'a> {
         std::mem::take(&mut self.duplicates)
     }
 
-    /// What was mended, and where.
-    pub(crate) fn take_mended(&mut self) -> Vec<(Span, &'static str)> {
-        std::mem::take(&mut self.mended)
+    /// What was repaired, and where.
+    pub(crate) fn take_repaired(&mut self) -> Vec<(Span, Repair)> {
+        std::mem::take(&mut self.repaired)
     }
 
     /// Notes a key that is given twice.
@@ -126,10 +159,10 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Notes something that is mended.
-    pub(super) fn mend(&mut self, span: Span, what: &'static str) {
-        if self.mended.len() < self.max_notes {
-            self.mended.push((span, what));
+    /// Notes something that is repaired.
+    pub(super) fn repair(&mut self, span: Span, what: Repair) {
+        if self.repaired.len() < self.max_notes {
+            self.repaired.push((span, what));
         }
     }
 
@@ -189,7 +222,7 @@ impl<'a> Json<'a> {
         let at = self.offset();
         let mut ahead = Json {
             duplicates: Vec::new(),
-            mended: Vec::new(),
+            repaired: Vec::new(),
             unescaped: String::new(),
             at,
             ..*self
@@ -248,8 +281,8 @@ impl<'a> Json<'a> {
                     _ => return Err(self.unexpected("`,` or `]`")),
                 }
                 let comma = Span::new(self.at - 1, self.at);
-                if self.mends && self.peek() == Some(b']') {
-                    self.mend(comma, "a comma before `]`");
+                if self.repairs && self.peek() == Some(b']') {
+                    self.repair(comma, Repair::Comma);
                     break self.at += 1;
                 }
             }

@@ -3,13 +3,20 @@
 
 use std::borrow::Cow;
 
-use super::{Json, JsonError};
+use super::{Json, JsonError, Repair};
 use crate::check::{Book, Checker};
 use crate::diagnostic::{did_you_mean, quote};
 use crate::lex::Controls;
 use crate::model::{Conversation, Document, Weight};
 use crate::read::{Findings, Mode, Parsed, ReadOptions};
 use crate::{Code, Diagnostic, Dropped, Severity, Span};
+
+/// Whether a key says, in one format or another, that a message is not for the user: where its value
+/// is dropped, nobody knows who may see the message.
+fn may_hide(key: &str) -> bool {
+    const KEYS: &[&str] = &["channel", "recipient", "to", "phase"];
+    KEYS.iter().any(|known| key.eq_ignore_ascii_case(known))
+}
 
 /// The findings of a JSON document while it is read.
 pub(crate) struct Sheet<'o> {
@@ -18,6 +25,8 @@ pub(crate) struct Sheet<'o> {
     findings: Findings,
     /// The way from the root to where the reader is.
     path: Vec<Step>,
+    /// Whether something of the message that is being read was dropped that may have hidden it.
+    pub(super) may_be_hidden: bool,
     /// The control tokens of the text form, if what that cannot say is reported.
     pub(super) header: Option<&'static Controls>,
 }
@@ -37,13 +46,14 @@ impl<'o> Sheet<'o> {
             found: Vec::new(),
             findings: Findings::default(),
             path: Vec::new(),
+            may_be_hidden: false,
             header: None,
         }
     }
 
-    /// A reader of `text` that goes on where it can: what it mends is reported.
+    /// A reader of `text` that goes on where it can: what it repairs is reported.
     pub(crate) fn json<'a>(&self, text: &'a str) -> Json<'a> {
-        Json::new(text, &self.options.limits).mending()
+        Json::new(text, &self.options.limits).repairing()
     }
 
     /// Runs `read` at an item of an array.
@@ -64,6 +74,11 @@ impl<'o> Sheet<'o> {
 
     /// Reports a finding, with the pointer to where the reader is.
     pub(crate) fn report(&mut self, mut diagnostic: Diagnostic) {
+        if diagnostic.dropped.is_some()
+            && let Some(Step::Key(key)) = self.path.last()
+        {
+            self.may_be_hidden |= may_hide(key);
+        }
         if diagnostic.pointer.is_none() && self.findings.has_room(&self.options.limits) {
             diagnostic.pointer = Some(self.pointer());
         }
@@ -117,6 +132,18 @@ impl<'o> Sheet<'o> {
         self.report(code.at(error.span, error.message.into_owned()).drops(dropped));
     }
 
+    /// Reports what the reader of JSON repaired, `inside` of something else.
+    pub(crate) fn repaired(&mut self, span: Span, repair: Repair, inside: &str) {
+        let text = format!("{inside}{}", repair.as_str());
+        match repair {
+            Repair::HalfPair => {
+                let found = Code::ParseJson.at(span, text).drops(Dropped::Value);
+                self.report(found.help("U+FFFD stands for it"));
+            }
+            Repair::Control | Repair::Comma => self.tolerate(Code::ParseJson.at(span, text)),
+        }
+    }
+
     /// Reports a key that the format does not know, which is dropped with its value.
     fn unknown(
         &mut self,
@@ -131,6 +158,7 @@ impl<'o> Sheet<'o> {
 
     /// Reports a key that the format does not know, and that is dropped.
     pub(crate) fn unknown_key(&mut self, key: &str, known: &[&str], span: Span) {
+        self.may_be_hidden |= may_hide(key);
         let text = format!("unknown key {}: it is dropped with its value", quote(key));
         let help = did_you_mean(key, known, "");
         let found = Code::UnknownKey.at(span, text).drops(Dropped::Key);
@@ -139,6 +167,7 @@ impl<'o> Sheet<'o> {
 
     /// Reports a key that an object has already: the last value counts, the others are dropped.
     pub(crate) fn repeated(&mut self, key: &str, span: Span) {
+        self.may_be_hidden |= may_hide(key);
         let text = format!("key {} is given twice", quote(key));
         let found = Code::DuplicateKey.at(span, text).drops(Dropped::Duplicate);
         self.report(found.help("the last value counts"));
@@ -313,7 +342,7 @@ impl<'o> Sheet<'o> {
         Ok(Some(span))
     }
 
-    /// Ends the reading: notes what the reader mended and which keys came twice, and checks the
+    /// Ends the reading: notes what the reader repaired and which keys came twice, and checks the
     /// conversation by the rules of its `book`, if it has one.
     pub(crate) fn finish<'a>(
         mut self,
@@ -328,8 +357,8 @@ impl<'o> Sheet<'o> {
         for (key, span) in json.take_duplicates() {
             self.repeated(&key, span);
         }
-        for (span, what) in json.take_mended() {
-            self.tolerate(Code::ParseJson.at(span, format!("{what}; mended")));
+        for (span, repair) in json.take_repaired() {
+            self.repaired(span, repair, "");
         }
         if let Some(conversation) = document.as_conversation()
             && let Some(book) = book(conversation)

@@ -4,13 +4,8 @@ use std::borrow::Cow;
 
 use hifijson::SliceLexer;
 
-use super::reader::{Json, Result};
+use super::reader::{Halves, Json, Repair, Result};
 use crate::Span;
-
-/// Why an escape cannot be read: it is one, but text has no place for what it stands for
-/// (RFC 8259 §8.2).
-pub(super) const HALF_PAIR: &str =
-    "half of a surrogate pair, which JSON allows and no text can hold";
 
 impl<'a> Json<'a> {
     /// Takes a string. Its span includes the quotes.
@@ -24,10 +19,14 @@ impl<'a> Json<'a> {
         Ok((text, Span::new(open, self.at)))
     }
 
-    /// Takes a string and leaves it.
+    /// Takes a string and leaves it. Half of a surrogate pair is nothing wrong there: nobody needs the
+    /// text that it stands for.
     pub(super) fn skip_string(&mut self) -> Result<()> {
         let open = self.offset();
-        self.as_it_stands(open).map(|_| ())
+        let halves = std::mem::replace(&mut self.halves, Halves::Pass);
+        let read = self.as_it_stands(open).map(|_| ());
+        self.halves = halves;
+        read
     }
 
     /// Takes the string at `open`. If it has escapes, its text is `unescaped` then.
@@ -129,8 +128,10 @@ impl<'a> Json<'a> {
         use hifijson::escape::Error;
         let half = matches!(error, Error::InvalidChar(_) | Error::ExpectedLowSurrogate);
         let span = Span::new(start, (start + if half { 6 } else { 2 }).min(self.text.len()));
-        if half && self.mends {
-            self.mend(span, HALF_PAIR);
+        if half && self.halves != Halves::Refuse {
+            if self.halves == Halves::Repair {
+                self.repair(span, Repair::HalfPair);
+            }
             self.at = span.end;
             out.push(char::REPLACEMENT_CHARACTER);
             return Ok(());
@@ -139,20 +140,19 @@ impl<'a> Json<'a> {
             Some(_) => span,
             None => Span::new(start, start + 1),
         };
-        Err(self.error(span, if half { HALF_PAIR } else { "no such escape" }))
+        Err(self.error(span, if half { Repair::HalfPair.as_str() } else { "no such escape" }))
     }
 
-    /// A raw control character in a string is an error, or is mended.
+    /// A raw control character in a string is an error, or is repaired.
     #[cold]
     fn raw_control(&mut self, run: &str, start: usize) -> Result<()> {
         let at = start + run.bytes().position(|byte| byte < 0x20).unwrap_or(0);
         let span = Span::new(at, at + 1);
-        let message = "a control character that is not escaped";
-        if self.mends {
-            self.mend(span, message);
+        if self.repairs {
+            self.repair(span, Repair::Control);
             return Ok(());
         }
-        Err(self.error(span, message))
+        Err(self.error(span, Repair::Control.as_str()))
     }
 }
 

@@ -57,6 +57,7 @@ pub(crate) struct Case {
     #[serde(default)]
     pub(crate) cancelled: bool,
     pub(crate) tool_cancelled: Option<ToolCancelled>,
+    pub(crate) answers: Option<Vec<[usize; 2]>>,
     pub(crate) hierarchy: Option<Vec<String>>,
     #[serde(default)]
     pub(crate) ids: Vec<Ids>,

@@ -205,6 +205,13 @@ fn views(case: &Case, document: &Document<'_>, failures: &mut Failures) {
             failures.fail("user view", "a hidden message is not refused as E-PERM-VISIBILITY");
         }
     }
+    if let Some(expected) = &case.answers {
+        let answers = history::answers(&conversation.messages).into_iter().enumerate();
+        let answers: Vec<_> =
+            answers.filter_map(|(reply, call)| call.map(|call| [reply, call])).collect();
+        let [one, two] = [expected, &answers].map(|it| format!("{it:?}\n"));
+        failures.equal("answers", &one, &two);
+    }
     if let Some(kept) = &case.next_prompt {
         let mut expected = Conversation::default();
         expected.header.clone_from(&conversation.header);

@@ -96,9 +96,13 @@ pub(crate) fn normal(mut event: Value) -> Value {
     if event["type"] == "diagnostic"
         && let Some(fields) = event.as_object_mut()
     {
-        for words in ["message", "summary", "help"] {
-            fields.remove(words);
+        let summary = fields.remove("summary");
+        let is_for_users = fields.remove("message").is_none();
+        // A diagnostic for users has no words but its summary: that it has one is compared.
+        if is_for_users && summary.is_some_and(|it| it != "") {
+            fields.insert("summary".into(), true.into());
         }
+        fields.remove("help");
     }
     event
 }

@@ -98,7 +98,13 @@ impl Manner {
         outcome
     }
 
-    /// A document that nothing can come of, because of what was `found`.
+    /// A document that cannot be read at all, because of what was `found`: nothing comes of it, whatever
+    /// may be lost.
+    pub(super) fn unreadable(self, page: &Page<'_>, found: &[Diagnostic]) -> Outcome {
+        Outcome { reject: self.reject(page, found), ..self.told(page, found) }
+    }
+
+    /// A line that nothing can come of, because of what was `found`.
     pub(super) fn refuse(self, page: &Page<'_>, found: &[Diagnostic]) -> Outcome {
         let mut all = found.to_vec();
         let refused = self.judge(&mut all);

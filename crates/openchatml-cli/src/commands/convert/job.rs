@@ -149,7 +149,7 @@ impl<'a> Job<'a> {
         let page = Page::new(&name, &decoded, 1);
         let format = match format_of(self.from, &decoded, &name, console) {
             Ok(format) => format,
-            Err(Unreadable::NoText(found)) => return Ok(manner.refuse(&page, found)),
+            Err(Unreadable::NoText(found)) => return Ok(manner.unreadable(&page, found)),
             Err(Unreadable::NoFormat(failure)) => return Err(failure),
         };
         self.accept(format, &name)?;

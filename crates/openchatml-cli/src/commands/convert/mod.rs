@@ -184,7 +184,8 @@ Examples:
 const JSONL_HELP: &str = "\
 JSONL:
   A file named *.jsonl, or any input with --jsonl, is read line by line, on all cores and in
-  bounded memory; the output has one line for each line of the input, in the same order.
+  bounded memory; the output has a line for each line of the input that is not refused, in the
+  same order.
   In, for a JSON format: the line is the document. For a text format: the line is a JSON string
   that holds the text, or an object with the text in its field `text`.
   Out, for a JSON format: the document. For a text format: an object with the text in its field

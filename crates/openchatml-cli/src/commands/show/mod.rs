@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use clap::Args;
 use openchatml::{
     Code, Content, Conversation, Diagnostic, Document, End, Format, Message, Mode, Policy,
-    Visibility,
 };
 use serde::de::IgnoredAny;
 
@@ -198,16 +197,12 @@ impl Show {
         shown
     }
 
-    /// Whether the last message, or one that is shown, has no end.
+    /// Whether the last message has no end. A stream tells users the same.
     fn is_cut_off(&self, document: &Document<'_>) -> bool {
         let is_open = |message: &Message<'_>| matches!(message.end, End::Open | End::Prompt);
-        let is_shown = |message: &Message<'_>| self.policy.visibility(message) == Visibility::User;
-        !self.reader.options.open_prompt
-            && conversations(document).iter().any(|conversation| {
-                let messages = &conversation.messages;
-                messages.last().is_some_and(is_open)
-                    || messages.iter().any(|message| is_open(message) && is_shown(message))
-            })
+        let conversations = conversations(document);
+        let mut last = conversations.iter().filter_map(|it| it.messages.last());
+        !self.reader.options.open_prompt && last.any(is_open)
     }
 
     /// Shows why there is nothing to show.

@@ -42,7 +42,7 @@ pub(crate) struct StreamArgs {
     #[arg(short = 'f', long = "from", visible_alias = "format", value_name = "FORMAT")]
     #[arg(value_parser = text_format())]
     from: Format,
-    /// Read token ids: numbers, with anything between them
+    /// Read token ids: whole numbers, between white space, commas and brackets
     #[arg(long)]
     ids: bool,
     /// The encoding of the ids: o200k_harmony, or a file: a `tokenizer.json`, or a rank file of
@@ -71,6 +71,10 @@ pub(crate) struct StreamArgs {
 /// Runs `stream`.
 pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failure> {
     let options = args.reader.options(Mode::Lenient);
+    if options.mode == Mode::Strict && args.user {
+        let text = "what --strict refuses may depend on hidden text: leave out --strict or --user";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     let usage = |error: &dyn Error| Failure::Usage(error.to_string());
     let mut events = Events {
         writer: args.wire.writer(if args.sse { Framing::Sse } else { Framing::Lines })?,
@@ -87,16 +91,24 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
         let mut stream = tokenizer.stream(&options);
         let mut numbers = Numbers::default();
         events.start(&mut target)?;
-        each_chunk(|chunk| {
-            let ids = numbers.of(chunk);
+        let read = each_chunk(|chunk| {
+            let (ids, wrong) = numbers.of(chunk);
             count += ids.len();
             stream.feed(&ids, |event| events.add(&event));
-            events.flush(&mut target)
-        })?;
-        let ids = numbers.last();
+            events.flush(&mut target)?;
+            wrong.map_or(Ok(()), Err)
+        });
+        let (ids, wrong) = numbers.last();
         count += ids.len();
         stream.feed(&ids, |event| events.add(&event));
-        stream.finish(|event| events.add(&event));
+        match read.and(wrong.map_or(Ok(()), Err)) {
+            Ok(()) => stream.finish(|event| events.add(&event)),
+            Err(failure) => {
+                stream.cancel(|event| events.add(&event));
+                events.finish(&args.wire.ending(count), args.deny, &mut target)?;
+                return Err(failure);
+            }
+        }
     } else {
         let mut stream = Stream::new(args.from, &options).map_err(|error| usage(&error))?;
         events.start(&mut target)?;
@@ -106,8 +118,7 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
         })?;
         stream.finish(|event| events.add(&event));
     }
-    let tally = events.finish(&args.wire.ending(count), &mut target)?;
-    Ok(tally.status(args.deny.deny_warnings))
+    events.finish(&args.wire.ending(count), args.deny, &mut target)
 }
 
 /// Takes what arrives on standard input, as soon as it does.
@@ -129,29 +140,53 @@ fn each_chunk(mut take: impl FnMut(&[u8]) -> Result<(), Failure>) -> Result<(), 
 /// Numbers that arrive digit by digit.
 #[derive(Debug, Default)]
 struct Numbers {
-    /// What has arrived of a number.
-    digits: Option<u32>,
+    /// What has arrived of a word: digits, as long as it may be a number.
+    word: String,
+    /// How many bytes came before.
+    at: usize,
 }
 
 impl Numbers {
-    /// The numbers that are whole. One that no id can be is the largest that one can be.
-    fn of(&mut self, chunk: &[u8]) -> Vec<u32> {
+    /// No id has as many digits.
+    const LONGEST: usize = 20;
+
+    /// The numbers that are whole, up to the first word that is none.
+    fn of(&mut self, chunk: &[u8]) -> (Vec<u32>, Option<Failure>) {
         let mut numbers = Vec::new();
         for byte in chunk {
+            self.at += 1;
             match byte {
-                b'0'..=b'9' => {
-                    let digits = self.digits.unwrap_or(0).saturating_mul(10);
-                    self.digits = Some(digits.saturating_add(u32::from(byte - b'0')));
+                b'0'..=b'9' if self.word.len() < Self::LONGEST => self.word.push(*byte as char),
+                b' ' | b'\t' | b'\r' | b'\n' | b',' | b'[' | b']' => match self.take() {
+                    Ok(number) => numbers.extend(number),
+                    Err(failure) => return (numbers, Some(failure)),
+                },
+                _ => {
+                    self.word.push(char::from(*byte));
+                    return (numbers, self.take().err());
                 }
-                _ => numbers.extend(self.digits.take()),
             }
         }
-        numbers
+        (numbers, None)
     }
 
     /// The number that nothing follows.
-    fn last(&mut self) -> Vec<u32> {
-        self.digits.take().into_iter().collect()
+    fn last(&mut self) -> (Vec<u32>, Option<Failure>) {
+        match self.take() {
+            Ok(number) => (number.into_iter().collect(), None),
+            Err(failure) => (Vec::new(), Some(failure)),
+        }
+    }
+
+    fn take(&mut self) -> Result<Option<u32>, Failure> {
+        let word = std::mem::take(&mut self.word);
+        if word.is_empty() {
+            return Ok(None);
+        }
+        word.parse().map(Some).map_err(|_| {
+            let text = format!("`{word}`, up to byte {}, is not a token id", self.at);
+            Failure::Refused(text)
+        })
     }
 }
 
@@ -198,10 +233,21 @@ impl Events<'_> {
         Ok(())
     }
 
-    /// Writes what stands after the last event. What was found.
-    fn finish(mut self, ending: &Ending, target: &mut Target) -> Result<Tally, Failure> {
-        if let Some(event) = self.user.take().and_then(UserEvents::finish) {
-            self.writer.push(&event, &mut self.text);
+    /// Writes what stands after the last event. For a user, the status depends on what the user is
+    /// told alone: what else was found may depend on hidden text.
+    fn finish(
+        mut self,
+        ending: &Ending,
+        deny: DenyArgs,
+        target: &mut Target,
+    ) -> Result<Status, Failure> {
+        let mut status = self.tally.status(deny.deny_warnings);
+        if let Some(user) = self.user.take() {
+            let cut_off = user.finish();
+            status = if cut_off.is_some() { Status::Found } else { Status::Fine };
+            if let Some(event) = cut_off {
+                self.writer.push(&event, &mut self.text);
+            }
         }
         let left_out = self.writer.finish(ending, &mut self.text);
         if !self.text.is_empty() {
@@ -212,6 +258,6 @@ impl Events<'_> {
             let text = format!("what is no output of the model for a client dropped ({messages})");
             self.console.loss(&text);
         }
-        Ok(self.tally)
+        Ok(status)
     }
 }

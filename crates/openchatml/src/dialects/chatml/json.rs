@@ -35,7 +35,14 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
                 engine.lexeme(Lexeme::Text(&text, inside), &mut whole);
             }
             Some(b'{') => {
-                if let Some((control, span)) = token(sheet, json)? {
+                let start = json.offset();
+                let control = token(sheet, json)?;
+                let span = Span::new(start, json.position());
+                // In place of a token that cannot be read in a message stands one that no message can
+                // have, so that what follows it is hidden.
+                let is_inside = engine.message().is_some();
+                let other = is_inside.then_some((Control::Channel, span));
+                if let Some((control, span)) = control.or(other) {
                     engine.lexeme(Lexeme::Control(control, span), &mut whole);
                 }
             }
@@ -117,6 +124,7 @@ fn token(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Result<Option<(Control, 
     })?;
     let span = Span::new(start, json.position());
     if !has_token {
+        control = None;
         sheet.drop_item(Code::ParseJson.at(span, "an item of the list has a `token`"));
     }
     Ok(control.map(|control| (control, span)))

@@ -135,8 +135,24 @@ static SIGNS: JsonSigns = JsonSigns {
 
 /// What its documents are known by: no other framing ends messages by this token.
 fn look(scan: &Scan<'_>, case: &mut Case) {
-    let token = |control| format!("`{}`", CONTROLS.spelling(control).unwrap_or_default());
-    case.sign(70, token(Control::End), scan.token(Control::End));
+    let spelling = |control| CONTROLS.spelling(control).unwrap_or_default();
+    let token = |control| format!("`{}`", spelling(control));
+    let is_first =
+        |control| scan.begins_with(control).or_else(|| scan.line_begins_with(control)).is_some();
+    if !is_first(Control::Start) && !is_first(Control::Message) {
+        return;
+    }
+    // What messages say may quote the end of a frame of another format; no frame follows that.
+    let start = spelling(Control::Start);
+    let others = [Control::End, Control::Call, Control::Return]
+        .map(|control| super::OPENCHATML_2_2.controls.spelling(control).unwrap_or_default());
+    let ends = [&[spelling(Control::End)][..], &others[..]].map(|it| scan.frame_end(it, start));
+    let end = match ends {
+        [Some(ours), Some(theirs)] if theirs.start < ours.start => None,
+        [None, Some(_)] => None,
+        [ours, _] => ours.or_else(|| scan.token(Control::End)),
+    };
+    case.sign(70, token(Control::End), end);
     if case.score > 0 {
         case.sign(15, token(Control::Start), scan.token(Control::Start));
         case.sign(10, token(Control::Message), scan.token(Control::Message));

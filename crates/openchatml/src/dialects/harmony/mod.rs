@@ -189,10 +189,15 @@ static SIGNS: JsonSigns = JsonSigns {
 
 /// What its prompts and outputs are known by.
 fn look(scan: &Scan<'_>, case: &mut Case) {
-    // A header is that of a transcript in OpenChatML, and so is a literal block.
-    let literal = super::OPENCHATML_2_2.controls.spelling(Control::Literal).unwrap_or_default();
-    if scan.version.is_some() || !frame::look(scan, 35, case) || scan.text.contains(literal) {
+    // A header is that of a transcript in OpenChatML.
+    if scan.version.is_some() || !frame::look(scan, 35, case) {
         return case.rule_out();
+    }
+    // So is a literal block, which may be quoted, too.
+    let [open, close] = [Control::Literal, Control::EndLiteral]
+        .map(|it| super::OPENCHATML_2_2.controls.spelling(it).unwrap_or_default());
+    if scan.text.split_once(open).is_some_and(|(_, rest)| rest.contains(close)) {
+        case.against(15);
     }
     let joined = scan.gaps.iter().find(|gap| gap.is_empty()).copied();
     case.sign(25, "messages with nothing between them", joined);

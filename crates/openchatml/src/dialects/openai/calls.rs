@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::tools::nested;
 use crate::diagnostic::quote;
 use crate::dialects::write_string_field;
-use crate::json::{Json, JsonError, Sheet, Written, check, write_string};
+use crate::json::{Json, JsonError, Repair, Sheet, Written, check, write_string};
 use crate::model::{Channel, Data, End, Message, Role, Value, whole_name};
 use crate::read::Limits;
 use crate::{Code, Span, function_name};
@@ -178,20 +178,29 @@ pub(crate) fn arguments<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Resul
     if !matches!(json.peek(), Some(b'{' | b'[')) {
         return Ok(sheet.written(json)?.unwrap_or_default());
     }
-    let (start, mended) = (json.offset(), json.mended());
+    let (start, repaired) = (json.offset(), json.repaired());
     json.pass()?;
-    let text = one_line(json.since(start), json.mended() > mended, &sheet.options.limits);
+    let is_repaired = json.repaired() > repaired;
+    let (text, halves) = one_line(json.since(start), is_repaired, &sheet.options.limits);
+    for half in halves {
+        let span = Span::new(start + half.start, start + half.end);
+        sheet.repaired(span, Repair::HalfPair, "");
+    }
     let (text, is_cut) = sheet.limited(text, Span::new(start, json.position()));
     Ok(Written::new(text, start).cut(is_cut))
 }
 
-/// JSON on one line: as it stands if that is so, and nothing in it had to be mended.
-fn one_line<'a>(raw: &'a str, is_mended: bool, limits: &Limits) -> Cow<'a, str> {
-    if !is_mended && !raw.contains(['\n', '\r']) {
-        return Cow::Borrowed(raw);
+/// JSON on one line: as it stands if that is so, and nothing in it had to be repaired. With the places
+/// in it of what no text can hold.
+fn one_line<'a>(raw: &'a str, is_repaired: bool, limits: &Limits) -> (Cow<'a, str>, Vec<Span>) {
+    if !is_repaired && !raw.contains(['\n', '\r']) {
+        return (Cow::Borrowed(raw), Vec::new());
     }
-    let value = Json::new(raw, limits).mending().value().unwrap_or_default();
-    Cow::Owned(value.to_json())
+    let mut json = Json::new(raw, limits).repairing();
+    let value = json.value().unwrap_or_default();
+    let repairs = json.take_repaired().into_iter();
+    let halves = repairs.filter(|(_, repair)| *repair == Repair::HalfPair);
+    (Cow::Owned(value.to_json()), halves.map(|(span, _)| span).collect())
 }
 
 /// The calls that a string at `span` holds as JSON: an object with a name and arguments, or a list
@@ -306,9 +315,9 @@ fn spelled_call(
         Some(_) => {
             let raw = arguments.and_then(|it| text.get(it.span.range())).unwrap_or_default();
             match is_object(raw) {
-                true => (one_line(raw, false, limits), true),
+                true => (one_line(raw, false, limits).0, true),
                 false => {
-                    let body = one_line(raw, check(raw, limits).error.is_some(), limits);
+                    let (body, _) = one_line(raw, check(raw, limits).error.is_some(), limits);
                     let is_json = is_object(&body);
                     (body, is_json)
                 }

@@ -36,12 +36,9 @@ impl Kind {
             return Self::Other(Lost::Part);
         }
         match kind.and_then(Value::as_str) {
-            Some("text" | "input_text" | "output_text" | "reasoning_text" | "summary_text") => {
-                Self::Text
-            }
-            None => Self::Text,
+            Some("text" | "input_text" | "output_text") | None => Self::Text,
             Some("refusal") => Self::Refusal,
-            Some("reasoning" | "thinking") => Self::Reasoning,
+            Some("reasoning" | "thinking" | "reasoning_text" | "summary_text") => Self::Reasoning,
             Some("tool_call") => Self::Call,
             Some("tools") => Self::Tools,
             Some(word) => Self::Other(medium(word)),

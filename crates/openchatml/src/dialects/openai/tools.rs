@@ -84,8 +84,8 @@ pub(crate) fn nested<'t>(sheet: &mut Sheet<'_>, text: &'t str, span: Span) -> Op
     for (key, _) in json.take_duplicates() {
         sheet.repeated(&key, span);
     }
-    for (_, what) in json.take_mended() {
-        sheet.tolerate(Code::ParseJson.at(span, format!("in the JSON of this string: {what}")));
+    for (_, repair) in json.take_repaired() {
+        sheet.repaired(span, repair, "in the JSON of this string: ");
     }
     match read {
         Ok(value) => Some(value),

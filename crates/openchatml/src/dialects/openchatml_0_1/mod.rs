@@ -101,7 +101,19 @@ static LEGACY_RULES: Rules = Rules {
 
 /// What its documents are known by.
 fn look(scan: &Scan<'_>, case: &mut Case) {
-    let token = |control| format!("`{}`", tokens::CONTROLS.spelling(control).unwrap_or_default());
+    let spelling = |control| tokens::CONTROLS.spelling(control).unwrap_or_default();
+    let token = |control| format!("`{}`", spelling(control));
+    // What the messages of another format say may quote these tokens.
+    let text = scan.text.trim_start();
+    let inside = text.strip_prefix(spelling(Control::Bos)).unwrap_or(text);
+    let others = [super::APERTUS.controls, super::OPENCHATML_2_2.controls];
+    let opens = |text: &str| {
+        let token = others.iter().find_map(|it| it.front(text.trim_start()));
+        token.is_some_and(|it| matches!(it.0, Control::Start | Control::Open(_)))
+    };
+    if scan.version.is_none() && (opens(inside) || opens(text)) {
+        return;
+    }
     for control in [Control::FimPrefix, Control::FimSuffix, Control::FileSeparator] {
         case.sign(45, token(control), scan.token(control));
     }

@@ -79,6 +79,12 @@ fn content<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Said
         return Ok(sheet.written(json)?.map(|written| (written, None)));
     }
     let Data::List(list) = json.value()?.data else { return Ok(None) };
+    let is_reasoning = |part: &&Value<'_>| parts::Kind::of(part) == parts::Kind::Reasoning;
+    if let Some(part) = list.iter().find(is_reasoning) {
+        let found = Code::PermVisibility.at(part.span, "reasoning inside a message");
+        sheet.report(found.help("the message is hidden; reasoning is an item of its own"));
+        sheet.hide_message();
+    }
     Ok(Some(listed(sheet, list, false).unwrap_or_default()))
 }
 

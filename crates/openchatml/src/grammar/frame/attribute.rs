@@ -16,6 +16,7 @@ pub(crate) fn is_type_word(message: &Message<'_>) -> bool {
         && (message.recipient.is_some() || !looks_like_tool(word))
         && word.split_once('=').is_none_or(|(name, _)| Attribute::from_word(name).is_none())
         && !spells_token(word)
+        && Channel::from_word(word).is_none()
 }
 
 /// Whether messages of a role may say what type they have, as calls and replies do.
@@ -33,6 +34,8 @@ impl<'a> HeadReader<'a, '_> {
     pub(super) fn type_word(&mut self, word: &str, span: Span) -> bool {
         if !speaks(self.message.role)
             || spells_token(word)
+            // A second channel: nobody knows who may see the message.
+            || Channel::from_word(word).is_some()
             || !self.check_value("content type", word, span)
         {
             return false;

@@ -104,6 +104,7 @@ impl Reader<'_, '_> {
             Some(word) => {
                 let speaks = matches!(self.message.role, Role::Assistant | Role::Tool);
                 let is_type = word.bytes().all(|byte| byte.is_ascii_lowercase());
+                let is_type = is_type && Channel::from_word(word).is_none();
                 if is_constraint || !speaks || !is_type || is_harmony_builtin(word) {
                     return None;
                 }

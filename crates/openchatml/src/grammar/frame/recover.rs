@@ -31,7 +31,11 @@ impl<'a> Reader<'a> {
             }
             return;
         }
-        let found = Code::ParseFrame.at(span, format!("`{spelling}` inside a message"));
+        let text = match spelling {
+            "" => "a control token of another format inside a message".to_owned(),
+            spelling => format!("`{spelling}` inside a message"),
+        };
+        let found = Code::ParseFrame.at(span, text);
         let found = match self.rules.controls.escape() {
             Escape::None => found.help("what follows is hidden"),
             Escape::DoublingOrLiteral => found
