@@ -80,6 +80,8 @@ macro_rules! lost {
 lost! {
     /// The header of the document.
     Header = "header dropped",
+    /// Comments in the YAML of the header.
+    Comments = "header comments dropped",
     /// `capabilities` of the header.
     Capabilities = "capabilities dropped",
     /// `profiles` of the header.

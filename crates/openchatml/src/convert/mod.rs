@@ -301,8 +301,21 @@ pub fn prepare<'d>(
         None => filled,
     };
     let completed = complete::complete(changed.as_ref().unwrap_or(document), target);
-    let document = completed.or(changed).map_or(Cow::Borrowed(document), Cow::Owned);
-    Ok(Prepared { document, losses, origins })
+    let prepared = completed.or(changed).map_or(Cow::Borrowed(document), Cow::Owned);
+    if loses_comments(document, &prepared, target) {
+        losses.insert(0, Loss::new(None, Span::default(), Lost::Comments));
+    }
+    Ok(Prepared { document: prepared, losses, origins })
+}
+
+/// Whether a header is written without the comments that it had.
+fn loses_comments(before: &Document<'_>, after: &Document<'_>, target: Format) -> bool {
+    let header = |document: &Document<'_>| match document {
+        Document::Conversation(it) => it.header.as_ref().map(crate::Header::has_comments),
+        _ => None,
+    };
+    let is_json = target.carrier() == Carrier::Json;
+    header(before) == Some(true) && header(after).is_some_and(|has| !has || is_json)
 }
 
 /// What of a document is lost on the way to a writer that can say what `carries` says, and is none

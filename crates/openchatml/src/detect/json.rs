@@ -12,6 +12,8 @@ use crate::dialects::{ALL, Carrier};
 pub(crate) struct JsonSigns {
     /// The keys of a document that hold its messages.
     pub(crate) holders: &'static [&'static str],
+    /// Those of them that hold objects around messages.
+    pub(crate) around: &'static [&'static str],
     /// The other keys that a document may have.
     pub(crate) keys: &'static [&'static str],
     /// Whether a list may be a document.
@@ -194,14 +196,23 @@ fn score(sketch: &Sketch, signs: &JsonSigns, case: &mut Case) {
     for (sign, weight, seen) in &speaks {
         case.speaks(*weight, sign.describe(), *seen);
     }
-    let misfits = misfits(sketch, items, holder.is_none() && !is_list, signs);
+    let is_around = holder.is_some_and(|holder| signs.around.contains(holder));
+    let misfits = match is_around {
+        true => unknown_keys(sketch, signs),
+        false => misfits(sketch, items, holder.is_none() && !is_list, signs),
+    };
     case.score = case.score.min(100).saturating_sub(MISFIT * misfits);
+}
+
+/// How many keys of the document a format does not know.
+fn unknown_keys(sketch: &Sketch, signs: &JsonSigns) -> u32 {
+    let is_known = |key: &str| signs.holders.contains(&key) || signs.keys.contains(&key);
+    let unknown = sketch.keys.keys().filter(|key| !is_known(key)).count();
+    u32::try_from(unknown).unwrap_or(u32::MAX).min(5)
 }
 
 /// How many keys and kinds of content a format does not know.
 fn misfits(sketch: &Sketch, items: &Items, is_message: bool, signs: &JsonSigns) -> u32 {
-    let is_known = |key: &str| signs.holders.contains(&key) || signs.keys.contains(&key);
-    let of_document = sketch.keys.keys().filter(|key| !is_known(key)).count();
     let is_known = |key: &str| signs.required.contains(&key) || signs.message_keys.contains(&key);
     let of_messages = match signs.message_keys {
         [] => 0,
@@ -214,9 +225,9 @@ fn misfits(sketch: &Sketch, items: &Items, is_message: bool, signs: &JsonSigns) 
         .parts
         .keys()
         .filter(|kind| !signs.parts.is_empty() && !signs.parts.contains(&kind.as_str()));
-    let of_document = if is_message { 0 } else { of_document };
     let missing = !signs.required.iter().any(|key| items.keys.contains_key(*key));
     let missing = usize::from(items.count > items.strings && missing);
-    let all = of_document + of_messages + kinds.count() + parts.count() + missing;
-    u32::try_from(all).unwrap_or(u32::MAX).min(5)
+    let of_document = if is_message { 0 } else { unknown_keys(sketch, signs) };
+    let all = of_messages + kinds.count() + parts.count() + missing;
+    u32::try_from(all).unwrap_or(u32::MAX).saturating_add(of_document).min(5)
 }

@@ -66,6 +66,11 @@ impl<'a> Header<'a> {
         self.source.as_deref()
     }
 
+    /// Whether its YAML has comments.
+    pub(crate) fn has_comments(&self) -> bool {
+        self.source().is_some_and(|source| source.lines().any(has_comment))
+    }
+
     /// The `version` as it was spelled: `2.0` is not `2`.
     ///
     /// ```
@@ -172,6 +177,22 @@ impl<'a> Header<'a> {
 
 /// Two headers are equal when they say the same: layout and comments do not count, and neither
 /// does whether the version is spelled as a number or as text.
+/// Whether a line of YAML has a comment: a `#` outside of quotes, at the beginning of a word.
+fn has_comment(line: &str) -> bool {
+    let (mut quote, mut before) = (None, ' ');
+    for c in line.chars() {
+        match quote {
+            Some(open) if c == open && before != '\\' => quote = None,
+            Some(_) => {}
+            None if c == '#' && before.is_whitespace() => return true,
+            None if matches!(c, '"' | '\'') && !before.is_alphanumeric() => quote = Some(c),
+            None => {}
+        }
+        before = c;
+    }
+    false
+}
+
 impl PartialEq for Header<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.fields.len() == other.fields.len()

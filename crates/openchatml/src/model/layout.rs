@@ -83,6 +83,8 @@ pub(crate) enum Shape {
     Message,
     /// The response of a service, which holds one message.
     Response,
+    /// A request and its response: so many messages belong to the request.
+    Exchange(usize),
 }
 
 impl<'a> Conversation<'a> {

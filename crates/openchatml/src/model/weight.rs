@@ -20,6 +20,12 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 pub struct Weight(f64);
 
+impl Default for Weight {
+    fn default() -> Self {
+        Self::ONE
+    }
+}
+
 impl Weight {
     /// Not trained.
     pub const ZERO: Self = Self(0.0);

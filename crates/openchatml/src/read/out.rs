@@ -65,6 +65,8 @@ pub(crate) enum Place {
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     count: usize,
+    /// Whether it was told that input is dropped by what is not shown.
+    tells_drops: bool,
 }
 
 impl Findings {
@@ -73,16 +75,25 @@ impl Findings {
         self.count < limits.diagnostics
     }
 
-    /// Passes `diagnostic` on unless there are too many already.
+    /// Passes `diagnostic` on unless there are too many already. That input is dropped is told all
+    /// the same, once.
     pub(crate) fn report(&mut self, diagnostic: Diagnostic, limits: &Limits) -> Option<Diagnostic> {
-        self.count += 1;
+        self.count = self.count.saturating_add(1);
+        let drops = diagnostic.dropped.is_some() && self.count > limits.diagnostics;
+        let drops = drops && !self.tells_drops;
+        self.tells_drops |= drops;
         match self.count.cmp(&limits.diagnostics.saturating_add(1)) {
             std::cmp::Ordering::Less => Some(diagnostic),
             std::cmp::Ordering::Equal => {
                 let most = limits.diagnostics;
                 let message =
                     format!("more than the limit `diagnostics` of {most}; no more are shown");
-                Some(Code::Limit.at(diagnostic.span, message))
+                let found = Code::Limit.at(diagnostic.span, message);
+                Some(if drops { found.drops(Dropped::Limit) } else { found })
+            }
+            std::cmp::Ordering::Greater if drops => {
+                let message = "input is dropped by a finding that is not shown";
+                Some(Code::Limit.at(diagnostic.span, message).drops(Dropped::Limit))
             }
             std::cmp::Ordering::Greater => None,
         }

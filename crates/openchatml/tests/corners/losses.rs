@@ -142,7 +142,9 @@ fn lost_of_order_and_of_data() -> Vec<Lost> {
         {"role":"tool","tool_call_id":"1","content":"a"}]}"#;
     let prompt = r#"{"messages":[{"role":"assistant","name":"Eve","end":"open"}]}"#;
     let declared = r#"[{"role":"system","content":[{"type":"system_content"}]}]"#;
+    let comment = "# A comment.\nversion: 2.2\n\n";
     let documents = [
+        ("openchatml-2.2", comment, "json", Lost::Comments),
         ("openai", calls, "apertus:json", Lost::Order),
         ("json", prompt, "openai", Lost::Prompt),
         ("harmony:json", declared, "json", Lost::DeclaredAsText),

@@ -106,14 +106,7 @@ fn a_second_tag_is_called_a_tag() {
 /// RFC 8259 §8.2 allows half of a surrogate pair.
 #[test]
 fn half_of_a_surrogate_pair_is_not_called_illegal() {
-    let half = "half of a surrogate pair, which JSON allows and no text can hold";
-    let call = r#"{"x":"\ud800"}"#;
-    let text = format!(
-        "version: 2.2\n\n<|start|>assistant to=functions.f call_id=1<|channel|>commentary\
-         <|constrain|>json<|message|>{call}<|call|>"
-    );
-    let said = words(&text, "openchatml-2.2", Code::BodyConstraintViolation).0;
-    assert_eq!(said, format!("the body cannot be read: {half}"));
+    let half = "half of a surrogate pair: JSON allows it, but no text can hold it";
     let message = format!(r#"{{"messages":[{{"role":"user","content":{}}}]}}"#, r#""\ud800""#);
     let said = words(&message, "json", Code::ParseJson).0;
     assert!(said.starts_with(half), "{said}");

@@ -98,6 +98,7 @@ pub(super) static RULES: Rules = Rules {
 /// What messages in JSON have.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &["messages"],
+    around: &[],
     keys: &["tools", "enable_thinking"],
     lists: true,
     required: &["role"],

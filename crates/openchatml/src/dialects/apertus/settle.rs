@@ -146,6 +146,9 @@ impl<'a> Settled<'_, 'a> {
         };
         if goes_on && self.last().is_some_and(joins) {
             self.remark(&message, place, Lost::Merged);
+            if self.last().is_some_and(|last| last.weight != message.weight) {
+                self.remark(&message, place, Lost::Weight);
+            }
             let messages = &mut self.composed.conversation.messages;
             let index = messages.len().saturating_sub(1);
             if let Some(last) = messages.last_mut() {
@@ -155,6 +158,12 @@ impl<'a> Settled<'_, 'a> {
                 (last.body, last.body_at, last.pieces) = (Body::from(text), 0, None);
                 last.end = message.end;
                 last.recovered |= message.recovered;
+                // What one of them must not teach, both of them do not.
+                let weights = [last.weight, message.weight].map(Option::unwrap_or_default);
+                if last.weight != message.weight {
+                    last.weight =
+                        Some(if weights[0] < weights[1] { weights[0] } else { weights[1] });
+                }
             }
             return Ok(());
         }

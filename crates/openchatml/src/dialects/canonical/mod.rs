@@ -52,6 +52,7 @@ pub(super) static CONTROLS: Controls = Controls::new(&[], Escape::None);
 /// What only this JSON has.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &["messages"],
+    around: &[],
     keys: &["header", "tools", "infill", "files"],
     lists: false,
     required: &["role"],

@@ -256,11 +256,14 @@ fn message<'a>(
 ) -> Result<()> {
     let mut message = Message::new(Role::User, "");
     let mut speaker = None;
-    let mut content = None;
+    let (mut content, mut has_content) = (None, false);
     let span = sheet.object(json, MESSAGE_KEYS, |sheet, json, key| {
         match key {
             "role" => speaker = sheet.speaker(json, false)?,
-            "content" => content = sheet.content(json)?,
+            "content" => {
+                has_content = json.peek() != Some(b'n');
+                content = sheet.content(json)?;
+            }
             // What was hidden while it was read stays so.
             "recovered" => message.recovered |= sheet.boolean(json)?,
             "weight" => message.weight = sheet.weight(json)?,
@@ -277,9 +280,13 @@ fn message<'a>(
     message.span = span;
     message.in_json = true;
     if message.constrained && message.content_type.is_none() {
-        let text = "`constrained` without a `content_type`";
-        sheet.tolerate(Code::ParseJson.at(span, text));
+        let text = "`constrained` without a `content_type`: it is dropped";
+        sheet.drop_value(Code::ParseJson.at(span, text));
         message.constrained = false;
+    }
+    if !has_content && message.end != End::Open {
+        let found = Code::ParseJson.at(span, "the message has no `content`");
+        sheet.tolerate(found.help("write `\"content\": \"\"` for an empty one"));
     }
     message.end = match (message.end, &content) {
         (End::Open, None) => End::Prompt,

@@ -123,6 +123,7 @@ fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
 /// What the wire list has.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &[],
+    around: &[],
     keys: &[],
     lists: true,
     required: &["token"],

@@ -169,6 +169,7 @@ fn settle(message: &mut Message<'_>) {
 /// What the conversations of the reference library have.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &["messages"],
+    around: &[],
     keys: &[],
     lists: true,
     required: &["role"],

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::tools::nested;
 use crate::diagnostic::quote;
 use crate::dialects::write_string_field;
-use crate::json::{Json, JsonError, Repair, Sheet, Written, check, write_string};
+use crate::json::{Checked, Json, JsonError, Repair, Sheet, Written, check, write_string};
 use crate::model::{Channel, Data, End, Message, Role, Value, whole_name};
 use crate::read::Limits;
 use crate::{Code, Span, function_name};
@@ -335,7 +335,9 @@ pub(crate) fn is_object(text: &str) -> bool {
     let mut limits = Limits::default();
     // It is written inside of other JSON.
     limits.json_depth -= 8;
-    text.starts_with('{') && text.ends_with('}') && check(text, &limits).error.is_none()
+    // A key that is there twice would be an error of the other JSON, too.
+    let is_clean = |checked: Checked| checked.error.is_none() && checked.duplicates.is_empty();
+    text.starts_with('{') && text.ends_with('}') && is_clean(check(text, &limits))
 }
 
 /// Whether a call is one of a function: it takes JSON.

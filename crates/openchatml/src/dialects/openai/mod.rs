@@ -97,6 +97,7 @@ static BY_ORDER: Book = Book { pairing: Pairing::ByOrder, ..BY_ID };
 /// What chats of services and data sets have. Plain messages are taken for these.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &["messages", "choices"],
+    around: &["choices"],
     keys: read::KEYS,
     lists: true,
     required: &["role"],

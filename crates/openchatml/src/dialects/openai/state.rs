@@ -27,6 +27,8 @@ pub(crate) struct State<'a> {
     pub(crate) items: Vec<Value<'a>>,
     /// Whether the document is the response of a service.
     pub(crate) is_response: bool,
+    /// The first message that is the output of a service, if its input may stand beside it.
+    pub(crate) first_output: Option<usize>,
     fields: Fields<'a>,
 }
 

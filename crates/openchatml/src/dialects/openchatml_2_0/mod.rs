@@ -124,6 +124,7 @@ fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
 /// What turns in JSON have.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &[],
+    around: &[],
     keys: &[],
     lists: true,
     required: &["role"],

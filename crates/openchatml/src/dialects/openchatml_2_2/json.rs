@@ -234,8 +234,12 @@ fn made<'a>(
         made.recovered = true;
     }
     made.call_id = call.id;
-    if call.content_type.is_some() {
-        made.content_type = call.content_type;
+    if let Some(content_type) = call.content_type {
+        if !speaks && made.content_type.as_ref().is_some_and(|it| *it != content_type) {
+            let text = "the content type of a call is part of `tool_call`: this one is dropped";
+            sheet.drop_value(Code::ParseJson.at(made.span, text));
+        }
+        made.content_type = Some(content_type);
         made.constrained = true;
     }
     call.arguments.unwrap_or_default().say(&mut made);

@@ -117,6 +117,7 @@ fn speaker(word: &str) -> Option<Speaker<'_>> {
 /// What messages in JSON have.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &[],
+    around: &[],
     keys: &[],
     lists: true,
     required: &["role"],

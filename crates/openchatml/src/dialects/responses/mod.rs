@@ -70,6 +70,7 @@ pub(super) fn between_parts(is_reasoning: bool) -> &'static str {
 /// What items have, and the requests and responses that hold them.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &["input", "output"],
+    around: &[],
     keys: read::KEYS,
     lists: true,
     required: &["type", "role"],

@@ -4,7 +4,7 @@ use super::item;
 use super::{NAME, book};
 use crate::dialects::openai::{State, beyond};
 use crate::json::{Json, JsonError, Root, Sheet};
-use crate::model::{Conversation, Message, Role};
+use crate::model::{Conversation, Message, Role, Shape};
 use crate::read::{Parsed, ReadOptions};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -24,8 +24,9 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         Root::Object => body(&mut sheet, &mut json, messages, &mut state),
         Root::Other => sheet.no_conversation(&mut json),
     };
+    let first_output = state.first_output.map(|at| at + usize::from(state.first.is_some()));
     state.end(&mut conversation, NAME, &options.limits);
-    conversation.set_shape(NAME, root.shape());
+    conversation.set_shape(NAME, first_output.map_or(root.shape(), Shape::Exchange));
     sheet.finish(json, read, conversation.into(), book)
 }
 
@@ -124,12 +125,17 @@ fn body<'a>(
     let mut has_items = false;
     sheet.object(json, KEYS, |sheet, json, key| {
         has_items |= matches!(key, "input" | "output");
+        let before = messages.len();
         match key {
             "input" if json.peek() == Some(b'"') => {
                 messages.extend(sheet.said(json, Role::User)?);
                 messages.truncate(sheet.options.limits.messages);
             }
-            "input" | "output" => items(sheet, json, messages, state)?,
+            "output" => {
+                state.first_output.get_or_insert(messages.len());
+                items(sheet, json, messages, state)?;
+            }
+            "input" => items(sheet, json, messages, state)?,
             "instructions" if json.peek() == Some(b'[') => items(sheet, json, messages, state)?,
             "instructions" => {
                 state.first = sheet.said(json, Role::Developer)?.map(|mut message| {
@@ -139,6 +145,12 @@ fn body<'a>(
             }
             "tools" => state.declared.read(sheet, json)?,
             _ => state.aside(sheet, json, key)?,
+        }
+        // What is asked comes before what is answered, wherever it stands.
+        if let Some(first) = state.first_output.filter(|_| key == "input") {
+            let asked = messages.len().saturating_sub(before);
+            messages[first..].rotate_right(asked);
+            state.first_output = Some(first + asked);
         }
         Ok(())
     })?;

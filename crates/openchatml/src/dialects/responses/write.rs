@@ -7,7 +7,7 @@ use crate::dialects::openai::replies::Replies;
 use crate::dialects::openai::{beyond_of, calls, content_of, writing};
 use crate::dialects::{write_function, write_string_field};
 use crate::json::{write_shaped, write_string, write_value};
-use crate::model::{Conversation, Document, Message, Role};
+use crate::model::{Conversation, Document, Message, Role, Shape, Value};
 use crate::render::{RenderError, RenderOptions};
 
 pub(super) fn write(
@@ -24,18 +24,44 @@ pub(super) fn write(
         write_string_field(out, "instructions", instructions.as_deref());
         write_around(out, conversation);
     };
-    let items = |out: &mut String| Ok(write_items(out, messages, conversation));
     let capacity = writing::estimate(conversation);
+    let mut writer = Writer::default();
+    if let Shape::Exchange(asked) = conversation.shape(NAME) {
+        let asked = asked.saturating_sub(usize::from(instructions.is_some()));
+        let (input, output) = messages.split_at(asked.min(messages.len()));
+        let mut out = String::with_capacity(capacity);
+        out.push('{');
+        if !input.is_empty() {
+            out.push_str("\"input\":[");
+            write_items(&mut out, &mut writer, input, &[]);
+            out.push_str("],");
+        }
+        out.push_str("\"output\":[");
+        write_items(&mut out, &mut writer, output, items_after(conversation));
+        out.push(']');
+        rest(&mut out);
+        out.push('}');
+        return Ok(out);
+    }
+    let items =
+        |out: &mut String| Ok(write_items(out, &mut writer, messages, items_after(conversation)));
     write_shaped(conversation.shape(NAME), "input", capacity, items, rest)
 }
 
-/// Writes the items of a list. Gives how many there are.
-fn write_items(
+/// The items that stand after the last message.
+fn items_after<'c>(conversation: &'c Conversation<'_>) -> &'c [Value<'c>] {
+    let layout = conversation.layout.as_deref().filter(|layout| layout.dialect == NAME);
+    let beyond = layout.and_then(|layout| layout.beyond.as_deref());
+    beyond.map_or(&[], |beyond| &beyond.items)
+}
+
+/// Writes the items of a list, and those `after` them. Gives how many there are.
+fn write_items<'m>(
     out: &mut String,
-    messages: &[Message<'_>],
-    conversation: &Conversation<'_>,
+    writer: &mut Writer<'m>,
+    messages: &'m [Message<'_>],
+    after: &[Value<'_>],
 ) -> usize {
-    let mut writer = Writer::default();
     let mut count = 0;
     let mut next = |out: &mut String| {
         out.push_str(if count == 0 { "" } else { "," });
@@ -49,9 +75,7 @@ fn write_items(
         next(out);
         writer.item(out, message);
     }
-    let layout = conversation.layout.as_deref().filter(|layout| layout.dialect == NAME);
-    let beyond = layout.and_then(|layout| layout.beyond.as_deref());
-    for item in beyond.map_or(&[][..], |beyond| &beyond.items) {
+    for item in after {
         next(out);
         write_value(out, item);
     }

@@ -73,6 +73,7 @@ static BOOK: Book = Book {
 /// What records of conversations have.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &["conversations", "conversation"],
+    around: &[],
     keys: read::KEYS,
     lists: true,
     required: &["from", "role"],

@@ -28,7 +28,9 @@ pub(crate) fn write(
         return Err(RenderError::not_a_conversation(rules.dialect));
     };
     if let Some(header) = &conversation.header {
-        let written = match header.source().filter(|_| options.layout == LayoutChoice::Keep) {
+        // Comments are more than layout.
+        let keeps = options.layout == LayoutChoice::Keep || header.has_comments();
+        let written = match header.source().filter(|_| keeps) {
             Some(source) => sink.preamble(source),
             None => sink.preamble(&crate::header::emit(header)),
         };

@@ -55,6 +55,16 @@ impl Writer<'_> {
         }
     }
 
+    /// What stands around a text. The tokens that begin and end a sequence are more than layout.
+    fn around_text<'l>(&self, layout: Option<&'l DocumentLayout<'_>>) -> [Option<&'l str>; 2] {
+        let kept = self.around(layout);
+        let of_dialect = layout.filter(|layout| layout.dialect == self.rules.dialect);
+        let has_token = |text: &&str| !text.trim_ascii().is_empty();
+        let lead = of_dialect.and_then(|layout| layout.lead.as_deref()).filter(has_token);
+        let tail = of_dialect.and_then(|layout| layout.tail.as_deref()).filter(has_token);
+        [kept[0].or(lead), kept[1].or(tail)]
+    }
+
     fn raw(&mut self, text: &str) -> Written {
         write_raw(text, Mode::Outside, self.rules.controls, self.sink).map_err(document_error)
     }
@@ -177,7 +187,7 @@ impl Writer<'_> {
             let tail = if last { "" } else { "\n" };
             match &part.content {
                 Content::Text(text) => {
-                    let [kept_lead, kept_tail] = self.around(part.layout.as_deref());
+                    let [kept_lead, kept_tail] = self.around_text(part.layout.as_deref());
                     // A text that begins or ends in a line break would lose it to the framing.
                     let kept_lead =
                         kept_lead.filter(|lead| !lead.is_empty() || !text.starts_with('\n'));
