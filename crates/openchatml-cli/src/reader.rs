@@ -1,19 +1,20 @@
 //! How documents are read: as text or JSON of a format, or as token ids.
 
-use openchatml::convert::Sidecar;
+use std::collections::BTreeMap;
+
+use openchatml::convert::{Lost, Sidecar};
 use openchatml::{
-    Code, Conversation, Diagnostic, Document, Format, Mode, Parsed, ReadOptions, Span, detect,
-    parse,
+    Code, Conversation, Diagnostic, Document, Dropped, Format, Mode, Parsed, ReadOptions,
+    Recognized, Severity, Span, detect, parse, recognize,
 };
 use openchatml_tokens::Read;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::args::{Choice, ReadArgs};
 use crate::console::Console;
 use crate::encodings::{Encodings, Tokenizers, Use};
 use crate::failure::Failure;
-use crate::input::finding;
+use crate::input::{finding, is_json};
 
 /// Reads documents, on several threads at once.
 #[derive(Clone, Debug)]
@@ -54,6 +55,11 @@ impl Reader {
         Ok(Self { options: args.reader.options(mode), ids, is_auto })
     }
 
+    /// Whether token ids are read.
+    pub(crate) fn reads_ids(&self) -> bool {
+        self.ids.is_some()
+    }
+
     /// Reads a document. If no format was named, and this one does not take in all of it, another
     /// one that the document fits does.
     pub(crate) fn parse<'t>(&self, text: &'t str, format: Format) -> Parsed<'t> {
@@ -61,7 +67,15 @@ impl Reader {
             return ids.parse(text, &self.options);
         }
         let parsed = parse(text, format, &self.options);
-        if !self.is_auto || !parsed.dropped_input() {
+        if !self.is_auto || parsed.diagnostics.is_empty() {
+            return parsed;
+        }
+        if is_json(format)
+            && let Some(recognized) = recognize([text])
+        {
+            return foreign(&recognized);
+        }
+        if !parsed.dropped_input() {
             return parsed;
         }
         let found = detect(text);
@@ -71,13 +85,22 @@ impl Reader {
     }
 }
 
+/// A document in a format that is recognized and not read: nothing of it is.
+fn foreign(recognized: &Recognized) -> Parsed<'static> {
+    let Recognized { name, evidence, .. } = recognized;
+    let text = format!("this looks like {name}, which ocml does not read yet");
+    let mut found = finding(Code::FormatUnknown, evidence.span, text);
+    found.dropped = Some(Dropped::Record);
+    Parsed { document: Document::default(), diagnostics: vec![found] }
+}
+
 /// Reads token ids, which are a JSON array.
 #[derive(Clone, Debug)]
 struct Ids(Tokenizers);
 
 impl Ids {
     fn parse(&self, text: &str, options: &ReadOptions) -> Parsed<'static> {
-        let (numbers, sidecar) = match held(text) {
+        let (numbers, sidecar, beside) = match held(text) {
             Ok(held) => held,
             Err(found) => {
                 let document = Document::default();
@@ -94,43 +117,57 @@ impl Ids {
         {
             parsed.diagnostics.push(finding(Code::ParseJson, Span::at(0), other.to_string()));
         }
+        parsed.diagnostics.extend(beside);
         parsed
     }
-}
-
-/// What `tokens --mask` writes: more than ids.
-#[derive(Deserialize)]
-struct Masked<'t> {
-    #[serde(borrow)]
-    ids: &'t RawValue,
-    #[serde(borrow)]
-    sidecar: Option<&'t RawValue>,
 }
 
 /// Ids, and where they stand in a text.
 type Numbers = Vec<(u32, Span)>;
 
+/// The ids of a record, the sidecar that it has, and what is dropped of it.
+type Held = (Numbers, Option<Sidecar>, Vec<Diagnostic>);
+
 /// The ids of an array, or of the field `ids` of an object; with what is beside them there.
-fn held(text: &str) -> Result<(Numbers, Option<Sidecar>), Box<Diagnostic>> {
+fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
     if !text.trim_start().starts_with('{') {
-        return Ok((numbers(text)?, None));
+        return Ok((numbers(text)?, None, Vec::new()));
     }
-    let masked: Masked<'_> = serde_json::from_str(text)
+    // What `tokens --mask` writes: more than ids.
+    let mut fields: BTreeMap<String, &RawValue> = serde_json::from_str(text)
         .map_err(|error| Box::new(finding(Code::ParseJson, at(text, &error), said(&error))))?;
+    let Some(ids) = fields.remove("ids") else {
+        let place = Span::new(0, text.len().min(1));
+        return Err(Box::new(finding(Code::ParseJson, place, "missing field `ids`")));
+    };
     let offset = |part: &RawValue| part.get().as_ptr().addr() - text.as_ptr().addr();
     let moved = |mut found: Diagnostic, by: usize| {
         found.span = Span::new(found.span.start + by, found.span.end + by);
         Box::new(found)
     };
-    let base = offset(masked.ids);
-    let mut numbers = numbers(masked.ids.get()).map_err(|found| moved(*found, base))?;
+    let base = offset(ids);
+    let mut numbers = numbers(ids.get()).map_err(|found| moved(*found, base))?;
     for (_, span) in &mut numbers {
         *span = Span::new(span.start + base, span.end + base);
     }
-    let sidecar = masked.sidecar.map(|sidecar| {
+    let sidecar = fields.remove("sidecar").map(|sidecar| {
         Sidecar::from_json(sidecar.get()).map_err(|found| moved(found, offset(sidecar)))
     });
-    Ok((numbers, sidecar.transpose()?))
+    let dropped = |(key, value): (&String, &&RawValue)| {
+        let at = offset(value);
+        let span = Span::new(at, at + value.get().len());
+        // What `tokens --mask` made of the ids, and would make again.
+        if matches!(key.as_str(), "mask" | "weights" | "spans") {
+            let text = format!("{}: `{key}`", Lost::Field);
+            let found = finding(Code::Loss, span, text);
+            return Diagnostic { severity: Severity::Warning, ..found };
+        }
+        let text = format!("key `{key}` beside the ids: it is dropped");
+        let mut found = finding(Code::UnknownKey, span, text);
+        found.dropped = Some(Dropped::Key);
+        found
+    };
+    Ok((numbers, sidecar.transpose()?, fields.iter().map(dropped).collect()))
 }
 
 /// What was read, in places of the numbers and not of the text that they stand for.

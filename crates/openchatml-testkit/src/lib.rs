@@ -10,6 +10,7 @@ pub mod document;
 pub mod elsewhere;
 pub mod fixes;
 pub mod grammar;
+pub mod hints;
 pub mod ids;
 pub mod laws;
 pub mod markdown;

@@ -40,6 +40,6 @@ macro_rules! laws {
 }
 
 laws! {
-    nocrash meaning violations chunks strict roundtrip identity fmt leak hidden secret completion fix
+    detected nocrash meaning violations chunks strict roundtrip identity fmt leak hidden secret completion fix
     consent pairs tools
 }

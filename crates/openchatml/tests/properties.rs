@@ -1,7 +1,7 @@
 //! The properties of the core over random hostile documents and texts.
 
 use openchatml::{Format, Keep, Message, Mode, ReadOptions, RenderOptions, convert, parse};
-use openchatml_testkit::{cases, document, one_in, pick, property, run, secrets, turns};
+use openchatml_testkit::{cases, document, hints, one_in, pick, property, run, secrets, turns};
 
 /// How many cases a property runs over, all formats together.
 const CASES: usize = 100_000;
@@ -108,6 +108,11 @@ fn no_byte_is_lost() {
 #[test]
 fn hidden_text_does_not_show_in_what_a_user_sees() {
     cases(CASES, run::hides);
+}
+
+#[test]
+fn what_may_be_hidden_is_not_shown() {
+    cases(CASES / 10, hints::hide);
 }
 
 #[test]

@@ -204,6 +204,7 @@ impl Layout {
         let mut found = parsed.diagnostics;
         let mut options = RenderOptions::default();
         options.layout = LayoutChoice::Canonical;
+        options.ids = true;
         let rendered = if has_errors {
             None
         } else {

@@ -3,7 +3,7 @@
 use openchatml::{Candidate, Code, Diagnostic, Format, Recognized, detect, recognize};
 use serde::de::IgnoredAny;
 
-use super::{Batch, Decoded, JSON, Page, Slot, detect_lines};
+use super::{Batch, Decoded, JSON, Page, Slot, detect_lines, is_json};
 use crate::args::Choice;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -73,6 +73,10 @@ pub(crate) fn format_of_lines(
         ));
         return Ok(best.format);
     }
+    if let Some(format) = of_most(&texts) {
+        console.detail(&format!("{name}: most lines are {format}, one document per line"));
+        return Ok(format);
+    }
     let recognized = recognize(texts.iter().copied());
     let best = found.first().and_then(|best| best.evidence.first());
     let record = recognized.as_ref().map(|it| &it.evidence).or(best).map_or(0, |it| it.record);
@@ -83,6 +87,22 @@ pub(crate) fn format_of_lines(
     let page = Page::new(name, decoded, line.number);
     let evidence = Evidence { page: &page, slot: slot.as_ref().map(|(_, slot)| slot) };
     Err(unknown(name, &found, recognized.as_ref(), &evidence))
+}
+
+/// The format that more than half of the lines are in, each by itself. The others are read in their
+/// own format, or refused by name.
+fn of_most(lines: &[&str]) -> Option<Format> {
+    let mut counts: Vec<(Format, usize)> = Vec::new();
+    for line in lines {
+        let found = detect(line);
+        let Some(best) = found.first().filter(|best| best.is_certain()) else { continue };
+        match counts.iter_mut().find(|(format, _)| *format == best.format) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((best.format, 1)),
+        }
+    }
+    let (format, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    (is_json(format) && 2 * count > lines.len()).then_some(format)
 }
 
 /// The format that was named. Token ids are JSON, whatever they stand for.

@@ -204,6 +204,20 @@ fn a_line_in_another_format_is_read_in_its_own() {
     ran.says("1 line of 3 not written");
 }
 
+#[test]
+fn lines_of_records_that_are_not_read_are_refused_by_name() {
+    let pair = r#"{"prompt":"p","chosen":"c","rejected":"r"}"#;
+    let anthropic = r#"{"max_tokens":9,"messages":[{"role":"user","content":"Hi."},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}]}"#;
+    for (other, name) in [(pair, "a preference pair"), (anthropic, "Anthropic Messages")] {
+        for count in [3, 1200] {
+            let input = format!("{PLAIN}\n").repeat(count) + other + "\n";
+            let ran = ocml_with(["convert", "--jsonl", "-t", "openai"], &input).exits(1);
+            let ran = ran.says(&format!("this looks like {name}"));
+            assert_eq!(ran.stdout.lines().count(), count);
+        }
+    }
+}
+
 /// Without a name that says so, two lines of JSON are two documents.
 #[test]
 fn lines_of_json_are_documents_on_standard_input_too() {

@@ -143,7 +143,39 @@ fn errors_are_events_and_a_failure() {
     assert!(ran.stdout.contains("E-PARSE-UTF8"), "{}", ran.stdout);
     // Whoever streams for a user finds them on standard error, if at all.
     let args = ARGS.into_iter().chain(["--user", "-v"]);
-    ocml_with(args, b"<|channel|>final<|message|>\xFF<|return|>").exits(1).says("E-PARSE-UTF8");
+    ocml_with(args, b"<|channel|>final<|message|>\xFF<|return|>").exits(0).says("E-PARSE-UTF8");
+}
+
+/// What a user is not told does not show in the exit status either.
+#[test]
+fn the_status_for_a_user_does_not_depend_on_hidden_text() {
+    let args: Vec<_> = ARGS.into_iter().chain(["--user"]).collect();
+    for (text, status) in [("{}", 0), ("{bad", 0)] {
+        let text = format!(
+            " to=functions.f call_id=c1<|channel|>commentary<|constrain|>json<|message|>{text}<|call|>"
+        );
+        ocml_with(args.clone(), &text).exits(status);
+    }
+    ocml_with(args.clone(), "<|channel|>analysis<|message|>Hm").exits(1);
+    ocml_with(args.into_iter().chain(["--strict"]), "").exits(2).says("leave out --strict");
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_stream() {
+    let ran = ocml_with(ARGS, "\u{feff}<|channel|>final<|message|>Hi.<|return|>").exits(0);
+    assert!(!ran.stdout.contains('\u{feff}'), "{}", ran.stdout);
+    let ran = ocml_with(ARGS, "\u{ff21}<|channel|>final<|message|>Hi.<|return|>");
+    assert!(ran.stdout.contains('\u{ff21}'), "{}", ran.stdout);
+}
+
+#[test]
+fn what_is_no_token_id_ends_a_stream() {
+    let args = ["stream", "-f", "harmony", "--ids", "--role", "assistant"];
+    for text in ["hello", "[200005, -1]", "[200005, 1.5]", "200005 20x0002", "99999999999"] {
+        let ran = ocml_with(args, text).exits(1).says("is not a token id");
+        assert!(!ran.stdout.contains("response.done"), "{}", ran.stdout);
+    }
+    ocml_with(args, "[200005, 17196, 200008, 19, 200002]").exits(0);
 }
 
 #[test]

@@ -8,6 +8,23 @@ const CHAT: &str = r#"{"messages":[
   {"role":"assistant","channel":"final","content":"4.","end":"return"}]}"#;
 
 #[test]
+fn what_stands_beside_ids_is_dropped_by_name() {
+    let record = r#"{"ids":[200006,1428,200008,87,200007],"mask":[0,0,0,1,1]}"#;
+    let args = ["convert", "-f", "harmony:tokens", "-t", "json"];
+    let with =
+        |flags: &[&'static str]| args.into_iter().chain(flags.iter().copied()).collect::<Vec<_>>();
+    ocml_with(with(&["--no-loss"]), record).exits(1).says("field dropped: `mask`");
+    let other = record.replace("mask", "label");
+    let ran = ocml_with(args, &other).exits(1).says("key `label` beside the ids");
+    assert_eq!(ran.stdout, "");
+    let kept =
+        ocml_with(with(&["--keep-ids"]), record).exits(0).says("field dropped: `mask`").stdout;
+    // What was kept stays.
+    assert_eq!(ocml_with(["fmt", "-f", "json"], &kept).silent().stdout, kept);
+    assert_eq!(ocml_with(["convert", "-f", "json", "-t", "json"], &kept).silent().stdout, kept);
+}
+
+#[test]
 fn a_prompt_is_a_list_of_ids() {
     let ran = ocml_with(["tokens", "-t", "harmony", "--generation-prompt"], CHAT).silent();
     // The reasoning of an earlier answer is left out, and `<|end|>` in a text is text.
@@ -245,7 +262,7 @@ fn what_a_format_cannot_carry_travels_beside_it() {
     let masked = ocml_with(["tokens", "-t", "harmony", "--mask", "--keep-reasoning"], TRANSCRIPT);
     let masked = masked.silent().stdout;
     let back = ocml_with(["convert", "-f", "harmony:tokens", "-t", "openchatml-2.2"], &masked);
-    assert_eq!(back.silent().stdout, TRANSCRIPT);
+    assert_eq!(back.exits(0).says("field dropped: `mask`").stdout, TRANSCRIPT);
 }
 
 #[test]

@@ -188,6 +188,36 @@ fn shows_no_more(before: &View, after: &View) -> Result<(), String> {
     }
 }
 
+/// The format that is detected shows a user nothing that the format of the document does not: what
+/// messages say is evidence for no format (decision 48).
+pub(crate) fn detected(case: &Case<'_>) -> Verdict {
+    let found = openchatml::detect(case.text);
+    let Some(best) = found.first().filter(|best| best.is_certain()) else { return Ok(()) };
+    if best.format == case.from {
+        return Ok(());
+    }
+    let own = case.parse();
+    if own.has_errors() {
+        return Ok(());
+    }
+    let own = view(&own.document);
+    let other = view(&read(case.text, best.format).document);
+    // Without a token that begins a message, text is a file of OpenChatML 0.1, which has no view.
+    if own.is_empty() && case.from.dialect().id == "openchatml-0.1" {
+        return Ok(());
+    }
+    let texts = |view: &View| view.iter().map(|it| it.1.as_str()).collect::<Vec<_>>().join("\n");
+    let [own, other] = [own, other].map(|view| texts(&view));
+    match words(&other).difference(&words(&own)).next() {
+        Some(datum) => {
+            let cause = best.format.to_string();
+            let detail = format!("{datum} is shown as {cause}: {other:?}, not {own:?}");
+            Err(Broken { what: "the detected format shows hidden text", cause, detail })
+        }
+        None => Ok(()),
+    }
+}
+
 /// Another text in place of hidden data changes nothing that a user sees.
 pub(crate) fn hidden(case: &Case<'_>) -> Verdict {
     let parsed = case.parse();

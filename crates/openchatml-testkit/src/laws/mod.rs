@@ -114,6 +114,7 @@ pub static ALL: &[Law] = &[
     law(("visibility", "leak"), Knobs::any, Often, Text(hidden::leak)),
     law(("visibility", "hidden"), Knobs::any, Often, Text(hidden::hidden)),
     law(("visibility", "secret"), Knobs::well_formed, Often, Pair(hidden::secret)),
+    law(("visibility", "detected"), Knobs::well_formed, Never, Text(hidden::detected)),
     law(("visibility", "completion"), Knobs::any, All, Text(hidden::completion)),
     law(("fixes", "fix"), Knobs::any, Often, Text(fix::fix)),
     law(("losses", "consent"), Knobs::any, Often, Text(consent::consent)),

@@ -19,7 +19,7 @@ use crate::args::{ReadArgs, RenderArgs, Written};
 use crate::console::Console;
 use crate::encodings::Encodings;
 use crate::failure::Failure;
-use crate::input::finding;
+use crate::input::{JSON, finding};
 use crate::reader::Reader;
 
 /// What the output is for.
@@ -146,10 +146,13 @@ impl Converter {
     ///
     /// The ids of this format are to be counted, and the encoding lacks control tokens of it.
     pub(super) fn reading(&self, format: Format) -> Result<Cow<'_, Self>, Failure> {
-        if self.budget.is_none() {
+        // Canonical JSON has ids because somebody wanted them there.
+        let keeps_ids = format == JSON && self.target == JSON && !self.reader.reads_ids();
+        if self.budget.is_none() && keeps_ids <= self.render.ids {
             return Ok(Cow::Borrowed(self));
         }
         let mut converter = self.clone();
+        converter.render.ids |= keeps_ids;
         if self.keeps_format {
             converter.target = format;
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use openchatml::convert::{Loss, Sidecar};
+use openchatml::convert::{Loss, Lost, Sidecar};
 use openchatml::{Carrier, Code, Diagnostic, Dropped, Format, Severity};
 
 use super::converter::{Converted, Converter};
@@ -76,11 +76,20 @@ impl Manner {
             all.push(beside_text(field));
         }
         let refused = self.judge(&mut all);
+        let mut is_forbidden = false;
+        for found in all.iter_mut().filter(|found| found.code == Code::Loss) {
+            // A loss of the record that the document stands in.
+            if !self.consent.allows_loss(Lost::Field) {
+                found.severity = Severity::Error;
+                is_forbidden = true;
+            }
+        }
         let (allowed, forbidden): (Vec<_>, Vec<_>) =
             losses.into_iter().partition(|loss| self.consent.allows_loss(loss.lost));
         all.extend(forbidden.iter().map(|loss| loss.to_diagnostic(Severity::Error)));
         if !refused.is_empty()
             || !forbidden.is_empty()
+            || is_forbidden
             || self.is_strict && all.iter().any(|found| found.severity == Severity::Error)
         {
             output = None;

@@ -111,11 +111,15 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
         }
     } else {
         let mut stream = Stream::new(args.from, &options).map_err(|error| usage(&error))?;
+        let mut mark = ByteOrderMark::default();
         events.start(&mut target)?;
         each_chunk(|chunk| {
-            stream.feed(chunk, |event| events.add(&event));
+            for part in mark.behind(chunk) {
+                stream.feed(part, |event| events.add(&event));
+            }
             events.flush(&mut target)
         })?;
+        stream.feed(mark.rest(), |event| events.add(&event));
         stream.finish(|event| events.add(&event));
     }
     events.finish(&args.wire.ending(count), args.deny, &mut target)
@@ -134,6 +138,43 @@ fn each_chunk(mut take: impl FnMut(&[u8]) -> Result<(), Failure>) -> Result<(), 
             return Ok(());
         }
         take(&chunk[..read])?;
+    }
+}
+
+/// Leaves out the byte order mark that a text may begin with, as for files.
+#[derive(Debug, Default)]
+struct ByteOrderMark {
+    /// How many bytes of it have arrived.
+    seen: usize,
+    is_over: bool,
+}
+
+impl ByteOrderMark {
+    const BYTES: &'static [u8] = b"\xEF\xBB\xBF";
+
+    /// What of a chunk is text: what was held back of another beginning, and the rest.
+    fn behind<'c>(&mut self, chunk: &'c [u8]) -> [&'c [u8]; 2] {
+        let wanted = &Self::BYTES[self.seen..];
+        if self.is_over || wanted.is_empty() {
+            self.is_over = true;
+            return [b"", chunk];
+        }
+        let len = wanted.iter().zip(chunk).take_while(|(one, two)| one == two).count();
+        if len == wanted.len() {
+            self.is_over = true;
+            return [b"", &chunk[len..]];
+        }
+        if len == chunk.len() {
+            self.seen += len;
+            return [b"", b""];
+        }
+        self.is_over = true;
+        [&Self::BYTES[..self.seen], chunk]
+    }
+
+    /// The beginning of a mark that nothing follows.
+    fn rest(&self) -> &'static [u8] {
+        if self.is_over { b"" } else { &Self::BYTES[..self.seen] }
     }
 }
 

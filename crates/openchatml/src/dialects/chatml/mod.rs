@@ -138,6 +138,10 @@ static SIGNS: JsonSigns = JsonSigns {
 fn look(scan: &Scan<'_>, case: &mut Case) {
     let spelling = |control| CONTROLS.spelling(control).unwrap_or_default();
     let token = |control| format!("`{}`", spelling(control));
+    let begins = |it: &super::Dialect| it.controls.front(scan.text.trim_start()).is_some();
+    if [&super::IM, &super::APERTUS].into_iter().any(begins) {
+        return;
+    }
     let is_first =
         |control| scan.begins_with(control).or_else(|| scan.line_begins_with(control)).is_some();
     if !is_first(Control::Start) && !is_first(Control::Message) {

@@ -198,7 +198,7 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     let [open, close] = [Control::Literal, Control::EndLiteral]
         .map(|it| super::OPENCHATML_2_2.controls.spelling(it).unwrap_or_default());
     if scan.text.split_once(open).is_some_and(|(_, rest)| rest.contains(close)) {
-        case.against(15);
+        case.against(10);
     }
     let joined = scan.gaps.iter().find(|gap| gap.is_empty()).copied();
     case.sign(25, "messages with nothing between them", joined);

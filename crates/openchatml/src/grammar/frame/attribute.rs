@@ -16,7 +16,7 @@ pub(crate) fn is_type_word(message: &Message<'_>) -> bool {
         && (message.recipient.is_some() || !looks_like_tool(word))
         && word.split_once('=').is_none_or(|(name, _)| Attribute::from_word(name).is_none())
         && !spells_token(word)
-        && Channel::from_word(word).is_none()
+        && !may_hide(word)
 }
 
 /// Whether messages of a role may say what type they have, as calls and replies do.
@@ -28,14 +28,20 @@ fn looks_like_tool(word: &str) -> bool {
     word.contains('.') || is_harmony_builtin(word)
 }
 
+/// Whether a word that nobody understands may say that the message is not for the user: a channel or
+/// a recipient that is spelled in another way.
+pub(super) fn may_hide(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    let hints = ["analysis", "commentary", "channel", "recipient", "functions."];
+    word == "to" || word.starts_with("to=") || hints.iter().any(|hint| word.contains(hint))
+}
+
 impl<'a> HeadReader<'a, '_> {
     /// Takes a word that is no attribute for what Harmony writes without a name: the type of the
     /// body or, where a model forgot `to=`, the recipient. Whether it is one of them.
     pub(super) fn type_word(&mut self, word: &str, span: Span) -> bool {
         if !speaks(self.message.role)
             || spells_token(word)
-            // A second channel: nobody knows who may see the message.
-            || Channel::from_word(word).is_some()
             || !self.check_value("content type", word, span)
         {
             return false;
@@ -47,6 +53,9 @@ impl<'a> HeadReader<'a, '_> {
             self.guess(found.help("the call is not made; write `to=` before it").fix(fix));
             self.message.recipient = Some(self.keep.text(word, span));
             return true;
+        }
+        if may_hide(word) {
+            return false;
         }
         match self.message.content_type.as_deref() {
             None => self.message.content_type = Some(self.keep.text(word, span)),

@@ -1,6 +1,7 @@
 //! Headers that are written in the canonical way, as nearly all are: read at once, with nothing to
 //! say about them. `header.rs` reads all the others, and would say the same of these.
 
+use super::attribute::may_hide;
 use super::{Attribute, RoleWord, Rules, Speaker, TypeStyle};
 use crate::Span;
 use crate::header::is_harmony_builtin;
@@ -104,7 +105,7 @@ impl Reader<'_, '_> {
             Some(word) => {
                 let speaks = matches!(self.message.role, Role::Assistant | Role::Tool);
                 let is_type = word.bytes().all(|byte| byte.is_ascii_lowercase());
-                let is_type = is_type && Channel::from_word(word).is_none();
+                let is_type = is_type && !may_hide(word);
                 if is_constraint || !speaks || !is_type || is_harmony_builtin(word) {
                     return None;
                 }

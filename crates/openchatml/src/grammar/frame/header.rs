@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::attribute::may_hide;
 use super::opening::{Opening, Region};
 use super::{Attribute, Rules, Spaces, Speaker, TypeStyle};
 use crate::check::Checker;
@@ -400,14 +401,6 @@ impl<'a> HeadReader<'a, '_> {
     fn note(&mut self, found: Diagnostic) {
         self.found.push((found, false));
     }
-}
-
-/// Whether a word that nobody understands may say that the message is not for the user: a channel or
-/// a recipient that is spelled in another way.
-fn may_hide(word: &str) -> bool {
-    let word = word.to_ascii_lowercase();
-    let hints = ["analysis", "commentary", "channel", "recipient", "functions."];
-    word == "to" || word.starts_with("to=") || hints.iter().any(|hint| word.contains(hint))
 }
 
 /// The span of `part`, which is the end of the word at `word`.

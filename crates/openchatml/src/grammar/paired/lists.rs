@@ -13,6 +13,17 @@ use crate::model::{Channel, End, Message, Role};
 use crate::read::{Draft, Kept, Out};
 use crate::{Code, Control, Span};
 
+/// Why a list of calls ends before it is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// Its stop token stands inside of a call.
+    Closed,
+    /// The text ends, or goes on with something else.
+    Off,
+    /// The text ends, and the model goes on there.
+    Prompt,
+}
+
 impl<'a> Reader<'a> {
     /// Text in a list of calls.
     pub(super) fn calls(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
@@ -134,8 +145,9 @@ impl<'a> Reader<'a> {
             self.state = State::Calls(list);
             return;
         }
-        self.cut_calls(*list, false, span.start, out);
-        if control == Control::ToolsSuffix {
+        let is_closed = control == Control::ToolsSuffix;
+        self.cut_calls(*list, if is_closed { Cut::Closed } else { Cut::Off }, span.start, out);
+        if is_closed {
             self.behind = span.end;
             self.edge = span.end;
             self.state = State::Turn(After::Calls);
@@ -144,11 +156,11 @@ impl<'a> Reader<'a> {
         self.in_turn(control, span, out);
     }
 
-    /// A list of calls ends at byte `at` before it is complete; whether the model `goes_on` there.
+    /// A list of calls ends at byte `at` before it is complete.
     pub(super) fn cut_calls(
         &mut self,
         mut list: List<'a>,
-        goes_on: bool,
+        cut: Cut,
         at: usize,
         out: &mut Out<'a, '_>,
     ) {
@@ -158,9 +170,10 @@ impl<'a> Reader<'a> {
             if is_open {
                 self.since = at;
             }
-            call.message.recovered = !(is_open && goes_on);
+            call.message.recovered = !(is_open && cut == Cut::Prompt);
             self.edge = at;
-            call.end(End::Open, at, out);
+            // That the list has its end does not depend on the arguments.
+            call.end(if cut == Cut::Closed { End::End } else { End::Open }, at, out);
         }
         if !list.head.is_empty() && list.step != Step::Closed {
             let span = list.head.span();

@@ -2,6 +2,7 @@
 
 use super::behind::After;
 use super::calls::Step;
+use super::lists::Cut;
 use super::place::{At, Place};
 use super::reader::{Reader, State};
 use crate::grammar::{hidden, stray};
@@ -197,7 +198,7 @@ impl<'a> Reader<'a> {
                     let found = Code::StreamTruncated.at(Span::at(at), text);
                     out.malformed(found.help("the call is not made"));
                 }
-                self.cut_calls(*list, goes_on, at, out);
+                self.cut_calls(*list, if goes_on { Cut::Prompt } else { Cut::Off }, at, out);
             }
             State::Outputs(kept, _) => {
                 self.end_outputs(kept, out);
