@@ -130,8 +130,13 @@ pub(crate) struct JsonlArgs {
     pub(crate) jsonl: bool,
 
     /// How many threads work on JSONL; as many as there are cores if not given
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<std::num::NonZeroUsize>,
+}
+
+/// Reads a number of threads.
+fn jobs(word: &str) -> Result<std::num::NonZeroUsize, &'static str> {
+    word.parse().map_err(|_| "write a whole number of threads, 1 or more")
 }
 
 #[derive(Args, Clone, Copy, Debug)]

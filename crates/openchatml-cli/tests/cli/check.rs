@@ -53,7 +53,7 @@ fn fixes_are_applied_until_nothing_is_left() {
         "<|start|>user<|message|>Hi.<|end|>\n<|start|>assistant<|channel|>final<|message|>Yo.";
     folder.file("a.txt", text);
     let ran = folder.ocml(["check", "--fix", "a.txt"]).exits(1);
-    ran.says("1 error, 1 problem mended; 1 suggestion left, for --unsafe-fixes");
+    ran.says("1 error, 1 problem mended; 1 suggestion left, for --fix --unsafe-fixes");
     // Whether the message is complete, nobody knows.
     assert_eq!(folder.read("a.txt"), format!("version: 2.2\n\n{text}"));
     let ran = folder.ocml(["check", "--fix", "--unsafe-fixes", "a.txt"]).exits(0);
@@ -131,7 +131,8 @@ fn one_bad_file_does_not_hide_the_others() {
     folder.file("words.txt", "just words");
     let ran = folder.ocml(["check", "none.txt", "words.txt", "bad.txt"]).exits(2);
     let ran = ran.says("cannot read `none.txt`").says("cannot tell the format of `words.txt`");
-    ran.says("error[E-PARSE-FRAME]");
+    let ran = ran.says("error[E-PARSE-FRAME]");
+    ran.says("2 files checked: 4 errors; 1 file could not be read");
     folder.ocml(["check", "words.txt"]).exits(1);
 }
 

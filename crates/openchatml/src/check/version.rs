@@ -6,8 +6,8 @@ use crate::{Code, Diagnostic, Header, Span};
 /// Checks `version` against the versions that the reader knows: `2.2`, or `1.` for all of 1.x.
 pub(crate) fn check(header: &Header<'_>, span: Span, known: &[&str], found: &mut Vec<Diagnostic>) {
     let Some(value) = header.get("version") else {
-        let message = "the header has no `version`";
-        found.push(Code::ParseHeader.at(Span::new(span.start, span.start), message));
+        let found_at = Code::ParseHeader.at(Span::at(span.start), "the header has no `version`");
+        found.push(found_at.help("add the line `version: 2.2`, or the version that it is in"));
         return;
     };
     let Some(version) = value.as_spelling() else {

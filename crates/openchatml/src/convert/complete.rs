@@ -56,8 +56,9 @@ pub(super) fn complete<'a>(document: &Document<'a>, target: Format) -> Option<Do
         message.recipient = Some("assistant".into());
     }
     for message in completed.messages.iter_mut().filter(|message| lacks_channel(message)) {
-        let is_answer = message.role == Role::Assistant && !message.is_call();
-        message.channel = Some(if is_answer { Channel::Final } else { Channel::Commentary });
+        // A call without a channel is one on `final`, which is not made: it stays so.
+        let is_reply = message.role == Role::Tool;
+        message.channel = Some(if is_reply { Channel::Commentary } else { Channel::Final });
     }
     Some(Document::Conversation(completed))
 }

@@ -81,9 +81,11 @@ fn roles_of_other_dialects_are_not_proposed() {
     let chatml = |role: &str| {
         words(&format!("<|start|>{role}<|message|>Hi.<|end_message|>"), "chatml", Code::ParseHeader)
     };
-    assert_eq!(chatml("tool"), ("`tool` is no role".to_owned(), hidden.to_owned()));
-    assert_eq!(chatml("develper").1, hidden);
-    assert_eq!(chatml("assistan").1, format!("did you mean `assistant`? {hidden}"));
+    let (said, help) = chatml("tool");
+    assert_eq!(said, "`tool` is no role");
+    assert_eq!(help, format!("{hidden}; roles are system, user, assistant"));
+    assert_eq!(chatml("develper").1, help);
+    assert_eq!(chatml("assistan").1, format!("did you mean `assistant`? {help}"));
     let im = |role: &str| {
         words(&format!("<|im_start|>{role}\nHi.<|im_end|>\n"), "im", Code::ParseHeader)
     };

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &CheckArgs, console: &Console) -> Result<Status, Failure
         tally: Tally::default(),
         fixed: 0,
     };
-    let mut status = Status::Fine;
+    let (mut status, mut unreadable) = (Status::Fine, 0);
     for origin in &origins {
         match check.origin(origin) {
             Ok(()) => {}
@@ -97,11 +97,12 @@ pub(crate) fn run(args: &CheckArgs, console: &Console) -> Result<Status, Failure
             Err(Failure::Unknown(lines)) => check.unknown(&origin.name(), &lines)?,
             Err(failure) => {
                 console.failure(&failure);
+                unreadable += 1;
                 status = status.max(failure.status());
             }
         }
     }
-    check.finish(origins.len(), status)
+    check.finish(origins.len(), unreadable, status)
 }
 
 struct Check<'a> {
@@ -245,10 +246,10 @@ impl Check<'_> {
     }
 
     /// Says how it went.
-    fn finish(self, files: usize, status: Status) -> Result<Status, Failure> {
+    fn finish(self, files: usize, unreadable: usize, status: Status) -> Result<Status, Failure> {
         let Self { args, console, report, tally, fixed, .. } = self;
         report.finish()?;
-        if args.output_format == Style::Text && status != Status::Failed {
+        if args.output_format == Style::Text {
             let fixed = match fixed {
                 0 => String::new(),
                 fixed => format!(", {} mended", count(fixed, "problem")),
@@ -256,12 +257,17 @@ impl Check<'_> {
             let left = match args.applied() {
                 Applicability::Safe if args.fix && tally.suggestions > 0 => {
                     let left = count(tally.suggestions, "suggestion");
-                    format!("; {left} left, for --unsafe-fixes")
+                    format!("; {left} left, for --fix --unsafe-fixes")
                 }
                 _ => String::new(),
             };
-            let files = count(files, "file");
-            console.summary(&format!("{files} checked: {}{fixed}{left}", tally.words()));
+            let checked = count(files - unreadable, "file");
+            let unreadable = match unreadable {
+                0 => String::new(),
+                unreadable => format!("; {} could not be read", count(unreadable, "file")),
+            };
+            let words = tally.words();
+            console.summary(&format!("{checked} checked: {words}{fixed}{left}{unreadable}"));
         }
         Ok(status.max(tally.status(args.deny.deny_warnings)))
     }

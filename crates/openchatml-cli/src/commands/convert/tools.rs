@@ -67,5 +67,9 @@ fn declared(
         return Err(Failure::Refused(format!("{what} in `{name}` cannot be used")));
     }
     let conversation = parsed.document.into_conversation();
+    // A list may well be empty; a conversation without tools is likely the wrong file.
+    if conversation.tools.is_empty() && before.is_empty() {
+        return Err(Failure::Refused(format!("`{name}` declares no tools: it has no key `tools`")));
+    }
     Ok(conversation.tools.into_iter().map(Tool::into_owned).collect())
 }

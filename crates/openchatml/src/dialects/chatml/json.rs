@@ -22,7 +22,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut uncounted = options.clone();
     uncounted.limits.diagnostics = usize::MAX;
     let mut engine = Engine::new(&TEXT, &uncounted, Keep::Copy);
-    // The strings with escapes, in which places are not exact.
+    // The strings with escapes, in which places are not exact, and tokens that are given twice.
     let mut escaped: Vec<Span> = Vec::new();
     let read = items(&mut sheet, &mut json, |sheet, json| {
         match json.peek() {
@@ -36,7 +36,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
             }
             Some(b'{') => {
                 let start = json.offset();
-                let control = token(sheet, json)?;
+                let control = token(sheet, json, &mut escaped)?;
                 let span = Span::new(start, json.position());
                 // In place of a token that cannot be read in a message stands one that no message can
                 // have, so that what follows it is hidden.
@@ -102,10 +102,15 @@ fn in_json(mut fix: Fix, text: &str, escaped: &[Span]) -> Option<Fix> {
 }
 
 /// Reads `{"token": "<|…|>"}`.
-fn token(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Result<Option<(Control, Span)>> {
+fn token(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'_>,
+    repeated: &mut Vec<Span>,
+) -> Result<Option<(Control, Span)>> {
     let start = json.offset();
-    let (mut control, mut has_token) = (None, false);
+    let (mut control, mut has_token, mut is_repeated) = (None, false, false);
     sheet.object(json, &["token"], |sheet, json, _| {
+        is_repeated |= has_token;
         if let Some(slip) = curly_quote(sheet, json) {
             (has_token, control) = (true, Some(slip));
             return Ok(());
@@ -123,8 +128,9 @@ fn token(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Result<Option<(Control, 
         Ok(())
     })?;
     let span = Span::new(start, json.position());
+    // The token that counts is not the one that a fix would find first.
+    repeated.extend(is_repeated.then_some(span));
     if !has_token {
-        control = None;
         sheet.drop_item(Code::ParseJson.at(span, "an item of the list has a `token`"));
     }
     Ok(control.map(|control| (control, span)))

@@ -243,7 +243,8 @@ impl<'a> HeadReader<'a, '_> {
     fn meant_role(&self, word: &str) -> String {
         let is_known = |word: &&str| (self.context.rules.speaker)(word).is_some();
         let known: Vec<_> = Role::WORDS.iter().copied().filter(is_known).collect();
-        did_you_mean(word, &known, "the message is hidden")
+        let help = format!("the message is hidden; roles are {}", known.join(", "));
+        did_you_mean(word, &known, &help)
     }
 
     /// The channel. Gives where it ends.
@@ -271,7 +272,7 @@ impl<'a> HeadReader<'a, '_> {
             }
             None => {
                 let text = format!("{} is no channel", quote(word));
-                let help = "the message is hidden, whatever it says";
+                let help = "the message is hidden; channels are analysis, commentary and final";
                 let help = did_you_mean(word, Channel::WORDS, help);
                 self.guess(Code::ParseHeader.at(span, text).help(help));
                 self.unread(word);
