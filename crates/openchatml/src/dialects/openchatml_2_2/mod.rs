@@ -146,7 +146,7 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
             case.sign(90, format!("`version: {version}` in the header"), Some(span));
         }
         // The other version says so itself.
-        Some((version, _)) if version == "2.0" => return,
+        Some(("2.0", _)) => return,
         // Transcripts of 1.x are read in this format, whatever their framing.
         Some((version, span)) if version.starts_with("1.") => {
             case.sign(60, format!("`version: {version}` in the header"), Some(span));
