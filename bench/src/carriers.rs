@@ -51,6 +51,9 @@ struct Function<'a> {
     name: Cow<'a, str>,
     #[serde(borrow)]
     arguments: Cow<'a, str>,
+    /// Calls of Apertus have it here.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    id: Option<Word<'a>>,
 }
 
 /// The Responses API. One struct for all kinds of items: an enum by `type` would be read twice.
@@ -108,6 +111,8 @@ pub struct Apertus<'a> {
 struct Spoken<'a> {
     #[serde(borrow)]
     role: Cow<'a, str>,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<Word<'a>>,
     #[serde(borrow)]
     content: Content<'a>,
 }

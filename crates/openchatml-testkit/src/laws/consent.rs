@@ -25,6 +25,10 @@ pub(crate) fn consent(case: &Case<'_>) -> Verdict {
     };
     let written: BTreeSet<_> = data(&output).into_iter().map(|(_, datum)| datum).collect();
     let errors = Errors::of(case, &parsed.diagnostics);
+    if errors.tree.is_none() && case.from.carrier() == Carrier::Json {
+        // What is read in spite of it has no keys that could be looked for.
+        return Ok(());
+    }
     for (at, datum) in data(case.text) {
         if written.contains(datum) || errors.cover(at) {
             continue;

@@ -14,11 +14,13 @@ pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Di
     let Some(bare) = name.strip_prefix("functions.") else { return };
     // DEVIATION: with dots, as in the example of 2.0, `functions.browser.search`.
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    let is_name = !bare.is_empty() && bare.bytes().all(is_word);
+    if !bare.is_empty() && bare.bytes().all(is_word) {
+        return;
+    }
     // What no value of a header can have was said already.
     let is_value = !name.chars().any(|c| c.is_whitespace() || c.is_control())
         && scene.controls.find(name).is_none();
-    if !is_name && is_value {
+    if is_value {
         let text = format!("{} is no name of a function", quote(name));
         let found_here = Code::ParseHeader.at(message.header_span(), text);
         let help = "functions have names of letters, digits, `_`, `-` and `.`";

@@ -273,7 +273,10 @@ impl Adapter<'_, '_> {
         let before = self.message.channel;
         // `final` is what a message without a channel is.
         let same = before.unwrap_or(Channel::Final) == fixed.unwrap_or(Channel::Final);
-        if before.is_some() && !same {
+        // Where replies have no channel of their own, the way back gives them this one again.
+        let is_reply = self.message.role == Role::Tool && before == Some(Channel::Commentary);
+        let comes_back = is_reply && self.home.is_some_and(|home| home.channels.are_fixed());
+        if before.is_some() && !same && !comes_back {
             self.lose(Lost::Channel);
         }
         self.message.channel = fixed;

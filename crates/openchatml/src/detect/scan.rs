@@ -22,6 +22,8 @@ pub(crate) struct Scan<'t> {
     pub(crate) tokens: Vec<(Control, Span)>,
     /// The headers of messages, without the token that opens them.
     pub(crate) headers: Vec<Span>,
+    /// Whether a literal block begins that does not end.
+    pub(crate) has_open_block: bool,
     /// What stands between two messages, and after the last one if that is anything.
     pub(crate) gaps: Vec<Span>,
 }
@@ -128,7 +130,9 @@ impl<'t> Scan<'t> {
             let block =
                 controls.spelling(Control::EndLiteral).filter(|_| control == Control::Literal);
             let block = block.map(|close| Some(at + self.text[at..].find(close)? + close.len()));
-            let is_escaped = self.text[..span.start].ends_with('<') || block == Some(None);
+            let is_escaped = self.text[..span.start].ends_with('<');
+            self.has_open_block |= !is_escaped && block == Some(None);
+            let is_escaped = is_escaped || block == Some(None);
             state = self.step(state, (control, span), is_escaped, framing);
             at = match (state, control) {
                 // What a literal block holds is text.

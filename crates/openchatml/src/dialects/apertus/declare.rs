@@ -102,6 +102,8 @@ impl Writer<'_> {
             self.push(text);
         }
         let parameters = tool.parameters.as_ref().filter(|it| is_true(Some(it)));
+        let kind = parameters.and_then(|it| it.get("type"));
+        self.unsaid |= kind.is_some_and(|kind| kind.as_str() != Some("object"));
         let properties = parameters.and_then(|it| it.get("properties"));
         let Some(properties) = properties.filter(|it| is_true(Some(it))) else {
             self.notice(parameters, &["type", "properties", "required"]);

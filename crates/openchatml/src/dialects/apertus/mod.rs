@@ -121,7 +121,14 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     // A turn of the assistant that lost its beginning, or a completion, has only these.
     let inside = [Control::InnerPrefix, Control::InnerSuffix, Control::ToolsPrefix];
     let begins = opens.into_iter().chain(inside).chain([Control::Bos]);
-    let token = |control| format!("`{}`", tokens::CONTROLS.spelling(control).unwrap_or_default());
+    let spelling = |control| tokens::CONTROLS.spelling(control).unwrap_or_default();
+    let token = |control| format!("`{}`", spelling(control));
+    // What the messages of another framing say may quote these tokens.
+    let text = scan.text.trim_ascii_start();
+    let text = text.strip_prefix(spelling(Control::Bos)).unwrap_or(text);
+    if super::IM.controls.front(text.trim_ascii_start()).is_some() {
+        return;
+    }
     let first = match begins.clone().any(|control| scan.begins_with(control).is_some()) {
         true => 55,
         false if begins.clone().any(|control| scan.line_begins_with(control).is_some()) => 20,

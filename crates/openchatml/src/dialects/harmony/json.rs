@@ -106,6 +106,10 @@ fn message<'a>(
         layout.content = declared;
     }
     (super::RULES.settle)(&mut message);
+    if message.content_type.is_some() && !(super::CARRIES.content_types)(&message) {
+        let found = Code::ParseHeader.at(span, "the `content_type` is no word of a header");
+        sheet.tolerate(found.help("the text form cannot say it"));
+    }
     messages.push(message);
     Ok(())
 }

@@ -156,6 +156,10 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     if !frame::look(scan, 40, case) {
         return;
     }
+    if scan.has_open_block {
+        // Text, in a format that has no such blocks.
+        case.against(20);
+    }
     let signs = openchatml_2_0::signs_of_2_2(scan);
     for (what, span) in signs {
         case.sign(15, what, Some(span));
