@@ -7,6 +7,26 @@ const CHAT: &str = r#"{"messages":[
   {"role":"assistant","channel":"analysis","content":"Easy."},
   {"role":"assistant","channel":"final","content":"4.","end":"return"}]}"#;
 
+/// Apertus has one text where the assistant answers twice.
+#[test]
+fn messages_that_become_one_are_trained_as_the_least_of_them() {
+    let messages = |weights: [u8; 2]| {
+        let [one, two] = weights;
+        format!(
+            r#"{{"messages":[{{"role":"system","content":"S"}},{{"role":"user","content":"u"}},{{"role":"assistant","content":"ONE","weight":{one}}},{{"role":"assistant","content":"TWO","weight":{two}}}]}}"#
+        )
+    };
+    let args = ["tokens", "-t", "apertus", "--spell-control-tokens", "--mask", "--training"];
+    let trained = |weights| {
+        let ran = ocml_with(args, messages(weights)).exits(0);
+        let mask = json(&ran.stdout)["mask"].as_array().unwrap().clone();
+        (mask.iter().any(|it| *it == 1), ran.stderr.contains("weight dropped"))
+    };
+    assert_eq!(trained([1, 1]), (true, false));
+    assert_eq!(trained([1, 0]), (false, true));
+    assert_eq!(trained([0, 1]), (false, true));
+}
+
 #[test]
 fn what_stands_beside_ids_is_dropped_by_name() {
     let record = r#"{"ids":[200006,1428,200008,87,200007],"mask":[0,0,0,1,1]}"#;

@@ -191,6 +191,25 @@ impl Origins {
         }
     }
 
+    /// The places of all messages that the one at this place was made of.
+    ///
+    /// ```
+    /// use openchatml::convert::prepare;
+    /// use openchatml::{Conversation, Message, Role};
+    ///
+    /// let said = [(Role::System, "S"), (Role::User, "u")].map(|(role, text)| Message::new(role, text));
+    /// let answers = ["One. ", "Two."].map(Message::answer);
+    /// let document = Conversation::from_messages(said.into_iter().chain(answers)).into();
+    /// let prepared = prepare(&document, "apertus".parse()?, &Default::default())?;
+    /// // It has one text where the assistant answers twice; before it stands what the template adds.
+    /// assert_eq!(prepared.origins.parts(3).collect::<Vec<_>>(), [2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parts(&self, message: usize) -> impl Iterator<Item = usize> {
+        let joins = self.joins.iter().filter(move |join| join.message == message);
+        self.of(message).into_iter().chain(joins.map(|join| join.place))
+    }
+
     /// The same error, at the place where its message stood.
     #[must_use]
     pub fn place(&self, mut error: RenderError) -> RenderError {

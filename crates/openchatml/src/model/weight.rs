@@ -20,6 +20,7 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 pub struct Weight(f64);
 
+/// That of a message which says nothing about it.
 impl Default for Weight {
     fn default() -> Self {
         Self::ONE
@@ -37,6 +38,18 @@ impl Weight {
     pub fn new(value: f64) -> Option<Self> {
         // `+ 0.0` turns -0.0 into 0.0.
         (value.is_finite() && value >= 0.0).then_some(Self(value + 0.0))
+    }
+
+    /// The smaller of two.
+    ///
+    /// ```
+    /// use openchatml::Weight;
+    ///
+    /// assert_eq!(Weight::ONE.min(Weight::ZERO), Weight::ZERO);
+    /// ```
+    #[must_use]
+    pub fn min(self, other: Self) -> Self {
+        if other < self { other } else { self }
     }
 
     /// Its value.

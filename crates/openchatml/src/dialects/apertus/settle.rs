@@ -161,8 +161,7 @@ impl<'a> Settled<'_, 'a> {
                 // What one of them must not teach, both of them do not.
                 let weights = [last.weight, message.weight].map(Option::unwrap_or_default);
                 if last.weight != message.weight {
-                    last.weight =
-                        Some(if weights[0] < weights[1] { weights[0] } else { weights[1] });
+                    last.weight = Some(weights[0].min(weights[1]));
                 }
             }
             return Ok(());

@@ -7,9 +7,9 @@ pub(super) use self::mask::MaskArgs;
 
 use std::fmt::{Display, Write as _};
 
-use openchatml::convert::{Lost, Origins, Prepared, Sidecar};
+use openchatml::convert::{Loss, Lost, Origins, Prepared, Sidecar};
 use openchatml::{
-    Conversation, Diagnostic, Document, Format, ReadOptions, RenderError, RenderOptions,
+    Conversation, Diagnostic, Document, Format, ReadOptions, RenderError, RenderOptions, Weight,
 };
 use openchatml_tokens::{MaskPolicy, Rendered, Tokenizer};
 
@@ -78,11 +78,12 @@ impl Tokens {
                 Shape::Mask(_) => weighed(original, &document, &origins),
                 _ => None,
             };
-            if weighed.is_some() {
-                // The mask says how much they count.
-                output.losses.retain(|loss| loss.lost != Lost::Weight);
+            if let Some((_, joined)) = &weighed {
+                // The mask says how much they count, but for messages that became one.
+                let is_joined = |loss: &Loss| loss.message.is_some_and(|at| joined.contains(&at));
+                output.losses.retain(|loss| loss.lost != Lost::Weight || is_joined(loss));
             }
-            let document = weighed.as_ref().unwrap_or(&document);
+            let document = weighed.as_ref().map_or(&*document, |(weighed, _)| weighed);
             self.say(tokenizer, document, &rendered, &mut output);
             Ok(())
         });
@@ -138,22 +139,30 @@ impl From<Box<Diagnostic>> for Refused {
     }
 }
 
-/// The document with the weights that the messages of the original have. `None` if none has one.
+/// The document with the weights that the messages of the original have, and those of these messages
+/// that became part of one with another weight. `None` if none has a weight.
 fn weighed(
     original: &Document<'_>,
     document: &Document<'_>,
     origins: &Origins,
-) -> Option<Document<'static>> {
+) -> Option<(Document<'static>, Vec<usize>)> {
     let original = original.as_conversation()?;
+    let mut joined = Vec::new();
     if original.messages.iter().all(|message| message.weight.is_none()) {
         return None;
     }
     let mut conversation = document.as_conversation()?.clone().into_owned();
     for (index, message) in conversation.messages.iter_mut().enumerate() {
-        let from = origins.of(index).and_then(|at| original.messages.get(at));
-        message.weight = from.and_then(|from| from.weight);
+        let parts: Vec<_> =
+            origins.parts(index).filter(|at| *at < original.messages.len()).collect();
+        let weights: Vec<_> = parts.iter().map(|at| original.messages[*at].weight).collect();
+        // What one of its parts must not teach, all of them do not.
+        let least = weights.iter().map(|it| it.unwrap_or_default()).reduce(Weight::min);
+        let is_one = weights.iter().all(|it| *it == weights[0]);
+        message.weight = if is_one { weights.first().copied().flatten() } else { least };
+        joined.extend(parts.into_iter().filter(|_| !is_one));
     }
-    Some(conversation.into())
+    Some((conversation.into(), joined))
 }
 
 /// What of the original is not in the ids.
