@@ -125,18 +125,21 @@ impl<'t> Scan<'t> {
         while let Some((found, control, len)) = controls.find(&self.text[at..]) {
             let span = Span::new(at + found, at + found + len);
             at = span.end;
-            // One more `<` makes text of it, where a format has such an escape. A block that is not
-            // closed is none.
-            let block =
-                controls.spelling(Control::EndLiteral).filter(|_| control == Control::Literal);
-            let block = block.map(|close| Some(at + self.text[at..].find(close)? + close.len()));
+            // One more `<` makes text of it, where a format has such an escape.
             let is_escaped = self.text[..span.start].ends_with('<');
-            self.has_open_block |= !is_escaped && block == Some(None);
-            let is_escaped = is_escaped || block == Some(None);
+            // A block that is not closed is none. No later one is, either, so that is looked for once.
+            let begins_block = state == State::Body && control == Control::Literal && !is_escaped;
+            let close = controls.spelling(Control::EndLiteral).unwrap_or_default();
+            let block_end = match begins_block && !self.has_open_block {
+                true => self.text[at..].find(close).map(|end| at + end + close.len()),
+                false => None,
+            };
+            self.has_open_block |= begins_block && block_end.is_none();
+            let is_escaped = is_escaped || begins_block && block_end.is_none();
             state = self.step(state, (control, span), is_escaped, framing);
             at = match (state, control) {
                 // What a literal block holds is text.
-                (State::Body, Control::Literal) if !is_escaped => block.flatten().unwrap_or(at),
+                (State::Body, Control::Literal) if !is_escaped => block_end.unwrap_or(at),
                 (State::Body, control) if opens(control) && framing == Framing::Turns => {
                     self.headers.last().map_or(at, |header| header.end.max(at))
                 }
