@@ -103,6 +103,20 @@ const OPENINGS: &[(&str, &str)] = &[
     ("apertus", "<|assistant_start|>"),
 ];
 
+/// What follows the first of these words that nothing quotes, neither a literal block nor a `<`
+/// before them.
+fn after_unquoted<'t>(mut text: &'t str, words: &str) -> Option<&'t str> {
+    loop {
+        let at = text.find(words)?;
+        let after = &text[at + words.len()..];
+        match text.find("<|literal|>").filter(|block| *block < at) {
+            Some(block) => text = text[block..].split_once("<|endliteral|>")?.1,
+            None if text[..at].ends_with('<') => text = after,
+            None => return Some(after),
+        }
+    }
+}
+
 /// The names of all formats that can be generated.
 pub fn formats() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().map(|(name, _)| *name)
@@ -134,7 +148,7 @@ impl Sample {
     #[must_use]
     pub fn completion(&self) -> Option<Self> {
         let (_, opening) = OPENINGS.iter().find(|it| it.0 == self.format)?;
-        let (_, text) = self.text.split_once(opening)?;
+        let text = after_unquoted(&self.text, opening)?;
         let (text, flaws) = (text.to_owned(), self.flaws.clone());
         Some(Self { format: self.format, text, said: None, flaws, violations: Vec::new() })
     }

@@ -215,6 +215,9 @@ const HEADERS: &[Lost] = &[Lost::Header, Lost::Capabilities, Lost::Profiles, Los
 /// These drop a part of what a message says.
 const PARTS: &[Lost] = &[Lost::Part, Lost::Image, Lost::Audio, Lost::Video, Lost::File];
 
+/// These drop an item that stands before a message.
+const ITEMS: &[Lost] = &[Lost::Item, Lost::Reference, Lost::Hosted];
+
 /// These are of one field each.
 const FIELDS: &[Lost] = &[Lost::Name, Lost::Recipient, Lost::CallId, Lost::ContentType];
 
@@ -270,7 +273,8 @@ impl Place {
             Self::Body(_) if lost == Lost::Tools => true,
             Self::Body(index) => is_of(index) && WHOLE.contains(&lost),
             Self::Field(index, field) => is_of(index) && (WHOLE.contains(&lost) || lost == field),
-            Self::Nowhere => false,
+            // Where the message is hidden that an item was kept with, no format writes the item.
+            Self::Nowhere => ITEMS.contains(&lost) && loss.span.range().contains(&at),
             Self::Beyond => {
                 let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
                 let span = loss.message.and_then(|index| messages.get(index)).map(|it| it.span);

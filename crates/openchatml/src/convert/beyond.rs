@@ -13,7 +13,7 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
     if let Some(layout) = conversation.layout.as_deref().filter(|it| !is_own(it.dialect)) {
         of_document(layout, &mut losses);
     }
-    let contents = Contents::of(conversation);
+    let mut contents = None;
     for (index, message) in conversation.messages.iter().enumerate() {
         let Some(layout) = message.layout.as_deref() else { continue };
         let first = losses.len();
@@ -21,7 +21,11 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
             of_fields(layout.beyond.as_deref(), message.span, &mut losses);
         }
         if let Some(content) = &layout.content
-            && !(is_own(layout.dialect) && says_the_same(message, &contents))
+            && !(is_own(layout.dialect)
+                && says_the_same(
+                    message,
+                    contents.get_or_insert_with(|| Contents::of(conversation)),
+                ))
         {
             lost_of_content(layout.dialect, content, &mut losses);
         }

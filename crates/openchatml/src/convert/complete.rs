@@ -5,11 +5,13 @@ use std::collections::HashSet;
 
 use super::{Loss, Lost};
 use crate::declare::{self, Style};
+use crate::detect::Framing;
 use crate::dialects::{self, Carrier, Format};
+use crate::grammar::frame::needs_sanitizing;
 use crate::harmony::Namespace;
 use crate::model::{Body, Channel, Conversation, Data, Document, Message, Role, Tool, Value};
 use crate::pairing::{Paired, Pairs};
-use crate::render::RenderOptions;
+use crate::render::{RenderOptions, Values};
 use crate::{Header, Span};
 
 /// Fills in something that a target requires or that options ask for: the document with it, and the
@@ -192,6 +194,31 @@ pub(super) fn declared_in_part(
     }
     let mut losses = said_in_part(&conversation.tools, options.harmony.style());
     losses.insert(0, Loss::new(None, Span::default(), Lost::ToolsAsText));
+    losses
+}
+
+/// What the writer changes of a prepared document because `options` say so: the profile of a renderer
+/// leaves something out, or a header cannot hold a value. At the messages of that document.
+pub(super) fn changed_in_writing(
+    document: &Document<'_>,
+    target: Format,
+    options: &RenderOptions,
+) -> Vec<Loss> {
+    let form = target.dialect.text.filter(|_| target.carrier() == Carrier::Text);
+    let (Some(form), Some(conversation)) = (form, document.as_conversation()) else {
+        return Vec::new();
+    };
+    let mut losses = match target.carries().declared_tools {
+        true => dialects::left_out(options.harmony, conversation),
+        false => Vec::new(),
+    };
+    // The names of tools in pairs are strings of JSON, which hold any value.
+    if options.values == Values::Sanitize && form.signs.framing != Framing::Pairs {
+        let messages = conversation.messages.iter().enumerate();
+        let messages = messages.filter(|(_, it)| needs_sanitizing(it, form.controls));
+        let lost = |(at, it): (usize, &Message<'_>)| Loss::new(Some(at), it.span, Lost::Sanitized);
+        losses.extend(messages.map(lost));
+    }
     losses
 }
 

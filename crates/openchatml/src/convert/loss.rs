@@ -125,6 +125,8 @@ lost! {
     Intent = "intent dropped",
     /// `content_type`.
     ContentType = "content_type dropped",
+    /// A value of a header becomes one that a header can hold.
+    Sanitized = "header value sanitized",
     /// The constraint on the body.
     Constraint = "constraint dropped",
     /// Chain-of-thought markers.

@@ -298,6 +298,8 @@ pub fn prepare<'d>(
         return prepared.map(|(mut prepared, mut remarks)| {
             prepared.losses.append(&mut remarks);
             beyond(document, Some(target), &mut prepared.losses);
+            let Prepared { document, losses, origins } = &mut prepared;
+            changed_in_writing(document, origins, target, options, losses);
             prepared
         });
     }
@@ -321,10 +323,27 @@ pub fn prepare<'d>(
     };
     let completed = complete::complete(changed.as_ref().unwrap_or(document), target);
     let prepared = completed.or(changed).map_or(Cow::Borrowed(document), Cow::Owned);
+    changed_in_writing(&prepared, &origins, target, options, &mut losses);
     if loses_comments(document, &prepared, target) {
         losses.insert(0, Loss::new(None, Span::default(), Lost::Comments));
     }
     Ok(Prepared { document: prepared, losses, origins })
+}
+
+/// Adds what the writer of a prepared document leaves out or changes.
+fn changed_in_writing(
+    prepared: &Document<'_>,
+    origins: &Origins,
+    target: Format,
+    options: &RenderOptions,
+    losses: &mut Vec<Loss>,
+) {
+    let mut more = complete::changed_in_writing(prepared, target, options);
+    if !more.is_empty() {
+        origins.place_all(&mut more);
+        losses.append(&mut more);
+        losses.sort_by_key(|loss| loss.message);
+    }
 }
 
 /// Whether a header is written without the comments that it had.

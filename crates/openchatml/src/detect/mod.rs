@@ -187,11 +187,17 @@ pub(crate) struct Case {
     format: Format,
     pub(crate) score: u32,
     evidence: Vec<Evidence>,
+    is_doubtful: bool,
 }
 
 impl Case {
     fn new(dialect: &'static Dialect, carrier: Carrier) -> Self {
-        Self { format: Format { dialect, carrier }, score: 0, evidence: Vec::new() }
+        Self {
+            format: Format { dialect, carrier },
+            score: 0,
+            evidence: Vec::new(),
+            is_doubtful: false,
+        }
     }
 
     /// Adds evidence.
@@ -213,6 +219,11 @@ impl Case {
         self.score = self.score.saturating_sub(weight);
     }
 
+    /// Notes that no evidence can make this certain.
+    pub(crate) fn doubt(&mut self) {
+        self.is_doubtful = true;
+    }
+
     /// Notes that it cannot be this format.
     pub(crate) fn rule_out(&mut self) {
         self.score = 0;
@@ -220,8 +231,9 @@ impl Case {
     }
 
     fn finish(self) -> Option<Candidate> {
-        let confidence = u8::try_from(self.score.min(100)).unwrap_or(100);
-        let Self { format, evidence, .. } = self;
+        let Self { format, evidence, score, is_doubtful } = self;
+        let most = if is_doubtful { Candidate::CERTAIN - 1 } else { 100 };
+        let confidence = u8::try_from(score).unwrap_or(most).min(most);
         (confidence > 0).then_some(Candidate { format, confidence, evidence })
     }
 }

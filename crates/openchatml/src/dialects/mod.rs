@@ -30,7 +30,7 @@ pub use self::sharegpt::DIALECT as SHAREGPT;
 pub(crate) use self::canonical::{
     write_function, write_header, write_message, write_string_field, write_tool,
 };
-pub(crate) use self::harmony::{Contents, ask, declares_tools, kept_by_reference, open};
+pub(crate) use self::harmony::{Contents, ask, declares_tools, kept_by_reference, left_out, open};
 
 pub(crate) use self::openai::parts;
 

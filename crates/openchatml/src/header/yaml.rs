@@ -61,7 +61,7 @@ fn fields<'a>(
 ) -> Fields<'a> {
     let mut reader = Reader::new(text, base, limits);
     let root = reader.document();
-    found.append(&mut reader.duplicates);
+    found.append(&mut reader.keys);
     match root {
         Ok(Value { data: Data::Map(fields), .. }) => fields,
         Ok(Value { data: Data::Null, .. }) => {
@@ -89,7 +89,8 @@ struct Reader<'a, 'l> {
     aliases: usize,
     /// What aliases stand for.
     anchors: BTreeMap<usize, Value<'a>>,
-    duplicates: Vec<Diagnostic>,
+    /// What was found about keys.
+    keys: Vec<Diagnostic>,
 }
 
 type Result<T> = std::result::Result<T, Box<Diagnostic>>;
@@ -102,8 +103,8 @@ impl<'a, 'l> Reader<'a, 'l> {
             block_nesting_limit: depth,
         };
         let parser = Parser::new_from_str_with_options(text, options);
-        let (anchors, duplicates) = (BTreeMap::new(), Vec::new());
-        Self { parser, text, base, limits, nodes: 0, aliases: 0, anchors, duplicates }
+        let (anchors, keys) = (BTreeMap::new(), Vec::new());
+        Self { parser, text, base, limits, nodes: 0, aliases: 0, anchors, keys }
     }
 
     /// The first document. What a fence (`---`) at the end opens must be empty.
@@ -215,7 +216,15 @@ impl<'a, 'l> Reader<'a, 'l> {
                 Event::MappingEnd => {
                     return Ok(Value { data: Data::Map(entries), span: start.to(key_span) });
                 }
-                Event::Scalar(key, ..) => key,
+                Event::Scalar(key, style, ..) => {
+                    if depth == 0 && style == ScalarStyle::Plain && holds_token(&key) {
+                        let message = format!("the key {} holds a control token", quote(&key));
+                        let help = "it may be a message that does not begin with `<|start|>`; \
+                                    quote the key if it is meant";
+                        self.keys.push(Code::ParseFrame.at(key_span, message).help(help));
+                    }
+                    key
+                }
                 _ => return Err(Code::ParseYaml.at(key_span, "a key is not text").into()),
             };
             if let Some(anchor) = anchor {
@@ -229,7 +238,7 @@ impl<'a, 'l> Reader<'a, 'l> {
                 Some(entry) => {
                     let message = format!("key {} is given twice", quote(&key));
                     let found = Code::DuplicateKey.at(key_span, message);
-                    self.duplicates.push(found.help("the last one counts"));
+                    self.keys.push(found.help("the last one counts"));
                     entry.1 = value;
                 }
                 None => entries.push((key, value)),
@@ -262,6 +271,11 @@ impl<'a, 'l> Reader<'a, 'l> {
         let range = span.byte_range().unwrap_or(0..0);
         Span::new(range.start, range.end).shift(self.base)
     }
+}
+
+/// Whether there is something in `text` that looks like a control token.
+fn holds_token(text: &str) -> bool {
+    text.split_once("<|").is_some_and(|(_, rest)| rest.contains("|>"))
 }
 
 /// How many nodes there are in a value, and how deep they nest.

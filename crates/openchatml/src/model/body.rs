@@ -28,7 +28,8 @@ pub struct Body<'a>(Repr<'a>);
 #[derive(Clone)]
 enum Repr<'a> {
     Text(Cow<'a, str>),
-    Segments(Vec<Segment<'a>>),
+    /// In a box, which leaves the size of the text: nearly all bodies are one.
+    Segments(Box<[Segment<'a>]>),
 }
 
 /// A piece of a [`Body`].
@@ -79,7 +80,7 @@ impl<'a> Body<'a> {
         match joined.as_mut_slice() {
             [] => Self::default(),
             [Segment::Text(text)] => Self(Repr::Text(std::mem::take(text))),
-            _ => Self(Repr::Segments(joined)),
+            _ => Self(Repr::Segments(joined.into())),
         }
     }
 
@@ -162,7 +163,8 @@ impl<'a> Body<'a> {
     /// assert!(!Body::from("<|start_reflect|>").has_markers());
     /// ```
     pub fn has_markers(&self) -> bool {
-        self.segments().any(|segment| matches!(segment, Segment::Marker(_)))
+        let Repr::Segments(segments) = &self.0 else { return false };
+        segments.iter().any(|segment| matches!(segment, Segment::Marker(_)))
     }
 
     /// The text before the first marker, and all that begins with that marker. `None` if there is
@@ -269,7 +271,7 @@ impl<'a> Body<'a> {
     fn atoms(&self) -> impl Iterator<Item = Result<u8, Marker>> + '_ {
         let (text, segments) = match &self.0 {
             Repr::Text(text) => (text.as_ref(), [].as_slice()),
-            Repr::Segments(segments) => ("", segments.as_slice()),
+            Repr::Segments(segments) => ("", segments.as_ref()),
         };
         let rest = segments.iter().flat_map(|segment| {
             let (text, marker) = match segment {

@@ -1,6 +1,7 @@
 //! How much a message counts in training.
 
 use std::fmt;
+use std::num::NonZeroU64;
 
 /// How much a message counts in training: a finite number that is not negative.
 ///
@@ -17,8 +18,8 @@ use std::fmt;
 /// assert_eq!(Weight::new(-1.0), None);
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
-pub struct Weight(f64);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Weight(NonZeroU64);
 
 /// That of a message which says nothing about it.
 impl Default for Weight {
@@ -29,15 +30,21 @@ impl Default for Weight {
 
 impl Weight {
     /// Not trained.
-    pub const ZERO: Self = Self(0.0);
+    pub const ZERO: Self = Self::of(0.0);
 
     /// Counts in full.
-    pub const ONE: Self = Self(1.0);
+    pub const ONE: Self = Self::of(1.0);
+
+    /// The bits of numbers that are not negative are in the order of the numbers. One more is never
+    /// zero, so that a message which says nothing of its weight has no room for one.
+    const fn of(value: f64) -> Self {
+        Self(NonZeroU64::MIN.saturating_add(value.to_bits()))
+    }
 
     /// The weight of this value; `None` for a value that is negative, infinite or not a number.
     pub fn new(value: f64) -> Option<Self> {
         // `+ 0.0` turns -0.0 into 0.0.
-        (value.is_finite() && value >= 0.0).then_some(Self(value + 0.0))
+        (value.is_finite() && value >= 0.0).then(|| Self::of(value + 0.0))
     }
 
     /// The smaller of two.
@@ -49,12 +56,12 @@ impl Weight {
     /// ```
     #[must_use]
     pub fn min(self, other: Self) -> Self {
-        if other < self { other } else { self }
+        Ord::min(self, other)
     }
 
     /// Its value.
     pub const fn get(self) -> f64 {
-        self.0
+        f64::from_bits(self.0.get() - 1)
     }
 
     /// Whether the message is trained at all.
@@ -65,21 +72,18 @@ impl Weight {
     /// assert!(Weight::ONE.is_trained() && !Weight::ZERO.is_trained());
     /// ```
     pub fn is_trained(self) -> bool {
-        self.0 > 0.0
+        self != Self::ZERO
     }
 }
 
-/// The value is never NaN, so equality is reflexive.
-impl Eq for Weight {}
-
 impl fmt::Display for Weight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
+        fmt::Display::fmt(&self.get(), f)
     }
 }
 
 impl fmt::Debug for Weight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
+        fmt::Display::fmt(&self.get(), f)
     }
 }

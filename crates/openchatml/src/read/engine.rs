@@ -325,9 +325,17 @@ fn begin(
             return Some((form, 0));
         }
     };
-    read_header(text, end, form, out);
+    let is_version_2 = read_header(text, end, form, out);
     let at = end.unwrap_or(0);
     let is_legacy = legacy.controls.opens(&text[at..]) && !form.controls.opens(&text[at..]);
+    if is_legacy && is_version_2 {
+        let start = text.len() - text[at..].trim_ascii_start().len();
+        let token = text[start..].split_inclusive('>').next().unwrap_or_default();
+        let span = Span::new(start, start + token.len());
+        let message = format!("a transcript of version 2 that begins with `{token}`, as 1.x does");
+        let help = "it is read as 1.x; name that version, or write it with `<|start|>`";
+        out.tolerate(Code::ParseFrame.at(span, message).help(help));
+    }
     let form = if is_legacy { legacy } else { form };
     out.to.form(form.name);
     Some((form, at))
@@ -347,17 +355,16 @@ fn may_open(text: &str, form: &TextForm) -> bool {
 }
 
 /// Where a missing header belongs in `text`. `None` if something stands before the first message:
-/// after a header it would be part of the header.
+/// after a header it would be part of the header. Which version of 1.x a text with the tokens of that
+/// is in, nobody can know.
 fn header_place(text: &str, form: &TextForm) -> Option<Span> {
     let (front, start) = (text.trim_ascii_start(), Span::at(0));
     let blank = text.len() - front.len();
-    let framings = [Some(form), form.legacy].into_iter().flatten();
-    let mut tokens = framings.map(|form| form.controls);
-    let opens = tokens.any(|controls| match blank {
-        0 => controls.opens(text),
+    let opens = match blank {
+        0 => form.controls.opens(text),
         // After `<s>` there may be text, of which the space is a part.
-        _ => controls.spelling(Control::Start).is_some_and(|token| front.starts_with(token)),
-    });
+        _ => form.controls.spelling(Control::Start).is_some_and(|token| front.starts_with(token)),
+    };
     // A header ends at a line that begins with the token.
     let line = text[..blank].rfind('\n').map_or(0, |end| end + 1);
     match opens {
@@ -366,7 +373,8 @@ fn header_place(text: &str, form: &TextForm) -> Option<Span> {
     }
 }
 
-fn read_header(text: &str, end: Option<usize>, form: &TextForm, out: &mut Out<'_, '_>) {
+/// Reads the header, which ends at byte `end` if there is one. Whether it says that this is 2.x.
+fn read_header(text: &str, end: Option<usize>, form: &TextForm, out: &mut Out<'_, '_>) -> bool {
     let Some(end) = end else {
         let found = Code::ParseHeader.at(Span::at(0), "the transcript has no header");
         let found = found.help("begin it with `version:` and the version of the format");
@@ -374,7 +382,7 @@ fn read_header(text: &str, end: Option<usize>, form: &TextForm, out: &mut Out<'_
             Some(place) => found.fix(Fix::safe(place, form.header.unwrap_or_default())),
             None => found,
         });
-        return;
+        return false;
     };
     let span = Span::new(0, end);
     let (header, found) = header::read(out.keep.text(&text[..end], span), 0, &out.options.limits);
@@ -390,5 +398,7 @@ fn read_header(text: &str, end: Option<usize>, form: &TextForm, out: &mut Out<'_
     for diagnostic in found {
         out.report(diagnostic);
     }
+    let is_version_2 = header.version().is_some_and(|version| version.starts_with("2."));
     out.to.header(header);
+    is_version_2
 }

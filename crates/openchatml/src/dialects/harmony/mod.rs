@@ -14,7 +14,7 @@ mod tokens;
 
 pub(crate) use self::declared::{Contents, declares_tools, lost as lost_of_content};
 pub(crate) use self::opening::{ask, open};
-pub(crate) use self::profile::kept as kept_by_reference;
+pub(crate) use self::profile::{kept as kept_by_reference, left_out};
 
 pub use self::content::{DeveloperContent, Effort, Namespace, SystemContent};
 pub use self::response::ResponseFormat;

@@ -1,7 +1,8 @@
-//! The habits of the reference renderer.
+//! The habits of the reference renderer, and what they leave out.
 
 use super::declared::Contents;
 use crate::Control;
+use crate::convert::{Loss, Lost};
 use crate::declare::Style;
 use crate::grammar::frame;
 use crate::model::{Body, Channel, Conversation, Document, End, Message, Role};
@@ -62,7 +63,7 @@ fn reference<'a>(document: &Document<'a>) -> Document<'a> {
     let last = changed.messages.len().saturating_sub(1);
     let contents = Contents::of(conversation);
     for (index, message) in changed.messages.iter_mut().enumerate() {
-        end(message, index == last);
+        message.end = ended(message, index == last);
         if message.recipient.as_deref() == Some(ALL) {
             everybody(message);
         }
@@ -85,13 +86,37 @@ fn everybody(message: &mut Message<'_>) {
     }
 }
 
-fn end(message: &mut Message<'_>, is_last: bool) {
-    message.end = match message.end {
+/// What a renderer of this profile leaves out.
+pub(crate) fn left_out(profile: Profile, conversation: &Conversation<'_>) -> Vec<Loss> {
+    let mut losses = Vec::new();
+    if !matches!(profile, Profile::Reference | Profile::OssHarmony) {
+        return losses;
+    }
+    let last = conversation.messages.len().saturating_sub(1);
+    for (index, message) in conversation.messages.iter().enumerate() {
+        let mut lose = |lost| losses.push(Loss::new(Some(index), message.span, lost));
+        if message.recipient.as_deref() == Some(ALL) {
+            lose(Lost::Recipient);
+        }
+        match message.end {
+            it if it == ended(message, index == last) => {}
+            End::Call => lose(Lost::CallEnd),
+            End::Return => lose(Lost::Return),
+            End::Open | End::Prompt => lose(Lost::Open),
+            End::End => {}
+        }
+    }
+    losses
+}
+
+/// How such a renderer ends a message.
+fn ended(message: &Message<'_>, is_last: bool) -> End {
+    match message.end {
         open @ (End::Open | End::Prompt) if is_last => open,
         End::Return if is_last && message.role == Role::Assistant => End::Return,
         _ if message.role == Role::Assistant && message.recipient.is_some() => End::Call,
         _ => End::End,
-    };
+    }
 }
 
 /// Which messages the reference renderer keeps in a prompt: where the assistant spoke last on

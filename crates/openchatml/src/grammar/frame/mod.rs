@@ -15,7 +15,7 @@ mod writer;
 pub(crate) use self::attribute::is_type_word;
 pub(crate) use self::look::{look, look_between};
 pub(crate) use self::reader::reader;
-pub(crate) use self::write_header::{check_value, sanitized};
+pub(crate) use self::write_header::{check_value, needs_sanitizing, sanitized};
 pub(crate) use self::writer::write;
 
 use crate::lex::Controls;

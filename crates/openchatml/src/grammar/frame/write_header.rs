@@ -137,6 +137,13 @@ fn find_control(value: &str, controls: &Controls) -> Option<(usize, Control, usi
     }
 }
 
+/// Whether a header cannot hold one of the values of a message as it is.
+pub(crate) fn needs_sanitizing(message: &Message<'_>, controls: &'static Controls) -> bool {
+    let Message { name, recipient, call_id, content_type, .. } = message;
+    let mut values = [name, recipient, call_id, content_type].into_iter().flatten();
+    values.any(|value| check_value(value, controls).is_err())
+}
+
 /// The message with `_` for what its header values cannot hold (SPEC 2.2 §11).
 pub(crate) fn sanitized<'m>(message: &Message<'m>, controls: &'static Controls) -> Message<'m> {
     let clean = |value: &Cow<'m, str>| -> Option<Cow<'m, str>> {

@@ -13,6 +13,8 @@ pub(super) struct List<'a> {
     /// What arrived of the head of a call, from behind the call before.
     pub(super) head: Kept<'a>,
     name: Kept<'a>,
+    /// Whether a call began in it.
+    pub(super) has_calls: bool,
     /// The call whose arguments are being read, or that waits for what ends it.
     pub(super) call: Option<Box<Draft<'a>>>,
 }

@@ -99,6 +99,10 @@ impl<'a> Reader<'a> {
         let mut call = Message::new(Role::Assistant, "");
         call.channel = Some(Channel::Commentary);
         let recipient = self.rules.recipient(&name);
+        // Replies are those to the calls of one list. An empty one has none.
+        if !std::mem::replace(&mut list.has_calls, true) {
+            self.waiting.clear();
+        }
         self.waiting.push_back(recipient.clone());
         call.recipient = Some(recipient.into());
         call.content_type = Some("json".into());

@@ -81,7 +81,6 @@ impl<'a> Reader<'a> {
             }
             Control::ToolsPrefix => {
                 self.opened.get_or_insert(span.start);
-                self.waiting.clear();
                 self.state = State::Calls(Box::default());
             }
             Control::Open(Role::Assistant) => {

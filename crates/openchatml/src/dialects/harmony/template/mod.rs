@@ -46,13 +46,15 @@ fn compose<'a>(
     let mut turns = Turns::default();
     let rest = opening(conversation, options, &mut turns)?;
     turns.read(conversation, rest, options)?;
-    let Turns { messages, origins, .. } = turns;
+    let Turns { messages, origins, losses, .. } = turns;
     let composed = Conversation { messages, origin: ORIGIN, ..Conversation::default() };
     // It says as little of a schema as the reference does.
     let mut remarks = said_in_part(&conversation.tools, Style::Reference);
     if !conversation.tools.is_empty() {
         remarks.insert(0, Loss::new(None, Span::default(), Lost::ToolsAsText));
     }
+    // Who asks for the template asks for what it makes of a history.
+    remarks.extend(losses);
     Ok(Composed { conversation: composed, places: origins, remarks, ..Composed::default() })
 }
 

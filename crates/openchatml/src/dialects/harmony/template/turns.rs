@@ -2,6 +2,7 @@
 //! the user says.
 
 use super::{quoted, unsaid_at};
+use crate::convert::{Loss, Lost};
 use crate::dialects::python::to_json;
 use crate::json::Json;
 use crate::model::{Body, Channel, Conversation, Data, End, Message, Role, whole_name};
@@ -16,6 +17,8 @@ pub(super) struct Turns<'a> {
     pub(super) messages: Vec<Message<'a>>,
     /// Where each of them stood.
     pub(super) origins: Vec<Option<usize>>,
+    /// What it leaves out, at the messages of the conversation.
+    pub(super) losses: Vec<Loss>,
     /// Reasoning and a preamble that belong to what the assistant says next.
     thinking: Option<usize>,
     preamble: Option<usize>,
@@ -115,6 +118,11 @@ impl<'a> Turns<'a> {
         self.push(Message::reasoning(messages[at].body.clone()), Some(at));
     }
 
+    /// Leaves out a message.
+    fn forget(&mut self, messages: &[Message<'a>], at: usize, lost: Lost) {
+        self.losses.push(Loss::new(Some(at), messages[at].span, lost));
+    }
+
     fn answer(&mut self, messages: &[Message<'a>], at: usize, plan: &Plan<'_>) -> Result<()> {
         if let Some(at) = self.preamble {
             let why = "the template has preambles before calls only";
@@ -122,10 +130,13 @@ impl<'a> Turns<'a> {
         }
         let thinking = self.thinking.take();
         let mut answer = Message::answer(messages[at].body.clone());
-        if plan.ends_sample == Some(at) {
-            if let Some(thinking) = thinking {
-                self.think(messages, thinking);
-            }
+        let ends_sample = plan.ends_sample == Some(at);
+        match thinking {
+            Some(thinking) if ends_sample => self.think(messages, thinking),
+            Some(thinking) => self.forget(messages, thinking, Lost::Analysis),
+            None => {}
+        }
+        if ends_sample {
             let is_open = messages[at].end == End::Open;
             answer.end = if is_open { End::Open } else { End::Return };
         } else {
@@ -150,14 +161,17 @@ impl<'a> Turns<'a> {
             return Err(unsaid_at(at, Place::End, "the template has no calls that were cut off"));
         }
         let says = |at: &usize| !messages[*at].body.is_empty();
-        let preamble = self.preamble.take().filter(says);
-        let thinking = self.thinking.take().filter(says);
-        if preamble.is_some() && thinking.is_some() {
+        let [preamble, thinking] = [self.preamble.take(), self.thinking.take()];
+        if [preamble, thinking].iter().all(|it| it.is_some_and(|it| says(&it))) {
             let why = "the template takes reasoning or a preamble before a call, and not both";
             return Err(unsaid_at(at, Place::Body, why));
         }
-        if let Some(said) = preamble.or(thinking).filter(|_| at >= plan.last_answer) {
-            self.think(messages, said);
+        for (said, lost) in [(preamble, Lost::Commentary), (thinking, Lost::Analysis)] {
+            match said {
+                Some(said) if says(&said) && at >= plan.last_answer => self.think(messages, said),
+                Some(said) => self.forget(messages, said, lost),
+                None => {}
+            }
         }
         let arguments = match plan.options.harmony {
             Profile::HfTemplateStrings => None,
