@@ -1,8 +1,9 @@
 //! Conversations as ids of the smallest encoding that there is: an id for each byte, which is its
 //! value, and one for each of some control tokens, from 256 on.
 
+use openchatml::convert::{Weighed, prepare};
 use openchatml::{Conversation, Document, Format, Parsed, ReadOptions, RenderError, RenderOptions};
-use openchatml_tokens::{ByteEncoding, Tokenizer, Truncation};
+use openchatml_tokens::{ByteEncoding, MaskPolicy, Tokenizer, Truncation};
 
 /// The tokenizer of a text format whose control tokens with an id of their own are these.
 fn tokenizer(format: Format, controls: &[String]) -> Tokenizer<ByteEncoding> {
@@ -46,4 +47,50 @@ pub fn truncated<'a>(
     let tokenizer = tokenizer(format, controls);
     let options = RenderOptions::default();
     Some(truncation.truncate(&tokenizer, conversation, &options).ok()?.conversation)
+}
+
+/// A run of ids that are trained: the text that they stand for, and how much each counts.
+pub type Run = (String, f64);
+
+/// The runs of a training sample in a text format, and what the sample has lost, by name.
+///
+/// # Errors
+///
+/// What the format cannot say.
+pub fn sample(
+    document: &Document<'_>,
+    to: Format,
+    controls: &[String],
+    policy: &MaskPolicy,
+) -> Result<(Vec<Run>, Vec<String>), RenderError> {
+    let options = RenderOptions::default();
+    let prepared = prepare(document, to, &options)?;
+    let rendered = tokenizer(to, controls).render(&prepared.document, &options)?;
+    let weighed = prepared.weighed(document);
+    let nothing = Conversation::default();
+    let conversation = match &weighed {
+        Some(Weighed { conversation, .. }) => conversation,
+        None => prepared.document.as_conversation().unwrap_or(&nothing),
+    };
+    let mask = policy.mask(conversation, &rendered);
+    let weights = policy.weights(conversation, &rendered);
+    let mut runs: Vec<(Vec<u8>, f64)> = Vec::new();
+    let mut before = None;
+    for ((id, trained), weight) in rendered.ids.iter().zip(mask).zip(weights) {
+        let this = trained.then_some(weight);
+        if this.is_some() && this != before {
+            runs.push((Vec::new(), weight));
+        }
+        before = this;
+        let Some((text, _)) = runs.last_mut().filter(|_| trained) else { continue };
+        let control = usize::try_from(*id).ok().and_then(|id| controls.get(id.checked_sub(256)?));
+        match (u8::try_from(*id), control) {
+            (Ok(byte), _) => text.push(byte),
+            (_, Some(control)) => text.extend_from_slice(control.as_bytes()),
+            _ => unreachable!("no other id"),
+        }
+    }
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let runs = runs.into_iter().map(|(bytes, weight)| (text(bytes), weight)).collect();
+    Ok((runs, prepared.losses.iter().map(ToString::to_string).collect()))
 }

@@ -33,7 +33,7 @@ pub(crate) fn write(pen: &mut Pen<'_>) -> Draft {
             _ => defuse(&step.text, words::APERTUS),
         };
     }
-    let mut draft = Draft { text: "<s>".to_owned(), said: Vec::new() };
+    let mut draft = Draft { text: "<s>".to_owned(), ..Draft::default() };
     let mut turn = Turn::default();
     for at in 0..plan.steps.len() {
         let step = &plan.steps[at];

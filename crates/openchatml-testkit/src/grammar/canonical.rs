@@ -37,7 +37,7 @@ pub(crate) fn draft(pen: &mut Pen<'_>, mut document: Json, said: Vec<Said>) -> D
     } else if pen.knobs.odd {
         json::garnish(pen, &mut document);
     }
-    Draft { text: json::spell(pen, &document), said }
+    Draft { text: json::spell(pen, &document), said, spoken: None }
 }
 
 /// The declarations of functions, as OpenAI's APIs have them.
@@ -132,6 +132,9 @@ fn other(pen: &mut Pen<'_>) -> Draft {
         let mut infill = object([("prefix", pen.datum().into()), ("suffix", pen.datum().into())]);
         if pen.one_in(2) {
             infill.set("middle", pen.datum());
+        }
+        if pen.one_in(3) {
+            infill.set("order", pen.pick(&["prefix-suffix-middle", "suffix-prefix-middle"]));
         }
         object([("infill", infill)])
     };

@@ -157,6 +157,9 @@ pub(crate) fn write(frames: &Frames, pen: &mut Pen<'_>) -> Draft {
         if frames.markers && step.act.role() == "assistant" {
             step.text = defuse(&step.text, words::MARKERS);
         }
+        if step.act.role() == "assistant" {
+            draft.spoken.get_or_insert(draft.text.len());
+        }
         let parts = frame(frames, pen, step, at + 1 == count);
         draft.text.extend(parts);
         let name = step.name.clone();

@@ -35,6 +35,9 @@ pub struct Sample {
     pub text: String,
     /// What it says, if nothing in it deviates from its grammar.
     pub said: Option<Vec<Said>>,
+    /// Where the first message of the assistant begins, in bytes, if that is known: the words that
+    /// begin it may be quoted before.
+    pub spoken: Option<usize>,
     /// In what it deviates from its grammar, where that was written on purpose.
     pub flaws: Vec<&'static str>,
     /// Those of them that strict reading must find, if the text was not damaged.
@@ -66,6 +69,7 @@ impl Said {
 struct Draft {
     text: String,
     said: Vec<Said>,
+    spoken: Option<usize>,
 }
 
 /// Writes a document with a pen.
@@ -103,20 +107,6 @@ const OPENINGS: &[(&str, &str)] = &[
     ("apertus", "<|assistant_start|>"),
 ];
 
-/// What follows the first of these words that nothing quotes, neither a literal block nor a `<`
-/// before them.
-fn after_unquoted<'t>(mut text: &'t str, words: &str) -> Option<&'t str> {
-    loop {
-        let at = text.find(words)?;
-        let after = &text[at + words.len()..];
-        match text.find("<|literal|>").filter(|block| *block < at) {
-            Some(block) => text = text[block..].split_once("<|endliteral|>")?.1,
-            None if text[..at].ends_with('<') => text = after,
-            None => return Some(after),
-        }
-    }
-}
-
 /// The names of all formats that can be generated.
 pub fn formats() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().map(|(name, _)| *name)
@@ -148,9 +138,11 @@ impl Sample {
     #[must_use]
     pub fn completion(&self) -> Option<Self> {
         let (_, opening) = OPENINGS.iter().find(|it| it.0 == self.format)?;
-        let text = after_unquoted(&self.text, opening)?;
+        let from = self.spoken.unwrap_or_default();
+        let (_, text) = self.text.get(from..)?.split_once(opening)?;
         let (text, flaws) = (text.to_owned(), self.flaws.clone());
-        Some(Self { format: self.format, text, said: None, flaws, violations: Vec::new() })
+        let (said, spoken, violations) = (None, None, Vec::new());
+        Some(Self { format: self.format, text, said, spoken, flaws, violations })
     }
 
     fn write(format: &'static str, mut pen: Pen<'_>) -> Self {
@@ -166,6 +158,7 @@ impl Sample {
             pen.violations.clear();
         }
         let Pen { flaws, violations, .. } = pen;
-        Self { format, text: draft.text, said, flaws, violations }
+        let spoken = draft.spoken.filter(|_| !is_damaged);
+        Self { format, text: draft.text, said, spoken, flaws, violations }
     }
 }

@@ -27,7 +27,7 @@ const ACTS: &[Act] = &[Act::System, Act::User, Act::Reply, Act::Answer];
 pub(crate) fn write(turns: &Turns, pen: &mut Pen<'_>) -> Draft {
     let has_more = turns.sequence.is_some();
     match pen.upto(if has_more { 7 } else { 5 }) {
-        6 => Draft { text: task(pen), said: Vec::new() },
+        6 => Draft { text: task(pen), ..Draft::default() },
         7 => files(turns, pen),
         _ => conversation(turns, pen),
     }
@@ -126,5 +126,5 @@ fn files(turns: &Turns, pen: &mut Pen<'_>) -> Draft {
         .collect();
     let separator =
         pen.pick(&["\n<|file_separator|>\n", "<|file_separator|>", "\r\n<|file_separator|>\r\n"]);
-    Draft { text: parts.join(separator), said: Vec::new() }
+    Draft { text: parts.join(separator), ..Draft::default() }
 }

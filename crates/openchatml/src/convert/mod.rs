@@ -161,6 +161,57 @@ pub struct Prepared<'d> {
     pub origins: Origins,
 }
 
+/// A prepared conversation with how much its messages count in training; see
+/// [`Prepared::weighed`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Weighed {
+    /// The conversation.
+    pub conversation: Conversation<'static>,
+    /// Which messages of the original became part of one with messages of another weight, by their
+    /// places there.
+    pub joined: Vec<usize>,
+}
+
+impl Prepared<'_> {
+    /// The prepared conversation with the weights that its messages have in the `original`, for a
+    /// mask: ids and most texts say nothing of them. A message that was made of several counts as
+    /// much as the least of them, so that what must not be trained is not. `None` where no message of
+    /// the original has a weight.
+    ///
+    /// ```
+    /// use openchatml::convert::prepare;
+    /// use openchatml::{Conversation, Message, RenderOptions, Weight};
+    ///
+    /// let mut bad = Message::answer("5.");
+    /// bad.weight = Some(Weight::ZERO);
+    /// let document = Conversation::from_messages([bad]).into();
+    /// let prepared = prepare(&document, "harmony".parse()?, &RenderOptions::default())?;
+    /// assert_eq!(prepared.document.as_conversation().unwrap().messages[0].weight, None);
+    /// let weighed = prepared.weighed(&document).unwrap();
+    /// assert_eq!(weighed.conversation.messages[0].weight, Some(Weight::ZERO));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn weighed(&self, original: &Document<'_>) -> Option<Weighed> {
+        let original = &original.as_conversation()?.messages;
+        if original.iter().all(|message| message.weight.is_none()) {
+            return None;
+        }
+        let mut conversation = self.document.as_conversation()?.clone().into_owned();
+        let mut joined = Vec::new();
+        for (index, message) in conversation.messages.iter_mut().enumerate() {
+            let parts: Vec<_> =
+                self.origins.parts(index).filter(|at| *at < original.len()).collect();
+            let weights: Vec<_> = parts.iter().map(|at| original[*at].weight).collect();
+            let least = weights.iter().map(|it| it.unwrap_or_default()).min();
+            let is_one = weights.iter().all(|it| *it == weights[0]);
+            message.weight = if is_one { weights.first().copied().flatten() } else { least };
+            joined.extend(parts.into_iter().filter(|_| !is_one));
+        }
+        Some(Weighed { conversation, joined })
+    }
+}
+
 /// Where the messages of a document stand in another one that it was made of.
 ///
 /// ```

@@ -1,6 +1,7 @@
 //! What marked-up text is made of: its version, how it begins, and what stands between the tokens of
 //! its framing. What messages say is passed over.
 
+use crate::dialects::{ALL, Dialect};
 use crate::lex::Controls;
 use crate::{Control, Span};
 
@@ -16,7 +17,7 @@ pub(crate) struct Scan<'t> {
     /// The token that the text begins with, after a header and white space.
     pub(crate) first: Option<(Control, Span)>,
     /// The token that opens a message at the beginning of a later line, if the text begins with
-    /// none.
+    /// none, whatever the format.
     pub(crate) line: Option<(Control, Span)>,
     /// The tokens of the framing: those that open and close messages, and those in headers.
     pub(crate) tokens: Vec<(Control, Span)>,
@@ -109,7 +110,9 @@ impl<'t> Scan<'t> {
         };
         self.first = token(at);
         let mut lines = text[start..].match_indices('\n').map(|(line, _)| start + line + 1);
-        if self.first.is_none() {
+        let begins =
+            |dialect: &&Dialect| dialect.controls.front(rest).is_some_and(|it| opens(it.0));
+        if self.first.is_none() && !ALL.iter().any(begins) {
             self.line = lines.find_map(|line| token(line).filter(|(it, _)| opens(*it)));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::DocumentLayout;
+use super::{DocumentLayout, words};
 use crate::Span;
 
 /// A fill-in-the-middle task (OpenChatML 0.1 §5).
@@ -98,3 +98,9 @@ pub enum InfillOrder {
     /// Suffix, prefix, middle.
     SuffixPrefixMiddle,
 }
+
+words!(pub InfillOrder {
+    PrefixMiddleSuffix = "prefix-middle-suffix",
+    PrefixSuffixMiddle = "prefix-suffix-middle",
+    SuffixPrefixMiddle = "suffix-prefix-middle",
+});

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use openchatml::harmony::{Effort, ResponseFormat, SystemContent};
 use openchatml::render::{Close, LayoutChoice, Profile, Values};
 use openchatml::{Format, InfillOrder, Limits, Mode, ReadOptions, Recover, RenderOptions, Role};
+use openchatml_tokens::{Headers, MaskPolicy, Speech, Turns};
 use serde::Deserialize;
 
 /// The folders of the suite.
@@ -63,6 +64,8 @@ pub(crate) struct Case {
     pub(crate) ids: Vec<Ids>,
     #[serde(default)]
     pub(crate) truncates: Vec<Truncates>,
+    #[serde(default)]
+    pub(crate) trains: Vec<Trains>,
     pub(crate) detect: Option<String>,
     pub(crate) negotiate: Option<Negotiate>,
     #[serde(default)]
@@ -165,6 +168,47 @@ pub(crate) struct Truncates {
     pub(crate) message: Option<usize>,
     /// `None` if it does not fit.
     pub(crate) left: Option<String>,
+}
+
+/// Which ids a model is trained on.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Trains {
+    pub(crate) to: String,
+    pub(crate) controls: Vec<String>,
+    speech: Option<String>,
+    turns: Option<String>,
+    headers: Option<String>,
+    /// The text of each run of ids that are trained.
+    pub(crate) trained: Vec<String>,
+    /// How much each run counts; all of them in full if it is left out.
+    pub(crate) weights: Option<Vec<f64>>,
+    #[serde(default)]
+    pub(crate) losses: Vec<String>,
+}
+
+impl Trains {
+    pub(crate) fn policy(&self) -> MaskPolicy {
+        let mut policy = MaskPolicy::default();
+        policy.speech = match self.speech.as_deref() {
+            None | Some("all") => Speech::All,
+            Some("no-reasoning") => Speech::NoReasoning,
+            Some("answers") => Speech::Answers,
+            Some(other) => panic!("no such speech: {other}"),
+        };
+        policy.turns = match self.turns.as_deref() {
+            None | Some("all") => Turns::All,
+            Some("last") => Turns::Last,
+            Some(other) => panic!("no such turns: {other}"),
+        };
+        policy.headers = match self.headers.as_deref() {
+            None | Some("sampled") => Headers::Sampled,
+            Some("after-role") => Headers::AfterRole,
+            Some("nothing") => Headers::Nothing,
+            Some(other) => panic!("no such headers: {other}"),
+        };
+        policy
+    }
 }
 
 /// A conversion that is refused.
@@ -283,11 +327,8 @@ impl Convert {
         if is(&self.close, "compact") {
             options.close = Close::Compact;
         }
-        options.infill_order = self.infill_order.as_deref().map(|order| match order {
-            "prefix-middle-suffix" => InfillOrder::PrefixMiddleSuffix,
-            "prefix-suffix-middle" => InfillOrder::PrefixSuffixMiddle,
-            "suffix-prefix-middle" => InfillOrder::SuffixPrefixMiddle,
-            other => panic!("{}: no order {other}", case.name),
+        options.infill_order = self.infill_order.as_deref().map(|order| {
+            InfillOrder::from_word(order).unwrap_or_else(|| panic!("{}: no order", case.name))
         });
         options.generation_prompt = self.generation_prompt.as_deref().map(|word| role(word, case));
         options.continue_final = self.continue_final;

@@ -3,7 +3,7 @@
 use openchatml::{Document, Parsed, ReadOptions};
 use openchatml_testkit::bytes;
 
-use crate::case::{Case, Ids, Truncates};
+use crate::case::{Case, Ids, Trains, Truncates};
 use crate::check::{canonical, pretty};
 use crate::diff::Failures;
 
@@ -14,6 +14,9 @@ pub(crate) fn case(case: &Case, parsed: &Parsed<'_>, failures: &mut Failures) {
     }
     for truncates in &case.truncates {
         fits(case, truncates, &parsed.document, failures);
+    }
+    for sample in &case.trains {
+        trains(sample, &parsed.document, failures);
     }
 }
 
@@ -41,4 +44,24 @@ fn fits(case: &Case, truncates: &Truncates, document: &Document<'_>, failures: &
     let none = || "(it does not fit)".to_owned();
     let [expected, left] = [expected, left].map(|it| it.unwrap_or_else(none));
     failures.equal("what fits", &expected, &left);
+}
+
+/// These ids of the training sample are trained, and no others.
+fn trains(expected: &Trains, document: &Document<'_>, failures: &mut Failures) {
+    let to = expected.to.parse().expect("a format");
+    let sample = bytes::sample(document, to, &expected.controls, &expected.policy());
+    let Ok((runs, losses)) = sample else {
+        return failures.equal("training sample", "one", &format!("{:?}", sample.err()));
+    };
+    let trained: Vec<_> = runs.iter().map(|run| run.0.clone()).collect();
+    failures.equal("trained", &format!("{:#?}", expected.trained), &format!("{trained:#?}"));
+    let weights: Vec<_> = runs.iter().map(|run| run.1).collect();
+    let all = || vec![1.0; weights.len()];
+    let wanted = expected.weights.clone().unwrap_or_else(all);
+    failures.equal("weights", &format!("{wanted:?}"), &format!("{weights:?}"));
+    failures.equal(
+        "losses of the sample",
+        &format!("{:#?}", expected.losses),
+        &format!("{losses:#?}"),
+    );
 }

@@ -5,8 +5,8 @@ use crate::dialects::{openchatml_2_0, openchatml_2_2};
 use crate::json::{Json, JsonError, Root, Sheet};
 use crate::lex::spells_token;
 use crate::model::{
-    Content, Conversation, Data, Document, End, Header, Infill, Message, Part, Role, Shape, Tool,
-    Value,
+    Content, Conversation, Data, Document, End, Header, Infill, InfillOrder, Message, Part, Role,
+    Shape, Tool, Value,
 };
 use crate::pairing::Pairing;
 use crate::read::{Parsed, ReadOptions};
@@ -192,7 +192,13 @@ fn check_name(sheet: &mut Sheet<'_>, name: &str, span: Span) {
 
 fn infill<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Infill<'a>>> {
     let mut infill = Infill::default();
-    let span = sheet.object(json, &["prefix", "suffix", "middle"], |sheet, json, key| {
+    let keys = &["prefix", "suffix", "middle", "order"];
+    let span = sheet.object(json, keys, |sheet, json, key| {
+        if key == "order" {
+            let (words, from_word) = (InfillOrder::WORDS, InfillOrder::from_word);
+            infill.order = sheet.word(json, key, words, from_word)?.unwrap_or_default();
+            return Ok(());
+        }
         let text = sheet.long_text(json)?.map(|(text, _)| text);
         match key {
             "prefix" => infill.prefix = text.unwrap_or_default(),

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::json::{write_string, write_value};
 use crate::model::{
-    Content, Conversation, Document, End, Header, Infill, Message, Part, Segment, Shape, Tool,
-    Value,
+    Content, Conversation, Document, End, Header, Infill, InfillOrder, Message, Part, Segment,
+    Shape, Tool, Value,
 };
 use crate::render::{RenderError, RenderOptions};
 
@@ -45,6 +45,8 @@ fn write_infill(out: &mut String, infill: &Infill<'_>) {
     write_string(out, &infill.prefix);
     string_field(out, "suffix", Some(&infill.suffix));
     string_field(out, "middle", infill.middle.as_deref());
+    let order = Some(infill.order).filter(|order| *order != InfillOrder::default());
+    string_field(out, "order", order.map(InfillOrder::as_str));
     out.push_str("}}");
 }
 

@@ -45,6 +45,8 @@ struct Object<'a> {
     call: Option<Call<'a>>,
     thinking: Option<Written<'a>>,
     tool_calls: bool,
+    /// It says that its content type is no constraint.
+    is_free: bool,
 }
 
 #[derive(Default)]
@@ -69,6 +71,10 @@ fn message<'a>(
             "content" => object.content = sheet.content(json)?,
             "tool_call" => object.call = call(sheet, json, &mut message)?,
             "thinking" => object.thinking = sheet.written(json)?,
+            "constrained" => {
+                object.is_free = json.peek() == Some(b'f');
+                sheet.field(json, key, &mut message)?;
+            }
             "tool_calls" => {
                 object.tool_calls = true;
                 json.skip()?;
@@ -118,7 +124,7 @@ fn unfold<'a>(
     speaker: Speaker<'a>,
     mut message: Message<'a>,
 ) -> std::result::Result<Vec<Message<'a>>, &'static str> {
-    let Object { mut content, call, thinking, tool_calls } = object;
+    let Object { mut content, call, thinking, tool_calls, is_free } = object;
     let role = speaker.role();
     sheet.speak(speaker, &mut message);
     let mut messages = Vec::new();
@@ -148,6 +154,10 @@ fn unfold<'a>(
     if call.is_some() {
         // Empty content is as good as none.
         content.take_if(|content| content.is_empty());
+    }
+    if is_free && call.as_ref().is_some_and(|call| call.content_type.is_some()) {
+        let text = "the type of a call is a constraint: `constrained` is dropped";
+        sheet.drop_value(Code::ParseJson.at(message.span, text));
     }
     match (content, call) {
         (content, Some(call)) => {

@@ -7,9 +7,9 @@ pub(super) use self::mask::MaskArgs;
 
 use std::fmt::{Display, Write as _};
 
-use openchatml::convert::{Loss, Lost, Origins, Prepared, Sidecar};
+use openchatml::convert::{Loss, Lost, Origins, Prepared, Sidecar, Weighed};
 use openchatml::{
-    Conversation, Diagnostic, Document, Format, ReadOptions, RenderError, RenderOptions, Weight,
+    Conversation, Diagnostic, Document, Format, ReadOptions, RenderError, RenderOptions,
 };
 use openchatml_tokens::{MaskPolicy, Rendered, Tokenizer};
 
@@ -58,6 +58,10 @@ impl Tokens {
         options: &RenderOptions,
         wants_sidecar: bool,
     ) -> Result<Output, Refused> {
+        let weighed = match &self.shape {
+            Shape::Mask(_) => prepared.weighed(original),
+            _ => None,
+        };
         let Prepared { document, losses, origins, .. } = prepared;
         let mut output = Output { losses, ..Output::default() };
         let written = self.tokenizers.with(|tokenizer| {
@@ -74,17 +78,17 @@ impl Tokens {
                 output.losses.retain(|loss| !sidecar.holds(loss));
                 output.sidecar = Some(sidecar);
             }
-            let weighed = match &self.shape {
-                Shape::Mask(_) => weighed(original, &document, &origins),
-                _ => None,
+            let nothing = Conversation::default();
+            let conversation = match &weighed {
+                None => document.as_conversation().unwrap_or(&nothing),
+                Some(Weighed { conversation, joined }) => {
+                    // The mask says how much they count, but for messages that became one.
+                    let joined = |loss: &Loss| loss.message.is_some_and(|at| joined.contains(&at));
+                    output.losses.retain(|loss| loss.lost != Lost::Weight || joined(loss));
+                    conversation
+                }
             };
-            if let Some((_, joined)) = &weighed {
-                // The mask says how much they count, but for messages that became one.
-                let is_joined = |loss: &Loss| loss.message.is_some_and(|at| joined.contains(&at));
-                output.losses.retain(|loss| loss.lost != Lost::Weight || is_joined(loss));
-            }
-            let document = weighed.as_ref().map_or(&*document, |(weighed, _)| weighed);
-            self.say(tokenizer, document, &rendered, &mut output);
+            self.say(tokenizer, conversation, &rendered, &mut output);
             Ok(())
         });
         match written {
@@ -98,12 +102,10 @@ impl Tokens {
     fn say(
         &self,
         tokenizer: &Tokenizer<OneEncoding>,
-        document: &Document<'_>,
+        conversation: &Conversation<'_>,
         rendered: &Rendered,
         output: &mut Output,
     ) {
-        let nothing = Conversation::default();
-        let conversation = document.as_conversation().unwrap_or(&nothing);
         let out = &mut output.text;
         match &self.shape {
             Shape::Count => {}
@@ -137,32 +139,6 @@ impl From<Box<Diagnostic>> for Refused {
     fn from(found: Box<Diagnostic>) -> Self {
         Self::Encoding(found)
     }
-}
-
-/// The document with the weights that the messages of the original have, and those of these messages
-/// that became part of one with another weight. `None` if none has a weight.
-fn weighed(
-    original: &Document<'_>,
-    document: &Document<'_>,
-    origins: &Origins,
-) -> Option<(Document<'static>, Vec<usize>)> {
-    let original = original.as_conversation()?;
-    let mut joined = Vec::new();
-    if original.messages.iter().all(|message| message.weight.is_none()) {
-        return None;
-    }
-    let mut conversation = document.as_conversation()?.clone().into_owned();
-    for (index, message) in conversation.messages.iter_mut().enumerate() {
-        let parts: Vec<_> =
-            origins.parts(index).filter(|at| *at < original.messages.len()).collect();
-        let weights: Vec<_> = parts.iter().map(|at| original.messages[*at].weight).collect();
-        // What one of its parts must not teach, all of them do not.
-        let least = weights.iter().map(|it| it.unwrap_or_default()).reduce(Weight::min);
-        let is_one = weights.iter().all(|it| *it == weights[0]);
-        message.weight = if is_one { weights.first().copied().flatten() } else { least };
-        joined.extend(parts.into_iter().filter(|_| !is_one));
-    }
-    Some((conversation.into(), joined))
 }
 
 /// What of the original is not in the ids.
