@@ -58,6 +58,22 @@ pub(crate) enum Paired {
 }
 
 impl Pairs {
+    /// Forgets all calls, and keeps the memory for others.
+    pub(crate) fn clear(&mut self) {
+        let Self { calls, words, by_id, by_tool, by_order, queued } = self;
+        calls.clear();
+        words.clear();
+        by_order.clear();
+        // Calls that are few are in none of them.
+        if !by_id.is_empty() {
+            by_id.clear();
+        }
+        if !by_tool.is_empty() {
+            by_tool.clear();
+        }
+        *queued = 0;
+    }
+
     /// Takes a call, and gives its number. `None` if its id is taken already.
     pub(crate) fn call(&mut self, id: Option<&str>, tool: &str) -> Option<usize> {
         let at = self.calls.len();
@@ -76,7 +92,7 @@ impl Pairs {
     }
 
     fn keep(&mut self, word: &str) -> Range<usize> {
-        if self.words.is_empty() {
+        if self.words.capacity() == 0 {
             self.words.reserve(128);
         }
         let start = self.words.len();

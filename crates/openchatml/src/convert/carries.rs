@@ -243,6 +243,7 @@ impl Carries {
     }
 
     /// Whether the message has no chain-of-thought marker, or may have one.
+    #[inline]
     pub(super) fn fits_markers(&self, message: &Message<'_>) -> bool {
         !message.body.has_markers()
             || match self.markers {

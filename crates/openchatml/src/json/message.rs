@@ -136,8 +136,16 @@ impl Sheet<'_> {
     ///
     /// A message has one name. Where the role names a tool, or is no role, and `name` says something
     /// else, the word of the role is kept as one that could not be read.
+    #[inline]
     pub(crate) fn speak<'a>(&mut self, speaker: Speaker<'a>, message: &mut Message<'a>) {
         message.role = speaker.role;
+        if speaker.is_guess || speaker.name.is_some() {
+            self.speak_as(speaker, message);
+        }
+    }
+
+    /// The same where the role says more than the role.
+    fn speak_as<'a>(&mut self, speaker: Speaker<'a>, message: &mut Message<'a>) {
         if speaker.is_guess {
             message.channel = Some(Channel::Analysis);
             message.recovered = true;

@@ -17,7 +17,7 @@ pub(crate) use self::known::Known;
 pub(crate) use self::message::{Speaker, Written};
 pub(crate) use self::reader::{Json, JsonError, Repair};
 pub(crate) use self::shape::{Root, read_messages, write_shaped};
-pub(crate) use self::sheet::Sheet;
+pub(crate) use self::sheet::{Sheet, same};
 pub(crate) use self::writer::{write_ascii_string, write_number, write_string, write_value};
 
 use crate::Span;

@@ -216,9 +216,17 @@ impl<'a> Json<'a> {
         Err(self.unexpected(wanted))
     }
 
-    /// The string under `key` in the object that comes next, if it is there, and before the keys
-    /// in `stops`. Nothing is taken.
-    pub(crate) fn ahead(&mut self, key: &str, stops: &[&str]) -> Option<Cow<'a, str>> {
+    /// Whether the first key of the object that comes next is one of these, as it is spelled.
+    pub(crate) fn begins_with(&mut self, keys: &[&str]) -> bool {
+        let at = self.offset();
+        let inside = self.text[at..].strip_prefix('{').map(|rest| rest.trim_ascii_start());
+        let Some(first) = inside.and_then(|rest| rest.strip_prefix('"')) else { return false };
+        keys.iter().any(|key| first.strip_prefix(key).is_some_and(|rest| rest.starts_with('"')))
+    }
+
+    /// The first string under one of these `keys` in the object that comes next, if there is one
+    /// before the keys in `stops`. Nothing is taken.
+    pub(crate) fn ahead(&mut self, keys: &[&str], stops: &[&str]) -> Option<Cow<'a, str>> {
         let at = self.offset();
         let mut ahead = Json {
             duplicates: Vec::new(),
@@ -230,11 +238,10 @@ impl<'a> Json<'a> {
         let mut found = None;
         // That it was found ends the reading.
         let _ = ahead.object(|json, name, span| {
-            if name != key && !stops.contains(&name.as_ref()) {
-                return json.pass();
-            }
-            if name == key && json.peek() == Some(b'"') {
+            if keys.contains(&name.as_ref()) && json.peek() == Some(b'"') {
                 found = Some(json.string()?.0);
+            } else if !stops.contains(&name.as_ref()) {
+                return json.pass();
             }
             Err(json.error(span, "found"))
         });

@@ -22,12 +22,14 @@ pub(crate) enum Root {
 }
 
 impl Root {
-    /// What comes next as a whole document. An object is a message if it has the key `role`, and
-    /// none of `holders` before that.
-    pub(crate) fn of(json: &mut Json<'_>, role: &str, holders: &[&str]) -> Self {
+    /// What comes next as a whole document. An object is a message if it has a string under one of
+    /// these `keys`, and none of `holders` before that.
+    pub(crate) fn of(json: &mut Json<'_>, keys: &[&str], holders: &[&str]) -> Self {
         match json.peek() {
             Some(b'[') => Self::List,
-            Some(b'{') if json.ahead(role, holders).is_some() => Self::Message,
+            // Nearly all documents begin so.
+            Some(b'{') if json.begins_with(holders) => Self::Object,
+            Some(b'{') if json.ahead(keys, holders).is_some() => Self::Message,
             Some(b'{') => Self::Object,
             _ => Self::Other,
         }
@@ -64,7 +66,7 @@ pub(crate) fn read_messages<'a>(
     let mut json = sheet.json(text);
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
-    let root = Root::of(&mut json, "role", &[]);
+    let root = Root::of(&mut json, &["role"], &[]);
     let read = match root {
         Root::List => sheet.messages(&mut json, messages, item),
         Root::Message | Root::Object => sheet.message(&mut json, messages, item),

@@ -18,6 +18,26 @@ fn may_hide(key: &str) -> bool {
     KEYS.iter().any(|known| key.eq_ignore_ascii_case(known))
 }
 
+/// Those of the `known` keys that stand for the same thing, by their places: bit `n` is the one at
+/// place `n`.
+pub(crate) const fn same(known: &[&str], keys: &[&str]) -> u64 {
+    let (mut bits, mut at) = (0, 0);
+    while at < known.len() {
+        let mut key = 0;
+        while key < keys.len() {
+            let (one, two) = (known[at].as_bytes(), keys[key].as_bytes());
+            let mut byte = 0;
+            while byte < one.len() && byte < two.len() && one[byte] == two[byte] {
+                byte += 1;
+            }
+            bits |= ((one.len() == byte && two.len() == byte) as u64) << at;
+            key += 1;
+        }
+        at += 1;
+    }
+    bits
+}
+
 /// The findings of a JSON document while it is read.
 pub(crate) struct Sheet<'o> {
     pub(crate) options: &'o ReadOptions,
@@ -25,15 +45,19 @@ pub(crate) struct Sheet<'o> {
     findings: Findings,
     /// The way from the root to where the reader is.
     path: Vec<Step>,
+    /// The keys on this way that are in no list of keys.
+    names: Vec<String>,
     /// Whether something of the message that is being read was dropped that may have hidden it.
     pub(super) may_be_hidden: bool,
     /// The control tokens of the text form, if what that cannot say is reported.
     pub(super) header: Option<&'static Controls>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Step {
-    Key(Cow<'static, str>),
+    Key(&'static str),
+    /// The next one of `names`.
+    Name,
     Index(usize),
 }
 
@@ -46,6 +70,7 @@ impl<'o> Sheet<'o> {
             found: Vec::new(),
             findings: Findings::default(),
             path: Vec::new(),
+            names: Vec::new(),
             may_be_hidden: false,
             header: None,
         }
@@ -66,18 +91,22 @@ impl<'o> Sheet<'o> {
 
     /// Runs `read` at the value of a key that is in no list of keys.
     pub(super) fn at_key<T>(&mut self, key: String, read: impl FnOnce(&mut Self) -> T) -> T {
-        self.path.push(Step::Key(key.into()));
+        self.path.push(Step::Name);
+        self.names.push(key);
         let read = read(self);
         self.path.pop();
+        self.names.pop();
         read
     }
 
     /// Reports a finding, with the pointer to where the reader is.
     pub(crate) fn report(&mut self, mut diagnostic: Diagnostic) {
-        if diagnostic.dropped.is_some()
-            && let Some(Step::Key(key)) = self.path.last()
-        {
-            self.may_be_hidden |= may_hide(key);
+        if diagnostic.dropped.is_some() {
+            self.may_be_hidden |= match (self.path.last(), self.names.last()) {
+                (Some(Step::Key(key)), _) => may_hide(key),
+                (Some(Step::Name), Some(key)) => may_hide(key),
+                _ => false,
+            };
         }
         if diagnostic.pointer.is_none() && self.findings.has_room(&self.options.limits) {
             diagnostic.pointer = Some(self.pointer());
@@ -113,12 +142,19 @@ impl<'o> Sheet<'o> {
     /// The way from the root to where the reader is, as a JSON pointer.
     pub(crate) fn pointer(&self) -> String {
         let mut pointer = String::new();
+        let mut names = self.names.iter();
         for step in &self.path {
+            let place;
+            let key = match step {
+                Step::Key(key) => key,
+                Step::Name => names.next().map_or("", String::as_str),
+                Step::Index(index) => {
+                    place = index.to_string();
+                    &place
+                }
+            };
             pointer.push('/');
-            match step {
-                Step::Key(key) => pointer.push_str(&key.replace('~', "~0").replace('/', "~1")),
-                Step::Index(index) => pointer.push_str(&index.to_string()),
-            }
+            pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
         }
         pointer
     }
@@ -299,13 +335,13 @@ impl<'o> Sheet<'o> {
         self.object_of(json, known, &[], entry)
     }
 
-    /// The same, where several keys stand for the same thing: of those in each list of `same`, the
-    /// first one that is not `null` counts, and the others are reported.
+    /// The same, where several keys stand for the same thing: of those in each set of `same`, the
+    /// first one that is not `null` counts, and the others are reported. [`same`] makes such a set.
     pub(crate) fn object_of<'a>(
         &mut self,
         json: &mut Json<'a>,
         known: &[&'static str],
-        same: &[&[&str]],
+        same: &[u64],
         mut entry: impl FnMut(&mut Self, &mut Json<'a>, &'static str) -> Result<()>,
     ) -> Result<Option<Span>> {
         if json.peek() != Some(b'{') {
@@ -317,14 +353,13 @@ impl<'o> Sheet<'o> {
             let Some(at) = known.iter().position(|known| *known == key) else {
                 return self.unknown(json, &key, known, span);
             };
-            if let Some(group) = same.iter().find(|keys| keys.contains(&known[at])) {
+            if let Some(set) = same.iter().find(|set| *set & (1 << at) != 0) {
                 let is_null = json.peek() == Some(b'n');
-                let is_first = |(i, key): &(usize, &&'static str)| {
-                    *i != at && given & (1 << i) != 0 && group.contains(key)
-                };
-                if let Some((_, first)) = known.iter().enumerate().find(is_first) {
+                let others = given & set & !(1 << at);
+                if others != 0 {
                     if !is_null {
-                        self.said_already(&key, first, span);
+                        let first = known.iter().zip(0..).find(|it| others & (1 << it.1) != 0);
+                        self.said_already(&key, first.map_or("", |it| it.0), span);
                     }
                     return json.skip();
                 }
@@ -334,7 +369,7 @@ impl<'o> Sheet<'o> {
                 self.repeated(&key, span);
             }
             seen |= 1 << at;
-            self.path.push(Step::Key(known[at].into()));
+            self.path.push(Step::Key(known[at]));
             let read = entry(self, json, known[at]);
             self.path.pop();
             read

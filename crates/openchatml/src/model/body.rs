@@ -138,6 +138,7 @@ impl<'a> Body<'a> {
     /// ]);
     /// assert_eq!(body.text(), "Print <|end|>");
     /// ```
+    #[inline]
     pub fn text(&self) -> Cow<'_, str> {
         match &self.0 {
             Repr::Text(text) => Cow::Borrowed(text),
@@ -162,6 +163,7 @@ impl<'a> Body<'a> {
     /// // What merely spells a marker is text.
     /// assert!(!Body::from("<|start_reflect|>").has_markers());
     /// ```
+    #[inline]
     pub fn has_markers(&self) -> bool {
         let Repr::Segments(segments) = &self.0 else { return false };
         segments.iter().any(|segment| matches!(segment, Segment::Marker(_)))
@@ -198,6 +200,7 @@ impl<'a> Body<'a> {
     ///
     /// assert_eq!(Body::from("20 °C").len(), 6); // `°` is two bytes.
     /// ```
+    #[inline]
     pub fn len(&self) -> usize {
         match &self.0 {
             Repr::Text(text) => text.len(),

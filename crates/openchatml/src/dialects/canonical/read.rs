@@ -18,7 +18,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut sheet = Sheet::new(options);
     let mut json = sheet.json(text);
     let mut document = Document::default();
-    let root = Root::of(&mut json, "role", KEYS);
+    let root = Root::of(&mut json, &["role"], KEYS);
     let read = match root {
         Root::Message => {
             let mut messages = Vec::new();

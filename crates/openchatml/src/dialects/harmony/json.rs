@@ -25,7 +25,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut json = sheet.json(text);
     let mut conversation = Conversation { origin: super::RULES.dialect, ..Conversation::default() };
     let messages = &mut conversation.messages;
-    let root = Root::of(&mut json, "role", &["messages"]);
+    let root = Root::of(&mut json, &["role"], &["messages"]);
     let read = match root {
         Root::List => sheet.messages(&mut json, messages, message),
         Root::Message => sheet.message(&mut json, messages, message),

@@ -84,7 +84,7 @@ pub(super) fn read<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Opt
 
 fn part<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Value<'a>>> {
     let start = json.offset();
-    let word = json.ahead("type", &[]);
+    let word = json.ahead(&["type"], &[]);
     let known = word.and_then(|word| PARTS.iter().find(|part| part.0 == word));
     let Some((word, known)) = known else {
         json.skip()?;

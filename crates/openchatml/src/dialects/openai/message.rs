@@ -8,7 +8,7 @@ use super::replies::Replies;
 use super::state::State;
 use super::tools::Declared;
 use super::{NAME, calls};
-use crate::json::{Json, JsonError, Sheet, Speaker, Written};
+use crate::json::{Json, JsonError, Sheet, Speaker, Written, same};
 use crate::model::{Beyond, Channel, Data, Intent, Layout, Message, Role, Value};
 use crate::{Code, Span};
 
@@ -35,7 +35,7 @@ pub(super) const KEYS: &[&str] = &[
 ];
 
 /// Keys that stand for the same.
-const SAME: &[&[&str]] = &[&["name", "tool_name"], &["weight", "loss_weight"]];
+const SAME: &[u64] = &[same(KEYS, &["name", "tool_name"]), same(KEYS, &["weight", "loss_weight"])];
 
 /// What an object says before it is known whose words they are.
 #[derive(Default)]

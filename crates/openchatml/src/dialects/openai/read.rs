@@ -16,7 +16,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let mut state = State::default();
-    let root = Root::of(&mut json, "role", &["messages", "choices"]);
+    let root = Root::of(&mut json, &["role"], &["messages", "choices"]);
     let read = match root {
         Root::List => list(&mut sheet, &mut json, messages, &mut state),
         Root::Message => sheet.message(&mut json, messages, |sheet, json, messages| {

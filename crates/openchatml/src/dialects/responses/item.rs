@@ -21,7 +21,7 @@ pub(super) fn read<'a>(
     if json.peek() != Some(b'{') {
         return sheet.wrong(json, "an object");
     }
-    let kind = json.ahead("type", &[]);
+    let kind = json.ahead(&["type"], &[]);
     read_as(kind.as_deref(), sheet, json, messages, state)
 }
 
@@ -34,12 +34,12 @@ fn read_as<'a>(
     state: &mut State<'a>,
 ) -> Result<()> {
     let start = json.offset();
-    let message = match kind {
-        None | Some("message") => message(sheet, json)?,
-        Some("function_call") => call(sheet, json, "arguments")?,
-        Some("custom_tool_call") => call(sheet, json, "input")?,
-        Some(kind) if OUTPUTS.contains(&kind) => reply(sheet, json, state)?,
-        Some("reasoning") => reasoning(sheet, json, state)?,
+    match kind {
+        None | Some("message") => message(sheet, json, messages),
+        Some("function_call") => call(sheet, json, "arguments", messages),
+        Some("custom_tool_call") => call(sheet, json, "input", messages),
+        Some(kind) if OUTPUTS.contains(&kind) => reply(sheet, json, messages, state),
+        Some("reasoning") => reasoning(sheet, json, messages, state),
         Some(kind) => {
             let item = json.value()?;
             // Of two types the last one counts, as of all keys.
@@ -54,11 +54,9 @@ fn read_as<'a>(
                 sheet.tolerate(found.help("only this format keeps the item"));
             }
             state.items.push(item);
-            None
+            Ok(())
         }
-    };
-    messages.extend(message);
-    Ok(())
+    }
 }
 
 /// What came of calls.
@@ -99,19 +97,18 @@ fn listed<'a>(sheet: &mut Sheet<'_>, list: Vec<Value<'a>>, is_reasoning: bool) -
     }
 }
 
-/// A message that says this, with what is kept of it.
-fn finish<'a>(mut message: Message<'a>, said: Said<'a>, fields: Fields<'a>) -> Message<'a> {
+/// Makes a message say this, with what is kept of it.
+fn finish<'a>(message: &mut Message<'a>, said: Said<'a>, fields: Fields<'a>) {
     let (written, parts) = said;
-    written.say(&mut message);
+    written.say(message);
     message.in_json = true;
     if parts.is_some() {
         let layout = Layout { dialect: NAME, content: parts, ..Layout::default() };
         message.layout = Some(Box::new(layout));
     }
     if !fields.is_empty() {
-        beyond(&mut message, NAME).fields = fields;
+        beyond(message, NAME).fields = fields;
     }
-    message
 }
 
 /// Keeps what only the service has a use for.
@@ -124,7 +121,11 @@ fn keep<'a>(json: &mut Json<'a>, key: &'static str, fields: &mut Fields<'a>) -> 
     Ok(())
 }
 
-fn message<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Message<'a>>> {
+fn message<'a>(
+    sheet: &mut Sheet<'_>,
+    json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
+) -> Result<()> {
     let mut message = Message::new(Role::User, "");
     let (mut speaker, mut said, mut is_preamble) = (None, None, false);
     let mut fields = Fields::new();
@@ -143,7 +144,7 @@ fn message<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Mess
         }
         Ok(())
     })?;
-    let Some(span) = span else { return Ok(None) };
+    let Some(span) = span else { return Ok(()) };
     message.span = span;
     let speaker: Speaker<'a> = sheet.spoken(speaker, span);
     if said.is_none() {
@@ -161,9 +162,10 @@ fn message<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Mess
         }
         _ => {}
     }
-    let mut message = finish(message, said.unwrap_or_default(), fields);
+    finish(&mut message, said.unwrap_or_default(), fields);
     sheet.speak(speaker, &mut message);
-    Ok(Some(message))
+    messages.push(message);
+    Ok(())
 }
 
 /// What the assistant says before it is done, and in the end.
@@ -174,7 +176,8 @@ fn call<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
     body: &'static str,
-) -> Result<Option<Message<'a>>> {
+    messages: &mut Vec<Message<'a>>,
+) -> Result<()> {
     let mut call = calls::blank();
     call.content_type = (body == "arguments").then_some("json".into());
     let (mut name, mut said) = (None, Written::default());
@@ -193,16 +196,20 @@ fn call<'a>(
         }
         Ok(())
     })?;
-    let Some(span) = span else { return Ok(None) };
-    let call = calls::named(sheet, call, name, span);
-    Ok(call.map(|call| finish(call, (said, None), fields)))
+    let Some(span) = span else { return Ok(()) };
+    if let Some(mut call) = calls::named(sheet, call, name, span) {
+        finish(&mut call, (said, None), fields);
+        messages.push(call);
+    }
+    Ok(())
 }
 
 fn reply<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
-) -> Result<Option<Message<'a>>> {
+) -> Result<()> {
     let mut reply = Message::new(Role::Tool, "");
     reply.channel = Some(Channel::Commentary);
     reply.recipient = Some("assistant".into());
@@ -222,19 +229,22 @@ fn reply<'a>(
         }
         Ok(())
     })?;
-    let Some(span) = span else { return Ok(None) };
+    let Some(span) = span else { return Ok(()) };
     reply.span = span;
     let name = calls::name_by(sheet, name, author.as_deref());
     reply.name = state.replies.name(reply.call_id.as_deref(), name, author);
-    Ok(Some(finish(reply, said.unwrap_or_default(), fields)))
+    finish(&mut reply, said.unwrap_or_default(), fields);
+    messages.push(reply);
+    Ok(())
 }
 
 /// Reads reasoning. Without text, as with a summary alone, it is no message.
 fn reasoning<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
+    messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
-) -> Result<Option<Message<'a>>> {
+) -> Result<()> {
     let mut message = Message::new(Role::Assistant, "");
     message.channel = Some(Channel::Analysis);
     let (mut said, mut fields) = (None, Fields::new());
@@ -257,7 +267,7 @@ fn reasoning<'a>(
         }
         Ok(())
     })?;
-    let Some(span) = span else { return Ok(None) };
+    let Some(span) = span else { return Ok(()) };
     message.span = span;
     let Some(said) = said else {
         fields.insert(0, ("type".into(), "reasoning".into()));
@@ -266,9 +276,11 @@ fn reasoning<'a>(
             fields.push(("summary".into(), Data::List(Vec::new()).into()));
         }
         state.items.push(Value { data: Data::Map(fields), span });
-        return Ok(None);
+        return Ok(());
     };
-    Ok(Some(finish(message, said, fields)))
+    finish(&mut message, said, fields);
+    messages.push(message);
+    Ok(())
 }
 
 /// Reads the type of an item, which is one of these.

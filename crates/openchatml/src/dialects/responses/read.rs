@@ -15,7 +15,8 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let mut state = State::default();
-    let root = root(&mut json);
+    // An item by itself has a type, or a role where that is left out.
+    let root = Root::of(&mut json, &["role", "type"], &["input", "output"]);
     let read = match root {
         Root::List => items(&mut sheet, &mut json, messages, &mut state),
         Root::Message => sheet.message(&mut json, messages, |sheet, json, messages| {
@@ -77,15 +78,6 @@ pub(super) const KEYS: &[&str] = &[
     "frequency_penalty",
     "presence_penalty",
 ];
-
-/// What the document is as a whole. An item by itself has a type, or a role where that is left out.
-fn root(json: &mut Json<'_>) -> Root {
-    let holders = ["input", "output"];
-    match Root::of(json, "role", &holders) {
-        Root::Object if json.ahead("type", &holders).is_some() => Root::Message,
-        root => root,
-    }
-}
 
 fn items<'a>(
     sheet: &mut Sheet<'_>,

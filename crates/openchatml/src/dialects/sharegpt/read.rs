@@ -1,11 +1,9 @@
 //! Reading a list of turns, or a record that holds one.
 
-use std::borrow::Cow;
-
 use super::{BOOK, NAME};
 use crate::dialects::openai::replies::Replies;
 use crate::dialects::openai::{State, beyond, calls};
-use crate::json::{Json, JsonError, Root, Sheet, Speaker, Written};
+use crate::json::{Json, JsonError, Root, Sheet, Speaker, Written, same};
 use crate::model::{Channel, Conversation, Message, Role};
 use crate::read::{Parsed, ReadOptions};
 use crate::{Code, Span};
@@ -18,7 +16,8 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let mut state = State::default();
-    let root = root(&mut json);
+    // A turn by itself says whom it is from.
+    let root = Root::of(&mut json, &["from", "role"], &["conversations", "conversation"]);
     let read = match root {
         Root::List => turns(&mut sheet, &mut json, messages, &mut state.replies),
         Root::Message => sheet.message(&mut json, messages, |sheet, json, messages| {
@@ -59,15 +58,6 @@ pub(super) const KEYS: &[&str] = &[
     "meta",
 ];
 
-/// What the document is as a whole. A turn by itself says whom it is from.
-fn root(json: &mut Json<'_>) -> Root {
-    let holders = ["conversations", "conversation"];
-    match Root::of(json, "from", &holders) {
-        Root::Object if json.ahead("role", &holders).is_some() => Root::Message,
-        root => root,
-    }
-}
-
 fn record<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
@@ -76,8 +66,8 @@ fn record<'a>(
 ) -> Result<()> {
     let start = json.offset();
     let mut has_turns = false;
-    let same: &[&[&str]] = &[&["system", "system_prompt"]];
-    sheet.object_of(json, KEYS, same, |sheet, json, key| {
+    const SYSTEM: u64 = same(KEYS, &["system", "system_prompt"]);
+    sheet.object_of(json, KEYS, &[SYSTEM], |sheet, json, key| {
         match key {
             "conversations" | "conversation" => {
                 has_turns = true;
@@ -111,8 +101,11 @@ pub(super) const TURN_KEYS: &[&str] =
     &["from", "value", "role", "content", "name", "author", "weight", "loss", "loss_weight"];
 
 /// Keys of turns that stand for the same.
-const SAME: &[&[&str]] =
-    &[&["from", "role"], &["value", "content"], &["weight", "loss", "loss_weight"]];
+const SAME: &[u64] = &[
+    same(TURN_KEYS, &["from", "role"]),
+    same(TURN_KEYS, &["value", "content"]),
+    same(TURN_KEYS, &["weight", "loss", "loss_weight"]),
+];
 
 /// Who a turn is from.
 enum From<'a> {
@@ -154,22 +147,29 @@ fn turn<'a>(
         sheet.tolerate(Code::ParseJson.at(span, "the turn has no `value`"));
         Written::default()
     });
-    message.name = calls::name_by(sheet, name, author.as_deref());
+    if name.is_some() {
+        message.name = calls::name_by(sheet, name, author.as_deref());
+    }
     let first = messages.len();
-    if let Some(From::Call) = from {
-        message.name = author.or(message.name);
-        called(sheet, message, written, place, messages);
-    } else {
-        let speaker = match from {
-            Some(From::Speaker(speaker)) => speaker,
-            _ => sheet.spoken(None, span),
-        };
-        if speaker.role() == Some(Role::Tool) {
-            message.name = replies.name(None, message.name, author);
-        } else {
-            message.name = author.or(message.name);
+    let speaker = match from {
+        Some(From::Call) => None,
+        Some(From::Speaker(speaker)) => Some(speaker),
+        None => Some(sheet.spoken(None, span)),
+    };
+    message.name = match (speaker.as_ref().and_then(Speaker::role), message.name.take()) {
+        (Some(Role::Tool), name) => replies.name(None, name, author),
+        (_, name) => author.or(name),
+    };
+    let calls = match speaker {
+        None => called(sheet, &mut message, written, place),
+        Some(speaker) => {
+            said(sheet, speaker, &mut message, written);
+            None
         }
-        messages.push(said(sheet, speaker, message, written));
+    };
+    match calls {
+        Some(calls) => messages.extend(calls),
+        None => messages.push(message),
     }
     for call in messages[first..].iter().filter(|message| message.is_call()) {
         replies.call(call);
@@ -202,10 +202,10 @@ fn read_from<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Fr
 fn said<'a>(
     sheet: &mut Sheet<'_>,
     speaker: Speaker<'a>,
-    mut message: Message<'a>,
+    message: &mut Message<'a>,
     written: Written<'a>,
-) -> Message<'a> {
-    written.say(&mut message);
+) {
+    written.say(message);
     match speaker.role() {
         Some(Role::Assistant) => message.channel = Some(Channel::Final),
         Some(Role::Tool) => {
@@ -214,32 +214,27 @@ fn said<'a>(
         }
         _ => {}
     }
-    sheet.speak(speaker, &mut message);
-    message
+    sheet.speak(speaker, message);
 }
 
 /// The calls that a turn makes. What is no call is hidden: nobody knows what it is.
 fn called<'a>(
     sheet: &mut Sheet<'_>,
-    mut message: Message<'a>,
+    message: &mut Message<'a>,
     written: Written<'a>,
     place: Span,
-    messages: &mut Vec<Message<'a>>,
-) {
-    written.say(&mut message);
-    let text: Cow<'_, str> = message.body.text();
-    if let Some(calls) = calls::spelled(sheet, &text, place) {
-        messages.extend(calls.into_iter().map(|mut call| {
-            call.name.clone_from(&message.name);
-            call.weight = message.weight;
-            call.recovered |= message.recovered;
-            call
-        }));
-        return;
+) -> Option<Vec<Message<'a>>> {
+    written.say(message);
+    let Some(mut calls) = calls::spelled(sheet, &message.body.text(), place) else {
+        message.role = Role::Assistant;
+        message.channel = Some(Channel::Analysis);
+        message.recovered = true;
+        return None;
+    };
+    for call in &mut calls {
+        call.name.clone_from(&message.name);
+        call.weight = message.weight;
+        call.recovered |= message.recovered;
     }
-    drop(text);
-    message.role = Role::Assistant;
-    message.channel = Some(Channel::Analysis);
-    message.recovered = true;
-    messages.push(message);
+    Some(calls)
 }

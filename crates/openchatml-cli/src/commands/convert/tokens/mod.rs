@@ -81,7 +81,7 @@ impl Tokens {
             let nothing = Conversation::default();
             let conversation = match &weighed {
                 None => document.as_conversation().unwrap_or(&nothing),
-                Some(Weighed { conversation, joined }) => {
+                Some(Weighed { conversation, joined, .. }) => {
                     // The mask says how much they count, but for messages that became one.
                     let joined = |loss: &Loss| loss.message.is_some_and(|at| joined.contains(&at));
                     output.losses.retain(|loss| loss.lost != Lost::Weight || joined(loss));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::diagnostic::{did_you_mean, quote};
-use crate::json::{Json, JsonError, Sheet, Written};
+use crate::json::{Json, JsonError, Sheet, Written, same};
 use crate::model::{Data, Role, Value};
 use crate::{Code, Dropped, Span};
 
@@ -118,7 +118,7 @@ fn mapping<'a>(
     let mut content = Content::Other;
     let mut value = None;
     const KEYS: &[&str] = &["text", "parts", "blocks"];
-    sheet.object_of(json, KEYS, &[KEYS], |sheet, json, key| {
+    sheet.object_of(json, KEYS, &[same(KEYS, KEYS)], |sheet, json, key| {
         value = None;
         content = match key {
             "text" => {

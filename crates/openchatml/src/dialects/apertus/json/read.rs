@@ -19,7 +19,7 @@ pub(crate) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut thinking = None;
     let messages = &mut conversation.messages;
     let tools = &mut conversation.tools;
-    let root = Root::of(&mut json, "role", &["messages"]);
+    let root = Root::of(&mut json, &["role"], &["messages"]);
     let read = match root {
         Root::List => sheet.messages(&mut json, messages, |sheet, json, messages| {
             scene.message(sheet, json, messages)

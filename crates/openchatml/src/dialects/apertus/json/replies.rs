@@ -19,8 +19,11 @@ pub(super) struct Answered<'r> {
 
 impl Replies {
     /// Begins a list of calls, or a turn that has none yet.
+    #[inline]
     pub(super) fn begin(&mut self) {
-        self.calls = Pairs::default();
+        if self.calls.len() > 0 {
+            self.calls.clear();
+        }
     }
 
     /// Takes a call. An id that is taken is none.

@@ -117,6 +117,7 @@ impl Turn {
     }
 
     /// Begins one more message of the list.
+    #[inline]
     fn next(&mut self, out: &mut String) {
         self.close(out);
         out.push_str(if self.count == 0 { "" } else { "," });
@@ -126,15 +127,17 @@ impl Turn {
     /// Writes replies. A block has no place for an id, and none for a name that is not that of the
     /// call: messages of their own have.
     fn answers(&mut self, out: &mut String, run: &[Message<'_>]) {
-        let mut is_plain = true;
+        // Those that are said, up to the last reply with a name or an id to say.
         let mut names = Vec::new();
-        for reply in run {
+        for (index, reply) in run.iter().enumerate() {
             let tool = self.replies.reply(reply.call_id.as_deref()).tool;
             let name = reply.name.as_deref().filter(|name| tool != Some(name));
-            is_plain &= name.is_none() && reply.call_id.is_none();
-            names.push(name);
+            if name.is_some() || reply.call_id.is_some() {
+                names.resize(index, None);
+                names.push(name);
+            }
         }
-        if is_plain {
+        if names.is_empty() {
             return run.iter().for_each(|reply| self.message(out, reply));
         }
         if !std::mem::replace(&mut self.in_assistant, true) {
@@ -142,6 +145,7 @@ impl Turn {
             self.next(out);
             out.push_str(r#"{"role":"assistant","content":{"blocks":[]}}"#);
         }
+        names.resize(run.len(), None);
         for (reply, name) in run.iter().zip(names) {
             self.next(out);
             out.push_str(r#"{"role":"tool""#);
