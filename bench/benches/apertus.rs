@@ -43,6 +43,8 @@ fn main() {
         let mut conversations = corpus(6, BYTES, turns, bytes);
         for conversation in &mut conversations {
             conversation.tools = tools();
+            // The text has no ids, and rendering refuses to drop them.
+            conversation.messages.iter_mut().for_each(|message| message.call_id = None);
         }
         let title = format!("Prompts of Apertus, bodies of about {name}");
         prompts(&title, &conversations, source, python.as_mut().ok());

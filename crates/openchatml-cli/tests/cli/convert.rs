@@ -212,7 +212,7 @@ fn values_can_be_sanitized() {
     let args = ["convert", "-t", "openchatml-2.2"];
     ocml_with(args, input).exits(1).says("sanitizing");
     let ran = ocml_with(args.into_iter().chain(["--sanitize"]), input).exits(0);
-    ran.says("header value sanitized");
+    let ran = ran.says("header value sanitized");
     ocml_with(args.into_iter().chain(["--sanitize", "--no-loss"]), input).exits(1);
     assert!(ran.stdout.contains("user name=a_b<|message|>"), "{}", ran.stdout);
 }

@@ -173,7 +173,19 @@ fn a_template_decides_what_is_kept() {
     let (sample, prompt) = (template(&[]), template(&["--generation-prompt"]));
     assert!(!sample.contains("Easy.") && sample.contains("4 * 3."), "{sample}");
     assert!(sample.ends_with("<|message|>12.<|return|>"), "{sample}");
-    assert_eq!(template(&["--training"]), sample);
+    // What a sample does not teach is told.
+    let training = [
+        "render",
+        "-t",
+        "harmony",
+        "--profile",
+        "hf-template",
+        "--date",
+        "2025-06-28",
+        "--training",
+    ];
+    let trained = ocml_with(training, TURNS).exits(0).says("analysis dropped");
+    assert_eq!(trained.stdout, sample);
     assert!(!prompt.contains("4 * 3.") && prompt.ends_with("12.<|end|><|start|>assistant"));
     ocml_with(["render", "-t", "harmony", "--profile", "hf-template"], TURNS).exits(1).says("date");
     let kept = ["render", "-t", "harmony", "--profile", "hf-template", "--keep-reasoning"];

@@ -437,18 +437,19 @@ fn beyond(document: &Document<'_>, target: Option<Format>, losses: &mut Vec<Loss
     }
 }
 
-/// The document with what `options` ask for, and nothing else.
+/// The document with what `options` ask for, and nothing else; and whether a chat template made it,
+/// so that it is one that the target can carry.
 pub(crate) fn open<'d>(
     document: &'d Document<'_>,
     target: Format,
     options: &RenderOptions,
-) -> Result<Prepared<'d>, RenderError> {
+) -> Result<(Prepared<'d>, bool), RenderError> {
     if let Some(prepared) = by_template(document, target, options) {
-        return prepared.map(|(prepared, _)| prepared);
+        return prepared.map(|(prepared, _)| (prepared, true));
     }
     let (opened, origins) = fill(document, target, options, &[complete::open, complete::ask]);
     let document = opened.map_or(Cow::Borrowed(document), Cow::Owned);
-    Ok(Prepared { document, losses: Vec::new(), origins })
+    Ok((Prepared { document, losses: Vec::new(), origins }, false))
 }
 
 /// Takes steps, one after the other. `None` if none of them has anything to fill in.

@@ -299,14 +299,18 @@ fn fitted<'d>(
     options: &RenderOptions,
 ) -> Result<(Cow<'d, Document<'d>>, Origins), RenderError> {
     let beyond = document.as_conversation().map(|it| convert::losses_beyond(it, Some(format)));
-    let Prepared { document, losses, origins, .. } = convert::open(document, format, options)?;
+    let (prepared, is_composed) = convert::open(document, format, options)?;
+    let Prepared { document, losses, origins } = prepared;
     // A declaration is text in every prompt.
     let is_lost = |loss: &&Loss| loss.lost != Lost::DeclaredAsText;
     if let Some(loss) = losses.iter().chain(beyond.iter().flatten()).find(is_lost) {
         return Err(refused(loss, format));
     }
-    let fits = format.carries().fits_document(&document);
-    if fits {
+    if is_composed {
+        debug_assert!(format.carries().fits_document(&document), "a template keeps to the format");
+        return Ok((document, origins));
+    }
+    if format.carries().fits_document(&document) {
         return Ok((document, origins));
     }
     if let Some(message) = document.as_conversation().and_then(reasoning_among_the_visible) {

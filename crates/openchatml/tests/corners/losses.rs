@@ -3,7 +3,7 @@
 use openchatml::convert::{Lost, adapt, convert, convert_with_sidecar, prepare};
 use openchatml::declare::{Style, typescript};
 use openchatml::harmony::SystemContent;
-use openchatml::render::Profile;
+use openchatml::render::{Profile, Values};
 use openchatml::{
     Body, Channel, Conversation, Document, End, Format, Header, Intent, Marker, Message,
     ReadOptions, RenderOptions, Role, Segment, Tool, Value, Visibility, Weight, parse,
@@ -104,6 +104,13 @@ fn everything_that_can_be_lost_is_lost_somewhere() {
     all.extend(lost_of_order_and_of_data());
     // These are lost where token ids are counted, and where tools are declared: see below.
     all.extend([Lost::Truncated, Lost::Cut, Lost::Declaration, Lost::ToolsAsText]);
+    let mut spaced = call();
+    spaced.recipient = Some("functions.a b".into());
+    let mut options = RenderOptions::default();
+    options.values = Values::Sanitize;
+    let sanitized =
+        convert(&conversation([spaced]), "harmony".parse().expect("a format"), &options);
+    all.extend(sanitized.expect("it can be written").losses.iter().map(|loss| loss.lost));
     let older = convert(
         &conversation([]),
         "openchatml-2.0".parse().expect("a format"),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use openchatml::convert::{Loss, Sidecar, convert, convert_with_sidecar, prepare};
+use openchatml::convert::{Loss, Lost, Sidecar, convert, convert_with_sidecar, prepare};
 use openchatml::render::Profile;
 use openchatml::{
     Carrier, Code, Conversation, Diagnostic, Document, End, Format, Mode, RenderOptions, Span,
@@ -281,7 +281,7 @@ impl Converter {
         match self.write(&document) {
             Ok(Output { text, losses, sidecar }) => {
                 converted.output = Some(text);
-                converted.losses.extend(losses);
+                converted.losses.extend(losses.into_iter().filter(|loss| self.is_told(loss)));
                 converted.sidecar = sidecar;
             }
             Err(Refused::Render(error)) => {
@@ -292,6 +292,15 @@ impl Converter {
             Err(Refused::Encoding(found)) => converted.found.push(*found),
         }
         converted
+    }
+
+    /// Whether a loss is one that the user should know. In a prompt the reasoning of earlier turns is
+    /// left out, whoever does it.
+    fn is_told(&self, loss: &Loss) -> bool {
+        let is_template =
+            matches!(self.render.harmony, Profile::HfTemplate | Profile::HfTemplateStrings);
+        let is_history = matches!(loss.lost, Lost::Analysis | Lost::Commentary);
+        !(self.purpose == Purpose::Prompt && is_template && is_history)
     }
 
     /// The document as its purpose wants it.

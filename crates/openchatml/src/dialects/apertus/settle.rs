@@ -22,12 +22,14 @@ pub(super) fn settle<'a>(
     let places = std::mem::take(&mut composed.places);
     composed.conversation.messages.reserve(opened.len() + left.messages.len());
     composed.places.reserve(opened.len() + left.messages.len());
+    let is_silent = |it: &Message<'_>| it.role == Role::Assistant && says_nothing(it);
+    let may_be_silent = left.messages.as_slice().iter().any(is_silent);
     let mut settled = Settled {
         composed,
         calls: Vec::new(),
         inner: false,
         prompts,
-        track: Track::start(&RULES),
+        track: may_be_silent.then(|| Track::start(&RULES)),
         pending: String::new(),
     };
     for (message, place) in opened.into_iter().zip(places) {
@@ -71,7 +73,8 @@ struct Settled<'c, 'a> {
     calls: Vec<(String, Option<String>)>,
     inner: bool,
     prompts: bool,
-    track: Track,
+    /// Where there are empty texts, which may be left out.
+    track: Option<Track>,
     /// What stands before an empty text that is left out.
     pending: String,
 }
@@ -288,11 +291,12 @@ impl<'a> Settled<'_, 'a> {
             let lost = Lost::CallId;
             self.composed.losses.push(Loss::new(place, message.span, lost));
         }
-        if self.pending.is_empty() {
-            self.track.pass(&message, alone, None);
-        } else {
-            self.track.pass(&message, alone, Some(&mut self.pending));
-            lay_out(&mut message, std::mem::take(&mut self.pending));
+        if let Some(track) = &mut self.track {
+            let pending = Some(&mut self.pending).filter(|it| !it.is_empty());
+            track.pass(&message, alone, pending);
+            if !self.pending.is_empty() {
+                lay_out(&mut message, std::mem::take(&mut self.pending));
+            }
         }
         self.composed.push(message, place);
     }
@@ -313,7 +317,9 @@ impl<'a> Settled<'_, 'a> {
     /// Leaves out a text that says nothing, but not what stands before it.
     fn leave_out(&mut self, message: &Message<'_>, place: Option<usize>) {
         self.remark(message, place, Lost::Empty);
-        self.track.pass(message, true, Some(&mut self.pending));
+        if let Some(track) = &mut self.track {
+            track.pass(message, true, Some(&mut self.pending));
+        }
     }
 }
 

@@ -63,7 +63,9 @@ impl Rules {
     /// Whether a call or a reply begins a list, where that was read and may be read in two ways.
     fn begins(&self, message: &Message<'_>) -> Begins {
         let header = message.layout.as_ref().filter(|it| it.dialect == self.dialect);
-        let header = header.and_then(|it| it.header.as_deref()).unwrap_or_default();
+        let Some(header) = header.and_then(|it| it.header.as_deref()) else {
+            return Begins::Nothing;
+        };
         let prefix = self.controls.spelling(Control::ToolsPrefix).unwrap_or_default();
         match (message.role, header.contains(prefix)) {
             (Role::Tool, true) => Begins::BehindNone,

@@ -190,7 +190,9 @@ impl Writer<'_> {
     /// Whether a list of replies, which `next` follows, will be read as these replies, and then
     /// whether each is known to answer a call.
     fn are_found(&self, replies: &[Message<'_>], next: Option<&Message<'_>>) -> Option<bool> {
-        let mut list = String::from("[");
+        let room = replies.iter().map(|reply| reply.body.len() + ", ".len()).sum::<usize>();
+        let mut list = String::with_capacity(room + "[]".len());
+        list.push('[');
         let mut bodies = Vec::with_capacity(replies.len());
         for (at, reply) in replies.iter().enumerate() {
             let between = self.raw(reply).filter(|raw| matches!(*raw, "," | ", "));
