@@ -121,6 +121,20 @@ fn losses_of_a_format_may_be_exceptions() {
 }
 
 #[test]
+fn all_that_a_file_is_refused_for_is_named_as_it_is_allowed() {
+    let input = concat!(
+        r#"{"messages":[{"role":"user","content":"a"}],"zz":1}"#,
+        "\n",
+        r#"{"messages":[{"role":"developer","content":"d"},{"role":"user","content":"a"}]}"#,
+        "\n",
+    );
+    let args = ["convert", "-f", "openai", "-t", "im", "--jsonl", "--no-loss"];
+    let allowed = "--allow-loss=unknown-key,developer-merged-into-system";
+    ocml_with(args, input).exits(1).says(allowed);
+    ocml_with(args.into_iter().chain([allowed]), input).exits(0);
+}
+
+#[test]
 fn losses_are_counted_over_all_lines() {
     let line = MESSAGES;
     let input = format!("{line}\n{line}\n{line}\n");

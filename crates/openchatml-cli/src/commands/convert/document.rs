@@ -20,8 +20,9 @@ pub(super) struct Outcome {
     pub(super) report: String,
     pub(super) tally: Tally,
     pub(super) losses: Losses,
-    /// The kinds of input that were dropped without consent, so that nothing is written.
-    pub(super) refused: Vec<Dropped>,
+    /// What would be lost without consent, so that nothing is written: in the words of
+    /// `--allow-loss`.
+    pub(super) refused: Vec<String>,
     /// What is to be written of it to the file of rejects.
     pub(super) reject: Option<String>,
     /// What is to be kept beside the output.
@@ -75,7 +76,7 @@ impl Manner {
         {
             all.push(beside_text(field));
         }
-        let refused = self.judge(&mut all);
+        let mut refused = self.judge(&mut all);
         let mut is_forbidden = false;
         for found in all.iter_mut().filter(|found| found.code == Code::Loss) {
             // A loss of the record that the document stands in.
@@ -87,9 +88,14 @@ impl Manner {
         let (allowed, forbidden): (Vec<_>, Vec<_>) =
             losses.into_iter().partition(|loss| self.consent.allows_loss(loss.lost));
         all.extend(forbidden.iter().map(|loss| loss.to_diagnostic(Severity::Error)));
+        let lost =
+            forbidden.iter().map(|loss| loss.lost).chain(is_forbidden.then_some(Lost::Field));
+        for word in lost.map(Lost::word) {
+            if !refused.contains(&word) {
+                refused.push(word);
+            }
+        }
         if !refused.is_empty()
-            || !forbidden.is_empty()
-            || is_forbidden
             || self.is_strict && all.iter().any(|found| found.severity == Severity::Error)
         {
             output = None;
@@ -120,15 +126,17 @@ impl Manner {
         Outcome { refused, reject: self.reject(page, &all), ..self.told(page, &all) }
     }
 
-    /// Makes warnings of what drops input with consent. Gives the kinds that are dropped without.
-    fn judge(self, all: &mut [Diagnostic]) -> Vec<Dropped> {
-        let mut refused = Vec::new();
+    /// Makes warnings of what drops input with consent. Gives the words for what is dropped without.
+    fn judge(self, all: &mut [Diagnostic]) -> Vec<String> {
+        let mut refused: Vec<String> = Vec::new();
         for found in all {
             match found.dropped {
                 Some(dropped) if self.consent.allows_drop(dropped) => {
                     found.severity = found.severity.min(Severity::Warning);
                 }
-                Some(dropped) if !refused.contains(&dropped) => refused.push(dropped),
+                Some(dropped) if !refused.iter().any(|word| word == dropped.as_str()) => {
+                    refused.push(dropped.as_str().to_owned());
+                }
                 _ => {}
             }
         }
@@ -214,11 +222,9 @@ fn beside_text(field: &str) -> Diagnostic {
 }
 
 /// Says that nothing was written, why, and how to allow it.
-pub(super) fn refusal(name: &str, what: &str, refused: &[Dropped]) -> String {
-    let names: Vec<&str> = refused.iter().map(|dropped| dropped.as_str()).collect();
-    let names = names.join(",");
+pub(super) fn refusal(name: &str, what: &str, refused: &[String]) -> String {
+    let names = refused.join(",");
     format!(
-        "{name}: {what} because input would be dropped; to write the rest anyway: \
-         --allow-loss={names}"
+        "{name}: {what} because something would be lost; to write it anyway: --allow-loss={names}"
     )
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use openchatml::{Carrier, Dropped, Format, Mode};
+use openchatml::{Carrier, Format, Mode};
 
 use super::converter::Converter;
 use super::document::{Manner, Outcome, Shape, refusal};
@@ -239,8 +239,8 @@ struct Lines {
     losses: Losses,
     lines: usize,
     refused: usize,
-    /// The kinds of input for which lines were refused.
-    dropped: Vec<Dropped>,
+    /// What lines were refused for, in the words of `--allow-loss`.
+    dropped: Vec<String>,
 }
 
 impl Lines {
@@ -265,10 +265,10 @@ impl Lines {
         self.losses.merge(outcome.losses);
     }
 
-    /// Notes kinds of input for which a line was refused.
-    fn drops(&mut self, kinds: &[Dropped]) {
-        let new = kinds.iter().filter(|kind| !self.dropped.contains(kind));
-        let new: Vec<_> = new.copied().collect();
+    /// Notes what a line was refused for.
+    fn drops(&mut self, words: &[String]) {
+        let new = words.iter().filter(|word| !self.dropped.contains(word));
+        let new: Vec<_> = new.cloned().collect();
         self.dropped.extend(new);
     }
 

@@ -4,7 +4,7 @@
 use super::RULES;
 use super::compose::{Result, admit};
 use crate::convert::{Composed, Join, Loss, Lost};
-use crate::grammar::paired::{Track, split_outputs};
+use crate::grammar::paired::{Track, is_value, split_outputs};
 use crate::model::{Body, End, Message, Role};
 use crate::pairing::sort_replies;
 use crate::read::Limits;
@@ -216,6 +216,11 @@ impl<'a> Settled<'_, 'a> {
         calls: usize,
         left: &mut Left<'a>,
     ) -> Result<bool> {
+        if let [(reply, _)] = replies.as_slice()
+            && is_value(&reply.body.text())
+        {
+            return Ok(true);
+        }
         let is_kept = replies.iter().any(|reply| is_laid_out(&reply.0));
         let room: usize = replies.iter().map(|(reply, _)| reply.body.len() + 2).sum();
         let mut text = String::with_capacity(room + 1);

@@ -107,6 +107,16 @@ pub(super) fn values(list: &str, calls: usize, limits: &Limits) -> Option<Output
     Some(Outputs { bodies, end, found: Found::Values })
 }
 
+/// Whether a reply is a JSON value, so that, alone in its list, it is found to be what it is, whatever
+/// follows the list.
+pub(crate) fn is_value(body: &str) -> bool {
+    let mut limits = Limits::default();
+    // It stands in a list.
+    limits.json_depth -= 1;
+    let mut json = Json::new(body, &limits);
+    json.skip().is_ok() && json.end().is_ok()
+}
+
 /// Splits text that begins with `[`, up to the next control token, into replies to so many calls
 /// and what follows them.
 pub(crate) fn split(text: &str, calls: usize, limits: &Limits) -> Outputs {

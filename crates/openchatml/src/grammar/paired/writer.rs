@@ -3,7 +3,7 @@
 use super::Rules;
 use super::behind::{Begins, Behind, Next};
 use super::calls;
-use super::outputs::split as split_outputs;
+use super::outputs::{is_value, split as split_outputs};
 use super::place::{At, Kind, Owner, Piece};
 use crate::lex::Mode;
 use crate::model::{Conversation, Document, End, Message, Role};
@@ -190,6 +190,11 @@ impl Writer<'_> {
     /// Whether a list of replies, which `next` follows, will be read as these replies, and then
     /// whether each is known to answer a call.
     fn are_found(&self, replies: &[Message<'_>], next: Option<&Message<'_>>) -> Option<bool> {
+        if let [reply] = replies
+            && is_value(&reply.body.text())
+        {
+            return Some(true);
+        }
         let room = replies.iter().map(|reply| reply.body.len() + ", ".len()).sum::<usize>();
         let mut list = String::with_capacity(room + "[]".len());
         list.push('[');
