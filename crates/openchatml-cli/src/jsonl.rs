@@ -3,12 +3,14 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use openchatml::{Code, Diagnostic, Format, Span};
+use openchatml::{Code, Diagnostic, Format, Span, recognize};
 
 use crate::args::{Choice, JsonlArgs};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::input::{Batch, Batches, Decoded, Opened, Page, Slot, finding, format_of_lines};
+use crate::input::{
+    Batch, Batches, Decoded, Opened, Page, Slot, finding, format_of_lines, of_line,
+};
 use crate::jobs;
 
 /// A JSONL file of which the format is known.
@@ -112,7 +114,8 @@ fn each(
         } else {
             match Slot::of_line(page.text, format) {
                 Ok(slot) => Some(slot),
-                Err(wrong) => {
+                Err(mut wrong) => {
+                    name_format(&mut wrong, page.text, format);
                     found.push(*wrong);
                     None
                 }
@@ -120,4 +123,17 @@ fn each(
         };
         visit(Ok(Entry { page: &page, raw: line.raw, found, slot }));
     }
+}
+
+/// Says what a line is instead that does not hold a text in `format`.
+fn name_format(wrong: &mut Diagnostic, line: &str, format: Format) {
+    let other = match recognize([line]) {
+        Some(recognized) => recognized.name.to_owned(),
+        None => match of_line(line) {
+            Some(best) => best.format.to_string(),
+            None => return,
+        },
+    };
+    wrong.message = format!("this line is {other}, and others are texts in {format}");
+    wrong.help = Some("name a format with `--from`, or take these lines apart".to_owned());
 }

@@ -8,6 +8,7 @@ use openchatml::{
     Recognized, Severity, Span, detect, parse, recognize,
 };
 use openchatml_tokens::Read;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::args::{Choice, ReadArgs};
@@ -128,14 +129,46 @@ type Numbers = Vec<(u32, Span)>;
 /// The ids of a record, the sidecar that it has, and what is dropped of it.
 type Held = (Numbers, Option<Sidecar>, Vec<Diagnostic>);
 
+/// The fields of an object in their order, those that come twice as well.
+struct Fields<'t>(Vec<(String, &'t RawValue)>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object with `ids`")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
 /// The ids of an array, or of the field `ids` of an object; with what is beside them there.
 fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
     if !text.trim_start().starts_with('{') {
         return Ok((numbers(text)?, None, Vec::new()));
     }
     // What `tokens --mask` writes: more than ids.
-    let mut fields: BTreeMap<String, &RawValue> = serde_json::from_str(text)
+    let Fields(all) = serde_json::from_str(text)
         .map_err(|error| Box::new(finding(Code::ParseJson, at(text, &error), said(&error))))?;
+    let mut fields: BTreeMap<String, &RawValue> = BTreeMap::new();
+    let mut repeated = Vec::new();
+    for (key, value) in all {
+        if let Some(before) = fields.insert(key.clone(), value) {
+            repeated.push((key, before));
+        }
+    }
     let Some(ids) = fields.remove("ids") else {
         let place = Span::new(0, text.len().min(1));
         return Err(Box::new(finding(Code::ParseJson, place, "missing field `ids`")));
@@ -167,7 +200,15 @@ fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
         found.dropped = Some(Dropped::Key);
         found
     };
-    Ok((numbers, sidecar.transpose()?, fields.iter().map(dropped).collect()))
+    let repeated = repeated.iter().map(|(key, value)| {
+        let at = offset(value);
+        let span = Span::new(at, at + value.get().len());
+        let text = format!("key `{key}` is given twice: the last value counts");
+        let found = finding(Code::DuplicateKey, span, text);
+        Diagnostic { dropped: Some(Dropped::Duplicate), ..found }
+    });
+    let found = repeated.chain(fields.iter().map(dropped)).collect();
+    Ok((numbers, sidecar.transpose()?, found))
 }
 
 /// What was read, in places of the numbers and not of the text that they stand for.

@@ -90,7 +90,8 @@ pub enum Headers {
 }
 
 impl MaskPolicy {
-    /// For each id whether it is trained. A message of weight 0 is not, unless an override says so.
+    /// For each id whether it is trained. A message of weight 0 is not, nor one that the reader had to
+    /// guess at, unless an override says so.
     ///
     /// `conversation` is what was rendered: its messages are those that the spans name.
     ///
@@ -165,7 +166,8 @@ impl MaskPolicy {
         if message.weight == Some(Weight::ZERO) {
             return false;
         }
-        if message.role != Role::Assistant || message.foreign {
+        // What the reader guessed at, nobody said.
+        if message.role != Role::Assistant || message.foreign || message.recovered {
             return false;
         }
         match self.speech {

@@ -102,7 +102,9 @@ impl Run<'_> {
             self.refused += 1;
             return Ok(());
         };
-        let is_changed = text.as_bytes() != bytes;
+        // Before text that begins with U+FEFF stands a byte order mark.
+        let lead = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let is_changed = bytes.get(lead..) != Some(text.as_bytes());
         let mut target = match origin {
             _ if self.args.check => None,
             Origin::Stdin => Some(Target::stdout()),
@@ -110,7 +112,7 @@ impl Run<'_> {
             Origin::File(_) => None,
         };
         if let Some(target) = &mut target {
-            target.write(text.as_bytes())?;
+            target.write_text(&text)?;
         }
         target.map_or(Ok(()), Target::finish)?;
         self.count(&name, is_changed)

@@ -3,7 +3,7 @@
 use openchatml::{Candidate, Code, Diagnostic, Format, Recognized, detect, recognize};
 use serde::de::IgnoredAny;
 
-use super::{Batch, Decoded, JSON, Page, Slot, detect_lines, is_json};
+use super::{Batch, Decoded, JSON, Page, Slot, detect_lines};
 use crate::args::Choice;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -65,6 +65,11 @@ pub(crate) fn format_of_lines(
     let lines: Vec<_> = lines.take(MOST_LINES).collect();
     let decoded: Vec<_> = lines.iter().map(|it| Decoded::new(it.bytes, it.offset)).collect();
     let texts: Vec<&str> = decoded.iter().map(|it| it.text.as_ref()).collect();
+    // What one line says does not outweigh what most of them say.
+    if let Some(format) = of_most(&texts, PLAIN + 1) {
+        console.detail(&format!("{name}: most lines are {format}, one document per line"));
+        return Ok(format);
+    }
     let (found, slot) = detect_lines(&texts);
     if let Some(best) = found.first().filter(|best| best.is_certain()) {
         console.detail(&format!(
@@ -73,7 +78,7 @@ pub(crate) fn format_of_lines(
         ));
         return Ok(best.format);
     }
-    if let Some(format) = of_most(&texts) {
+    if let Some(format) = of_most(&texts, Candidate::CERTAIN) {
         console.detail(&format!("{name}: most lines are {format}, one document per line"));
         return Ok(format);
     }
@@ -89,20 +94,30 @@ pub(crate) fn format_of_lines(
     Err(unknown(name, &found, recognized.as_ref(), &evidence))
 }
 
-/// The format that more than half of the lines are in, each by itself. The others are read in their
-/// own format, or refused by name.
-fn of_most(lines: &[&str]) -> Option<Format> {
+/// How certain the format of a line with plain chat is, which other formats could hold as well.
+const PLAIN: u8 = 60;
+
+/// The format that more than half of the lines are in, each by itself and so certain at least. The
+/// others are read in their own format, or refused by name.
+fn of_most(lines: &[&str], confidence: u8) -> Option<Format> {
     let mut counts: Vec<(Format, usize)> = Vec::new();
     for line in lines {
-        let found = detect(line);
-        let Some(best) = found.first().filter(|best| best.is_certain()) else { continue };
+        let Some(best) = of_line(line).filter(|best| best.confidence >= confidence) else {
+            continue;
+        };
         match counts.iter_mut().find(|(format, _)| *format == best.format) {
             Some((_, count)) => *count += 1,
             None => counts.push((best.format, 1)),
         }
     }
     let (format, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    (is_json(format) && 2 * count > lines.len()).then_some(format)
+    (2 * count > lines.len()).then_some(format)
+}
+
+/// The format that a line by itself is certain to be in: that of its JSON, or of the text in it.
+pub(crate) fn of_line(line: &str) -> Option<Candidate> {
+    let certain = |found: Vec<Candidate>| found.into_iter().next().filter(Candidate::is_certain);
+    certain(detect(line)).or_else(|| certain(detect(&Slot::text(line).ok()?.text)))
 }
 
 /// The format that was named. Token ids are JSON, whatever they stand for.

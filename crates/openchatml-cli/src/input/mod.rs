@@ -8,7 +8,9 @@ mod slot;
 
 pub(crate) use self::batches::{Batch, Batches};
 pub(crate) use self::decode::Decoded;
-pub(crate) use self::format::{MOST_LINES, UNKNOWN, Unreadable, format_of, format_of_lines};
+pub(crate) use self::format::{
+    MOST_LINES, UNKNOWN, Unreadable, format_of, format_of_lines, of_line,
+};
 pub(crate) use self::page::Page;
 pub(crate) use self::slot::{Slot, detect_lines};
 
@@ -47,6 +49,14 @@ pub(crate) fn origins(files: &[PathBuf]) -> Vec<Origin> {
 }
 
 impl Origin {
+    /// Where the file stands.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Stdin => None,
+            Self::File(path) => Some(path),
+        }
+    }
+
     /// The origin that one argument names.
     pub(crate) fn of(path: &Path) -> Self {
         if path.as_os_str() == "-" { Self::Stdin } else { Self::File(path.to_owned()) }

@@ -18,7 +18,7 @@ pub(crate) struct Slot<'l> {
     pub(crate) text: Cow<'l, str>,
     place: Place<'l>,
     /// Another field of the object that the text stands in.
-    pub(crate) other_field: Option<String>,
+    pub(crate) other_fields: Vec<(String, Span)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ enum Place<'l> {
 impl<'l> Slot<'l> {
     /// A document that is all of a page.
     pub(crate) fn whole(text: &'l str) -> Self {
-        Self { text: Cow::Borrowed(text), place: Place::Whole, other_field: None }
+        Self { text: Cow::Borrowed(text), place: Place::Whole, other_fields: Vec::new() }
     }
 
     /// The document that a line of a JSONL file holds: the line itself if it is JSON, and
@@ -49,14 +49,14 @@ impl<'l> Slot<'l> {
         Self::text(line)
     }
 
-    fn text(line: &'l str) -> Result<Self, Box<Diagnostic>> {
+    pub(crate) fn text(line: &'l str) -> Result<Self, Box<Diagnostic>> {
         let wrong = |error: &serde_json::Error| Box::new(not_a_line(line, error));
-        let (raw, other_field, is_field) = match line.trim_start().as_bytes().first() {
+        let (raw, other_fields, is_field) = match line.trim_start().as_bytes().first() {
             Some(b'{') => {
                 let held: Held<'l> = serde_json::from_str(line).map_err(|error| wrong(&error))?;
-                (held.text, held.other, true)
+                (held.text, held.others, true)
             }
-            _ => (serde_json::from_str(line).map_err(|error| wrong(&error))?, None, false),
+            _ => (serde_json::from_str(line).map_err(|error| wrong(&error))?, Vec::new(), false),
         };
         let text: String = serde_json::from_str(raw.get()).map_err(|error| {
             let at = offset_in(line, raw.get());
@@ -74,7 +74,11 @@ impl<'l> Slot<'l> {
         let inner = &raw.get()[1..raw.get().len() - 1];
         let at = offset_in(line, inner);
         let place = if is_field { Place::Field(inner, at) } else { Place::String(inner, at) };
-        Ok(Self { text: Cow::Owned(text), place, other_field })
+        let at = |part: &str| offset_in(line, part);
+        let other_fields = other_fields.into_iter().map(|(key, value)| {
+            (key, Span::new(at(value.get()), at(value.get()) + value.get().len()))
+        });
+        Ok(Self { text: Cow::Owned(text), place, other_fields: other_fields.collect() })
     }
 
     /// Makes the places of a finding in the document places in the page.
@@ -128,7 +132,11 @@ pub(crate) fn detect_lines<'l>(lines: &[&'l str]) -> (Vec<Candidate>, Option<(us
     }
     let texts = lines.iter().enumerate();
     let texts = texts.filter_map(|(at, line)| Some((at, Slot::text(line).ok()?)));
-    let texts = texts.map(|(at, slot)| (detect(&slot.text), (at, slot)));
+    let texts: Vec<_> = texts.collect();
+    if 2 * texts.len() < lines.len() {
+        return (found, None);
+    }
+    let texts = texts.into_iter().map(|(at, slot)| (detect(&slot.text), (at, slot)));
     let confidence = |found: &[Candidate]| found.first().map_or(0, |best| best.confidence);
     let best = texts.reduce(|best, next| match confidence(&next.0) > confidence(&best.0) {
         true => next,
@@ -185,7 +193,7 @@ fn raw_offset(raw: &str, wanted: usize) -> usize {
 /// An object with a field `text`.
 struct Held<'l> {
     text: &'l RawValue,
-    other: Option<String>,
+    others: Vec<(String, &'l RawValue)>,
 }
 
 impl<'de> Deserialize<'de> for Held<'de> {
@@ -199,17 +207,16 @@ impl<'de> Deserialize<'de> for Held<'de> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Held<'de>, A::Error> {
-                let (mut text, mut other) = (None, None);
+                let (mut text, mut others) = (None, Vec::new());
                 while let Some(key) = map.next_key::<String>()? {
                     if key != "text" {
-                        map.next_value::<de::IgnoredAny>()?;
-                        other.get_or_insert(key);
+                        others.push((key, map.next_value::<&RawValue>()?));
                     } else if text.replace(map.next_value::<&RawValue>()?).is_some() {
                         return Err(de::Error::duplicate_field("text"));
                     }
                 }
                 let text = text.ok_or_else(|| de::Error::missing_field("text"))?;
-                Ok(Held { text, other })
+                Ok(Held { text, others })
             }
         }
         deserializer.deserialize_map(Fields)
@@ -226,7 +233,7 @@ mod tests {
     fn a_line_holds_a_string_or_an_object() {
         assert_eq!(Slot::text(r#" "a\nb" "#).unwrap().text, "a\nb");
         let slot = Slot::text(r#"{"id": 1, "text": "a\u00e9"}"#).unwrap();
-        assert_eq!((slot.text.as_ref(), slot.other_field.as_deref()), ("aé", Some("id")));
+        assert_eq!((slot.text.as_ref(), slot.other_fields[0].0.as_str()), ("aé", "id"));
         for wrong in ["", "1", "[]", "{}", r#"{"text": 1}"#, r#""a"#, r#"{"text":"a","text":"b"}"#]
         {
             assert!(Slot::text(wrong).is_err(), "{wrong}");

@@ -59,6 +59,15 @@ impl Target {
         matches!(&self.sink, Sink::Stdout(stdout) if stdout.is_terminal())
     }
 
+    /// Writes a text from its beginning. Where that is U+FEFF, a byte order mark stands before it:
+    /// readers take the first one for that.
+    pub(crate) fn write_text(&mut self, text: &str) -> Result<(), Failure> {
+        if text.starts_with('\u{feff}') {
+            self.write("\u{feff}".as_bytes())?;
+        }
+        self.write(text.as_bytes())
+    }
+
     /// Writes `bytes`, and holds none of them back.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let written = match &mut self.sink {

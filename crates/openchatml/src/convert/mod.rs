@@ -161,8 +161,8 @@ pub struct Prepared<'d> {
     pub origins: Origins,
 }
 
-/// A prepared conversation with how much its messages count in training; see
-/// [`Prepared::weighed`].
+/// A prepared conversation with how much its messages count in training, and which of them the reader
+/// had to guess at; see [`Prepared::weighed`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Weighed {
@@ -174,10 +174,10 @@ pub struct Weighed {
 }
 
 impl Prepared<'_> {
-    /// The prepared conversation with the weights that its messages have in the `original`, for a
-    /// mask: ids and most texts say nothing of them. A message that was made of several counts as
-    /// much as the least of them, so that what must not be trained is not. `None` where no message of
-    /// the original has a weight.
+    /// The prepared conversation with the weights that its messages have in the `original`, and with
+    /// what marks them as recovered or foreign, for a mask: ids and most texts say nothing of that. A
+    /// message that was made of several counts as much as the least of them, so that what must not be
+    /// trained is not. `None` where no message of the original has any of it.
     ///
     /// ```
     /// use openchatml::convert::prepare;
@@ -194,7 +194,8 @@ impl Prepared<'_> {
     /// ```
     pub fn weighed(&self, original: &Document<'_>) -> Option<Weighed> {
         let original = &original.as_conversation()?.messages;
-        if original.iter().all(|message| message.weight.is_none()) {
+        let is_plain = |it: &Message<'_>| it.weight.is_none() && !it.recovered && !it.foreign;
+        if original.iter().all(is_plain) {
             return None;
         }
         let mut conversation = self.document.as_conversation()?.clone().into_owned();
@@ -206,6 +207,8 @@ impl Prepared<'_> {
             let least = weights.iter().map(|it| it.unwrap_or_default()).min();
             let is_one = weights.iter().all(|it| *it == weights[0]);
             message.weight = if is_one { weights.first().copied().flatten() } else { least };
+            message.recovered |= parts.iter().any(|at| original[*at].recovered);
+            message.foreign |= parts.iter().any(|at| original[*at].foreign);
             joined.extend(parts.into_iter().filter(|_| !is_one));
         }
         Some(Weighed { conversation, joined })
@@ -362,7 +365,9 @@ pub fn prepare<'d>(
     let adapted = adapt::document(from, target.carries(), &mut losses);
     origins.place_all(&mut losses);
     losses.extend(complete::version_replaced(from, target));
+    let said = losses.len();
     beyond(document, Some(target), &mut losses);
+    let says_beyond = losses.len() > said;
     let changed = match adapted {
         Some((adapted, kept)) => {
             if let Some(kept) = kept {
@@ -373,7 +378,10 @@ pub fn prepare<'d>(
         None => filled,
     };
     let completed = complete::complete(changed.as_ref().unwrap_or(document), target);
-    let prepared = completed.or(changed).map_or(Cow::Borrowed(document), Cow::Owned);
+    let mut prepared = completed.or(changed).map_or(Cow::Borrowed(document), Cow::Owned);
+    if says_beyond {
+        forget_beyond(prepared.to_mut(), target);
+    }
     changed_in_writing(&prepared, &origins, target, options, &mut losses);
     if loses_comments(document, &prepared, target) {
         losses.insert(0, Loss::new(None, Span::default(), Lost::Comments));
@@ -425,6 +433,26 @@ pub fn losses(document: &Document<'_>, carries: &Carries) -> Vec<Loss> {
     adapt::document(document, carries, &mut losses);
     beyond(document, None, &mut losses);
     losses
+}
+
+/// Drops what was said in other JSON than that of `target`, whose loss is named by now.
+fn forget_beyond(document: &mut Document<'_>, target: Format) {
+    let Document::Conversation(conversation) = document else { return };
+    let is_json = target.carrier() == Carrier::Json;
+    let is_other = |dialect: &str| dialect != target.dialect.id;
+    if let Some(layout) = conversation.layout.as_deref_mut()
+        && (is_other(layout.dialect) || !is_json)
+    {
+        layout.beyond = None;
+    }
+    for layout in conversation.messages.iter_mut().filter_map(|it| it.layout.as_deref_mut()) {
+        if is_other(layout.dialect) || !is_json {
+            layout.beyond = None;
+        }
+        if is_other(layout.dialect) {
+            layout.content = None;
+        }
+    }
 }
 
 /// Adds what the document says beyond the model, in the order of its messages.

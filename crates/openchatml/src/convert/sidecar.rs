@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::{Loss, Lost, Origins};
+use crate::diagnostic::quote;
 use crate::dialects::write_header;
 use crate::json::{Sheet, write_string};
 use crate::model::{
@@ -308,6 +309,10 @@ impl Sidecar {
         let mut json = Sheet::new(&options).json(text);
         let value = json.value().and_then(|value| json.end().map(|()| value));
         let value = value.map_err(|error| Code::ParseJson.at(error.span, error.message))?;
+        if let Some((key, span)) = json.take_duplicates().into_iter().next() {
+            let text = format!("key {} is given twice", quote(&key));
+            return Err(Code::DuplicateKey.at(span, text));
+        }
         let wrong = |span: Span, what: &str| Code::ParseJson.at(span, what);
         let Data::Map(entries) = value.data else {
             return Err(wrong(value.span, "a sidecar is an object"));

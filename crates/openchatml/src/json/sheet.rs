@@ -38,6 +38,24 @@ pub(crate) const fn same(known: &[&str], keys: &[&str]) -> u64 {
     bits
 }
 
+/// Whether a weight is the very number that is spelled.
+fn says_same(number: &str, weight: Weight) -> bool {
+    // Digits and exponent, without leading and trailing zeros.
+    let parts = |text: &str| {
+        let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let all = [whole, fraction].concat();
+        let exponent = exponent.parse::<i64>().unwrap_or(i64::MAX / 2);
+        let places = i64::try_from(fraction.len()).unwrap_or(i64::MAX / 2);
+        let significant = all.trim_start_matches(['-', '0']).trim_end_matches('0').to_owned();
+        let zeros = all.len() - all.trim_end_matches('0').len();
+        let zeros = i64::try_from(zeros).unwrap_or_default();
+        let exponent = if significant.is_empty() { 0 } else { exponent - places + zeros };
+        (significant, exponent)
+    };
+    parts(number) == parts(&weight.to_string())
+}
+
 /// The findings of a JSON document while it is read.
 pub(crate) struct Sheet<'o> {
     pub(crate) options: &'o ReadOptions,
@@ -281,7 +299,20 @@ impl<'o> Sheet<'o> {
     pub(crate) fn weight(&mut self, json: &mut Json<'_>) -> Result<Option<Weight>> {
         let start = json.offset();
         let weight = match json.peek() {
-            Some(b'0'..=b'9' | b'-') => json.number()?.parse().ok().and_then(Weight::new),
+            Some(b'0'..=b'9' | b'-') => {
+                let number = json.number()?;
+                let weight = number.parse().ok().and_then(Weight::new);
+                // A number that is not zero and too small for a weight would count for nothing.
+                let digits = number.split(['e', 'E']).next().unwrap_or_default();
+                let is_zero = !digits.contains(|c: char| matches!(c, '1'..='9'));
+                let weight = weight.filter(|weight| weight.is_trained() || is_zero);
+                if weight.is_some_and(|weight| !says_same(number, weight)) {
+                    let span = Span::new(start, json.position());
+                    let found = Code::ParseJson.at(span, "a weight does not hold so many digits");
+                    self.tolerate(found.help("it is rounded to the nearest double"));
+                }
+                weight
+            }
             Some(b't' | b'f') => Some(if json.boolean()? { Weight::ONE } else { Weight::ZERO }),
             Some(b'n') => return json.word().map(|_| None),
             _ => return self.wrong(json, "a number").map(|()| None),

@@ -174,11 +174,11 @@ impl Check<'_> {
         let Fixed { text: mended, applied, .. } = fix(text, format, &self.reader.options, most);
         match (origin, &mended) {
             (Origin::Stdin, mended) => {
-                Target::stdout().write(mended.as_deref().unwrap_or(text).as_bytes())?;
+                Target::stdout().write_text(mended.as_deref().unwrap_or(text))?;
             }
             (Origin::File(path), Some(mended)) => {
                 let mut target = Target::open(Some(path))?;
-                target.write(mended.as_bytes())?;
+                target.write_text(mended)?;
                 target.finish()?;
             }
             (Origin::File(_), None) => {}

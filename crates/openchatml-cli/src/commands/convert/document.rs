@@ -71,10 +71,8 @@ impl Manner {
         for loss in &mut losses {
             loss.span = slot.span(loss.span);
         }
-        if let Some(field) = &slot.other_field
-            && converter.carrier() == Carrier::Json
-        {
-            all.push(beside_text(field));
+        if converter.carrier() == Carrier::Json {
+            all.extend(slot.other_fields.iter().map(beside_text));
         }
         let mut refused = self.judge(&mut all);
         let mut is_forbidden = false;
@@ -215,9 +213,9 @@ impl Manner {
 }
 
 /// What stands beside the text of a line, which only another such line has a place for.
-fn beside_text(field: &str) -> Diagnostic {
-    let text = format!("key `{field}` beside `text`: it is dropped, with any others");
-    let found = finding(Code::UnknownKey, openchatml::Span::at(0), text);
+fn beside_text((key, span): &(String, openchatml::Span)) -> Diagnostic {
+    let found =
+        finding(Code::UnknownKey, *span, format!("key `{key}` beside `text`: it is dropped"));
     Diagnostic { dropped: Some(Dropped::Key), ..found }
 }
 

@@ -29,6 +29,26 @@ pub(super) struct Job<'a> {
     sidecar: Option<&'a Path>,
 }
 
+/// Where everything goes.
+struct Targets {
+    output: Target,
+    rejects: Option<Target>,
+    /// Whether there are several files, each of which becomes a line.
+    several: bool,
+    /// Whether there is any output: without, no file is replaced.
+    has_output: bool,
+}
+
+impl Targets {
+    fn finish(self) -> Result<(), Failure> {
+        self.rejects.map_or(Ok(()), Target::finish)?;
+        if self.has_output {
+            self.output.finish()?;
+        }
+        Ok(())
+    }
+}
+
 /// Which formats are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
@@ -79,60 +99,101 @@ impl<'a> Job<'a> {
                 into each line";
             return Err(Failure::Usage(text.to_owned()));
         }
-        let mut target = Target::open(self.out.output.as_deref())?;
-        if target.is_terminal() {
+        self.are_apart(origins)?;
+        let output = Target::open(self.out.output.as_deref())?;
+        if output.is_terminal() {
             console.hide_progress();
         }
+        let rejects = self.out.rejects.as_deref().map(|path| Target::open(Some(path)));
         let several = origins.len() > 1;
-        let mut rejects = self.out.rejects.as_deref().map(|path| Target::open(Some(path)));
-        let mut rejects = rejects.take().transpose()?;
+        let rejects = rejects.transpose()?;
+        let mut targets = Targets { output, rejects, several, has_output: several };
         let mut tally = Tally::default();
-        let mut has_output = several;
+        let mut status = Status::Fine;
         for origin in origins {
             let most = self.input_bytes;
-            let bytes = match origin.input(self.from, self.jsonl.jsonl, most, console)? {
-                Input::Lines(opened) => {
-                    let (target, rejects) = (&mut target, rejects.as_mut());
-                    let lines = (origin.name(), opened);
-                    tally.add(self.lines(converter, lines, target, rejects, console)?);
-                    has_output = true;
-                    continue;
+            let done = match origin.input(self.from, self.jsonl.jsonl, most, console) {
+                Ok(input) => self.input(converter, origin, input, &mut targets, console)?,
+                Err(failure) => Err(failure),
+            };
+            match done {
+                Ok(counted) => tally.add(counted),
+                // What is wrong with one file does not keep the others from being written.
+                Err(failure) if several && !matches!(failure, Failure::Closed) => {
+                    console.failure(&failure);
+                    status = status.max(failure.status());
                 }
-                Input::Document(bytes) => bytes,
-            };
-            let shape = match (several, target.is_terminal()) {
-                _ if converter.writes_tokens() => Shape::Line,
-                (true, _) => Shape::Line,
-                (_, true) => Shape::Pretty,
-                _ => Shape::Document,
-            };
-            let manner = self.manner(shape, console);
-            let outcome = self.file(converter, origin, &bytes, manner, console)?;
-            console.print(&outcome.report);
-            outcome.losses.say(&origin.name(), console);
-            tally.add(outcome.tally);
-            if !outcome.refused.is_empty() {
-                let what = "nothing is written";
-                console.summary(&refusal(&origin.name(), what, &outcome.refused));
-            }
-            if let (Some(rejects), Some(reject)) = (&mut rejects, &outcome.reject) {
-                rejects.write(reject.as_bytes())?;
-            }
-            has_output |= outcome.output.is_some();
-            if let (Some(path), Some(sidecar)) = (self.sidecar, &outcome.sidecar) {
-                let mut target = Target::open(Some(path))?;
-                target.write(format!("{}\n", sidecar.to_json()).as_bytes())?;
-                target.finish()?;
-            }
-            if let Some(output) = outcome.output {
-                target.write(output.as_bytes())?;
+                Err(failure) => return Err(failure),
             }
         }
-        rejects.map_or(Ok(()), Target::finish)?;
-        if has_output {
+        targets.finish()?;
+        Ok(status.max(tally.status(self.deny_warnings)))
+    }
+
+    /// Converts a file. Gives what is wrong with the file apart from what cannot be written.
+    fn input(
+        &self,
+        converter: &Converter,
+        origin: &Origin,
+        input: Input,
+        targets: &mut Targets,
+        console: &Console,
+    ) -> Result<Result<Tally, Failure>, Failure> {
+        let bytes = match input {
+            Input::Lines(opened) => {
+                let lines = (origin.name(), opened);
+                targets.has_output = true;
+                return self.lines(converter, lines, targets, console).map(Ok);
+            }
+            Input::Document(bytes) => bytes,
+        };
+        let shape = match (targets.several, targets.output.is_terminal()) {
+            _ if converter.writes_tokens() => Shape::Line,
+            (true, _) => Shape::Line,
+            (_, true) => Shape::Pretty,
+            _ => Shape::Document,
+        };
+        let manner = self.manner(shape, console);
+        let outcome = match self.file(converter, origin, &bytes, manner, console) {
+            Ok(outcome) => outcome,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        console.print(&outcome.report);
+        outcome.losses.say(&origin.name(), console);
+        if !outcome.refused.is_empty() {
+            let what = "nothing is written";
+            console.summary(&refusal(&origin.name(), what, &outcome.refused));
+        }
+        if let (Some(rejects), Some(reject)) = (&mut targets.rejects, &outcome.reject) {
+            rejects.write(reject.as_bytes())?;
+        }
+        if let (Some(path), Some(sidecar)) = (self.sidecar, &outcome.sidecar) {
+            let mut target = Target::open(Some(path))?;
+            target.write(format!("{}\n", sidecar.to_json()).as_bytes())?;
             target.finish()?;
         }
-        Ok(tally.status(self.deny_warnings))
+        if let Some(output) = outcome.output {
+            targets.has_output = true;
+            targets.output.write_text(&output)?;
+        }
+        Ok(Ok(outcome.tally))
+    }
+
+    /// Refuses to write over what is read, or twice to the same file.
+    fn are_apart(&self, origins: &[Origin]) -> Result<(), Failure> {
+        let sources = origins.iter().filter_map(Origin::path);
+        let others: Vec<&Path> = sources.chain(self.out.output.as_deref()).collect();
+        let rejects = self.out.rejects.as_deref();
+        let more = [("--rejects", rejects, self.sidecar), ("--sidecar", self.sidecar, rejects)];
+        for (option, path, other) in more {
+            let Some(path) = path else { continue };
+            if others.iter().copied().chain(other).any(|other| is_same(path, other)) {
+                let path = path.display();
+                let text = format!("`{option} {path}` names a file that is read or written, too");
+                return Err(Failure::Usage(text));
+            }
+        }
+        Ok(())
     }
 
     /// Converts a file that is one document.
@@ -173,8 +234,7 @@ impl<'a> Job<'a> {
         &self,
         converter: &Converter,
         (name, opened): (String, Opened),
-        target: &mut Target,
-        mut rejects: Option<&mut Target>,
+        targets: &mut Targets,
         console: &Console,
     ) -> Result<Tally, Failure> {
         let (from, most) = (self.from, self.input_bytes);
@@ -190,8 +250,8 @@ impl<'a> Job<'a> {
             |_, lines| lines.output.push('\n'),
             |lines| {
                 console.print(&lines.report);
-                target.write(lines.output.as_bytes())?;
-                if let Some(rejects) = &mut rejects {
+                targets.output.write(lines.output.as_bytes())?;
+                if let Some(rejects) = &mut targets.rejects {
                     rejects.write(lines.rejects.as_bytes())?;
                 }
                 all.sum(lines);
@@ -227,6 +287,14 @@ impl<'a> Job<'a> {
             false => Ok(()),
         }
     }
+}
+
+/// Whether two paths name the same file, which need not be there.
+fn is_same(one: &Path, two: &Path) -> bool {
+    let place = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
+    let [one, two] =
+        [one, two].map(|path| (path.as_os_str() != "-").then(|| place(path)).flatten());
+    one.is_some() && one == two
 }
 
 /// What came of some lines.

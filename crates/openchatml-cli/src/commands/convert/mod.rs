@@ -194,7 +194,8 @@ JSONL:
   A line that is refused is left out; --rejects FILE keeps it, with its number and what was found.
   An empty line stays empty. Several files make JSONL, too: one line for each.
 
-What can be saved of input with errors is written, and the exit status is 1. With --strict, input
+What can be read of malformed text is written, and the exit status is 1. Where something of the
+input would be dropped, nothing is written but with --allow-loss. With --strict, input
 with errors is refused.";
 
 /// Runs `parse`.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::content::{DeveloperContent, INSTRUCTIONS, TOOLS};
+use crate::diagnostic::quote;
 use crate::json::{Json, JsonError, write_value};
 use crate::model::{Data, Value};
 use crate::{Code, Diagnostic, Limits};
@@ -65,11 +66,13 @@ impl<'a> ResponseFormat<'a> {
     }
 
     /// Reads JSON that names response formats as OpenAI's APIs take them: `name`, `description` and
-    /// `schema`, alone or as the `json_schema` of a `response_format`; or a list of such.
+    /// `schema`, alone or as the `json_schema` of a `response_format`; or a list of such. One of type
+    /// `text` asks for nothing. `strict` is how a service keeps to a schema; no text says that.
     ///
     /// # Errors
     ///
-    /// What is wrong, and where: it is no JSON, a name or a schema is missing.
+    /// What is wrong, and where: it is no JSON, a name or a schema is missing, a key is unknown or
+    /// there twice.
     ///
     /// ```
     /// use openchatml::Limits;
@@ -89,34 +92,57 @@ impl<'a> ResponseFormat<'a> {
             let code = if limit.is_some() { Code::Limit } else { Code::ParseJson };
             Box::new(code.at(span, message.into_owned()))
         })?;
-        match value.data {
+        if let Some((key, span)) = json.take_duplicates().into_iter().next() {
+            let text = format!("key {} is given twice", quote(&key));
+            return Err(Box::new(Code::DuplicateKey.at(span, text)));
+        }
+        let formats = match value.data {
             Data::List(items) => items.into_iter().map(Self::from_value).collect(),
             _ => Ok(vec![Self::from_value(value)?]),
-        }
+        };
+        formats.map(|formats: Vec<_>| formats.into_iter().flatten().collect())
     }
 
-    fn from_value(value: Value<'a>) -> Result<Self, Box<Diagnostic>> {
+    /// The response format that a value is; `None` for one that asks for text.
+    fn from_value(value: Value<'a>) -> Result<Option<Self>, Box<Diagnostic>> {
         let span = value.span;
+        if value.get("type").and_then(Value::as_str) == Some("text") {
+            return Ok(None);
+        }
         let missing = |what: &str| {
             let text = format!("a response format without a `{what}`");
             let help = "it has a `name`, a `schema`, and perhaps a `description`";
             Box::new(Code::ParseJson.at(span, text).help(help))
         };
         let (mut name, mut description, mut schema) = (None, None, None);
+        let (mut inner, mut unknown) = (None, None);
         let Data::Map(entries) = value.data else { return Err(missing("name")) };
         for (key, value) in entries {
             match (key.as_ref(), value.data) {
                 ("json_schema", data @ Data::Map(_)) => {
-                    return Self::from_value(Value { data, span: value.span });
+                    inner = Some(Value { data, span: value.span })
                 }
                 ("name", Data::String(text)) if !text.contains('\n') => name = Some(text),
                 ("description", Data::String(text)) => description = Some(text),
                 ("schema", data) => schema = Some(Value { data, span: value.span }),
-                _ => {}
+                // How a service keeps to the schema, which no text says.
+                ("strict", Data::Bool(_) | Data::Null) => {}
+                ("type", Data::String(kind)) if kind == "json_schema" => {}
+                (key, _) => {
+                    let text = format!("{} is no key of a response format", quote(key));
+                    unknown.get_or_insert(Box::new(Code::UnknownKey.at(value.span, text)));
+                }
             }
         }
+        if let Some(inner) = inner {
+            return unknown.map_or_else(|| Self::from_value(inner), Err);
+        }
         let name = name.filter(|name| !name.is_empty()).ok_or_else(|| missing("name"))?;
-        Ok(Self { name, description, schema: schema.ok_or_else(|| missing("schema"))? })
+        let schema = schema.ok_or_else(|| missing("schema"))?;
+        if let Some(unknown) = unknown {
+            return Err(unknown);
+        }
+        Ok(Some(Self { name, description, schema }))
     }
 
     /// The same response format, owning its text.

@@ -62,6 +62,9 @@ pub(super) fn read<'a>(
                 "function" | "custom" => {
                     let body = if key == "custom" { "input" } else { "arguments" };
                     function(sheet, json, body, &mut name, &mut call)?;
+                    if key == "custom" {
+                        set_custom(&mut call);
+                    }
                 }
                 // Where it stands in the stream that it was collected from.
                 _ => index(sheet, json, place)?,
@@ -342,7 +345,23 @@ pub(crate) fn is_object(text: &str) -> bool {
 
 /// Whether a call is one of a function: it takes JSON.
 pub(crate) fn is_function(call: &Message<'_>) -> bool {
-    call.content_type.is_some() || call.body.as_plain().is_some_and(is_object)
+    match call.content_type.as_deref() {
+        Some(content_type) => content_type != TEXT,
+        None => call.body.as_plain().is_some_and(is_object),
+    }
+}
+
+/// The type of what a custom tool takes, where that could be taken for what a function takes.
+const TEXT: &str = "text";
+
+/// Makes a call one of a custom tool.
+pub(crate) fn set_custom(call: &mut Message<'_>) {
+    call.content_type = call.body.as_plain().is_some_and(is_object).then_some(TEXT.into());
+}
+
+/// Whether the type of a call says no more than that it is one of a custom tool.
+pub(crate) fn is_custom(call: &Message<'_>) -> bool {
+    call.content_type.as_deref() == Some(TEXT) && call.body.as_plain().is_some_and(is_object)
 }
 
 /// Writes a call.

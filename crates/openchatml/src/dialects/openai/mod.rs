@@ -65,12 +65,17 @@ static CARRIES: Carries = Carries {
     call_ids: true,
     reads_json_calls: true,
     intents: Intents::BeforeCalls,
-    content_types: is_json_call,
+    content_types: is_typed_call,
     ends: &[End::End, End::Call],
     makes_calls: true,
     weights: true,
     ..Carries::NOTHING
 };
+
+/// The same, and the type of what a custom tool takes.
+pub(super) fn is_typed_call(message: &Message<'_>) -> bool {
+    is_json_call(message) || message.is_call() && !message.constrained && calls::is_custom(message)
+}
 
 /// The arguments of a function are JSON; what a custom tool takes is text of no particular type.
 pub(super) fn is_json_call(message: &Message<'_>) -> bool {

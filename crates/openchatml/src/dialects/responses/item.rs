@@ -199,6 +199,9 @@ fn call<'a>(
     let Some(span) = span else { return Ok(()) };
     if let Some(mut call) = calls::named(sheet, call, name, span) {
         finish(&mut call, (said, None), fields);
+        if body == "input" {
+            calls::set_custom(&mut call);
+        }
         messages.push(call);
     }
     Ok(())

@@ -5,7 +5,7 @@ mod read;
 mod write;
 
 use super::canonical::CONTROLS;
-use super::openai::{book, is_json_call};
+use super::openai::{book, is_typed_call};
 use super::{Dialect, JsonForm};
 use crate::convert::{Carries, Channels, Intents};
 use crate::detect::{JsonSigns, Kind, Sign};
@@ -52,7 +52,7 @@ static CARRIES: Carries = Carries {
     call_ids: true,
     reads_json_calls: true,
     intents: Intents::Implied,
-    content_types: is_json_call,
+    content_types: is_typed_call,
     ends: &[End::End, End::Call],
     makes_calls: true,
     ..Carries::NOTHING

@@ -1,5 +1,7 @@
 //! The writer of framed messages.
 
+use std::collections::HashMap;
+
 use super::Rules;
 use super::header::{self, Context, Shape};
 use super::marker::{MarkerPlace, marker_place};
@@ -12,7 +14,7 @@ use crate::render::{
     LayoutChoice, Part, Place, PlainOpening, RenderError, RenderOptions, Sink, SinkError, Values,
     write_raw,
 };
-use crate::{Control, Span};
+use crate::{Code, Control, Span};
 
 /// What of a message cannot be written.
 pub(crate) type Named = (Place, SinkError);
@@ -51,6 +53,9 @@ fn write_messages(
         write_raw(lead, Mode::Outside, rules.controls, sink)
             .map_err(|error| RenderError::sink(error, None, Place::Document))?;
     }
+    if options.values == Values::Sanitize {
+        keep_ids_apart(rules, conversation)?;
+    }
     let mut writer = Writer { rules, options, sink };
     let last = conversation.messages.len().saturating_sub(1);
     for (index, message) in conversation.messages.iter().enumerate() {
@@ -70,6 +75,22 @@ fn write_messages(
         writer
             .message(index, &prompt, Position::Last)
             .map_err(|(place, error)| RenderError::sink(error, Some(index), place))?;
+    }
+    Ok(())
+}
+
+/// Refuses ids of calls that become the same when they are sanitized (SPEC 2.2 §8.2).
+fn keep_ids_apart(rules: &Rules, conversation: &Conversation<'_>) -> Result<(), RenderError> {
+    let mut ids: HashMap<String, &str> = HashMap::new();
+    for (index, message) in conversation.messages.iter().enumerate() {
+        let Some(id) = message.call_id.as_deref() else { continue };
+        let clean = sanitized(message, rules.controls).call_id.unwrap_or_default();
+        if ids.insert(clean.into_owned(), id).is_some_and(|other| other != id) {
+            let text = "sanitized, this `call_id` is that of another call";
+            let error = RenderError::new(Code::ParseHeader, Some(index), text);
+            let help = "give the calls other ids";
+            return Err(error.at(Place::CallId, Span::default()).help(help));
+        }
     }
     Ok(())
 }
