@@ -3,7 +3,7 @@
 use openchatml::{Candidate, Code, Diagnostic, Format, Recognized, detect, recognize};
 use serde::de::IgnoredAny;
 
-use super::{Batch, Decoded, JSON, Page, Slot, detect_lines};
+use super::{Batch, Decoded, JSON, Page, Slot, detect_lines, is_json};
 use crate::args::Choice;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -117,7 +117,9 @@ fn of_most(lines: &[&str], confidence: u8) -> Option<Format> {
 /// The format that a line by itself is certain to be in: that of its JSON, or of the text in it.
 pub(crate) fn of_line(line: &str) -> Option<Candidate> {
     let certain = |found: Vec<Candidate>| found.into_iter().next().filter(Candidate::is_certain);
-    certain(detect(line)).or_else(|| certain(detect(&Slot::text(line).ok()?.text)))
+    certain(detect(line))
+        .filter(|best| is_json(best.format))
+        .or_else(|| certain(detect(&Slot::text(line).ok()?.text)))
 }
 
 /// The format that was named. Token ids are JSON, whatever they stand for.

@@ -133,7 +133,9 @@ pub(crate) fn detect_lines<'l>(lines: &[&'l str]) -> (Vec<Candidate>, Option<(us
     let texts = lines.iter().enumerate();
     let texts = texts.filter_map(|(at, line)| Some((at, Slot::text(line).ok()?)));
     let texts: Vec<_> = texts.collect();
-    if 2 * texts.len() < lines.len() {
+    let is_other =
+        |line: &&&str| line.trim_start().starts_with(['{', '[']) && Slot::text(line).is_err();
+    if lines.iter().filter(is_other).count() > texts.len() {
         return (found, None);
     }
     let texts = texts.into_iter().map(|(at, slot)| (detect(&slot.text), (at, slot)));

@@ -171,3 +171,29 @@ fn an_interrupted_run_leaves_nothing_behind() {
         assert_eq!(folder.read("out.jsonl"), "old");
     }
 }
+
+#[test]
+fn files_are_not_written_over() {
+    let folder = Folder::new();
+    folder.file("in.json", MESSAGES);
+    for args in [
+        &["convert", "-t", "im", "in.json", "--rejects", "in.json"][..],
+        &["convert", "-t", "harmony", "--sidecar", "in.json", "in.json"],
+        &["convert", "-t", "im", "in.json", "-o", "out", "--rejects", "out"],
+        &["tokens", "-t", "harmony", "in.json", "--rejects", "./in.json"],
+    ] {
+        folder.ocml(args).exits(2).says("names a file that is read or written, too");
+        assert_eq!(folder.read("in.json"), MESSAGES, "{args:?}");
+        assert_eq!(folder.names(), ["in.json"], "{args:?}");
+    }
+}
+
+#[test]
+fn a_file_in_no_format_does_not_keep_the_others_from_being_written() {
+    let folder = Folder::new();
+    folder.file("a.json", MESSAGES);
+    folder.file("null.json", "null");
+    let ran = folder.ocml(["convert", "-t", "im", "null.json", "a.json"]).exits(1);
+    assert!(ran.stdout.contains("<|im_start|>"), "{}", ran.stdout);
+    ran.says("cannot tell the format of `null.json`");
+}

@@ -16,8 +16,8 @@ pub(crate) struct Scan<'t> {
     pub(crate) version: Option<(&'t str, Span)>,
     /// The token that the text begins with, after a header and white space.
     pub(crate) first: Option<(Control, Span)>,
-    /// The token that opens a message at the beginning of a later line, if the text begins with
-    /// none, whatever the format.
+    /// The token that opens a message at the beginning of a later line, if the text begins with no
+    /// token, whatever the format.
     pub(crate) line: Option<(Control, Span)>,
     /// The tokens of the framing: those that open and close messages, and those in headers.
     pub(crate) tokens: Vec<(Control, Span)>,
@@ -110,8 +110,7 @@ impl<'t> Scan<'t> {
         };
         self.first = token(at);
         let mut lines = text[start..].match_indices('\n').map(|(line, _)| start + line + 1);
-        let begins =
-            |dialect: &&Dialect| dialect.controls.front(rest).is_some_and(|it| opens(it.0));
+        let begins = |dialect: &&Dialect| dialect.controls.front(rest).is_some();
         if self.first.is_none() && !ALL.iter().any(begins) {
             self.line = lines.find_map(|line| token(line).filter(|(it, _)| opens(*it)));
         }

@@ -229,6 +229,8 @@ impl<'o> Sheet<'o> {
 
     /// Reports a key that stands for the same as another one, which an object has already.
     fn said_already(&mut self, key: &str, first: &str, span: Span) {
+        // Of two that speak, nobody knows which one does.
+        self.may_be_hidden |= may_hide(key) || matches!(key, "role" | "from");
         let text = format!("key {} stands for the same as {}", quote(key), quote(first));
         let found = Code::DuplicateKey.at(span, text).drops(Dropped::Duplicate);
         self.report(found.help(format!("{} counts; this one is dropped", quote(first))));

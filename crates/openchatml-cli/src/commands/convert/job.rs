@@ -118,8 +118,8 @@ impl<'a> Job<'a> {
             };
             match done {
                 Ok(counted) => tally.add(counted),
-                // What is wrong with one file does not keep the others from being written.
-                Err(failure) if several && !matches!(failure, Failure::Closed) => {
+                // A file in no known format does not keep the others from being written.
+                Err(failure) if several && failure.status() == Status::Found => {
                     console.failure(&failure);
                     status = status.max(failure.status());
                 }

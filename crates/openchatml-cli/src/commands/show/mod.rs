@@ -197,11 +197,13 @@ impl Show {
         shown
     }
 
-    /// Whether the last message has no end. A stream tells users the same.
+    /// Whether the last message has no end. A stream tells users the same. What follows the stop of a
+    /// completion is no part of it.
     fn is_cut_off(&self, document: &Document<'_>) -> bool {
         let is_open = |message: &Message<'_>| matches!(message.end, End::Open | End::Prompt);
         let conversations = conversations(document);
-        let mut last = conversations.iter().filter_map(|it| it.messages.last());
+        let is_own = |message: &&Message<'_>| !message.foreign;
+        let mut last = conversations.iter().filter_map(|it| it.messages.iter().rfind(is_own));
         !self.reader.options.open_prompt && last.any(is_open)
     }
 

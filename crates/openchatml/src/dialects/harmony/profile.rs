@@ -1,12 +1,12 @@
 //! The habits of the reference renderer, and what they leave out.
 
 use super::declared::Contents;
-use crate::Control;
 use crate::convert::{Loss, Lost};
 use crate::declare::Style;
 use crate::grammar::frame;
-use crate::model::{Body, Channel, Conversation, Document, End, Message, Role};
-use crate::render::{LayoutChoice, Profile, RenderError, RenderOptions, Sink};
+use crate::model::{Body, Channel, Conversation, Document, End, Message, Role, Visibility};
+use crate::render::{LayoutChoice, Place, Profile, RenderError, RenderOptions, Sink};
+use crate::{Code, Control, Span};
 
 /// Writes a document as a renderer of this profile would.
 pub(super) fn write(
@@ -15,6 +15,7 @@ pub(super) fn write(
     options: &RenderOptions,
     sink: &mut dyn Sink,
 ) -> Result<(), RenderError> {
+    shows_no_more(document)?;
     // Where these renderers differ from the canonical layout is kept as layout.
     let options = RenderOptions { layout: LayoutChoice::Keep, ..options.clone() };
     let mut document = reference(document);
@@ -72,6 +73,25 @@ fn reference<'a>(document: &Document<'a>) -> Document<'a> {
         }
     }
     Document::Conversation(changed)
+}
+
+/// Refuses a message that its recipient alone hides, where that is left out (SPEC 2.2 §11).
+fn shows_no_more(document: &Document<'_>) -> Result<(), RenderError> {
+    let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
+    let is_shown = |message: &Message<'_>| message.visibility() == Visibility::User;
+    let at = messages.iter().position(|message| {
+        let is_for_all = message.recipient.as_deref() == Some(ALL) && !is_shown(message);
+        is_for_all && {
+            let mut said = message.clone();
+            everybody(&mut said);
+            is_shown(&said)
+        }
+    });
+    let Some(at) = at else { return Ok(()) };
+    let text = "this renderer leaves the recipient out, without which a user would see the message";
+    let error = RenderError::new(Code::PermVisibility, Some(at), text);
+    let help = "drop the message, or write it with the default profile";
+    Err(error.at(Place::Recipient, Span::default()).help(help))
 }
 
 /// Whom this names need not be named.

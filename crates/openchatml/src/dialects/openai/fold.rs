@@ -75,7 +75,8 @@ impl Writer {
         write_string_field(out, "name", messages.first().and_then(|it| it.name.as_deref()));
         if let Some(reasoning) = turn.reasoning {
             let key = beyond_of(reasoning, NAME).map_or("", |beyond| beyond.key);
-            let key = if key.is_empty() { "reasoning_content" } else { key };
+            // A refusal that is hidden is no longer one.
+            let key = if matches!(key, "" | "refusal") { "reasoning_content" } else { key };
             write_string_field(out, key, Some(&reasoning.body.text()));
         }
         if let Some(said) = turn.content {

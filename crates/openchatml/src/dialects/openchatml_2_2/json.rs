@@ -163,6 +163,11 @@ fn unfold<'a>(
         (content, Some(call)) => {
             let made = self::made(sheet, call, role, &mut message, content.is_some())?;
             if let Some(content) = content {
+                if check(&message).is_err() {
+                    let text = "`constrained` without a `content_type`: it is dropped";
+                    sheet.drop_value(Code::ParseJson.at(message.span, text));
+                    message.constrained = false;
+                }
                 let text = "one object with content and a tool call: it is read as two messages";
                 let help = "write an object for each";
                 sheet.tolerate(Code::ParseJson.at(message.span, text).help(help));

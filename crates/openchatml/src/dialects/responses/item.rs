@@ -292,6 +292,8 @@ fn type_of(sheet: &mut Sheet<'_>, json: &mut Json<'_>, kinds: &[&str]) -> Result
     if !kinds.contains(&word.as_ref()) {
         let text = format!("{} is not the type that the item is read as", quote(&word));
         sheet.drop_value(Code::ParseJson.at(span, text));
+        // Nobody knows what it is.
+        sheet.hide_message();
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ fn looks_like_tool(word: &str) -> bool {
 
 /// Whether a word that nobody understands may say that the message is not for the user: a channel or
 /// a recipient that is spelled in another way.
-pub(super) fn may_hide(word: &str) -> bool {
+pub(crate) fn may_hide(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     let hints = ["analysis", "commentary", "channel", "recipient", "functions."];
     word == "to" || word.starts_with("to=") || hints.iter().any(|hint| word.contains(hint))

@@ -12,7 +12,7 @@ mod whole;
 mod write_header;
 mod writer;
 
-pub(crate) use self::attribute::is_type_word;
+pub(crate) use self::attribute::{is_type_word, may_hide};
 pub(crate) use self::look::{look, look_between};
 pub(crate) use self::reader::reader;
 pub(crate) use self::write_header::{check_value, needs_sanitizing, sanitized};

@@ -157,7 +157,11 @@ pub(crate) fn sanitized<'m>(message: &Message<'m>, controls: &'static Controls) 
         while let Some((at, ..)) = find_control(&text, controls) {
             text.replace_range(at..=at, "_");
         }
-        (!text.is_empty()).then_some(Cow::Owned(text))
+        // Left out, it would say something else: who may see the message, too.
+        if text.is_empty() {
+            text.push('_');
+        }
+        Some(Cow::Owned(text))
     };
     let mut message = message.clone();
     message.name = message.name.as_ref().and_then(clean);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::reader::Reader;
 use crate::diagnostic::{did_you_mean, quote};
+use crate::grammar::frame::may_hide;
 use crate::grammar::spaces::{self, Allowed, misplaced};
 use crate::grammar::{check_speaker, hide, words};
 use crate::model::{Layout, Message, Role};
@@ -54,6 +55,9 @@ impl<'a> Reader<'a> {
                 }
                 None => {
                     message.recovered = true;
+                    if may_hide(word) {
+                        hide(&mut message);
+                    }
                     unread.push(word);
                     let text = format!("{} is no attribute of a header", quote(word));
                     out.malformed(Code::ParseHeader.at(span, text).help("`name=` is the only one"));
