@@ -163,6 +163,26 @@ pub struct Prepared<'d> {
 
 /// A prepared conversation with how much its messages count in training, and which of them the reader
 /// had to guess at; see [`Prepared::weighed`].
+///
+/// ```
+/// use openchatml::convert::prepare;
+/// use openchatml::{Conversation, Message, Role, Weight};
+///
+/// let answers = [("5.", Weight::ZERO), ("4.", Weight::ONE)].map(|(text, weight)| {
+///     let mut answer = Message::answer(text);
+///     answer.weight = Some(weight);
+///     answer
+/// });
+/// let said = [(Role::System, "Be brief."), (Role::User, "2 + 2?")];
+/// let said = said.map(|(role, text)| Message::new(role, text));
+/// let document = Conversation::from_messages(said.into_iter().chain(answers)).into();
+/// // Apertus has one text where the assistant answers twice.
+/// let prepared = prepare(&document, "apertus".parse()?, &Default::default())?;
+/// let weighed = prepared.weighed(&document).unwrap();
+/// assert_eq!(weighed.joined, [2, 3]);
+/// assert_eq!(weighed.conversation.messages.last().unwrap().weight, Some(Weight::ZERO));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Weighed {

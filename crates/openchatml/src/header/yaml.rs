@@ -219,8 +219,8 @@ impl<'a, 'l> Reader<'a, 'l> {
                 Event::Scalar(key, style, ..) => {
                     if depth == 0 && style == ScalarStyle::Plain && holds_token(&key) {
                         let message = format!("the key {} holds a control token", quote(&key));
-                        let help = "it may be a message that does not begin with `<|start|>`; \
-                                    quote the key if it is meant";
+                        let help = "it may be a message that lost the token it begins with; quote the key \
+                                    if it is meant";
                         self.keys.push(Code::ParseFrame.at(key_span, message).help(help));
                     }
                     key
@@ -275,7 +275,8 @@ impl<'a, 'l> Reader<'a, 'l> {
 
 /// Whether there is something in `text` that looks like a control token.
 fn holds_token(text: &str) -> bool {
-    text.split_once("<|").is_some_and(|(_, rest)| rest.contains("|>"))
+    let is_token = |inside: &str| inside.starts_with('|') && inside.ends_with('|');
+    text.split('<').skip(1).filter_map(|rest| rest.split_once('>')).any(|it| is_token(it.0))
 }
 
 /// How many nodes there are in a value, and how deep they nest.

@@ -163,11 +163,7 @@ fn unfold<'a>(
         (content, Some(call)) => {
             let made = self::made(sheet, call, role, &mut message, content.is_some())?;
             if let Some(content) = content {
-                if check(&message).is_err() {
-                    let text = "`constrained` without a `content_type`: it is dropped";
-                    sheet.drop_value(Code::ParseJson.at(message.span, text));
-                    message.constrained = false;
-                }
+                free(sheet, &mut message);
                 let text = "one object with content and a tool call: it is read as two messages";
                 let help = "write an object for each";
                 sheet.tolerate(Code::ParseJson.at(message.span, text).help(help));
@@ -189,6 +185,15 @@ fn unfold<'a>(
         }
     }
     Ok(messages)
+}
+
+/// Drops a constraint without a type, where the object has more to say.
+fn free(sheet: &mut Sheet<'_>, message: &mut Message<'_>) {
+    if check(message).is_err() {
+        let text = "`constrained` without a `content_type`: it is dropped";
+        sheet.drop_value(Code::ParseJson.at(message.span, text));
+        message.constrained = false;
+    }
 }
 
 /// Adds what a message says, and what of that is reasoning.
