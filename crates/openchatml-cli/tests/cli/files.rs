@@ -76,3 +76,42 @@ fn a_byte_order_mark_is_no_text() {
     assert_eq!(found["span"], serde_json::json!({"start": 26, "end": 29}));
     assert_eq!((&found["line"], &found["column"]), (&3.into(), &10.into()));
 }
+
+#[test]
+fn text_that_begins_with_a_byte_order_mark_keeps_it() {
+    let folder = Folder::new();
+    let twice = "\u{feff}\u{feff}abc\n";
+    folder.file("a.txt", twice);
+    folder.ocml(["fmt", "-f", "openchatml-0.1", "a.txt"]).exits(0);
+    assert_eq!(folder.read("a.txt"), twice);
+    let ran = ocml_with(
+        ["convert", "-f", "json", "-t", "openchatml-0.1"],
+        "{\"files\":[\"\u{feff}a\",\"b\"]}",
+    );
+    let text = ran.exits(0).stdout;
+    let back = ocml_with(["parse", "-f", "openchatml-0.1"], &text).exits(0).stdout;
+    assert!(back.contains("\u{feff}a"), "{back}");
+}
+
+#[test]
+fn keys_that_come_twice_are_found_beside_ids_too() {
+    let ids = r#"{"ids":[200006,1428,200008,3686,200007],"ids":[200006,1428,200008,53,200007]}"#;
+    ocml_with(["parse", "-f", "harmony:tokens"], ids).exits(1).says("error[E-DUPLICATE-KEY]");
+}
+
+#[test]
+fn a_response_format_has_no_unknown_keys() {
+    let folder = Folder::new();
+    let args = ["render", "-t", "harmony", "--response-format", "format.json"];
+    let question = r#"{"messages":[{"role":"user","content":"x"}]}"#;
+    let of = |more: &str| {
+        let schema = r#""name":"n","schema":{"type":"object"},"strict":true"#;
+        format!(r#"{{"type":"json_schema","json_schema":{{{schema}{more}}}}}"#)
+    };
+    folder.file("format.json", of(""));
+    folder.ocml_with(args, question).exits(0);
+    folder.file("format.json", of(r#","zz":1"#));
+    folder.ocml_with(args, question).exits(1).says("`zz` is no key of a response format");
+    folder.file("format.json", r#"{"type":"text"}"#);
+    assert!(!folder.ocml_with(args, question).exits(0).stdout.contains("Response Formats"));
+}
