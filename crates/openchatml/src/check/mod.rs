@@ -206,7 +206,7 @@ impl Scene<'_> {
 impl Message<'_> {
     /// Where a byte of its body stands in the input.
     fn body_place(&self, at: usize) -> usize {
-        let pieces = self.pieces.as_deref().unwrap_or_default();
+        let pieces = self.pieces.as_deref().map_or(&[][..], |pieces| &pieces.0);
         match pieces[..pieces.partition_point(|(start, _)| *start <= at)].last() {
             Some((start, place)) => place + (at - start),
             None => self.body_at + at,

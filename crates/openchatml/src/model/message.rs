@@ -64,11 +64,15 @@ pub struct Message<'a> {
     pub(crate) body_at: usize,
     /// Where the pieces of the body stand, if it is not one piece there, as with escapes: where each
     /// begins in the body, and in the input.
-    pub(crate) pieces: Option<Box<[(usize, usize)]>>,
+    pub(crate) pieces: Option<Box<Pieces>>,
     /// Whether it was read from JSON: then its header is all of it.
     pub(crate) in_json: bool,
     pub(crate) layout: Option<Box<Layout<'a>>>,
 }
+
+/// Where the pieces of a body stand. Few messages have any, and the others should be small.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pieces(pub(crate) Vec<(usize, usize)>);
 
 /// Who may see a message (OpenChatML 2.2 §4, §5, §11).
 ///

@@ -20,6 +20,7 @@ pub(crate) use self::function::{bare_name, whole_name};
 pub use self::header::Header;
 pub use self::infill::{Infill, InfillOrder};
 pub(crate) use self::layout::{DocumentLayout, Layout, Shape};
+pub(crate) use self::message::Pieces;
 pub use self::message::{Message, Visibility};
 pub(crate) use self::role::words;
 pub use self::role::{Channel, End, Intent, Marker, Role};

@@ -2,7 +2,7 @@
 
 use super::out::State;
 use super::{Keep, Kept, Out, ReadOptions};
-use crate::model::{Body, End, Marker, Message, Role, Segment};
+use crate::model::{Body, End, Marker, Message, Pieces, Role, Segment};
 use crate::{Code, Dropped, Span};
 
 /// A message from the end of its header to its own end. It is used again for the next one.
@@ -168,7 +168,7 @@ impl<'a> Draft<'a> {
         message.end = end;
         message.span.end = at;
         if !self.pieces.is_empty() {
-            message.pieces = Some(std::mem::take(&mut self.pieces).into());
+            message.pieces = Some(Box::new(Pieces(std::mem::take(&mut self.pieces))));
         }
         if let Some(span) = self.excess.take() {
             let most = out.options.limits.message_bytes;
