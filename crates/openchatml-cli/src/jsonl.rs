@@ -135,5 +135,5 @@ fn name_format(wrong: &mut Diagnostic, line: &str, format: Format) {
         },
     };
     wrong.message = format!("this line is {other}, and others are texts in {format}");
-    wrong.help = Some("name a format with `--from`, or take these lines apart".to_owned());
+    wrong.help = Some("put such lines in a file of their own".to_owned());
 }
