@@ -115,3 +115,12 @@ fn a_response_format_has_no_unknown_keys() {
     folder.file("format.json", r#"{"type":"text"}"#);
     assert!(!folder.ocml_with(args, question).exits(0).stdout.contains("Response Formats"));
 }
+
+#[test]
+fn what_follows_a_stop_does_not_cut_an_answer_off() {
+    let args = ["show", "-f", "openchatml-2.2", "--role", "assistant"];
+    let answer = "<|channel|>final<|message|>Hi<|return|>";
+    let alone = ocml_with(args, answer).exits(0).stdout;
+    let followed = ocml_with(args, format!("{answer}<|start|>assistant")).exits(0);
+    assert_eq!(followed.stdout, alone);
+}

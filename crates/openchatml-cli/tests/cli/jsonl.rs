@@ -257,3 +257,20 @@ fn lines_that_arrive_slowly_are_not_held_back() {
     drop(stdin);
     finish(child).silent();
 }
+
+#[test]
+fn one_line_does_not_change_how_the_others_are_read() {
+    let call = r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"x","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1","content":"r"}]}"#;
+    let other =
+        r#"{"messages":[{"role":"user","content":{"parts":[{"type":"text","text":"P"}]}}]}"#;
+    let input = format!("{}{other}\n", format!("{call}\n").repeat(5));
+    let ran = ocml_with(["parse", "--jsonl"], &input).exits(0);
+    assert_eq!(ran.stdout.matches(r#""intent":"preamble""#).count(), 5, "{}", ran.stdout);
+}
+
+#[test]
+fn each_key_beside_a_text_is_named() {
+    let line = r#"{"text":"<|im_start|>user\nhi<|im_end|>\n","one":1,"two":2}"#;
+    let args = ["convert", "--jsonl", "-f", "im", "-t", "openai"];
+    ocml_with(args, line).exits(1).says("key `one` beside").says("key `two` beside");
+}
