@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use openchatml::convert::{Channels, prepare};
-use openchatml::{Document, End, Event, Format, Keep, Message, ReadOptions, RenderOptions};
+use openchatml::{Document, Event, Format, Keep, Message, ReadOptions, RenderOptions};
 use openchatml_tokens::{ByteEncoding, Encoding, Token, Tokenizer};
 
 use crate::{Source, conversion, document, one_in, pick, property, run, secrets};
@@ -250,7 +250,7 @@ pub fn completions_stop<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokeni
         (property::seen(&read), calls, done)
     };
     let before = tokenizer.parse(&ids, &options).into_conversation();
-    let is_stopped = |it: &Message<'_>| matches!(it.end, End::Return | End::Call) && !it.foreign;
+    let is_stopped = |it: &Message<'_>| run::is_stopped(it, tokenizer.format());
     if before.messages.last().is_some_and(is_stopped) {
         assert_eq!(seen(&longer), seen(&ids), "{text:?}, and then {more:?}");
     }

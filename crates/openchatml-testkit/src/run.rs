@@ -185,9 +185,50 @@ pub fn hides(source: &mut Source<'_>) {
     property::non_interference(&one, &two, format);
 }
 
-/// A completion that ends with a stop token of the assistant's own, in a format that has them, and
-/// anything that may follow. `None` if what was drawn is no such completion.
+/// A completion that ends with a stop token of the assistant's own, and anything that may follow.
+/// `None` if what was drawn is no such completion.
 pub fn stopped(source: &mut Source<'_>, format: Format) -> Option<(String, String)> {
+    let text = match format.dialect().controls.spelling(Control::Channel) {
+        Some(_) => stopped_in_channels(source, format)?,
+        None => stopped_in_body(source, format)?,
+    };
+    let parsed = parse(&text, format, &continues());
+    let own = parsed.document.as_conversation()?.messages.last()?;
+    is_stopped(own, format).then(|| (text, any_text(source, format)))
+}
+
+/// Whether the last message of a completion ends with a stop token, as far as that is certain.
+pub fn is_stopped(own: &Message<'_>, format: Format) -> bool {
+    let has_channels = format.dialect().controls.spelling(Control::Channel).is_some();
+    match own.end {
+        End::Return | End::Call => !own.foreign,
+        End::End => !has_channels && !own.foreign && !own.recovered,
+        End::Open | End::Prompt => false,
+    }
+}
+
+/// A completion without channels, as far as the stop token.
+fn stopped_in_body(source: &mut Source<'_>, format: Format) -> Option<String> {
+    let spelled = |control| format.dialect().controls.spelling(control);
+    let Some(stop) = spelled(Control::Close(Role::Assistant)) else {
+        let line = pick(source, &["", "\n"]);
+        return Some(format!("{}{line}{}", text::hostile(source), spelled(Control::End)?));
+    };
+    let (inner, outer) = (spelled(Control::InnerPrefix)?, spelled(Control::InnerSuffix)?);
+    let mut text = match one_in(source, 2) {
+        true => format!("{inner}{}{outer}", text::hostile(source)),
+        false => String::new(),
+    };
+    let (calls, called) = (spelled(Control::ToolsPrefix)?, spelled(Control::ToolsSuffix)?);
+    text.push_str(&match one_in(source, 3) {
+        true => format!("{calls}[{{\"f\": {}}}]{called}", text::json(source)),
+        false => format!("{}{stop}", text::hostile(source)),
+    });
+    Some(text)
+}
+
+/// A completion in channels, as far as the stop token.
+fn stopped_in_channels(source: &mut Source<'_>, format: Format) -> Option<String> {
     let spelled = |control| format.dialect().controls.spelling(control);
     let (start, channel, message) =
         (spelled(Control::Start)?, spelled(Control::Channel)?, spelled(Control::Message)?);
@@ -202,10 +243,7 @@ pub fn stopped(source: &mut Source<'_>, format: Format) -> Option<(String, Strin
     let header = pick(source, &["final", "analysis", "commentary", "commentary to=functions.f"]);
     let body = if one_in(source, 3) { text::json(source) } else { text::hostile(source) };
     text.push_str(&format!("{channel}{header}{message}{body}{stop}"));
-    let parsed = parse(&text, format, &continues());
-    let own = parsed.document.as_conversation()?.messages.last()?;
-    let is_stopped = matches!(own.end, End::Return | End::Call) && !own.foreign;
-    is_stopped.then(|| (text, any_text(source, format)))
+    Some(text)
 }
 
 /// How a completion is read.
@@ -248,9 +286,11 @@ pub fn completions_stop(source: &mut Source<'_>) {
         )
     };
     assert_eq!(seen(&longer), seen(&text), "{format}: {text:?}, and then {more:?}");
-    if !more.trim().is_empty()
-        && more.trim() != format.dialect().controls.spelling(Control::End).unwrap_or_default()
-    {
+    // What a format has behind the stop token.
+    let behind = [Control::End, Control::Eos, Control::Close(Role::Assistant)];
+    let spelled = |control: &Control| format.dialect().controls.spelling(*control);
+    let is_framing = behind.iter().filter_map(spelled).any(|it| it == more.trim());
+    if !more.trim().is_empty() && !is_framing {
         let parsed = parse(&longer, format, &continues());
         let before = parse(&text, format, &continues());
         let errors = |parsed: &openchatml::Parsed<'_>| {

@@ -15,8 +15,9 @@ pub(crate) struct ConsentArgs {
 
     /// Write the output although input was dropped: unknown keys, invalid values, …
     ///
-    /// Without names, everything that the reader drops is allowed. With names, only these kinds
-    /// are; names of what a target format cannot carry are exceptions to --no-loss.
+    /// Alone, or with `all`, whatever the reader drops is allowed. With names, only these kinds are.
+    /// With --no-loss, the names of what a target format cannot carry, as the warnings have them
+    /// (`call_id`, `channel`, …), are exceptions to it.
     #[arg(long, value_name = "NAME,…", num_args = 0..=1, require_equals = true)]
     #[arg(value_delimiter = ',', default_missing_value = ALL, value_parser = names())]
     allow_loss: Vec<Name>,

@@ -40,7 +40,7 @@ pub(crate) struct ReaderArgs {
     #[arg(long, value_name = "ROLE", value_parser = names::role())]
     role: Option<Role>,
 
-    /// With `--role assistant`: what follows `<|return|>` or `<|call|>` is the assistant's, too
+    /// With `--role assistant`: what follows the stop token of a completion is the assistant's, too
     #[arg(long, requires = "role")]
     past_stop: bool,
 

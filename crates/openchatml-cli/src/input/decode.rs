@@ -22,6 +22,8 @@ pub(crate) struct Decoded<'b> {
     /// What was wrong, in places of the text.
     pub(crate) found: Vec<Diagnostic>,
     is_refused: bool,
+    /// The bytes of it.
+    pub(super) raw: &'b [u8],
     /// Where in the bytes the text begins.
     pub(super) base: usize,
     pub(super) patches: Vec<Patch>,
@@ -51,11 +53,12 @@ impl<'b> Decoded<'b> {
         match std::str::from_utf8(bytes) {
             Ok(text) => {
                 let text = Cow::Borrowed(text);
-                Self { text, found, is_refused: false, base, patches }
+                Self { text, found, is_refused: false, raw: bytes, base, patches }
             }
             Err(_) => {
                 let text = Cow::Borrowed("");
-                let mut decoded = Self { text, found, is_refused: false, base, patches };
+                let mut decoded =
+                    Self { text, found, is_refused: false, raw: bytes, base, patches };
                 decoded.mend(bytes);
                 decoded
             }

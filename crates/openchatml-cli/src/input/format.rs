@@ -65,8 +65,9 @@ pub(crate) fn format_of_lines(
     let lines: Vec<_> = lines.take(MOST_LINES).collect();
     let decoded: Vec<_> = lines.iter().map(|it| Decoded::new(it.bytes, it.offset)).collect();
     let texts: Vec<&str> = decoded.iter().map(|it| it.text.as_ref()).collect();
+    let alone: Vec<_> = texts.iter().map(|line| of_line(line)).collect();
     // What one line says does not outweigh what most of them say.
-    if let Some(format) = of_most(&texts, PLAIN + 1) {
+    if let Some(format) = of_most(&alone, PLAIN + 1) {
         console.detail(&format!("{name}: most lines are {format}, one document per line"));
         return Ok(format);
     }
@@ -78,7 +79,7 @@ pub(crate) fn format_of_lines(
         ));
         return Ok(best.format);
     }
-    if let Some(format) = of_most(&texts, Candidate::CERTAIN) {
+    if let Some(format) = of_most(&alone, Candidate::CERTAIN) {
         console.detail(&format!("{name}: most lines are {format}, one document per line"));
         return Ok(format);
     }
@@ -99,10 +100,10 @@ const PLAIN: u8 = 60;
 
 /// The format that more than half of the lines are in, each by itself and so certain at least. The
 /// others are read in their own format, or refused by name.
-fn of_most(lines: &[&str], confidence: u8) -> Option<Format> {
+fn of_most(lines: &[Option<Candidate>], confidence: u8) -> Option<Format> {
     let mut counts: Vec<(Format, usize)> = Vec::new();
     for line in lines {
-        let Some(best) = of_line(line).filter(|best| best.confidence >= confidence) else {
+        let Some(best) = line.as_ref().filter(|best| best.confidence >= confidence) else {
             continue;
         };
         match counts.iter_mut().find(|(format, _)| *format == best.format) {

@@ -16,6 +16,7 @@ pub(crate) struct Page<'t> {
     pub(crate) text: &'t str,
     first_line: usize,
     base: usize,
+    raw: &'t [u8],
     patches: &'t [Patch],
     lines: OnceCell<Lines<'t>>,
 }
@@ -28,6 +29,7 @@ impl<'t> Page<'t> {
             text: &decoded.text,
             first_line,
             base: decoded.base,
+            raw: decoded.raw,
             patches: &decoded.patches,
             lines: OnceCell::new(),
         }
@@ -42,6 +44,11 @@ impl<'t> Page<'t> {
     pub(crate) fn not_text(&self) -> Option<usize> {
         let first = self.patches.first()?;
         Some(self.base + first.after - char::REPLACEMENT_CHARACTER.len_utf8())
+    }
+
+    /// What the text was decoded from, if that is not the same.
+    pub(crate) fn raw(&self) -> Option<&'t [u8]> {
+        self.patches.first().map(|_| self.raw)
     }
 
     /// Where in the file it begins.

@@ -25,20 +25,27 @@ pub(crate) fn hide(message: &mut Message<'_>) {
     message.channel = Some(Channel::Analysis);
 }
 
-/// Hides what a completion of the assistant, if it `continues` that role, says in the name of
-/// another; the finding is at `span`.
-pub(crate) fn check_speaker(
-    continues: Option<Role>,
-    message: &mut Message<'_>,
-    span: Span,
-    out: &mut Out<'_, '_>,
-) {
-    if continues != Some(Role::Assistant) || message.role == Role::Assistant {
+/// Hides what is no part of a completion of the assistant: what it says in the name of another, and
+/// what follows its stop token. The finding is at `span`.
+pub(crate) fn check_speaker(message: &mut Message<'_>, span: Span, out: &mut Out<'_, '_>) {
+    if out.options.continues != Some(Role::Assistant) {
         return;
     }
-    let text = format!("a completion of `assistant` speaks as `{}`", message.role);
+    let text = match message.role {
+        Role::Assistant if !out.state.is_over => return,
+        Role::Assistant => "the completion goes on after its stop token".to_owned(),
+        role => format!("a completion of `assistant` speaks as `{role}`"),
+    };
     let found = Code::CompletionRole.at(span, text);
-    out.malformed(found.help("the message is hidden, and no part of the conversation"));
+    out.malformed(found.help(WITHHELD));
+    withhold(message);
+}
+
+/// What becomes of a message that is no part of its completion.
+pub(crate) const WITHHELD: &str = "the message is hidden, and no part of the conversation";
+
+/// Makes a message one that is no part of the completion it stands in.
+pub(crate) fn withhold(message: &mut Message<'_>) {
     hide(message);
     message.foreign = true;
 }
@@ -66,28 +73,9 @@ pub(crate) fn whole<'a>(
     out.end(message);
 }
 
-/// Where text stands that is outside of any message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stray {
-    /// Before, between or after the messages.
-    Outside,
-    /// After the stop token of a completion.
-    AfterCompletion,
-}
-
 /// Reports text outside of any message, which stands at `span`, and keeps it as a hidden message if
 /// that is the policy. Whether it was kept.
-pub(crate) fn stray<'a>(text: Kept<'a>, span: Span, out: &mut Out<'a, '_>) -> bool {
-    stray_as(text, span, Stray::Outside, out)
-}
-
-/// Does the same for text that stands here.
-pub(crate) fn stray_as<'a>(
-    mut text: Kept<'a>,
-    span: Span,
-    stray: Stray,
-    out: &mut Out<'a, '_>,
-) -> bool {
+pub(crate) fn stray<'a>(mut text: Kept<'a>, span: Span, out: &mut Out<'a, '_>) -> bool {
     let text = text.take();
     // The white space around it is nobody's.
     let before = text.len() - text.trim_ascii_start().len();
@@ -96,19 +84,16 @@ pub(crate) fn stray_as<'a>(
         true => Span::new(span.start + before, span.end - after),
         false => span,
     };
-    let found = match stray {
-        Stray::Outside => Code::ParseFrame.at(place, "text outside of a message"),
-        Stray::AfterCompletion => {
-            Code::CompletionRole.at(place, "text after the stop token of the completion")
-        }
+    let found = match out.state.is_over {
+        false => Code::ParseFrame.at(place, "text outside of a message"),
+        true => Code::CompletionRole.at(place, "text after the stop token of the completion"),
     };
     if out.options.recover != Recover::Keep {
         out.malformed(found.drops(Dropped::Text));
         return false;
     }
     out.malformed(found.help("it is kept as a hidden message"));
-    let mut message = hidden(Role::Assistant, span, span.start);
-    message.foreign = stray == Stray::AfterCompletion;
+    let message = hidden(Role::Assistant, span, span.start);
     let mut draft = Draft::started(message, out);
     draft.push(&text, span, out);
     draft.end(End::End, span.end, out);

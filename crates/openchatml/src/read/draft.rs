@@ -2,6 +2,7 @@
 
 use super::out::State;
 use super::{Keep, Kept, Out, ReadOptions};
+use crate::grammar::withhold;
 use crate::model::{Body, End, Marker, Message, Pieces, Role, Segment};
 use crate::{Code, Dropped, Span};
 
@@ -43,6 +44,9 @@ impl<'a> Draft<'a> {
     #[inline]
     pub(crate) fn begin(&mut self, message: Message<'a>, out: &mut Out<'a, '_>) {
         self.message = message;
+        if out.state.is_over {
+            withhold(&mut self.message);
+        }
         out.to.start(&self.message);
         // What will be checked must be kept, whatever the receiver wants.
         self.keeps = out.to.keeps_bodies() || self.message.constrained || self.message.is_call();

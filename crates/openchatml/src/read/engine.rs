@@ -45,6 +45,7 @@ impl<'a> Engine<'a> {
             checker: Checker::new(form.book),
             messages: 0,
             stopped: None,
+            is_over: false,
         };
         let (options, carry) = (options.clone(), String::new());
         Self { form, options, keep, phase, carry, spelled: Mask::ALL, state }

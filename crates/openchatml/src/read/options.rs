@@ -22,11 +22,15 @@ pub struct ReadOptions {
     /// Whether the last message may be open: a prompt that the model is to continue.
     pub open_prompt: bool,
     /// The input continues a prompt that ended in this role's header, as a model's raw completion
-    /// does. If this is the assistant, only the assistant may speak in it, and the first `<|return|>`
-    /// or `<|call|>` of its own ends it: what others say, and what follows, is hidden and reported as
+    /// does. If this is the assistant, only the assistant may speak in it, and the first stop token of
+    /// its own ends it: what others say, and what follows, is hidden and reported as
     /// `E-COMPLETION-ROLE`.
+    ///
+    /// The stop tokens are `<|return|>` and `<|call|>` in OpenChatML 2.x and Harmony (HIP-1 §8),
+    /// `<|assistant_end|>` and `<|tools_suffix|>` in Apertus, `<|end_message|>` in ChatML, and
+    /// `<|im_end|>` in `im` and OpenChatML 0.1, where `</s>` is one, too.
     pub continues: Option<Role>,
-    /// Whether a completion goes on past `<|return|>` and `<|call|>`: what the assistant says there
+    /// Whether a completion goes on past its stop token: what the assistant says there
     /// is taken as its next messages. For several generations one after another in one text, and
     /// for servers that go on where HIP-1 §8 has them stop.
     pub past_stop: bool,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{Keep, Limits, Mode, ReadOptions, Recover};
 use crate::check::Checker;
 use crate::lex::Lexeme;
-use crate::model::{Content, Conversation, Document, DocumentLayout, Infill, Message, Part};
+use crate::model::{Content, Conversation, Document, DocumentLayout, Infill, Message, Part, Role};
 use crate::{Code, Diagnostic, Dropped, Header, Severity, Span};
 
 /// Takes what a reader finds: a whole document is collected, a stream passes it on as events.
@@ -108,6 +108,8 @@ pub(crate) struct State {
     pub(crate) messages: usize,
     /// Reading has stopped: what follows is left out.
     pub(crate) stopped: Option<Stopped>,
+    /// The completion has come to its stop token: nothing that follows is part of it.
+    pub(crate) is_over: bool,
 }
 
 /// Why reading has stopped, and at which byte.
@@ -201,6 +203,15 @@ impl<'a> Out<'a, '_> {
     pub(crate) fn stop(&mut self, code: Code, at: usize) {
         self.state.stopped.get_or_insert(Stopped { code, at });
         self.to.stop();
+    }
+
+    /// Takes a control token that stops a completion. If this is one of the assistant, it is over.
+    pub(crate) fn stop_token(&mut self) {
+        let is_completion = self.options.continues == Some(Role::Assistant);
+        if is_completion && !self.options.past_stop && !self.state.is_over {
+            self.state.is_over = true;
+            self.to.over();
+        }
     }
 
     /// Whether there is room for another message.

@@ -156,6 +156,10 @@ impl Manner {
         }
         out.push_str("],\"input\":\"");
         escape(page.text, &mut out);
+        if let Some(raw) = page.raw() {
+            out.push_str("\",\"input_hex\":\"");
+            out.extend(raw.iter().map(|byte| format!("{byte:02x}")));
+        }
         out.push_str("\"}\n");
         Some(out)
     }

@@ -84,6 +84,7 @@ pub(crate) static RULES: Rules = Rules {
     settle: |_| {},
     openings: tokens::OPENINGS,
     gap: "",
+    stops: &[Control::End],
     completes_in_body: true,
     spaces: Spaces::None,
     mends_slips: true,

@@ -112,6 +112,7 @@ pub(crate) static RULES: Rules = Rules {
     settle,
     openings: openchatml_2_0::OPENINGS,
     gap: "",
+    stops: &[Control::Return, Control::Call],
     completes_in_body: false,
     spaces: Spaces::Any,
     mends_slips: false,

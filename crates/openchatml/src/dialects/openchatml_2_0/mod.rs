@@ -90,6 +90,7 @@ pub(crate) static RULES: Rules = Rules {
     settle: |_| {},
     openings: OPENINGS,
     gap: "\n",
+    stops: &[Control::Return, Control::Call],
     completes_in_body: false,
     spaces: Spaces::One,
     mends_slips: false,

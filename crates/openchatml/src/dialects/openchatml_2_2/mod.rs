@@ -4,6 +4,7 @@ mod json;
 mod tokens;
 
 use super::{Dialect, JsonForm, TextForm, openchatml_0_1, openchatml_2_0};
+use crate::Control;
 use crate::check::{Book, RULES_2_2};
 use crate::convert::{Carries, Channels, Intents, Markers};
 use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
@@ -101,6 +102,7 @@ pub(crate) static RULES: Rules = Rules {
     settle: |_| {},
     openings: openchatml_2_0::OPENINGS,
     gap: "\n",
+    stops: &[Control::Return, Control::Call],
     completes_in_body: false,
     spaces: Spaces::One,
     mends_slips: false,

@@ -18,6 +18,7 @@ pub(crate) use self::reader::reader;
 pub(crate) use self::write_header::{check_value, needs_sanitizing, sanitized};
 pub(crate) use self::writer::write;
 
+use crate::Control;
 use crate::lex::Controls;
 use crate::model::{Message, Role, words};
 use crate::render::PlainOpening;
@@ -44,6 +45,8 @@ pub(crate) struct Rules {
     pub(crate) openings: &'static [PlainOpening],
     /// What stands after each message in the canonical layout.
     pub(crate) gap: &'static str,
+    /// The control tokens that stop a completion.
+    pub(crate) stops: &'static [Control],
     /// Whether a completion is the body of a message: the prompt ended the header already.
     pub(crate) completes_in_body: bool,
     /// What white space its headers may have.

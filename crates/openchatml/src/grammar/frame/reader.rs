@@ -41,8 +41,6 @@ pub(crate) struct Reader<'a> {
     pub(super) speaks_as: Option<Role>,
     /// Whether the message that is being read, or was read last, speaks for somebody else.
     pub(super) is_foreign: bool,
-    /// Whether the completion has come to its stop token: nothing that follows is part of it.
-    pub(super) is_over: bool,
 }
 
 /// Where the reader is.
@@ -86,7 +84,6 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         lost_header: false,
         speaks_as: options.continues.filter(|role| *role == Role::Assistant),
         is_foreign: false,
-        is_over: false,
     }
 }
 
@@ -181,22 +178,16 @@ impl<'a> Reader<'a> {
         self.stage = Stage::Body;
     }
 
-    /// Begins a message. One that follows the stop token of the completion is no part of it.
-    pub(super) fn begin(&mut self, mut message: Message<'a>, out: &mut Out<'a, '_>) {
-        if self.is_over {
-            withhold(&mut message);
-        }
-        self.is_foreign = message.foreign;
+    pub(super) fn begin(&mut self, message: Message<'a>, out: &mut Out<'a, '_>) {
         self.draft.begin(message, out);
+        self.is_foreign = self.draft.message.foreign;
     }
 
     /// Takes a control token that ends a message of the assistant's own, or that belongs to no
-    /// message: `<|return|>` and `<|call|>` end the completion, too (SPEC 2.2 §12, HIP-1 §8).
+    /// message. Some of them end the completion, too.
     pub(super) fn end_completion(&mut self, control: Control, out: &mut Out<'a, '_>) {
-        let is_stop = matches!(control, Control::Return | Control::Call) && !out.options.past_stop;
-        if is_stop && self.speaks_as.is_some() && !self.is_over {
-            self.is_over = true;
-            out.to.over();
+        if self.rules.stops.contains(&control) {
+            out.stop_token();
         }
     }
 
@@ -296,15 +287,9 @@ impl<'a> Reader<'a> {
     /// Hides what nobody knows the speaker of, is said in the name of somebody else, or follows the
     /// stop token of the completion.
     pub(super) fn check_authority(&self, message: &mut Message<'a>, out: &mut Out<'a, '_>) {
-        check_speaker(self.speaks_as, message, self.opening.span, out);
-        if self.is_over && !message.foreign {
-            // Of an orphan the first token was reported.
-            if !self.opening.is_orphan {
-                let text = "the completion goes on after its stop token";
-                let found = Code::CompletionRole.at(self.opening.span, text);
-                out.malformed(found.help("the message is hidden, and no part of the conversation"));
-            }
-            withhold(message);
+        // Of an orphan that follows the stop token, the first token was reported.
+        if !(self.opening.is_orphan && out.state.is_over) {
+            check_speaker(message, self.opening.span, out);
         }
         if self.opening.is_orphan {
             // In a completion nobody else can speak, and its header says the rest.
@@ -397,12 +382,6 @@ impl<'a> Reader<'a> {
     pub(super) fn spelled(&self, control: Control) -> &'static str {
         self.rules.controls.spelling(control).unwrap_or_default()
     }
-}
-
-/// Makes a message one that is no part of the conversation.
-fn withhold(message: &mut Message<'_>) {
-    hide(message);
-    message.foreign = true;
 }
 
 /// What a header is read with.

@@ -3,7 +3,7 @@
 
 use super::header::{self, Shape};
 use super::reader::{Reader, Stage, context};
-use crate::grammar::{Stray, hidden, hide, stray, stray_as};
+use crate::grammar::{WITHHELD, hidden, hide, stray};
 use crate::lex::Escape;
 use crate::model::{End, Role};
 use crate::read::{Out, Recover};
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
     /// A control token that cannot stand between messages.
     pub(super) fn stray_outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let spelling = self.spelled(control);
-        let found = match self.is_over {
+        let found = match out.state.is_over {
             true => Code::CompletionRole
                 .at(span, format!("`{spelling}` after the stop token of the completion")),
             false => Code::ParseFrame.at(span, format!("`{spelling}` outside of a message")),
@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
         }
         let is_certain = self.speaks_as.is_some() && control != Control::Message;
         let help = match is_certain {
-            _ if self.is_over => "the message is hidden, and no part of the conversation",
+            _ if out.state.is_over => WITHHELD,
             true => "it opens another message of the assistant",
             false => {
                 "the message that it seems to open is hidden; \
@@ -247,10 +247,7 @@ impl<'a> Reader<'a> {
     pub(super) fn stray(&mut self, end: usize, out: &mut Out<'a, '_>) {
         let text = std::mem::take(&mut self.gap);
         let span = Span::new(text.span().start, end);
-        let is_kept = match self.is_over {
-            true => stray_as(text, span, Stray::AfterCompletion, out),
-            false => stray(text, span, out),
-        };
+        let is_kept = stray(text, span, out);
         self.began |= is_kept;
         self.keeps_gap = !is_kept;
     }

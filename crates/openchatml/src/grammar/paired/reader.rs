@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
         }
         message.recovered |= self.orphan;
         let span = message.span;
-        check_speaker(self.speaks_as, &mut message, span, out);
+        check_speaker(&mut message, span, out);
         message
     }
 
@@ -271,6 +271,15 @@ impl<'a> Reader<'a> {
     }
 
     fn control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        // Whatever it stands in, the assistant's turn, or its part of it, ends here.
+        let stops = matches!(control, Control::Close(Role::Assistant) | Control::ToolsSuffix);
+        self.take_control(control, span, out);
+        if stops {
+            out.stop_token();
+        }
+    }
+
+    fn take_control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let state = std::mem::replace(&mut self.state, State::Turn(After::Text));
         match state {
             State::Outside(gap) => self.outside(gap, control, span, out),

@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
             message.unread = Some(unread.join(" ").into());
         }
         self.check_spaces(header, complete, out);
-        check_speaker(self.speaks_as, &mut message, start, out);
+        check_speaker(&mut message, start, out);
         self.check_value(&mut message, header, out);
         message.layout = self.header_layout(&message, header, complete, out);
         message

@@ -21,6 +21,9 @@ pub(super) enum Ends {
 impl<'a> Reader<'a> {
     /// `<s>` and `</s>`.
     pub(super) fn wrapper(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        if control == Control::Eos {
+            out.stop_token();
+        }
         let spelling = self.spelled(control);
         let again = match control {
             Control::Bos => std::mem::replace(&mut self.bos, true) || self.has_messages(),

@@ -78,8 +78,10 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
             (State::Header(..), Lexeme::Control(control, span)) => {
                 let stop = if control == Control::End { span.end } else { span.start };
                 self.broken_header(span.start, stop, out);
-                if control != Control::End && out.state.stopped.is_none() {
-                    self.outside(control, span, out);
+                match control {
+                    Control::End => out.stop_token(),
+                    _ if out.state.stopped.is_some() => {}
+                    _ => self.outside(control, span, out),
                 }
             }
             (_, Lexeme::Control(control, span)) => self.outside(control, span, out),
@@ -257,9 +259,13 @@ impl<'a> Reader<'a> {
             turn.draft.message.recovered = true;
         }
         let at = if end == End::Open { span.start } else { span.end };
+        let is_own = !turn.draft.message.foreign;
         turn.draft.end(end, at, out);
         self.messages += 1;
         self.keeps_gap = true;
+        if is_own && end == End::End {
+            out.stop_token();
+        }
     }
 
     /// What follows up to the end of the turn becomes a hidden message of its own.
@@ -328,7 +334,7 @@ impl<'a> Reader<'a> {
                 slots.control(control, span);
                 self.state = State::Infill(slots, lead);
             }
-            (Control::FileSeparator, _) if self.rules.has_files => {
+            (Control::FileSeparator, _) if self.rules.has_files && !out.state.is_over => {
                 self.part(span.start, Ends::Separator, out);
                 self.follows_separator = true;
                 self.messages = 0;

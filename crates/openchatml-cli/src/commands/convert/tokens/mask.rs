@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
 use openchatml::convert::Sidecar;
-use openchatml::{Conversation, Message, Weight};
+use openchatml::{Code, Conversation, Diagnostic, Message, Span, Weight};
 use openchatml_tokens::{Headers, MaskPolicy, MessageSpan, Rendered, Speech, Turns};
 
 use super::list;
+use crate::input::finding;
 
 /// Which ids are trained.
 #[derive(Args, Clone, Debug)]
@@ -85,6 +86,21 @@ impl MaskArgs {
         policy.overrides = trained.chain(skipped).collect();
         policy
     }
+}
+
+/// Refuses a policy that decides about a message that a conversation does not have.
+pub(super) fn check(
+    policy: &MaskPolicy,
+    conversation: &Conversation<'_>,
+) -> Result<(), Box<Diagnostic>> {
+    let count = conversation.messages.len();
+    let Some((message, trains)) = policy.overrides.iter().find(|it| it.0 >= count) else {
+        return Ok(());
+    };
+    let option = if *trains { "--train-message" } else { "--skip-message" };
+    let text = format!("`{option} {message}`: there is no message {message}");
+    let help = format!("messages are counted from 0, and there are {count}");
+    Err(Box::new(finding(Code::RenderUnsupported, Span::at(0), text).help(help)))
 }
 
 /// Adds an object with the ids, the mask, the places of the messages, and what does not travel with

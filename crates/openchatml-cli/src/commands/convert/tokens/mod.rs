@@ -88,6 +88,9 @@ impl Tokens {
                     conversation
                 }
             };
+            if let Shape::Mask(policy) = &self.shape {
+                mask::check(policy, conversation)?;
+            }
             self.say(tokenizer, conversation, &rendered, &mut output);
             Ok(())
         });
