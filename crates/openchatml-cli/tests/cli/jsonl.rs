@@ -100,6 +100,19 @@ fn refused_lines_are_left_out_and_kept_with_their_findings() {
 }
 
 #[test]
+fn refused_bytes_are_kept_as_they_are() {
+    let folder = Folder::new();
+    let line = b"{\"messages\":[{\"role\":\"user\",\"content\":\"\xFF\"}]}";
+    folder.file("a.jsonl", [line.as_slice(), b"\n"].concat());
+    let args = ["convert", "-t", "im", "-f", "json", "a.jsonl", "--rejects", "bad.jsonl"];
+    assert_eq!(folder.ocml(args).exits(1).stdout, "");
+    let rejects = json(folder.read("bad.jsonl").trim_end());
+    assert!(rejects["input"].as_str().unwrap().contains('\u{fffd}'));
+    let hex: String = line.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(rejects["input_hex"], hex);
+}
+
+#[test]
 fn what_is_dropped_with_consent_is_a_warning() {
     let refused = ocml_with(["convert", "-t", "im", "-f", "json"], UNKNOWN).exits(1);
     assert_eq!(refused.stdout, "");

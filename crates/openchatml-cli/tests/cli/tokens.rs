@@ -338,3 +338,25 @@ fn conversations_are_made_to_fit() {
     assert!(ran.stdout.contains("Look it up<|end|>"), "{}", ran.stdout);
     assert!(ran.stdout.contains("{\"a\":1}<|call|>"), "{}", ran.stdout);
 }
+
+#[test]
+fn what_ids_cannot_carry_of_a_request_is_dropped_by_name() {
+    let chat = r#"{"messages":[
+        {"role":"user","content":[{"type":"text","text":"See"},
+            {"type":"image_url","image_url":{"url":"https://example.org/a.png"}}]},
+        {"role":"assistant","content":null,"refusal":"No."}]}"#;
+    let ran = ocml_with(["tokens", "-f", "openai", "-t", "harmony"], chat).exits(0);
+    let ran = ran.says("image dropped").says("refusal mark dropped");
+    let ids = "[200006,1428,200008,16457,200007,200006,173781,200005,17196,200008,3160,13,200007]";
+    assert_eq!(ran.stdout.trim_end(), ids);
+}
+
+#[test]
+fn a_message_that_is_not_there_cannot_be_trained_or_skipped() {
+    let tokens = |flag| {
+        let args = ["tokens", "-t", "harmony", "--mask", flag, "3"];
+        ocml_with(args, CHAT).exits(1).says(&format!("`{flag} 3`: there is no message 3")).stdout
+    };
+    assert_eq!(tokens("--skip-message"), "");
+    assert_eq!(tokens("--train-message"), "");
+}

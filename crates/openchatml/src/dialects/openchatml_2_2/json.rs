@@ -161,7 +161,8 @@ fn unfold<'a>(
     }
     match (content, call) {
         (content, Some(call)) => {
-            let made = self::made(sheet, call, role, &mut message, content.is_some())?;
+            let mut made = self::made(sheet, call, role, &mut message, content.is_some())?;
+            free(sheet, &mut made);
             if let Some(content) = content {
                 free(sheet, &mut message);
                 let text = "one object with content and a tool call: it is read as two messages";
@@ -187,7 +188,7 @@ fn unfold<'a>(
     Ok(messages)
 }
 
-/// Drops a constraint without a type, where the object has more to say.
+/// Drops a constraint without a type where that alone is wrong: there is a call.
 fn free(sheet: &mut Sheet<'_>, message: &mut Message<'_>) {
     if check(message).is_err() {
         let text = "`constrained` without a `content_type`: it is dropped";
