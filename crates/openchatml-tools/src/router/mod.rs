@@ -17,6 +17,7 @@ use tokio::sync::Semaphore;
 pub use self::board::Happening;
 pub use self::options::{Envelope, RouterOptions};
 use self::reply::Replies;
+#[cfg(feature = "session")]
 pub(crate) use self::reply::checksum;
 pub use self::schema::BadSchema;
 use self::schema::Schema;

@@ -9,11 +9,15 @@ mod carries;
 mod complete;
 mod compose;
 mod loss;
+mod origins;
+mod prepared;
 mod sidecar;
 
 pub(crate) use self::beyond::{field as lost_field, losses as losses_beyond};
 pub use self::carries::{Carries, Channels, Intents, Markers};
 pub use self::loss::{Loss, Lost};
+pub use self::origins::Origins;
+pub use self::prepared::{Prepared, Weighed};
 pub use self::sidecar::{OtherConversation, Sidecar};
 
 use std::borrow::Cow;
@@ -23,9 +27,9 @@ pub(crate) use self::complete::said_in_part;
 pub(crate) use self::compose::{Composed, Composer, Join};
 use crate::Span;
 use crate::dialects::{Carrier, Format};
-use crate::model::{Conversation, Document, Message, Tool};
+use crate::model::{Conversation, Document, Tool};
 use crate::read::{ReadOptions, parse};
-use crate::render::{Place, RenderError, RenderOptions, render_adapted};
+use crate::render::{RenderError, RenderOptions, render_adapted};
 
 /// What a conversion gives.
 ///
@@ -134,214 +138,6 @@ pub fn convert_with_sidecar(
     let sidecar = Sidecar::between(original, &carried, &origins);
     conversion.losses.retain(|loss| !sidecar.holds(loss));
     Ok((conversion, sidecar))
-}
-
-/// A document as a format carries it.
-///
-/// ```
-/// use openchatml::convert::prepare;
-/// use openchatml::{Conversation, Message, Role};
-///
-/// let mut question = Message::new(Role::User, "2 + 2?");
-/// question.name = Some("Eric".into());
-/// let document = Conversation::from_messages([question]).into();
-/// let prepared = prepare(&document, "chatml".parse()?, &Default::default())?;
-/// assert_eq!(prepared.document.as_conversation().unwrap().messages[0].name, None);
-/// assert_eq!(prepared.losses[0].to_string(), "message 0: name dropped");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Prepared<'d> {
-    /// The document.
-    pub document: Cow<'d, Document<'d>>,
-    /// What of the original is not in it.
-    pub losses: Vec<Loss>,
-    /// Where its messages stand in the original.
-    pub origins: Origins,
-}
-
-/// A prepared conversation with how much its messages count in training, and which of them the reader
-/// had to guess at; see [`Prepared::weighed`].
-///
-/// ```
-/// use openchatml::convert::prepare;
-/// use openchatml::{Conversation, Message, Role, Weight};
-///
-/// let answers = [("5.", Weight::ZERO), ("4.", Weight::ONE)].map(|(text, weight)| {
-///     let mut answer = Message::answer(text);
-///     answer.weight = Some(weight);
-///     answer
-/// });
-/// let said = [(Role::System, "Be brief."), (Role::User, "2 + 2?")];
-/// let said = said.map(|(role, text)| Message::new(role, text));
-/// let document = Conversation::from_messages(said.into_iter().chain(answers)).into();
-/// // Apertus has one text where the assistant answers twice.
-/// let prepared = prepare(&document, "apertus".parse()?, &Default::default())?;
-/// let weighed = prepared.weighed(&document).unwrap();
-/// assert_eq!(weighed.joined, [2, 3]);
-/// assert_eq!(weighed.conversation.messages.last().unwrap().weight, Some(Weight::ZERO));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Weighed {
-    /// The conversation.
-    pub conversation: Conversation<'static>,
-    /// Which messages of the original became part of one with messages of another weight, by their
-    /// places there.
-    pub joined: Vec<usize>,
-}
-
-impl Prepared<'_> {
-    /// The prepared conversation with the weights that its messages have in the `original`, and with
-    /// what marks them as recovered or foreign, for a mask: ids and most texts say nothing of that. A
-    /// message that was made of several counts as much as the least of them, so that what must not be
-    /// trained is not. `None` where no message of the original has any of it.
-    ///
-    /// ```
-    /// use openchatml::convert::prepare;
-    /// use openchatml::{Conversation, Message, RenderOptions, Weight};
-    ///
-    /// let mut bad = Message::answer("5.");
-    /// bad.weight = Some(Weight::ZERO);
-    /// let document = Conversation::from_messages([bad]).into();
-    /// let prepared = prepare(&document, "harmony".parse()?, &RenderOptions::default())?;
-    /// assert_eq!(prepared.document.as_conversation().unwrap().messages[0].weight, None);
-    /// let weighed = prepared.weighed(&document).unwrap();
-    /// assert_eq!(weighed.conversation.messages[0].weight, Some(Weight::ZERO));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn weighed(&self, original: &Document<'_>) -> Option<Weighed> {
-        let original = &original.as_conversation()?.messages;
-        let is_plain = |it: &Message<'_>| it.weight.is_none() && !it.recovered && !it.foreign;
-        if original.iter().all(is_plain) {
-            return None;
-        }
-        let mut conversation = self.document.as_conversation()?.clone().into_owned();
-        let mut joined = Vec::new();
-        for (index, message) in conversation.messages.iter_mut().enumerate() {
-            let parts: Vec<_> =
-                self.origins.parts(index).filter(|at| *at < original.len()).collect();
-            let weights: Vec<_> = parts.iter().map(|at| original[*at].weight).collect();
-            let least = weights.iter().map(|it| it.unwrap_or_default()).min();
-            let is_one = weights.iter().all(|it| *it == weights[0]);
-            message.weight = if is_one { weights.first().copied().flatten() } else { least };
-            message.recovered |= parts.iter().any(|at| original[*at].recovered);
-            message.foreign |= parts.iter().any(|at| original[*at].foreign);
-            joined.extend(parts.into_iter().filter(|_| !is_one));
-        }
-        Some(Weighed { conversation, joined })
-    }
-}
-
-/// Where the messages of a document stand in another one that it was made of.
-///
-/// ```
-/// use openchatml::convert::prepare;
-/// use openchatml::{Conversation, Message, Role};
-///
-/// let messages = [Message::reasoning("Hm."), Message::answer("4.")];
-/// let document = Conversation::from_messages(messages).into();
-/// let options = Default::default();
-/// let origins = prepare(&document, "im".parse()?, &options)?.origins; // It has no reasoning.
-/// assert_eq!((origins.of(0), origins.of(1)), (Some(1), None));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origins {
-    /// `None` if all of them stand where they stood.
-    places: Option<Vec<Option<usize>>>,
-    /// The messages that are part of others now.
-    joins: Vec<Join>,
-}
-
-impl Origins {
-    /// Where the message at this place stood, if it did.
-    pub fn of(&self, message: usize) -> Option<usize> {
-        match &self.places {
-            None => Some(message),
-            Some(places) => places.get(message).copied().flatten(),
-        }
-    }
-
-    /// The places of all messages that the one at this place was made of.
-    ///
-    /// ```
-    /// use openchatml::convert::prepare;
-    /// use openchatml::{Conversation, Message, Role};
-    ///
-    /// let said = [(Role::System, "S"), (Role::User, "u")].map(|(role, text)| Message::new(role, text));
-    /// let answers = ["One. ", "Two."].map(Message::answer);
-    /// let document = Conversation::from_messages(said.into_iter().chain(answers)).into();
-    /// let prepared = prepare(&document, "apertus".parse()?, &Default::default())?;
-    /// // It has one text where the assistant answers twice; before it stands what the template adds.
-    /// assert_eq!(prepared.origins.parts(3).collect::<Vec<_>>(), [2, 3]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn parts(&self, message: usize) -> impl Iterator<Item = usize> {
-        let joins = self.joins.iter().filter(move |join| join.message == message);
-        self.of(message).into_iter().chain(joins.map(|join| join.place))
-    }
-
-    /// The same error, at the place where its message stood.
-    #[must_use]
-    pub fn place(&self, mut error: RenderError) -> RenderError {
-        let is_before =
-            |join: &&Join| error.message == Some(join.message) && join.at <= error.span.start;
-        let join = self.joins.iter().filter(is_before).max_by_key(|join| join.at);
-        match join.filter(|_| error.place == Place::Body) {
-            Some(Join { at, place, from, .. }) => {
-                error.message = Some(*place);
-                let place = |byte: usize| byte - at + from;
-                error.span = Span::new(place(error.span.start), place(error.span.end));
-            }
-            None => error.message = error.message.and_then(|message| self.of(message)),
-        }
-        error
-    }
-
-    /// Gives losses the places where their messages stood.
-    fn place_all(&self, losses: &mut [Loss]) {
-        for loss in losses {
-            loss.message = loss.message.and_then(|message| self.of(message));
-        }
-    }
-
-    /// Notes that one of now `count` messages was put in.
-    fn insert(&mut self, at: usize, count: usize) {
-        let places = self.places.take();
-        let mut places = places.unwrap_or_else(|| (0..count.saturating_sub(1)).map(Some).collect());
-        places.insert(at, None);
-        self.places = Some(places);
-    }
-
-    /// Where the messages stood that were `carried`: what was `written`, read again. A format may
-    /// read messages of something else, such as a key that says how tools are declared, and none of
-    /// a message that says nothing.
-    fn read_again(&self, written: &[Message<'_>], carried: &[Message<'_>]) -> Self {
-        let same =
-            |one: &Message<'_>, two: &Message<'_>| one.role == two.role && one.body == two.body;
-        let mut pairs = written.iter().zip(carried);
-        if written.len() == carried.len() && pairs.all(|(one, two)| same(one, two)) {
-            return self.clone();
-        }
-        let mut next = 0;
-        let place = |message: &Message<'_>| {
-            let left = written.get(next..)?.iter().take(Self::LOOK_AHEAD);
-            next += left.into_iter().position(|it| same(it, message))? + 1;
-            self.of(next - 1)
-        };
-        Self { places: Some(carried.iter().map(place).collect()), joins: Vec::new() }
-    }
-
-    /// How many messages may be missing in a row when what was written is read again.
-    const LOOK_AHEAD: usize = 16;
-
-    /// Where the messages stood of which these are left.
-    fn behind(&self, kept: &[usize]) -> Self {
-        Self { places: Some(kept.iter().map(|at| self.of(*at)).collect()), joins: Vec::new() }
-    }
 }
 
 /// The document as `target` carries it, with what `target` requires and `options` ask for filled in,

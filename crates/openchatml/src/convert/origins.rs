@@ -1,0 +1,115 @@
+//! Where messages stood in the document that another one was made of.
+
+use super::{Join, Loss};
+use crate::Span;
+use crate::model::Message;
+use crate::render::{Place, RenderError};
+
+/// Where the messages of a document stand in another one that it was made of.
+///
+/// ```
+/// use openchatml::convert::prepare;
+/// use openchatml::{Conversation, Message, Role};
+///
+/// let messages = [Message::reasoning("Hm."), Message::answer("4.")];
+/// let document = Conversation::from_messages(messages).into();
+/// let options = Default::default();
+/// let origins = prepare(&document, "im".parse()?, &options)?.origins; // It has no reasoning.
+/// assert_eq!((origins.of(0), origins.of(1)), (Some(1), None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins {
+    /// `None` if all of them stand where they stood.
+    pub(super) places: Option<Vec<Option<usize>>>,
+    /// The messages that are part of others now.
+    pub(super) joins: Vec<Join>,
+}
+
+impl Origins {
+    /// Where the message at this place stood, if it did.
+    pub fn of(&self, message: usize) -> Option<usize> {
+        match &self.places {
+            None => Some(message),
+            Some(places) => places.get(message).copied().flatten(),
+        }
+    }
+
+    /// The places of all messages that the one at this place was made of.
+    ///
+    /// ```
+    /// use openchatml::convert::prepare;
+    /// use openchatml::{Conversation, Message, Role};
+    ///
+    /// let said = [(Role::System, "S"), (Role::User, "u")].map(|(role, text)| Message::new(role, text));
+    /// let answers = ["One. ", "Two."].map(Message::answer);
+    /// let document = Conversation::from_messages(said.into_iter().chain(answers)).into();
+    /// let prepared = prepare(&document, "apertus".parse()?, &Default::default())?;
+    /// // It has one text where the assistant answers twice; before it stands what the template adds.
+    /// assert_eq!(prepared.origins.parts(3).collect::<Vec<_>>(), [2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parts(&self, message: usize) -> impl Iterator<Item = usize> {
+        let joins = self.joins.iter().filter(move |join| join.message == message);
+        self.of(message).into_iter().chain(joins.map(|join| join.place))
+    }
+
+    /// The same error, at the place where its message stood.
+    #[must_use]
+    pub fn place(&self, mut error: RenderError) -> RenderError {
+        let is_before =
+            |join: &&Join| error.message == Some(join.message) && join.at <= error.span.start;
+        let join = self.joins.iter().filter(is_before).max_by_key(|join| join.at);
+        match join.filter(|_| error.place == Place::Body) {
+            Some(Join { at, place, from, .. }) => {
+                error.message = Some(*place);
+                let place = |byte: usize| byte - at + from;
+                error.span = Span::new(place(error.span.start), place(error.span.end));
+            }
+            None => error.message = error.message.and_then(|message| self.of(message)),
+        }
+        error
+    }
+
+    /// Gives losses the places where their messages stood.
+    pub(super) fn place_all(&self, losses: &mut [Loss]) {
+        for loss in losses {
+            loss.message = loss.message.and_then(|message| self.of(message));
+        }
+    }
+
+    /// Notes that one of now `count` messages was put in.
+    pub(super) fn insert(&mut self, at: usize, count: usize) {
+        let places = self.places.take();
+        let mut places = places.unwrap_or_else(|| (0..count.saturating_sub(1)).map(Some).collect());
+        places.insert(at, None);
+        self.places = Some(places);
+    }
+
+    /// Where the messages stood that were `carried`: what was `written`, read again. A format may
+    /// read messages of something else, such as a key that says how tools are declared, and none of
+    /// a message that says nothing.
+    pub(super) fn read_again(&self, written: &[Message<'_>], carried: &[Message<'_>]) -> Self {
+        let same =
+            |one: &Message<'_>, two: &Message<'_>| one.role == two.role && one.body == two.body;
+        let mut pairs = written.iter().zip(carried);
+        if written.len() == carried.len() && pairs.all(|(one, two)| same(one, two)) {
+            return self.clone();
+        }
+        let mut next = 0;
+        let place = |message: &Message<'_>| {
+            let left = written.get(next..)?.iter().take(Self::LOOK_AHEAD);
+            next += left.into_iter().position(|it| same(it, message))? + 1;
+            self.of(next - 1)
+        };
+        Self { places: Some(carried.iter().map(place).collect()), joins: Vec::new() }
+    }
+
+    /// How many messages may be missing in a row when what was written is read again.
+    const LOOK_AHEAD: usize = 16;
+
+    /// Where the messages stood of which these are left.
+    pub(super) fn behind(&self, kept: &[usize]) -> Self {
+        Self { places: Some(kept.iter().map(|at| self.of(*at)).collect()), joins: Vec::new() }
+    }
+}

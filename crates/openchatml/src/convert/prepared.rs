@@ -1,0 +1,105 @@
+//! A document as a format can carry it, and how much its messages count in training.
+
+use std::borrow::Cow;
+
+use super::{Loss, Origins};
+use crate::model::{Conversation, Document, Message};
+
+/// A document as a format carries it.
+///
+/// ```
+/// use openchatml::convert::prepare;
+/// use openchatml::{Conversation, Message, Role};
+///
+/// let mut question = Message::new(Role::User, "2 + 2?");
+/// question.name = Some("Eric".into());
+/// let document = Conversation::from_messages([question]).into();
+/// let prepared = prepare(&document, "chatml".parse()?, &Default::default())?;
+/// assert_eq!(prepared.document.as_conversation().unwrap().messages[0].name, None);
+/// assert_eq!(prepared.losses[0].to_string(), "message 0: name dropped");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Prepared<'d> {
+    /// The document.
+    pub document: Cow<'d, Document<'d>>,
+    /// What of the original is not in it.
+    pub losses: Vec<Loss>,
+    /// Where its messages stand in the original.
+    pub origins: Origins,
+}
+
+/// A prepared conversation with how much its messages count in training, and which of them the reader
+/// had to guess at; see [`Prepared::weighed`].
+///
+/// ```
+/// use openchatml::convert::prepare;
+/// use openchatml::{Conversation, Message, Role, Weight};
+///
+/// let answers = [("5.", Weight::ZERO), ("4.", Weight::ONE)].map(|(text, weight)| {
+///     let mut answer = Message::answer(text);
+///     answer.weight = Some(weight);
+///     answer
+/// });
+/// let said = [(Role::System, "Be brief."), (Role::User, "2 + 2?")];
+/// let said = said.map(|(role, text)| Message::new(role, text));
+/// let document = Conversation::from_messages(said.into_iter().chain(answers)).into();
+/// // Apertus has one text where the assistant answers twice.
+/// let prepared = prepare(&document, "apertus".parse()?, &Default::default())?;
+/// let weighed = prepared.weighed(&document).unwrap();
+/// assert_eq!(weighed.joined, [2, 3]);
+/// assert_eq!(weighed.conversation.messages.last().unwrap().weight, Some(Weight::ZERO));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Weighed {
+    /// The conversation.
+    pub conversation: Conversation<'static>,
+    /// Which messages of the original became part of one with messages of another weight, by their
+    /// places there.
+    pub joined: Vec<usize>,
+}
+
+impl Prepared<'_> {
+    /// The prepared conversation with the weights that its messages have in the `original`, and with
+    /// what marks them as recovered or foreign, for a mask: ids and most texts say nothing of that. A
+    /// message that was made of several counts as much as the least of them, so that what must not be
+    /// trained is not. `None` where no message of the original has any of it.
+    ///
+    /// ```
+    /// use openchatml::convert::prepare;
+    /// use openchatml::{Conversation, Message, RenderOptions, Weight};
+    ///
+    /// let mut bad = Message::answer("5.");
+    /// bad.weight = Some(Weight::ZERO);
+    /// let document = Conversation::from_messages([bad]).into();
+    /// let prepared = prepare(&document, "harmony".parse()?, &RenderOptions::default())?;
+    /// assert_eq!(prepared.document.as_conversation().unwrap().messages[0].weight, None);
+    /// let weighed = prepared.weighed(&document).unwrap();
+    /// assert_eq!(weighed.conversation.messages[0].weight, Some(Weight::ZERO));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn weighed(&self, original: &Document<'_>) -> Option<Weighed> {
+        let original = &original.as_conversation()?.messages;
+        let is_plain = |it: &Message<'_>| it.weight.is_none() && !it.recovered && !it.foreign;
+        if original.iter().all(is_plain) {
+            return None;
+        }
+        let mut conversation = self.document.as_conversation()?.clone().into_owned();
+        let mut joined = Vec::new();
+        for (index, message) in conversation.messages.iter_mut().enumerate() {
+            let parts: Vec<_> =
+                self.origins.parts(index).filter(|at| *at < original.len()).collect();
+            let weights: Vec<_> = parts.iter().map(|at| original[*at].weight).collect();
+            let least = weights.iter().map(|it| it.unwrap_or_default()).min();
+            let is_one = weights.iter().all(|it| *it == weights[0]);
+            message.weight = if is_one { weights.first().copied().flatten() } else { least };
+            message.recovered |= parts.iter().any(|at| original[*at].recovered);
+            message.foreign |= parts.iter().any(|at| original[*at].foreign);
+            joined.extend(parts.into_iter().filter(|_| !is_one));
+        }
+        Some(Weighed { conversation, joined })
+    }
+}
