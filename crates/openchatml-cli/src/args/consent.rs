@@ -5,6 +5,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use openchatml::Dropped;
 use openchatml::convert::Lost;
 
+use super::late::late;
+
 /// What may be lost on the way from the input to the output.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Losses")]
@@ -36,16 +38,21 @@ enum Name {
 
 /// Reads the name of a loss.
 fn names() -> impl TypedValueParser<Value = Name> {
-    let all = std::iter::once(PossibleValue::new(ALL));
-    let dropped = Dropped::ALL.iter().map(|dropped| PossibleValue::new(dropped.as_str()));
-    let lost = Lost::ALL.iter().map(|lost| PossibleValue::new(lost.word()).hide(true));
-    PossibleValuesParser::new(all.chain(dropped).chain(lost).collect::<Vec<_>>()).try_map(|name| {
-        let dropped = Dropped::from_word(&name).map(Name::Dropped);
-        let lost = || Lost::ALL.iter().find(|lost| lost.word() == name).copied().map(Name::Lost);
-        match name.as_str() {
-            ALL => Ok(Name::All),
-            _ => dropped.or_else(lost).ok_or("there is no loss of this name"),
-        }
+    late(|| {
+        let all = std::iter::once(PossibleValue::new(ALL));
+        let dropped = Dropped::ALL.iter().map(|dropped| PossibleValue::new(dropped.as_str()));
+        let lost = Lost::ALL.iter().map(|lost| PossibleValue::new(lost.word()).hide(true));
+        PossibleValuesParser::new(all.chain(dropped).chain(lost).collect::<Vec<_>>()).try_map(
+            |name| {
+                let dropped = Dropped::from_word(&name).map(Name::Dropped);
+                let lost =
+                    || Lost::ALL.iter().find(|lost| lost.word() == name).copied().map(Name::Lost);
+                match name.as_str() {
+                    ALL => Ok(Name::All),
+                    _ => dropped.or_else(lost).ok_or("there is no loss of this name"),
+                }
+            },
+        )
     })
 }
 

@@ -3,6 +3,7 @@
 mod consent;
 mod console;
 mod harmony;
+mod late;
 mod limits;
 mod names;
 mod read;

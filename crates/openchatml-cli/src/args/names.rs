@@ -3,6 +3,8 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use openchatml::{Carrier, Format, Role};
 
+use super::late::late;
+
 /// The format of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
@@ -24,19 +26,23 @@ pub(crate) struct Written {
 
 /// Reads the name of an input format.
 pub(crate) fn choice() -> impl TypedValueParser<Value = Choice> {
-    let names = std::iter::once(PossibleValue::new("auto")).chain(names(|_| true));
-    PossibleValuesParser::new(names.chain(token_names()).collect::<Vec<_>>()).map(|name| {
-        let tokens = tokens(&name).map(Choice::Tokens);
-        tokens.unwrap_or_else(|| name.parse().map_or(Choice::Auto, Choice::Format))
+    late(|| {
+        let names = std::iter::once(PossibleValue::new("auto")).chain(names(|_| true));
+        PossibleValuesParser::new(names.chain(token_names()).collect::<Vec<_>>()).map(|name| {
+            let tokens = tokens(&name).map(Choice::Tokens);
+            tokens.unwrap_or_else(|| name.parse().map_or(Choice::Auto, Choice::Format))
+        })
     })
 }
 
 /// Reads the name of an output format.
 pub(crate) fn written() -> impl TypedValueParser<Value = Written> {
-    let names = names(|_| true).chain(token_names()).collect::<Vec<_>>();
-    PossibleValuesParser::new(names).try_map(|name| match tokens(&name) {
-        Some(format) => Ok(Written { format, tokens: true }),
-        None => name.parse().map(|format| Written { format, tokens: false }),
+    late(|| {
+        let names = names(|_| true).chain(token_names()).collect::<Vec<_>>();
+        PossibleValuesParser::new(names).try_map(|name| match tokens(&name) {
+            Some(format) => Ok(Written { format, tokens: true }),
+            None => name.parse().map(|format| Written { format, tokens: false }),
+        })
     })
 }
 
@@ -56,8 +62,10 @@ fn token_names() -> impl Iterator<Item = PossibleValue> {
 
 /// Reads the name of a text format.
 pub(crate) fn text_format() -> impl TypedValueParser<Value = Format> {
-    let names = names(|format| format.carrier() == Carrier::Text).collect::<Vec<_>>();
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
+    late(|| {
+        let names = names(|format| format.carrier() == Carrier::Text).collect::<Vec<_>>();
+        PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
+    })
 }
 
 /// The names of formats; the carrier may be named where it goes without saying, too.
@@ -72,6 +80,9 @@ fn names(is_wanted: impl Fn(&Format) -> bool) -> impl Iterator<Item = PossibleVa
 
 /// Reads the name of a role.
 pub(crate) fn role() -> impl TypedValueParser<Value = Role> {
-    let names = Role::ALL.iter().map(|role| role.as_str()).collect::<Vec<_>>();
-    PossibleValuesParser::new(names).try_map(|name| Role::from_word(&name).ok_or("no such role"))
+    late(|| {
+        let names = Role::ALL.iter().map(|role| role.as_str()).collect::<Vec<_>>();
+        PossibleValuesParser::new(names)
+            .try_map(|name| Role::from_word(&name).ok_or("no such role"))
+    })
 }
