@@ -65,6 +65,11 @@ pub fn done() -> Act {
     Act::Send(b"data: [DONE]\n\n".to_vec())
 }
 
+/// What a server says of itself: the answer to `GET /v1/models`.
+pub fn models(owner: &str) -> Value {
+    json!({"object": "list", "data": [{"id": "m", "object": "model", "owned_by": owner}]})
+}
+
 /// A server on a port of this machine, for as long as the process lives.
 pub struct Scripted {
     url: String,
@@ -79,15 +84,28 @@ impl Scripted {
     ///
     /// If there is no port.
     pub fn start(answer: impl Fn(&Value, usize) -> Answer + Send + Sync + 'static) -> Self {
+        Self::with_models(None, answer)
+    }
+
+    /// The same, and its list of models is this.
+    ///
+    /// # Panics
+    ///
+    /// If there is no port.
+    pub fn with_models(
+        models: Option<Value>,
+        answer: impl Fn(&Value, usize) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
         let address = listener.local_addr().expect("it has an address");
         let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
         let (answer, all) = (Arc::new(answer), asked.clone());
+        let models = models.map(Arc::new);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (answer, all) = (answer.clone(), all.clone());
+                let (answer, all, models) = (answer.clone(), all.clone(), models.clone());
                 // A client that goes away is no concern of the server.
-                std::thread::spawn(move || drop(serve(stream, &*answer, &all)));
+                std::thread::spawn(move || drop(serve(stream, models.as_deref(), &*answer, &all)));
             }
         });
         Self { url: format!("http://{address}"), asked }
@@ -106,11 +124,14 @@ impl Scripted {
 
 fn serve(
     stream: TcpStream,
+    models: Option<&Value>,
     answer: &dyn Fn(&Value, usize) -> Answer,
     asked: &Mutex<Vec<Value>>,
 ) -> io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut length = 0;
+    let mut request = String::new();
+    reader.read_line(&mut request)?;
     loop {
         let mut line = String::new();
         reader.read_line(&mut line)?;
@@ -122,6 +143,13 @@ fn serve(
             length = value.trim().parse().map_err(io::Error::other)?;
         }
     }
+    if request.starts_with("GET ") {
+        let answer = match models {
+            Some(models) => Answer::error(200, &models.to_string()),
+            None => Answer::error(404, ""),
+        };
+        return send(stream, answer);
+    }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let body: Value = serde_json::from_slice(&body)?;
@@ -130,8 +158,11 @@ fn serve(
         asked.push(body.clone());
         asked.len() - 1
     };
-    let Answer { status, content_type, acts } = answer(&body, number);
-    let mut out = stream;
+    send(stream, answer(&body, number))
+}
+
+fn send(mut out: TcpStream, answer: Answer) -> io::Result<()> {
+    let Answer { status, content_type, acts } = answer;
     write!(
         out,
         "HTTP/1.1 {status} Said\r\ncontent-type: {content_type}\r\n\

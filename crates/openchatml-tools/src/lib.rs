@@ -76,10 +76,10 @@ mod toolbox;
 pub use self::call::{Call, Progress};
 #[cfg(any(feature = "completions", feature = "session"))]
 pub use self::completions::{
-    Completion, NextPiece, Opening, Piece, Prompt, Request, Upstream, UpstreamError,
+    Completion, NextPiece, Opening, Piece, Prompt, Request, Upstream, UpstreamError, Usage,
 };
 #[cfg(feature = "completions")]
-pub use self::completions::{Completions, CompletionsOptions};
+pub use self::completions::{Completions, CompletionsOptions, Engine, UnknownEngine};
 pub use self::function::{Function, function};
 pub use self::router::{BadSchema, Envelope, Happening, Router, RouterOptions, Turn};
 #[cfg(feature = "session")]

@@ -2,9 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
-use openchatml_testkit::upstream::{Act, Answer, Scripted, chunk, done, said};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use openchatml_testkit::upstream::{Act, Answer, Scripted, chunk, done, models, said};
 use openchatml_tools::{
-    Completions, CompletionsOptions, Piece, Prompt, Request, Upstream as _, UpstreamError,
+    Completions, CompletionsOptions, Engine, Piece, Prompt, Request, Upstream as _, UpstreamError,
+    Usage,
 };
 use serde_json::json;
 
@@ -13,8 +17,25 @@ async fn ask(
     prompt: Prompt,
     answer: impl Fn() -> Answer + Send + Sync + 'static,
 ) -> (Vec<Piece>, Option<UpstreamError>) {
-    let server = Scripted::start(move |_, _| answer());
-    let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
+    let server = Scripted::with_models(Some(models("vllm")), move |_, _| answer());
+    heard(server.url(), quick(), prompt).await
+}
+
+/// Options that wait for nobody.
+fn quick() -> CompletionsOptions {
+    let mut options = CompletionsOptions::default();
+    options.patience = Duration::ZERO;
+    options.backoff = Duration::from_millis(1);
+    options
+}
+
+/// What a server says.
+async fn heard(
+    url: &str,
+    options: CompletionsOptions,
+    prompt: Prompt,
+) -> (Vec<Piece>, Option<UpstreamError>) {
+    let upstream = Completions::new(url, options).unwrap();
     let mut pieces = Vec::new();
     let mut completion = match upstream.sample(Request::new(prompt)).await {
         Ok(completion) => completion,
@@ -76,7 +97,7 @@ async fn a_stream_need_not_say_that_it_is_done() {
         Answer::stream(acts)
     })
     .await;
-    assert_eq!((pieces, error), (vec![text(SAID), Piece::CutOff], None));
+    assert_eq!((pieces, error), (vec![text(SAID), Piece::CutOff("length".to_owned())], None));
 }
 
 #[tokio::test]
@@ -175,4 +196,137 @@ async fn nobody_there_is_an_error_and_no_key_is_told() {
     let Err(error) = upstream.sample(Request::new(prompt())).await else { panic!("who is there?") };
     assert!(matches!(&error, UpstreamError::Connection(_)), "{error}");
     assert!(!error.to_string().contains("secret"));
+}
+
+#[tokio::test]
+async fn ids_are_never_read_from_text() {
+    let spelled = "<|channel|>final<|message|>Hi<|end|>";
+    let (pieces, error) = ask(Prompt::Ids(vec![1, 2]), move || Answer::saying(spelled)).await;
+    assert_eq!((pieces, error), (vec![], Some(UpstreamError::NoIds("vllm".to_owned()))));
+    // A server of which nothing is known is not even asked.
+    let server = Scripted::start(move |_, _| Answer::saying(spelled));
+    let (pieces, error) = heard(server.url(), quick(), Prompt::Ids(vec![1])).await;
+    assert_eq!((pieces, error), (vec![], Some(UpstreamError::NoIds("openai".to_owned()))));
+    assert!(server.asked().is_empty());
+}
+
+#[tokio::test]
+async fn servers_are_asked_what_they_are_unless_that_was_said() {
+    let server = Scripted::with_models(Some(models("llamacpp")), |_, _| Answer::saying(SAID));
+    let upstream = Completions::new(server.url(), quick()).unwrap();
+    assert_eq!(upstream.engine().await, Ok(Engine::LlamaCpp));
+    let mut options = quick();
+    options.engine = Some(Engine::Sglang);
+    let upstream = Completions::new(server.url(), options).unwrap();
+    assert_eq!(upstream.engine().await, Ok(Engine::Sglang));
+    let server = Scripted::start(|_, _| Answer::saying(SAID));
+    let upstream = Completions::new(server.url(), quick()).unwrap();
+    assert_eq!(upstream.engine().await, Ok(Engine::OpenAi));
+}
+
+#[tokio::test]
+async fn a_server_that_is_busy_is_asked_again() {
+    let busy = |number| match number {
+        0 => Answer::error(503, r#"{"error":{"message":"Loading model"}}"#),
+        1 => Answer::error(429, "slow down"),
+        _ => Answer::saying(SAID),
+    };
+    let server = Scripted::start(move |_, number| busy(number));
+    let mut options = quick();
+    options.patience = Duration::from_secs(60);
+    assert_eq!(heard(server.url(), options, prompt()).await, (vec![text(SAID)], None));
+    assert_eq!(server.asked().len(), 3);
+    // Who has no patience is told so.
+    let server = Scripted::start(move |_, number| busy(number));
+    let (_, error) = heard(server.url(), quick(), prompt()).await;
+    let refused = UpstreamError::Refused { status: 503, message: "Loading model".to_owned() };
+    assert_eq!(error, Some(refused));
+    // An error that stays is told at once.
+    let server = Scripted::start(|_, _| Answer::error(500, "broken"));
+    let mut options = quick();
+    options.patience = Duration::from_secs(60);
+    assert!(heard(server.url(), options, prompt()).await.1.is_some());
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_connection_that_is_kept_alive_says_nothing() {
+    let (hold, held) = channel::<()>();
+    let held = std::sync::Mutex::new(Some(held));
+    let server = Scripted::start(move |_, _| {
+        let mut acts = said("half");
+        acts.extend((0..3).map(|_| Act::Send(b": still here\n\n".to_vec())));
+        acts.extend(held.lock().unwrap().take().map(Act::Wait));
+        Answer::stream(acts)
+    });
+    let mut options = quick();
+    options.idle_timeout = Duration::from_millis(100);
+    let (pieces, error) = heard(server.url(), options, prompt()).await;
+    assert_eq!(pieces, [text("half")]);
+    let silent = "the upstream cannot be reached: nothing came for 0.1 s";
+    assert_eq!(error.map(|error| error.to_string()).as_deref(), Some(silent));
+    drop(hold);
+}
+
+#[tokio::test]
+async fn a_completion_takes_no_longer_than_it_may() {
+    let (hold, held) = channel::<()>();
+    let held = std::sync::Mutex::new(Some(held));
+    let server = Scripted::start(move |_, _| {
+        let mut acts = said("half");
+        acts.extend(held.lock().unwrap().take().map(Act::Wait));
+        Answer::stream(acts)
+    });
+    let mut options = quick();
+    options.total_timeout = Some(Duration::from_millis(100));
+    let (pieces, error) = heard(server.url(), options, prompt()).await;
+    assert_eq!(pieces, [text("half")]);
+    assert!(error.unwrap().to_string().ends_with("the completion takes longer than it may"));
+    drop(hold);
+}
+
+#[tokio::test]
+async fn a_part_that_is_cut_off_is_the_end_and_no_garbage() {
+    let (pieces, error) = ask(prompt(), || {
+        let mut acts = said("half");
+        acts.push(Act::Send(b"data: {\"choices\":[{\"te".to_vec()));
+        Answer::stream(acts)
+    })
+    .await;
+    assert_eq!(pieces, [text("half")]);
+    let ended = "the answer ended before the completion did";
+    assert_eq!(error, Some(UpstreamError::Connection(ended.to_owned())));
+}
+
+#[tokio::test]
+async fn what_a_completion_took_is_told() {
+    let (pieces, error) = ask(prompt(), || {
+        let usage = json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}});
+        let mut acts = said(SAID);
+        acts.push(chunk(json!({"text": "", "finish_reason": "stop"})));
+        acts.push(Act::Send(format!("data: {usage}\n\n").into_bytes()));
+        acts.push(done());
+        Answer::stream(acts)
+    })
+    .await;
+    let usage = Piece::Usage(Usage { prompt: 9, completion: 4, cached: None });
+    assert_eq!((pieces, error), (vec![text(SAID), usage], None));
+}
+
+#[tokio::test]
+async fn lines_of_ollama_are_a_completion() {
+    let server = Scripted::with_models(Some(models("library")), |body, _| {
+        assert_eq!((&body["raw"], &body["prompt"]), (&json!(true), &json!("<|start|>assistant")));
+        let line = |line: serde_json::Value| Act::Send(format!("{line}\n").into_bytes());
+        let acts = vec![
+            line(json!({"response": "Grüße", "done": false})),
+            line(json!({"response": " 😀", "done": false})),
+            line(json!({"response": "", "done": true, "done_reason": "length"})),
+        ];
+        Answer { status: 200, content_type: "application/x-ndjson", acts }
+    });
+    let (pieces, error) = heard(server.url(), quick(), prompt()).await;
+    let end = [Piece::CutOff("length".to_owned()), Piece::Usage(Usage::default())];
+    assert_eq!(pieces[0], text("Grüße 😀"));
+    assert_eq!((&pieces[1..], error), (&end[..], None));
 }

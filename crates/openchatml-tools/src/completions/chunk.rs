@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Piece, UpstreamError};
+use super::{Piece, UpstreamError, Usage};
 
 /// What one event of a completion says.
 #[derive(Debug, Default, PartialEq)]
@@ -13,6 +13,8 @@ pub(super) struct Chunk {
     pub(super) ids: Option<Vec<u32>>,
     /// Why the completion ended, if it did.
     pub(super) finish: Option<Finish>,
+    /// What it took, if the server tells.
+    pub(super) usage: Option<Usage>,
 }
 
 /// Why a completion ended.
@@ -20,8 +22,8 @@ pub(super) struct Chunk {
 pub(super) enum Finish {
     /// By itself. What it ended by, as far as the server tells.
     Stop(Option<Stop>),
-    /// It is as long as it may be, or something else cut it.
-    CutOff,
+    /// It is as long as it may be, or something else cut it: the server's word for that.
+    CutOff(String),
 }
 
 /// What a completion ended by.
@@ -45,15 +47,26 @@ pub(super) fn read(data: &str) -> Result<Chunk, UpstreamError> {
     if let Some(error) = said(&value) {
         return Err(UpstreamError::Failed(error));
     }
+    if let Some(text) = value.get("response").and_then(Value::as_str) {
+        return Ok(of_ollama(&value, text));
+    }
     let Some(choices) = value.get("choices").and_then(Value::as_array) else {
         return Err(UpstreamError::Garbage(format!("no `choices` in {}", quoted(data))));
     };
-    // The last event may tell the usage, and nothing else.
-    let Some(choice) = choices.first() else { return Ok(Chunk::default()) };
+    let usage = value.get("usage").and_then(usage);
+    // Where several completions were asked for, this is the first. The last event may tell the
+    // usage, and nothing else.
+    let is_first = |choice: &&Value| choice.get("index").is_none_or(|index| *index == 0);
+    let Some(choice) = choices.iter().find(is_first) else {
+        return Ok(Chunk { usage, ..Chunk::default() });
+    };
     let text = choice.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let ids = match choice.get("token_ids").and_then(Value::as_array) {
+    // llama.cpp tells them beside all else that is told to those who want to know more.
+    let told = choice.get("token_ids").filter(|ids| ids.is_array());
+    let told = told.or_else(|| value.get("__verbose").and_then(|more| more.get("tokens")));
+    let ids = match told.and_then(Value::as_array) {
         Some(ids) => Some(ids.iter().map(id).collect::<Option<Vec<_>>>().ok_or_else(|| {
-            UpstreamError::Garbage(format!("`token_ids` are no ids in {}", quoted(data)))
+            UpstreamError::Garbage(format!("no ids where ids are told in {}", quoted(data)))
         })?),
         None => None,
     };
@@ -63,9 +76,37 @@ pub(super) fn read(data: &str) -> Result<Chunk, UpstreamError> {
             Some(value) => id(value).map(Stop::Id),
             None => None,
         }),
-        _ => Finish::CutOff,
+        reason => Finish::CutOff(printable(reason)),
     });
-    Ok(Chunk { text, ids, finish })
+    Ok(Chunk { text, ids, finish, usage })
+}
+
+/// What a line of Ollama says. It leaves out the token that the completion ended by.
+fn of_ollama(value: &Value, text: &str) -> Chunk {
+    let reason = value.get("done_reason").and_then(Value::as_str);
+    let is_done = value.get("done").and_then(Value::as_bool).unwrap_or_default();
+    let finish = is_done.then(|| match reason {
+        None | Some("stop") => Finish::Stop(None),
+        Some(reason) => Finish::CutOff(printable(reason)),
+    });
+    let number = |key: &str| value.get(key).and_then(Value::as_u64).unwrap_or_default();
+    let usage = is_done.then(|| Usage {
+        prompt: number("prompt_eval_count"),
+        completion: number("eval_count"),
+        cached: None,
+    });
+    Chunk { text: text.to_owned(), ids: None, finish, usage }
+}
+
+/// What a completion took.
+fn usage(value: &Value) -> Option<Usage> {
+    let number = |value: &Value, key: &str| value.get(key).and_then(Value::as_u64);
+    let details = value.get("prompt_tokens_details");
+    Some(Usage {
+        prompt: number(value, "prompt_tokens")?,
+        completion: number(value, "completion_tokens").unwrap_or_default(),
+        cached: details.and_then(|details| number(details, "cached_tokens")),
+    })
 }
 
 fn id(value: &Value) -> Option<u32> {
@@ -124,6 +165,11 @@ pub(super) struct Tail {
 }
 
 impl Tail {
+    /// Whether nothing was said.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty() && !self.has_ids
+    }
+
     /// Takes note of a piece.
     pub(super) fn note(&mut self, piece: &Piece) {
         const LONGEST: usize = 64;
@@ -137,14 +183,14 @@ impl Tail {
                 self.has_ids = true;
                 self.last = ids.last().copied().or(self.last);
             }
-            Piece::CutOff => {}
+            Piece::CutOff(_) | Piece::Usage(_) => {}
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Chunk, Finish, Piece, Stop, Tail, ending, read};
+    use super::{Chunk, Finish, Piece, Stop, Tail, Usage, ending, read};
     use crate::UpstreamError;
 
     #[test]
@@ -153,13 +199,49 @@ mod tests {
             "choices":[{"index":0,"text":"Hi","logprobs":null,"finish_reason":"stop",
             "stop_reason":200012,"token_ids":[13,200012]}]}"#;
         let finish = Some(Finish::Stop(Some(Stop::Id(200_012))));
-        let chunk = Chunk { text: "Hi".into(), ids: Some(vec![13, 200_012]), finish };
+        let chunk =
+            Chunk { text: "Hi".into(), ids: Some(vec![13, 200_012]), finish, ..Chunk::default() };
         assert_eq!(read(vllm), Ok(chunk));
         let llama = r#"{"choices":[{"text":"","index":0,"logprobs":null,"finish_reason":"length"}],
             "created":1,"model":"m","object":"text_completion","usage":{}}"#;
-        let chunk = Chunk { finish: Some(Finish::CutOff), ..Chunk::default() };
+        let finish = Some(Finish::CutOff("length".into()));
+        let chunk = Chunk { finish, ..Chunk::default() };
         assert_eq!(read(llama), Ok(chunk));
         assert_eq!(read(r#"{"choices":[],"usage":{"total_tokens":9}}"#), Ok(Chunk::default()));
+        let usage = r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":4,
+            "total_tokens":13,"prompt_tokens_details":{"cached_tokens":8}}}"#;
+        let took = Usage { prompt: 9, completion: 4, cached: Some(8) };
+        assert_eq!(read(usage), Ok(Chunk { usage: Some(took), ..Chunk::default() }));
+    }
+
+    #[test]
+    fn llama_cpp_tells_ids_beside_the_choices() {
+        let event = r#"{"choices":[{"text":"Hi","index":0,"logprobs":null,"finish_reason":null}],
+            "object":"text_completion","__verbose":{"index":0,"content":"Hi","tokens":[13]}}"#;
+        let chunk = Chunk { text: "Hi".into(), ids: Some(vec![13]), ..Chunk::default() };
+        assert_eq!(read(event), Ok(chunk));
+    }
+
+    #[test]
+    fn lines_of_ollama_are_read() {
+        let chunk = Chunk { text: "Hi".into(), ..Chunk::default() };
+        assert_eq!(read(r#"{"model":"m","response":"Hi","done":false}"#), Ok(chunk));
+        let line = r#"{"model":"m","response":"","done":true,"done_reason":"length",
+            "prompt_eval_count":7,"eval_count":2}"#;
+        let chunk = Chunk {
+            finish: Some(Finish::CutOff("length".into())),
+            usage: Some(Usage { prompt: 7, completion: 2, cached: None }),
+            ..Chunk::default()
+        };
+        assert_eq!(read(line), Ok(chunk));
+    }
+
+    #[test]
+    fn of_several_completions_the_first_is_read() {
+        let second = r#"{"choices":[{"index":1,"text":"no","finish_reason":null}]}"#;
+        assert_eq!(read(second), Ok(Chunk::default()));
+        let both = r#"{"choices":[{"index":1,"text":"no"},{"index":0,"text":"yes"}]}"#;
+        assert_eq!(read(both), Ok(Chunk { text: "yes".into(), ..Chunk::default() }));
     }
 
     #[test]

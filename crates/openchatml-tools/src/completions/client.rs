@@ -1,72 +1,101 @@
-//! The client of servers that offer `/v1/completions`.
+//! The client of servers of completions.
 
-use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use reqwest::{Client, Response};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Map, Value};
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, sleep, timeout};
 
-use super::chunk::{self, Finish, Tail};
+use super::address::Address;
+use super::answer::Answer;
+use super::chunk;
+use super::engine::{Engine, Server};
 use super::request;
-use super::sse::{Events, MOST_BYTES};
-use super::{Completion, NextPiece, Opening, Piece, Prompt, Request, Upstream, UpstreamError};
+use super::{Completion, Opening, Prompt, Request, Upstream, UpstreamError};
 
 /// So much of an answer that is an error is read.
 const MOST_OF_AN_ERROR: usize = 64 << 10;
 
-/// A server that offers `/v1/completions`, as vLLM and llama.cpp do.
+/// So much of a list of models is read.
+const MOST_OF_MODELS: usize = 4 << 20;
+
+/// No pause between two requests to a busy server is longer.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// A server of raw completions: llama.cpp, vLLM, SGLang, Ollama, and what else offers
+/// `/v1/completions`.
 ///
-/// A prompt is sent as text, or as ids. These fields are sent, so that control tokens are part of
-/// the answer: to vLLM `skip_special_tokens`, `spaces_between_special_tokens`,
-/// `include_stop_str_in_output`, `add_special_tokens`, `stop_token_ids` and, where the prompt is
-/// ids, `return_token_ids`; to llama.cpp `preserved_tokens`. Each passes over those of the other.
-/// What [`CompletionsOptions::sampling`] says is sent, too, and overrules them.
+/// The server is asked what it is, unless [`CompletionsOptions::engine`] says that, and how long
+/// completions may be. A prompt is sent as text, or as ids. What else is sent is what this
+/// [`Engine`] knows, so that control tokens are part of the answer and, where the prompt is ids, so
+/// that it tells ids. What [`CompletionsOptions::sampling`] says is sent, too, and overrules that.
 ///
-/// The answer is a stream of server-sent events. A server that answers with one JSON object is
-/// understood, too.
+/// Where the prompt is ids, so is the completion, or it is refused: read from text, an ordinary
+/// token that spells a control token would become one.
+///
+/// The answer is a stream of server-sent events, or of lines. A server that answers with one JSON
+/// object is understood, too. A server that says that it is busy (429, 503) is asked again for as
+/// long as [`CompletionsOptions::patience`] says.
 ///
 /// ```
-/// use openchatml_tools::{Completions, CompletionsOptions};
+/// use openchatml_tools::{Completions, CompletionsOptions, Engine};
 ///
 /// let mut options = CompletionsOptions::default();
 /// options.model = Some("openai/gpt-oss-20b".into());
 /// let upstream = Completions::new("http://localhost:8000", options)?;
-/// assert_eq!(upstream.url(), "http://localhost:8000/v1/completions");
+/// assert_eq!(upstream.url(Engine::Vllm), "http://localhost:8000/v1/completions");
 /// # Ok::<(), openchatml_tools::UpstreamError>(())
 /// ```
 #[derive(Clone)]
 pub struct Completions {
     client: Client,
-    url: String,
-    options: CompletionsOptions,
+    address: Address,
+    options: Arc<CompletionsOptions>,
+    server: Arc<OnceCell<Server>>,
 }
 
 /// How a server of completions is asked.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct CompletionsOptions {
+    /// What kind of server it is. `None`: it is asked.
+    pub engine: Option<Engine>,
     /// The name of the model. A server that has one need not be told.
     pub model: Option<String>,
     /// What proves that the caller may ask: it is sent as a bearer token.
     pub api_key: Option<String>,
-    /// What else is sent: `temperature`, `max_tokens` (16,384 if this does not say), `stop`, …
+    /// What else is sent: `temperature`, `max_tokens` (as much as there is room for, and 16,384 at
+    /// most, if this does not say), `stop`, …
     pub sampling: Map<String, Value>,
     /// How long it may take until the server answers the telephone.
     pub connect_timeout: Duration,
-    /// How long the server may be silent.
-    pub read_timeout: Duration,
+    /// How long nothing of a completion may arrive. What only keeps the connection alive is nothing.
+    pub idle_timeout: Duration,
+    /// How long a completion may take. `None`: as long as it wants.
+    pub total_timeout: Option<Duration>,
+    /// For how long a server that is busy, or loads its model, is asked again.
+    pub patience: Duration,
+    /// The pause before it is asked again for the first time, if it does not say. Each is twice as
+    /// long as the one before, and 10 s at most.
+    pub backoff: Duration,
 }
 
 impl Default for CompletionsOptions {
     fn default() -> Self {
         Self {
+            engine: None,
             model: None,
             api_key: None,
             sampling: Map::new(),
             connect_timeout: Duration::from_secs(10),
-            read_timeout: Duration::from_secs(600),
+            idle_timeout: Duration::from_secs(600),
+            total_timeout: None,
+            patience: Duration::from_secs(120),
+            backoff: Duration::from_millis(500),
         }
     }
 }
@@ -75,10 +104,14 @@ impl Default for CompletionsOptions {
 impl fmt::Debug for CompletionsOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CompletionsOptions")
+            .field("engine", &self.engine)
             .field("model", &self.model)
             .field("sampling", &self.sampling)
             .field("connect_timeout", &self.connect_timeout)
-            .field("read_timeout", &self.read_timeout)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("total_timeout", &self.total_timeout)
+            .field("patience", &self.patience)
+            .field("backoff", &self.backoff)
             .finish_non_exhaustive()
     }
 }
@@ -86,7 +119,7 @@ impl fmt::Debug for CompletionsOptions {
 impl fmt::Debug for Completions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Completions")
-            .field("url", &self.url)
+            .field("address", &self.address)
             .field("options", &self.options)
             .finish_non_exhaustive()
     }
@@ -100,10 +133,7 @@ impl Completions {
     ///
     /// The address is none of HTTP, or the key cannot be sent.
     pub fn new(url: &str, options: CompletionsOptions) -> Result<Self, UpstreamError> {
-        let url = request::address(url)?;
-        reqwest::Url::parse(&url).map_err(|error| {
-            UpstreamError::Connection(format!("`{}`: {error}", url.escape_debug()))
-        })?;
+        let address = Address::of(url)?;
         if let Some(key) = &options.api_key
             && HeaderValue::from_str(key).is_err()
         {
@@ -112,46 +142,89 @@ impl Completions {
         }
         let client = crate::client::builder()
             .connect_timeout(options.connect_timeout)
-            .read_timeout(options.read_timeout)
             // A key goes where the caller sends it, and nowhere else.
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| unreachable(&error))?;
-        Ok(Self { client, url, options })
+        Ok(Self { client, address, options: Arc::new(options), server: Arc::default() })
     }
 
-    /// The address that is asked.
-    pub fn url(&self) -> &str {
-        &self.url
+    /// The address that is asked for completions, if the server is this engine.
+    pub fn url(&self, engine: Engine) -> String {
+        self.address.completions(engine)
+    }
+
+    /// What kind of server it is. It is asked once, unless the options say.
+    ///
+    /// # Errors
+    ///
+    /// The server cannot be reached.
+    pub async fn engine(&self) -> Result<Engine, UpstreamError> {
+        Ok(self.server().await?.engine)
+    }
+
+    async fn server(&self) -> Result<Server, UpstreamError> {
+        let found = self.server.get_or_try_init(|| async {
+            let said = match self.models().await {
+                Ok(models) => Server::of_models(&models, self.options.model.as_deref()),
+                // A server that lists no models may complete all the same.
+                Err(UpstreamError::Refused { .. } | UpstreamError::Garbage(_)) => None,
+                Err(error) => return Err(error),
+            };
+            let said = said.unwrap_or(Server { engine: Engine::OpenAi, context: None });
+            Ok(Server { engine: self.options.engine.unwrap_or(said.engine), ..said })
+        });
+        found.await.copied()
+    }
+
+    /// The list of its models.
+    async fn models(&self) -> Result<Value, UpstreamError> {
+        let request = || self.client.get(self.address.models());
+        let response = self.ask(request).await?;
+        let body = some(response, MOST_OF_MODELS, self.options.idle_timeout).await;
+        serde_json::from_slice(&body).map_err(|error| UpstreamError::Garbage(error.to_string()))
     }
 
     async fn open(&self, request: Request<'_>) -> Result<Box<dyn Completion>, UpstreamError> {
-        let body = request::body(&self.options, &request).to_string();
-        let mut asked = self
-            .client
-            .post(&self.url)
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "text/event-stream")
-            .body(body);
-        if let Some(key) = &self.options.api_key {
-            asked = asked.header(AUTHORIZATION, format!("Bearer {key}"));
+        let begun = Instant::now();
+        let server = self.server().await?;
+        let url = self.address.completions(server.engine);
+        let body = request::body(&self.options, &request, server)?.to_string();
+        let post = || {
+            let request = self.client.post(&url).header(CONTENT_TYPE, "application/json");
+            request.header(ACCEPT, "text/event-stream").body(body.clone())
+        };
+        let response = self.ask(post).await?;
+        let wants_ids = matches!(request.prompt, Prompt::Ids(_)).then_some(server.engine);
+        let until = self.options.total_timeout.map(|total| begun + total);
+        Ok(Box::new(Answer::new(response, wants_ids, self.options.idle_timeout, until)))
+    }
+
+    /// Sends a request, and again while the server is busy.
+    async fn ask(&self, request: impl Fn() -> RequestBuilder) -> Result<Response, UpstreamError> {
+        let begun = Instant::now();
+        let mut pause = self.options.backoff;
+        loop {
+            let mut asked = request();
+            if let Some(key) = &self.options.api_key {
+                asked = asked.header(AUTHORIZATION, format!("Bearer {key}"));
+            }
+            let idle = self.options.idle_timeout;
+            let response = timeout(idle, asked.send()).await.map_err(|_| silent(idle))?;
+            let response = response.map_err(|error| unreachable(&error))?;
+            if response.status().is_success() {
+                return Ok(response);
+            }
+            let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE];
+            let is_busy = busy.contains(&response.status());
+            let wait = retry_after(&response).unwrap_or(pause);
+            let error = refused(response, idle).await;
+            if !is_busy || begun.elapsed() + wait > self.options.patience {
+                return Err(error);
+            }
+            sleep(wait).await;
+            pause = (2 * pause).min(LONGEST_PAUSE);
         }
-        let response = asked.send().await.map_err(|error| unreachable(&error))?;
-        if !response.status().is_success() {
-            return Err(refused(response).await);
-        }
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let is_whole = kind.is_some_and(|kind| kind.starts_with("application/json"));
-        let wants_ids = matches!(request.prompt, Prompt::Ids(_));
-        Ok(Box::new(Answer {
-            response: Some(response),
-            events: Events::default(),
-            whole: is_whole.then(Vec::new),
-            wants_ids,
-            ready: VecDeque::new(),
-            tail: Tail::default(),
-            is_finished: false,
-        }))
     }
 }
 
@@ -161,136 +234,41 @@ impl Upstream for Completions {
     }
 }
 
-/// An answer, while it arrives.
-struct Answer {
-    /// `None` once all of it has arrived.
-    response: Option<Response>,
-    events: Events,
-    /// What has arrived of an answer that is no stream.
-    whole: Option<Vec<u8>>,
-    wants_ids: bool,
-    /// What was not given yet.
-    ready: VecDeque<Result<Piece, UpstreamError>>,
-    tail: Tail,
-    /// Whether the server said that the completion is complete.
-    is_finished: bool,
+/// How long the server wants to be left alone, if it says that in seconds.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let value = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    value.trim().parse().ok().map(Duration::from_secs)
 }
 
-impl Completion for Answer {
-    fn next(&mut self) -> NextPiece<'_> {
-        Box::pin(async move {
-            loop {
-                if let Some(piece) = self.ready.pop_front() {
-                    return piece.map(Some);
-                }
-                let Some(response) = &mut self.response else { return Ok(None) };
-                match response.chunk().await {
-                    Ok(Some(bytes)) => self.arrived(&bytes)?,
-                    Ok(None) => self.ended()?,
-                    Err(error) => {
-                        self.response = None;
-                        return Err(unreachable(&error));
-                    }
-                }
-            }
-        })
-    }
-}
-
-impl Answer {
-    /// Takes bytes.
-    fn arrived(&mut self, bytes: &[u8]) -> Result<(), UpstreamError> {
-        let too_long = || UpstreamError::Garbage(format!("more than {MOST_BYTES} bytes at once"));
-        if let Some(whole) = &mut self.whole {
-            if whole.len() + bytes.len() > MOST_BYTES {
-                return Err(too_long());
-            }
-            whole.extend_from_slice(bytes);
-            return Ok(());
-        }
-        let mut events = std::mem::take(&mut self.events);
-        let fed = events.feed(bytes, |data| self.event(data));
-        self.events = events;
-        fed.map_err(|_| too_long())
-    }
-
-    /// Takes the end.
-    fn ended(&mut self) -> Result<(), UpstreamError> {
-        self.response = None;
-        if let Some(whole) = self.whole.take() {
-            self.event(&String::from_utf8_lossy(&whole));
-        }
-        std::mem::take(&mut self.events).finish(|data| self.event(data));
-        if self.ready.is_empty() && !self.is_finished {
-            let text = "the answer ended before the completion did";
-            return Err(UpstreamError::Connection(text.to_owned()));
-        }
-        Ok(())
-    }
-
-    /// Takes an event.
-    fn event(&mut self, data: &str) {
-        if data.trim() == "[DONE]" {
-            self.is_finished = true;
-            return;
-        }
-        match chunk::read(data) {
-            Err(error) => {
-                self.response = None;
-                self.ready.push_back(Err(error));
-            }
-            Ok(chunk) => {
-                let ids = chunk.ids.filter(|_| self.wants_ids);
-                let piece = ids.map_or(Piece::Text(chunk.text), Piece::Ids);
-                self.push(piece);
-                match chunk.finish {
-                    None => {}
-                    Some(Finish::CutOff) => {
-                        self.is_finished = true;
-                        self.push(Piece::CutOff);
-                    }
-                    Some(Finish::Stop(stop)) => {
-                        self.is_finished = true;
-                        let rest = stop.and_then(|stop| chunk::ending(stop, &self.tail));
-                        rest.into_iter().for_each(|piece| self.push(piece));
-                    }
-                }
-            }
-        }
-    }
-
-    fn push(&mut self, piece: Piece) {
-        let is_empty = match &piece {
-            Piece::Text(text) => text.is_empty(),
-            Piece::Ids(ids) => ids.is_empty(),
-            Piece::CutOff => false,
-        };
-        if !is_empty {
-            self.tail.note(&piece);
-            self.ready.push_back(Ok(piece));
-        }
-    }
-}
-
-/// What an answer says that is an error.
-async fn refused(mut response: Response) -> UpstreamError {
-    let status = response.status().as_u16();
+/// As much of an answer as is wanted. An error in reading an error is no better one.
+async fn some(mut response: Response, most: usize, idle: Duration) -> Vec<u8> {
     let mut body = Vec::new();
-    // An error in reading an error is no better one.
-    while let Ok(Some(bytes)) = response.chunk().await {
+    while let Ok(Ok(Some(bytes))) = timeout(idle, response.chunk()).await {
         body.extend_from_slice(&bytes);
-        if body.len() > MOST_OF_AN_ERROR {
-            body.truncate(MOST_OF_AN_ERROR);
+        if body.len() > most {
+            body.truncate(most);
             break;
         }
     }
+    body
+}
+
+/// What an answer says that is an error.
+async fn refused(response: Response, idle: Duration) -> UpstreamError {
+    let status = response.status().as_u16();
+    let body = some(response, MOST_OF_AN_ERROR, idle).await;
     let body = String::from_utf8_lossy(&body);
     let said = serde_json::from_str(&body).ok().and_then(|value| chunk::said(&value));
     UpstreamError::Refused { status, message: said.unwrap_or_else(|| chunk::printable(&body)) }
 }
 
+/// Nothing came for so long.
+pub(super) fn silent(idle: Duration) -> UpstreamError {
+    UpstreamError::Connection(format!("nothing came for {} s", idle.as_secs_f64()))
+}
+
 /// What `reqwest` says, with the reasons behind it and without the address.
-fn unreachable(error: &reqwest::Error) -> UpstreamError {
+pub(super) fn unreachable(error: &reqwest::Error) -> UpstreamError {
     use std::error::Error as _;
     let mut text = if error.is_timeout() { "it took too long".to_owned() } else { String::new() };
     let mut cause = error.source();

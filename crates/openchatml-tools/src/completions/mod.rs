@@ -5,9 +5,15 @@
 //! recipients and the ends of messages what the model said, and not what a server made of it.
 
 #[cfg(feature = "completions")]
+mod address;
+#[cfg(feature = "completions")]
+mod answer;
+#[cfg(feature = "completions")]
 mod chunk;
 #[cfg(feature = "completions")]
 mod client;
+#[cfg(feature = "completions")]
+mod engine;
 #[cfg(feature = "completions")]
 mod request;
 #[cfg(feature = "completions")]
@@ -19,6 +25,8 @@ use std::pin::Pin;
 
 #[cfg(feature = "completions")]
 pub use self::client::{Completions, CompletionsOptions};
+#[cfg(feature = "completions")]
+pub use self::engine::{Engine, UnknownEngine};
 
 /// A model that goes on where a prompt ends.
 ///
@@ -105,9 +113,36 @@ pub enum Piece {
     Text(String),
     /// Token ids.
     Ids(Vec<u32>),
-    /// Nothing more comes, since the completion is as long as it may be: what was being said was
-    /// cut off.
-    CutOff,
+    /// Nothing more comes, for this reason, in the server's word: `length` if the completion is as
+    /// long as it may be. What was being said was cut off.
+    CutOff(String),
+    /// What the completion took.
+    Usage(Usage),
+}
+
+/// What a completion took, in tokens, as the server counts them.
+///
+/// ```
+/// use openchatml_tools::Usage;
+///
+/// let usage = Usage { prompt: 120, completion: 30, cached: Some(96) };
+/// assert_eq!(usage.total(), 150);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// The prompt.
+    pub prompt: u64,
+    /// What the model said.
+    pub completion: u64,
+    /// As much of the prompt as the server knew from before, if it tells that.
+    pub cached: Option<u64>,
+}
+
+impl Usage {
+    /// The prompt and what the model said.
+    pub fn total(self) -> u64 {
+        self.prompt.saturating_add(self.completion)
+    }
 }
 
 /// Why there is no completion, or no more of it.
@@ -134,6 +169,16 @@ pub enum UpstreamError {
     Failed(String),
     /// What arrives is no completion.
     Garbage(String),
+    /// The prompt is ids, and the server of this name tells none: what it says in text cannot be told
+    /// from control tokens.
+    NoIds(String),
+    /// The prompt leaves no room for a completion.
+    NoRoom {
+        /// How many ids the prompt is.
+        prompt: usize,
+        /// How many ids there is room for.
+        context: u64,
+    },
 }
 
 impl fmt::Display for UpstreamError {
@@ -148,6 +193,15 @@ impl fmt::Display for UpstreamError {
             }
             Self::Failed(message) => write!(f, "the upstream failed: {message}"),
             Self::Garbage(what) => write!(f, "the upstream does not speak completions: {what}"),
+            Self::NoIds(engine) => write!(
+                f,
+                "the upstream ({engine}) tells no token ids, and in text an ordinary token may spell \
+                 a control token"
+            ),
+            Self::NoRoom { prompt, context } => write!(
+                f,
+                "the prompt of {prompt} tokens leaves no room: the upstream takes {context}"
+            ),
         }
     }
 }

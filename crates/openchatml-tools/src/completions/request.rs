@@ -2,106 +2,180 @@
 
 use serde_json::{Map, Value, json};
 
+use super::engine::{Engine, Server};
 use super::{CompletionsOptions, Prompt, Request, UpstreamError};
 
 /// So long is a completion at most, in tokens, unless the caller says otherwise. vLLM would stop
 /// after 16.
-const MOST_TOKENS: u32 = 16_384;
+const MOST_TOKENS: u64 = 16_384;
 
-/// The address of the completions of a server, which is given as such, or without `/completions`,
-/// or without `/v1`.
+/// The body of a request to a server.
 ///
 /// # Errors
 ///
-/// The address is none of HTTP.
-pub(super) fn address(url: &str) -> Result<String, UpstreamError> {
-    let is_http = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
-    if !is_http {
-        let text = format!("`{}` is no http:// or https:// address", url.escape_debug());
-        return Err(UpstreamError::Connection(text));
+/// The server cannot be asked so: it tells no ids, or has no room for the prompt.
+pub(super) fn body(
+    options: &CompletionsOptions,
+    request: &Request<'_>,
+    server: Server,
+) -> Result<Value, UpstreamError> {
+    let wants_ids = matches!(request.prompt, Prompt::Ids(_));
+    if wants_ids && !server.engine.tells_ids() {
+        return Err(UpstreamError::NoIds(server.engine.to_string()));
     }
-    let url = url.trim_end_matches('/');
-    Ok(match url {
-        _ if url.ends_with("/completions") => url.to_owned(),
-        _ if url.ends_with("/v1") => format!("{url}/completions"),
-        _ => format!("{url}/v1/completions"),
-    })
-}
-
-/// The body of a request.
-pub(super) fn body(options: &CompletionsOptions, request: &Request<'_>) -> Value {
+    let most = most_tokens(request, server)?;
+    if server.engine == Engine::Ollama {
+        return Ok(for_ollama(options, request, most));
+    }
+    let facts = server.engine.facts();
     let mut body = Map::new();
     let mut say = |key: &str, value: Value| drop(body.insert(key.to_owned(), value));
     if let Some(model) = &options.model {
         say("model", json!(model));
     }
-    say("max_tokens", json!(MOST_TOKENS));
-    // vLLM: control tokens are part of the text, the last one too, and nothing is put between them
-    // or before the prompt.
-    say("skip_special_tokens", json!(false));
-    say("spaces_between_special_tokens", json!(false));
-    say("include_stop_str_in_output", json!(true));
-    say("add_special_tokens", json!(false));
-    if matches!(request.prompt, Prompt::Ids(_)) {
-        say("return_token_ids", json!(true));
+    say("max_tokens", json!(most));
+    say("stream_options", json!({"include_usage": true}));
+    let asked = facts.keeps_controls.iter().chain(facts.tells_ids.iter().filter(|_| wants_ids));
+    asked.for_each(|(key, value)| say(key, json!(value)));
+    if let Some(key) = facts.stop_ids.filter(|_| !request.stop_ids.is_empty()) {
+        say(key, json!(request.stop_ids));
     }
-    if !request.stop_ids.is_empty() {
-        say("stop_token_ids", json!(request.stop_ids));
-    }
-    // llama.cpp: the same.
-    if !request.controls.is_empty() {
-        say("preserved_tokens", json!(request.controls));
+    if let Some(key) = facts.controls.filter(|_| !request.controls.is_empty()) {
+        say(key, json!(request.controls));
     }
     body.extend(options.sampling.clone());
-    body.insert(
-        "prompt".to_owned(),
-        match &request.prompt {
-            Prompt::Text(text) => json!(text),
-            Prompt::Ids(ids) => json!(ids),
-        },
-    );
+    let prompt = match &request.prompt {
+        Prompt::Text(text) => json!(text),
+        Prompt::Ids(ids) => json!(ids),
+    };
+    body.insert("prompt".to_owned(), prompt);
     body.insert("stream".to_owned(), json!(true));
-    Value::Object(body)
+    Ok(Value::Object(body))
+}
+
+/// How long the completion may be: as long as there is room. `None` if only the server knows.
+fn most_tokens(request: &Request<'_>, server: Server) -> Result<Option<u64>, UpstreamError> {
+    let Some(context) = server.context else { return Ok(Some(MOST_TOKENS)) };
+    let count = |len: usize| u64::try_from(len).unwrap_or(u64::MAX);
+    match &request.prompt {
+        Prompt::Ids(ids) => match context.saturating_sub(count(ids.len())) {
+            0 => Err(UpstreamError::NoRoom { prompt: ids.len(), context }),
+            room => Ok(Some(room.min(MOST_TOKENS))),
+        },
+        // A token is a byte at least.
+        Prompt::Text(text) => match context.checked_sub(count(text.len())) {
+            Some(room) if room >= MOST_TOKENS => Ok(Some(MOST_TOKENS)),
+            _ if server.engine.facts().refuses_excess => Ok(None),
+            _ => Ok(Some(MOST_TOKENS)),
+        },
+    }
+}
+
+/// The body of a request to Ollama, which has its own words. A prompt that is `raw` gets no template.
+fn for_ollama(options: &CompletionsOptions, request: &Request<'_>, most: Option<u64>) -> Value {
+    let mut sampling = options.sampling.clone();
+    let most = sampling.remove("max_tokens").unwrap_or_else(|| json!(most));
+    sampling.entry("num_predict").or_insert(most);
+    let Prompt::Text(prompt) = &request.prompt else { unreachable!("ids were refused") };
+    let mut body = json!({"prompt": prompt, "raw": true, "stream": true, "options": sampling});
+    if let Some(model) = &options.model {
+        body["model"] = json!(model);
+    }
+    body
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{address, body};
-    use crate::{CompletionsOptions, Prompt, Request};
+    use super::super::engine::{Engine, Server};
+    use super::body;
+    use crate::{CompletionsOptions, Prompt, Request, UpstreamError};
+
+    fn sent(options: &CompletionsOptions, prompt: Prompt, engine: Engine) -> Value {
+        let mut request = Request::new(prompt);
+        request.stop_ids = &[9];
+        request.controls = &["<|end|>"];
+        body(options, &request, Server { engine, context: None }).expect("it can be asked")
+    }
+
+    fn text() -> Prompt {
+        Prompt::Text("Hi".to_owned())
+    }
+
+    fn ids() -> Prompt {
+        Prompt::Ids(vec![1, 2])
+    }
 
     #[test]
-    fn addresses_are_completed() {
-        let whole = "http://[::1]:8000/v1/completions";
-        for url in ["http://[::1]:8000", "http://[::1]:8000/", "http://[::1]:8000/v1/", whole] {
-            assert_eq!(address(url).as_deref(), Ok(whole));
+    fn each_server_is_sent_what_it_knows() {
+        let options = CompletionsOptions::default();
+        let common = json!({"max_tokens": 16_384, "stream": true,
+            "stream_options": {"include_usage": true}});
+        let with = |prompt: Value, more: Value| {
+            let mut all = common.clone();
+            all["prompt"] = prompt;
+            for (key, value) in more.as_object().expect("an object") {
+                all[key] = value.clone();
+            }
+            all
+        };
+        assert_eq!(sent(&options, text(), Engine::OpenAi), with(json!("Hi"), json!({})));
+        let vllm = json!({"skip_special_tokens": false, "spaces_between_special_tokens": false,
+            "include_stop_str_in_output": true, "add_special_tokens": false,
+            "return_token_ids": true, "stop_token_ids": [9]});
+        assert_eq!(sent(&options, ids(), Engine::Vllm), with(json!([1, 2]), vllm));
+        let llama = json!({"preserved_tokens": ["<|end|>"]});
+        assert_eq!(sent(&options, text(), Engine::LlamaCpp), with(json!("Hi"), llama));
+        let llama =
+            json!({"preserved_tokens": ["<|end|>"], "return_tokens": true, "verbose": true});
+        assert_eq!(sent(&options, ids(), Engine::LlamaCpp), with(json!([1, 2]), llama));
+        let mut options = options;
+        options.model = Some("gpt-oss".into());
+        options.sampling.insert("temperature".into(), json!(0.5));
+        options.sampling.insert("max_tokens".into(), json!(7));
+        let ollama = json!({"model": "gpt-oss", "prompt": "Hi", "raw": true, "stream": true,
+            "options": {"temperature": 0.5, "num_predict": 7}});
+        assert_eq!(sent(&options, text(), Engine::Ollama), ollama);
+    }
+
+    #[test]
+    fn a_server_that_tells_no_ids_is_not_asked_for_them() {
+        let request = Request::new(ids());
+        for engine in [Engine::Ollama, Engine::OpenAi] {
+            let server = Server { engine, context: None };
+            let refused = body(&CompletionsOptions::default(), &request, server);
+            assert_eq!(refused, Err(UpstreamError::NoIds(engine.to_string())));
         }
-        assert!(address("localhost:8000").is_err());
-        assert!(address("file:///etc/passwd").is_err());
+    }
+
+    #[test]
+    fn completions_are_as_long_as_there_is_room() {
+        let most = |prompt: Prompt, engine, context| {
+            let server = Server { engine, context: Some(context) };
+            let sent = body(&CompletionsOptions::default(), &Request::new(prompt), server);
+            sent.map(|sent| sent["max_tokens"].clone())
+        };
+        assert_eq!(most(ids(), Engine::Vllm, 100), Ok(json!(98)));
+        assert_eq!(most(ids(), Engine::Vllm, 1 << 17), Ok(json!(16_384)));
+        let no_room = UpstreamError::NoRoom { prompt: 2, context: 2 };
+        assert_eq!(most(ids(), Engine::LlamaCpp, 2), Err(no_room));
+        // How many tokens a text is, only the server knows.
+        assert_eq!(most(text(), Engine::Vllm, 100), Ok(json!(null)));
+        assert_eq!(most(text(), Engine::Vllm, 1 << 17), Ok(json!(16_384)));
+        assert_eq!(most(text(), Engine::LlamaCpp, 100), Ok(json!(16_384)));
     }
 
     #[test]
     fn what_is_sent_can_be_overruled_but_for_the_prompt() {
         let mut options = CompletionsOptions::default();
-        let mut request = Request::new(Prompt::Ids(vec![1, 2]));
-        request.stop_ids = &[9];
-        let sent = body(&options, &request);
-        assert_eq!(sent["prompt"], json!([1, 2]));
-        assert_eq!(sent["stop_token_ids"], json!([9]));
-        assert_eq!(sent["return_token_ids"], json!(true));
-        assert_eq!(sent.get("model"), None);
-
-        options.model = Some("gpt-oss-20b".into());
-        let sampling =
-            json!({"temperature": 0.5, "max_tokens": null, "prompt": "x", "stream": false});
+        let sampling = json!({"temperature": 0.5, "max_tokens": null, "prompt": "x",
+            "stream": false, "stream_options": null});
         let Value::Object(sampling) = sampling else { panic!("it is an object") };
         options.sampling = sampling;
-        let sent = body(&options, &Request::new(Prompt::Text("Hi".into())));
-        assert_eq!(sent["prompt"], json!("Hi"));
-        assert_eq!(sent["stream"], json!(true));
-        assert_eq!(sent["temperature"], json!(0.5));
-        assert_eq!(sent["max_tokens"], json!(null));
-        assert_eq!(sent.get("return_token_ids"), None);
+        let sent = sent(&options, text(), Engine::Vllm);
+        assert_eq!((&sent["prompt"], &sent["stream"]), (&json!("Hi"), &json!(true)));
+        assert_eq!((&sent["temperature"], &sent["max_tokens"]), (&json!(0.5), &json!(null)));
+        assert_eq!(sent["stream_options"], json!(null));
     }
 }

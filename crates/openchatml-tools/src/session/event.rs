@@ -2,7 +2,7 @@
 
 use openchatml::{Code, Event, Policy};
 
-use crate::Progress;
+use crate::{Progress, Usage};
 
 /// What a [`Session`](super::Session) tells, in the order in which it happens: the events of the
 /// completions, and those of the loop around them.
@@ -28,6 +28,21 @@ pub enum SessionEvent<'e> {
         /// How often it is asked at most.
         most: usize,
     },
+    /// What the model is asked, where that is ids.
+    Prompt {
+        /// How many ids.
+        ids: usize,
+        /// How many of them, from the first on, the server has seen: they are those of the last
+        /// prompt and of what the model said then.
+        shared: usize,
+    },
+    /// The server ended a completion before the model did.
+    CutOff {
+        /// Why, in the server's word: `length` if it is as long as it may be.
+        reason: &'e str,
+    },
+    /// What a completion took.
+    Usage(Usage),
     /// What the model says.
     Said(Event<'e>),
     /// What a tool replies: the start and the end of its message.
@@ -67,6 +82,9 @@ impl SessionEvent<'_> {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Step { .. } => "run.step",
+            Self::Prompt { .. } => "run.prompt",
+            Self::CutOff { .. } => "run.cut_off",
+            Self::Usage(_) => "run.usage",
             Self::Said(event) | Self::Replied(event) => event.name(),
             Self::ToolStart { .. } => "tool.start",
             Self::ToolProgress { .. } => "tool.progress",
@@ -118,6 +136,18 @@ impl SessionEvent<'_> {
             Self::Step { number, most } => {
                 field("step", (*number).into());
                 field("max", (*most).into());
+            }
+            Self::Prompt { ids, shared } => {
+                field("ids", (*ids).into());
+                field("shared", (*shared).into());
+            }
+            Self::CutOff { reason } => field("reason", (*reason).into()),
+            Self::Usage(usage) => {
+                field("prompt_tokens", usage.prompt.into());
+                field("completion_tokens", usage.completion.into());
+                if let Some(cached) = usage.cached {
+                    field("cached_tokens", cached.into());
+                }
             }
             Self::ToolStart { call_id, name } => {
                 field("call_id", (*call_id).into());

@@ -7,7 +7,7 @@ use openchatml_tokens::TokenStream;
 
 use super::event::{SessionEvent, shifted};
 use super::model::{Model, SharedEncoding};
-use crate::Piece;
+use crate::{Piece, Usage};
 
 /// Who is told what happens.
 pub(super) type Emit<'s> = dyn FnMut(SessionEvent<'_>) + Send + 's;
@@ -42,6 +42,10 @@ pub(super) struct Heard {
     pub(super) is_cut: bool,
     /// Whether the completion ended by `<|return|>`.
     pub(super) has_returned: bool,
+    /// The ids that arrived.
+    pub(super) ids: Vec<u32>,
+    /// What it took, if the server tells.
+    pub(super) usage: Option<Usage>,
     /// Whether somebody else spoke: what comes after that counts for nothing.
     is_foreign: bool,
     /// Whether the last complete message of the assistant is a call.
@@ -60,7 +64,14 @@ impl<'m> Hearing<'m> {
     /// Takes a piece. The messages that it completes.
     pub(super) fn piece(&mut self, piece: Piece, emit: &mut Emit<'_>) -> Vec<Message<'static>> {
         match piece {
-            Piece::CutOff => self.heard.is_cut = true,
+            Piece::CutOff(reason) => {
+                self.heard.is_cut = true;
+                emit(SessionEvent::CutOff { reason: &reason });
+            }
+            Piece::Usage(usage) => {
+                self.heard.usage = Some(usage);
+                emit(SessionEvent::Usage(usage));
+            }
             Piece::Text(text) => {
                 if matches!(self.reader, Reader::Unknown) {
                     self.reader = self.text();
@@ -80,12 +91,14 @@ impl<'m> Hearing<'m> {
                                 None => tokenizer.encoding().encode(&text, &mut ids),
                             }
                         }
+                        heard.ids.extend_from_slice(&ids);
                         stream.feed(&ids, |event| heard.event(event, emit));
                     }
                     Reader::Unknown => {}
                 }
             }
             Piece::Ids(ids) => {
+                self.heard.ids.extend_from_slice(&ids);
                 if let (Reader::Unknown, Some(tokenizer)) = (&self.reader, self.model.tokenizer()) {
                     self.reader = Reader::Ids(Box::new(tokenizer.stream(&self.options)));
                 }

@@ -7,6 +7,7 @@ mod hear;
 mod model;
 mod plan;
 mod run;
+mod sampled;
 mod spell;
 mod transcript;
 
@@ -14,6 +15,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use openchatml::convert::{Loss, convert};
 use openchatml::{
@@ -27,6 +29,7 @@ pub use self::desk::{Desk, DeskError};
 pub use self::event::SessionEvent;
 pub use self::model::{Model, NoPrompt};
 use self::plan::Names;
+use self::sampled::Sampled;
 pub use self::transcript::Transcript;
 use crate::{Router, Toolbox, UpstreamError};
 
@@ -82,6 +85,17 @@ pub struct Session {
     kept: Option<usize>,
     /// The calls of the conversation.
     names: Names,
+    /// What the model said, in its ids.
+    sampled: Sampled,
+    /// What this run took so far.
+    spent: Spent,
+}
+
+/// What a run took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spent {
+    calls: usize,
+    tokens: u64,
 }
 
 /// A call that may have been made before a crash.
@@ -96,6 +110,13 @@ struct Known {
 pub struct SessionOptions {
     /// How often the model is asked at most.
     pub most_steps: usize,
+    /// How many calls one run makes at most. `None`: as many as the model wants.
+    pub most_calls: Option<usize>,
+    /// After how many tokens, of all prompts and completions of one run, the model is not asked
+    /// again. Servers count them; where one does not, only ids can be counted.
+    pub most_tokens: Option<u64>,
+    /// How long one run may take. Then calls are cancelled, and their replies say so.
+    pub most_time: Option<Duration>,
     /// How completions and the transcript are read.
     pub read: ReadOptions,
     /// How the transcript is written.
@@ -105,7 +126,7 @@ pub struct SessionOptions {
 impl Default for SessionOptions {
     fn default() -> Self {
         let (read, render) = (ReadOptions::default(), RenderOptions::default());
-        Self { most_steps: 32, read, render }
+        Self { most_steps: 32, most_calls: None, most_tokens: None, most_time: None, read, render }
     }
 }
 
@@ -119,6 +140,12 @@ pub enum Ended {
     Replied,
     /// The model was asked as often as it may be.
     Steps,
+    /// As many calls were made as may be. Those that are left have no replies yet.
+    Calls,
+    /// As many tokens were used as may be, or more.
+    Tokens,
+    /// It took as long as it may. The calls that ran have replies that say so.
+    Time,
     /// The last completion broke off. What is complete of it is in the transcript.
     CutOff,
     /// The last completion has no message that is certain.
@@ -181,6 +208,8 @@ impl Session {
             told,
             kept: None,
             names: Names::default(),
+            sampled: Sampled::default(),
+            spent: Spent::default(),
         }
     }
 

@@ -9,6 +9,7 @@ use openchatml::{
 };
 use openchatml_tokens::{Encoding, Tokenizer};
 
+use super::sampled::Sampled;
 use crate::{Prompt, Request, Upstream};
 
 /// An encoding that threads share.
@@ -104,12 +105,18 @@ impl Model {
         self.upstream.as_ref()
     }
 
-    /// What the model is asked to go on from.
+    /// What the model is asked to go on from. What it said itself is in the ids in which it was
+    /// `sampled`, where they are known.
     pub(super) fn request(
         &self,
         conversation: &Conversation<'_>,
+        sampled: &Sampled,
     ) -> Result<Request<'_>, RenderError> {
-        let next: Document<'_> = history::next_prompt(conversation).into();
+        let mut next = history::next_prompt(conversation);
+        if self.tokenizer.is_some() {
+            sampled.tell(&mut next, self.format);
+        }
+        let next: Document<'_> = next.into();
         let mut options = self.render.clone();
         options.generation_prompt = Some(Role::Assistant);
         let prompt = match &self.tokenizer {

@@ -1,9 +1,11 @@
 //! The loop itself.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use openchatml::convert::convert;
 use openchatml::{Code, Conversation, Document, Event, Format, Message, Role, Settings};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::calls::{Calls, mark};
@@ -12,8 +14,8 @@ use super::event::SessionEvent;
 use super::hear::{Emit, Heard, Hearing};
 use super::plan::{self, Next, Waiting};
 use super::spell::respell;
-use super::{Ended, Known, Session, SessionError};
-use crate::{Completion, Failure};
+use super::{Ended, Known, Model, Session, SessionError, Spent};
+use crate::{Completion, Failure, Piece, Prompt, Usage};
 
 /// Why calls are cancelled.
 const CANCELLED: &str = "the session was cancelled";
@@ -23,6 +25,10 @@ const UNWRITABLE: &str = "the output cannot be written in the format of the tran
 
 /// What the reply to a call says that began before a crash.
 const INTERRUPTED: &str = "interrupted; may or may not have been done";
+
+/// How long, and for how many pieces, what a completion took is waited for once it has ended.
+const AFTER_THE_END: Duration = Duration::from_secs(1);
+const MOST_AFTER_THE_END: usize = 4;
 
 /// How a completion went.
 struct Sampled {
@@ -47,7 +53,34 @@ impl Session {
         cancel: &CancellationToken,
         mut emit: impl FnMut(SessionEvent<'_>) + Send,
     ) -> Result<Ended, SessionError> {
-        let emit: &mut Emit<'_> = &mut emit;
+        self.spent = Spent::default();
+        let limited = cancel.child_token();
+        let timer = self.options.most_time.map(|time| {
+            let limited = limited.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(time).await;
+                limited.cancel();
+            })
+        });
+        let ended = self.go_on(&limited, &mut emit).await;
+        timer.inspect(JoinHandle::abort);
+        match ended? {
+            Ended::Cancelled if !cancel.is_cancelled() => Ok(Ended::Time),
+            ended => Ok(ended),
+        }
+    }
+
+    /// How many calls may still be made.
+    fn calls_left(&self) -> usize {
+        let most = self.options.most_calls;
+        most.map_or(usize::MAX, |most| most.saturating_sub(self.spent.calls))
+    }
+
+    async fn go_on(
+        &mut self,
+        cancel: &CancellationToken,
+        emit: &mut Emit<'_>,
+    ) -> Result<Ended, SessionError> {
         let most = self.options.most_steps;
         let mut steps = 0;
         if !matches!(plan::next(&self.conversation), Next::Answer(_)) {
@@ -59,11 +92,15 @@ impl Session {
                 return Ok(Ended::Cancelled);
             }
             match plan::next(&self.conversation) {
+                Next::Answer(_) if self.calls_left() == 0 => return Ok(Ended::Calls),
                 Next::Answer(waiting) => self.answer(&waiting, cancel, emit).await?,
                 Next::Done if self.model.is_some() => return Ok(Ended::Answered),
                 Next::Sample if self.model.is_some() => {
                     if steps == most {
                         return Ok(Ended::Steps);
+                    }
+                    if self.options.most_tokens.is_some_and(|most| self.spent.tokens >= most) {
+                        return Ok(Ended::Tokens);
                     }
                     steps += 1;
                     emit(SessionEvent::Step { number: steps, most });
@@ -152,7 +189,7 @@ impl Session {
 
     /// Makes these calls, some of which may have been made before.
     async fn dispatch(
-        &self,
+        &mut self,
         calls: &mut Calls,
         waiting: &[Waiting],
         known: &HashMap<String, Known>,
@@ -164,7 +201,12 @@ impl Session {
             let message = &self.conversation.messages[*at];
             let fate = known.get(&call.id).map_or(&Fate::Fresh, |known| &known.fate);
             match fate {
-                Fate::Fresh => calls.dispatch(call, message).await,
+                // It waits for the next run.
+                Fate::Fresh if self.calls_left() == 0 => {}
+                Fate::Fresh => {
+                    self.spent.calls += 1;
+                    calls.dispatch(call, message).await;
+                }
                 Fate::Replied(reply) => calls.answer(&call.id, (**reply).clone()),
                 Fate::Begun => {
                     let reply = self.router.refusal(message, &Failure::new(INTERRUPTED));
@@ -243,7 +285,8 @@ impl Session {
     /// Whether the transcript and the next prompt can be written.
     fn is_writable(&mut self) -> bool {
         let model = self.model.clone();
-        let is_promptable = model.is_none_or(|model| model.request(&self.conversation).is_ok());
+        let can_ask = |model: &Model| model.request(&self.conversation, &self.sampled).is_ok();
+        let is_promptable = model.is_none_or(|model| can_ask(&model));
         is_promptable && self.text().is_ok()
     }
 
@@ -272,6 +315,9 @@ impl Session {
             false => hearing.finish(emit),
         };
         self.told += heard.began;
+        self.sampled.hear(&heard.ids);
+        let said = self.sampled.end(&model, &self.options.read);
+        self.spent.tokens += heard.usage.map_or_else(|| said, Usage::total);
         // A completion that broke is as good as one that was cut off: what is complete, is.
         let rest = if is_cancelled { Vec::new() } else { rest };
         self.said(rest, &mut calls).await?;
@@ -296,7 +342,12 @@ impl Session {
         cancel: &CancellationToken,
         emit: &mut Emit<'_>,
     ) -> Result<Heeded, SessionError> {
-        let request = model.request(&self.conversation).map_err(SessionError::Prompt)?;
+        let request = model.request(&self.conversation, &self.sampled);
+        let request = request.map_err(SessionError::Prompt)?;
+        if let Prompt::Ids(ids) = &request.prompt {
+            let shared = self.sampled.ask(ids);
+            emit(SessionEvent::Prompt { ids: ids.len(), shared });
+        }
         let mut completion: Box<dyn Completion> = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(Heeded::Cancelled),
@@ -316,7 +367,32 @@ impl Session {
                 },
             }
         }
+        if hearing.is_over() {
+            self.usage(&mut *completion, hearing, emit).await;
+        }
         Ok(Heeded::Ended)
+    }
+
+    /// Listens to what a server tells after the last token, if it tells that at once.
+    async fn usage(
+        &self,
+        completion: &mut dyn Completion,
+        hearing: &mut Hearing<'_>,
+        emit: &mut Emit<'_>,
+    ) {
+        let told = async {
+            for _ in 0..MOST_AFTER_THE_END {
+                match completion.next().await {
+                    Ok(Some(Piece::Usage(usage))) => return Some(usage),
+                    Ok(Some(_)) => {}
+                    Ok(None) | Err(_) => break,
+                }
+            }
+            None
+        };
+        if let Ok(Some(usage)) = tokio::time::timeout(AFTER_THE_END, told).await {
+            drop(hearing.piece(Piece::Usage(usage), emit));
+        }
     }
 
     /// Adds what the model said to the conversation, and makes the calls among it: not before the

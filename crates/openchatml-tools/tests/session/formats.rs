@@ -1,7 +1,7 @@
 //! Transcripts and prompts in different formats, as text and as ids.
 
 use openchatml::{Format, ReadOptions, parse};
-use openchatml_testkit::upstream::{Answer, Scripted, chunk, done};
+use openchatml_testkit::upstream::{Answer, Scripted, chunk, done, models};
 use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
 use openchatml_tools::{
     CancellationToken, Completions, CompletionsOptions, Ended, Model, Router, RouterOptions,
@@ -90,7 +90,7 @@ async fn among_ids_nothing_that_text_spells_is_a_control_token() {
         ids
     };
     let said = ids(&["<|channel|>", "final", "<|message|>", "4 <|return|", ">!", "<|return|>"]);
-    let server = Scripted::start(move |_, _| {
+    let server = Scripted::with_models(Some(models("vllm")), move |_, _| {
         let acts = said
             .iter()
             .map(|id| chunk(json!({"text": "?", "token_ids": [id], "finish_reason": null})));
@@ -191,4 +191,61 @@ async fn the_section_of_apertus_tells_of_the_tools() {
         let mut again = Session::new(conversation.into_owned(), format, router).declare(&tools);
         assert_eq!(again.text().unwrap(), text);
     }
+}
+
+/// A model writes a header, and a word, as it likes: the server remembers it so.
+#[tokio::test]
+async fn what_was_sampled_is_sent_again_as_it_was() {
+    let format: Format = "harmony".parse().unwrap();
+    let tokenizer = Tokenizer::new(format, ByteEncoding::default()).unwrap();
+    let ids = move |parts: &[&str]| {
+        let mut ids = Vec::new();
+        for part in parts {
+            match tokenizer.encoding().control(part) {
+                Some(id) => ids.push(id),
+                None => tokenizer.encoding().encode(part, &mut ids),
+            }
+        }
+        ids
+    };
+    let call = |n: &str| {
+        let parts = ["<|channel|>", "commentary to=functions.echo ", "<|constrain|>", "json"];
+        let body = format!("{{\"n\": {n}}}");
+        ids(&[&parts[..], &["<|message|>", &body, "<|call|>"]].concat())
+    };
+    let thought = ids(&["<|channel|>", "analysis", "<|message|>", "Hm.", "<|end|>"]);
+    let start = ids(&["<|start|>", "assistant"]);
+    let first = [thought, start, call("1")].concat();
+    let answer = ids(&["<|channel|>", "final", "<|message|>", "Done.", "<|return|>"]);
+    let turns = [first.clone(), call("2"), answer];
+    let told = turns.clone();
+    let server = Scripted::with_models(Some(models("vllm")), move |_, number| {
+        let piece = json!({"text": "?", "token_ids": told[number], "finish_reason": "stop"});
+        Answer::stream(vec![chunk(piece), done()])
+    });
+    let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
+    let model = Model::new(upstream, format).unwrap().with_encoding(ByteEncoding::default());
+    let user = openchatml::Message::new(openchatml::Role::User, "Go.");
+    let conversation = openchatml::Conversation::from_messages([user]);
+    let router = Router::new(tools(&Log::default()), RouterOptions::default()).unwrap();
+    let mut session = Session::new(conversation, Format::JSON, router).with_model(model);
+    let mut shared = Vec::new();
+    let cancel = CancellationToken::new();
+    let ended = session.run(&cancel, |event| {
+        if let openchatml_tools::SessionEvent::Prompt { shared: ids, .. } = event {
+            shared.push(ids);
+        }
+    });
+    assert_eq!(ended.await.unwrap(), Ended::Answered);
+    let prompts: Vec<Vec<u32>> = server
+        .asked()
+        .iter()
+        .map(|asked| serde_json::from_value(asked["prompt"].clone()).unwrap())
+        .collect();
+    for (number, pair) in prompts.windows(2).enumerate() {
+        let before = [pair[0].as_slice(), &turns[number]].concat();
+        assert!(pair[1].starts_with(&before), "{number}: {before:?} {:?}", pair[1]);
+        assert_eq!(shared[number + 1], before.len());
+    }
+    assert_eq!(shared[0], 0);
 }

@@ -115,11 +115,31 @@ pub(crate) async fn run_as(
     tools: Toolbox,
     answers: impl Fn(usize) -> Answer + Send + Sync + 'static,
 ) -> Came {
+    let mut options = SessionOptions::default();
+    options.most_steps = 8;
+    run_in([format, prompts], options, text, tools, answers).await
+}
+
+/// Runs a session over a transcript of OpenChatML 2.2 with these options.
+pub(crate) async fn run_with(
+    options: SessionOptions,
+    text: &str,
+    tools: Toolbox,
+    answers: impl Fn(usize) -> Answer + Send + Sync + 'static,
+) -> Came {
+    run_in(["openchatml-2.2"; 2], options, text, tools, answers).await
+}
+
+async fn run_in(
+    [format, prompts]: [&str; 2],
+    options: SessionOptions,
+    text: &str,
+    tools: Toolbox,
+    answers: impl Fn(usize) -> Answer + Send + Sync + 'static,
+) -> Came {
     let server = Scripted::start(move |_, number| answers(number));
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
     let model = Model::new(upstream, prompts.parse().unwrap()).unwrap();
-    let mut options = SessionOptions::default();
-    options.most_steps = 8;
     let format: Format = format.parse().unwrap();
     let conversation = parse(text, format, &ReadOptions::default()).into_conversation();
     let router = Router::new(tools, RouterOptions::default()).unwrap();

@@ -4,10 +4,12 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use openchatml::Role;
 use openchatml_testkit::upstream::{Act, Answer, chunk, done, said};
-use openchatml_tools::{Ended, Entry, Output, SessionError, Toolbox, UpstreamError, function};
+use openchatml_tools::{
+    Ended, Entry, Output, SessionError, SessionOptions, Toolbox, UpstreamError, function,
+};
 use serde_json::json;
 
-use crate::{ANSWER, Log, QUESTION, call, run, tools};
+use crate::{ANSWER, Log, QUESTION, call, run, run_with, tools};
 
 #[tokio::test]
 async fn the_model_calls_until_it_answers() {
@@ -283,4 +285,52 @@ fn question(format: &str) -> String {
     let conversation = openchatml::Conversation::from_messages([user]);
     let format = format.parse().unwrap();
     openchatml::convert::convert(&conversation.into(), format, &Default::default()).unwrap().output
+}
+
+#[tokio::test]
+async fn a_run_makes_as_many_calls_as_it_may_and_the_next_goes_on() {
+    let log = Log::default();
+    let mut options = SessionOptions::default();
+    options.most_calls = Some(1);
+    let [one, two] = ["a", "b"].map(|id| call(id, "echo", r#"{"n":1}"#));
+    let text = format!("{QUESTION}<|start|>assistant{one}\n<|start|>assistant{two}\n");
+    let first = run_with(options.clone(), &text, tools(&log), |_| Answer::saying(ANSWER)).await;
+    let first = first.ends(Ended::Calls);
+    assert_eq!((log.lines().len(), first.asked.len()), (1, 0));
+    let again = run_with(options, &first.text, tools(&log), |_| Answer::saying(ANSWER)).await;
+    let again = again.checked("openchatml-2.2").ends(Ended::Answered);
+    assert_eq!((log.lines().len(), again.asked.len()), (2, 1));
+}
+
+#[tokio::test]
+async fn a_run_uses_as_many_tokens_as_it_may() {
+    let mut options = SessionOptions::default();
+    options.most_tokens = Some(15);
+    let came = run_with(options, QUESTION, tools(&Log::default()), |number| {
+        let mut acts = said(&call(&format!("c{number}"), "echo", r#"{"n":1}"#));
+        acts.push(chunk(json!({"text": "", "finish_reason": "stop"})));
+        let usage = json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 1}});
+        acts.push(Act::Send(format!("data: {usage}\n\n").into_bytes()));
+        acts.push(done());
+        Answer::stream(acts)
+    })
+    .await
+    .ends(Ended::Tokens);
+    assert_eq!(came.asked.len(), 2);
+}
+
+#[tokio::test]
+async fn a_run_takes_as_long_as_it_may() {
+    let mut tools = Toolbox::default();
+    let wait = function(|_| async {
+        std::future::pending::<()>().await;
+        Ok(Output::text("late"))
+    });
+    tools.insert("functions.wait", Entry::new(wait)).unwrap();
+    let mut options = SessionOptions::default();
+    options.most_time = Some(std::time::Duration::from_millis(50));
+    let text = format!("{QUESTION}<|start|>assistant{}\n", call("a", "wait", "{}"));
+    let came = run_with(options, &text, tools, |_| Answer::saying(ANSWER)).await;
+    let came = came.ends(Ended::Time);
+    assert!(came.text.contains("E-TOOL-CANCELLED"), "{}", came.text);
 }

@@ -55,6 +55,8 @@ pub(super) struct Events<'c> {
     target: Target,
     console: &'c Console,
     text: String,
+    /// Why the server ended the last completion that it cut off.
+    cut_off: Option<String>,
     /// Why nothing can be written any more.
     failure: Option<Failure>,
 }
@@ -88,6 +90,7 @@ impl<'c> Events<'c> {
             target: Target::stdout(),
             console,
             text: String::new(),
+            cut_off: None,
             failure: None,
         })
     }
@@ -99,6 +102,9 @@ impl<'c> Events<'c> {
             if !is_told && diagnostic.severity > Severity::Note {
                 self.console.detail(&diagnostic.to_string());
             }
+        }
+        if let SessionEvent::CutOff { reason } = event {
+            self.cut_off = Some((*reason).to_owned());
         }
         let Some(protocol) = self.protocol else { return };
         match protocol {
@@ -200,6 +206,11 @@ impl<'c> Events<'c> {
             self.failure = self.target.write(self.text.as_bytes()).err();
         }
         self.text.clear();
+    }
+
+    /// Why the server ended the last completion that it cut off.
+    pub(super) fn cut_off(&self) -> Option<String> {
+        self.cut_off.clone()
     }
 
     /// Writes what stands after the last event.

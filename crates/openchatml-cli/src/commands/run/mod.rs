@@ -5,12 +5,14 @@ mod tools;
 mod work;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use openchatml::{Format, RenderOptions};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Desk, Ended, Model, Router, RouterOptions,
-    Session, SessionError, SessionOptions, Toolbox,
+    CancellationToken, Completions, CompletionsOptions, Desk, Ended, Engine, Model, Router,
+    RouterOptions, Session, SessionError, SessionOptions, Toolbox,
 };
 
 use self::events::{Events, EventsArgs};
@@ -65,6 +67,9 @@ pub(crate) struct RunArgs {
     upstream: UpstreamArgs,
 
     #[command(flatten)]
+    most: MostArgs,
+
+    #[command(flatten)]
     events: EventsArgs,
 
     #[command(flatten)]
@@ -86,20 +91,34 @@ struct UpstreamArgs {
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = text_format())]
     to: Option<Format>,
 
-    /// Ask the model so many times at most
-    #[arg(long, value_name = "N", default_value_t = 32)]
-    max_steps: usize,
+    /// What kind of server it is
+    ///
+    /// Each is sent what it knows, and nothing else. `auto` asks the server (`/v1/models`).
+    #[arg(long, value_name = "ENGINE", default_value = "auto", value_parser = engine())]
+    engine: EngineArg,
 
-    /// What else is sent to the server, as a JSON object: {"temperature": 0.7, "max_tokens": 4096}
-    #[arg(long, value_name = "JSON", value_parser = object)]
+    /// What else is sent to the server, as a JSON object or @FILE with one: {"temperature": 0.7}
+    #[arg(long, value_name = "JSON|@FILE", value_parser = object)]
     sampling: Option<serde_json::Map<String, serde_json::Value>>,
+
+    /// Give up when nothing of a completion came for so long
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
+    idle_timeout: Duration,
+
+    /// Give up when a completion takes longer
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    completion_timeout: Option<Duration>,
+
+    /// For so long, ask a server again that is busy or loads its model (429, 503)
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
+    patience: Duration,
 
     /// The environment variable with the key that the server wants
     #[arg(long, value_name = "NAME", default_value = "OCML_API_KEY")]
     api_key_env: String,
 
-    /// Write prompts as token ids, and read completions as such if the server tells ids: no text is
-    /// taken for a control token then
+    /// Write prompts as token ids, and read completions as such: no text is taken for a control token
+    /// then. A server that tells no ids is refused
     #[arg(long)]
     ids: bool,
 
@@ -113,8 +132,58 @@ struct UpstreamArgs {
     spell_control_tokens: bool,
 }
 
+/// How much one run may do.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Limits")]
+struct MostArgs {
+    /// Ask the model so many times at most
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    max_steps: usize,
+
+    /// Make so many calls at most; those that are left are made by the next run
+    #[arg(long, value_name = "N")]
+    max_calls: Option<usize>,
+
+    /// Ask the model no more once all prompts and completions together are so many tokens
+    #[arg(long, value_name = "N")]
+    max_total_tokens: Option<u64>,
+
+    /// Stop after so long; calls that run are cancelled
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    max_time: Option<Duration>,
+}
+
+/// The kind of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EngineArg {
+    Auto,
+    Engine(Engine),
+}
+
+fn engine() -> impl TypedValueParser<Value = EngineArg> {
+    let engines = Engine::ALL.iter().map(|engine| engine.as_str());
+    let names: Vec<_> = std::iter::once("auto").chain(engines).collect();
+    PossibleValuesParser::new(names)
+        .map(|name| name.parse().map_or(EngineArg::Auto, EngineArg::Engine))
+}
+
 fn object(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, String> {
+    let read;
+    let text = match text.strip_prefix('@') {
+        None => text,
+        Some(path) => {
+            read = std::fs::read_to_string(path).map_err(|error| format!("`{path}`: {error}"))?;
+            &read
+        }
+    };
     serde_json::from_str(text).map_err(|error| format!("it is no JSON object: {error}"))
+}
+
+/// Reads a time that is longer than none.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "it is no number of seconds".to_owned())?;
+    let time = Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?;
+    if time.is_zero() { Err("it must be more than 0".to_owned()) } else { Ok(time) }
 }
 
 /// Runs `run`.
@@ -142,9 +211,10 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
         }
         let ended = session.run(&cancel, |event| events.add(&event, &cancel)).await;
         tell(args, &mut session, console)?;
+        let cut_off = events.cut_off();
         events.finish()?;
         let ended = ended.map_err(|error| failed(&error, args))?;
-        Ok(status(ended, args, console))
+        Ok(status(ended, cut_off.as_deref(), args, console))
     });
     // Tools that cannot be stopped are not waited for.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
@@ -171,6 +241,13 @@ impl RunArgs {
         options.model = args.model.clone();
         options.api_key = std::env::var(&args.api_key_env).ok().filter(|key| !key.is_empty());
         options.sampling = args.sampling.clone().unwrap_or_default();
+        options.engine = match args.engine {
+            EngineArg::Auto => None,
+            EngineArg::Engine(engine) => Some(engine),
+        };
+        options.idle_timeout = args.idle_timeout;
+        options.total_timeout = args.completion_timeout;
+        options.patience = args.patience;
         let usage = |error: &dyn std::error::Error| Failure::Usage(error.to_string());
         let upstream = Completions::new(url, options).map_err(|error| usage(&error))?;
         let model = Model::new(upstream, args.to.unwrap_or(format)).map_err(|error| {
@@ -210,7 +287,10 @@ fn session(
         session = session.with_desk(desk);
     }
     let mut options = SessionOptions::default();
-    options.most_steps = args.upstream.max_steps;
+    options.most_steps = args.most.max_steps;
+    options.most_calls = args.most.max_calls;
+    options.most_tokens = args.most.max_total_tokens;
+    options.most_time = args.most.max_time;
     Ok(session.with_options(options))
 }
 
@@ -229,7 +309,7 @@ fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), 
 }
 
 /// What an end means for whoever called the command.
-fn status(ended: Ended, args: &RunArgs, console: &Console) -> Status {
+fn status(ended: Ended, cut_off: Option<&str>, args: &RunArgs, console: &Console) -> Status {
     let found = |text: &str| {
         console.error(text);
         Status::Found
@@ -237,10 +317,19 @@ fn status(ended: Ended, args: &RunArgs, console: &Console) -> Status {
     match ended {
         Ended::Answered | Ended::Replied => Status::Fine,
         Ended::Steps => {
-            let steps = count(args.upstream.max_steps, "step");
+            let steps = count(args.most.max_steps, "step");
             found(&format!("stopped after {steps} without an answer (--max-steps)"))
         }
-        Ended::CutOff => found("the completion broke off: what is complete of it was kept"),
+        Ended::Calls => {
+            let calls = count(args.most.max_calls.unwrap_or_default(), "call");
+            found(&format!("stopped after {calls}; those that are left wait (--max-calls)"))
+        }
+        Ended::Tokens => found("stopped: as many tokens were used as may be (--max-total-tokens)"),
+        Ended::Time => found("stopped: it took as long as it may (--max-time)"),
+        Ended::CutOff => {
+            let why = cut_off.map_or_else(String::new, |reason| format!(" (the server: {reason})"));
+            found(&format!("the completion broke off{why}: what is complete of it was kept"))
+        }
         Ended::Nothing => found("the completion has no message that is certain (see -v)"),
         Ended::Cancelled => Status::Interrupted,
         _ => found("the session ended early"),

@@ -302,12 +302,15 @@ impl<'a> Reader<'a> {
 
     /// How the header is written, which `canonical.rs` would have read if that were the writer's way.
     fn header_layout(&self, end: usize, out: &Out<'a, '_>) -> Option<Box<Layout<'a>>> {
-        if self.opening.role.is_some() {
-            return None;
-        }
         let raw = out.keep.slice(Span::new(self.opening.span.end, end))?;
+        let header = match self.opening.role {
+            None => Cow::Borrowed(raw),
+            Some(_) if self.opening.is_orphan => return None,
+            // The prompt said the role.
+            Some(role) => Cow::Owned(format!("{role}{raw}")),
+        };
         let layout = Layout { dialect: self.rules.dialect, ..Layout::default() };
-        Some(Box::new(Layout { header: Some(Cow::Borrowed(raw)), ..layout }))
+        Some(Box::new(Layout { header: Some(header), ..layout }))
     }
 
     /// The input ends inside a header: a prompt.

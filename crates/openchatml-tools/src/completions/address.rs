@@ -1,0 +1,66 @@
+//! Where a server is asked.
+
+use super::UpstreamError;
+use super::engine::Engine;
+
+/// Where a server is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Address {
+    /// What its paths begin with, without a slash at the end.
+    base: String,
+    /// Where completions are, if that was said.
+    completions: Option<String>,
+}
+
+impl Address {
+    /// The address of a server, or of its `/v1`, or of its completions.
+    ///
+    /// # Errors
+    ///
+    /// It is none of HTTP.
+    pub(super) fn of(url: &str) -> Result<Self, UpstreamError> {
+        let is_http = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
+        if !is_http {
+            let text = format!("`{}` is no http:// or https:// address", url.escape_debug());
+            return Err(UpstreamError::Connection(text));
+        }
+        let url = url.trim_end_matches('/');
+        reqwest::Url::parse(url).map_err(|error| {
+            UpstreamError::Connection(format!("`{}`: {error}", url.escape_debug()))
+        })?;
+        let completions = url.ends_with("/completions").then(|| url.to_owned());
+        let base = url.strip_suffix("/completions").unwrap_or(url);
+        let base = base.strip_suffix("/v1").unwrap_or(base).to_owned();
+        Ok(Self { base, completions })
+    }
+
+    /// Where completions are.
+    pub(super) fn completions(&self, engine: Engine) -> String {
+        let path = engine.facts().path;
+        self.completions.clone().unwrap_or_else(|| format!("{}/{path}", self.base))
+    }
+
+    /// Where the models are listed.
+    pub(super) fn models(&self) -> String {
+        format!("{}/v1/models", self.base)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Address, Engine};
+
+    #[test]
+    fn addresses_are_completed() {
+        let whole = "http://[::1]:8000/v1/completions";
+        for url in ["http://[::1]:8000", "http://[::1]:8000/", "http://[::1]:8000/v1/", whole] {
+            let address = Address::of(url).expect("an address");
+            assert_eq!(address.completions(Engine::Vllm), whole);
+            assert_eq!(address.models(), "http://[::1]:8000/v1/models");
+        }
+        let ollama = Address::of("http://localhost:11434").expect("an address");
+        assert_eq!(ollama.completions(Engine::Ollama), "http://localhost:11434/api/generate");
+        assert!(Address::of("localhost:8000").is_err());
+        assert!(Address::of("file:///etc/passwd").is_err());
+    }
+}

@@ -1,0 +1,216 @@
+//! A completion, while it arrives.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use reqwest::Response;
+use reqwest::header::CONTENT_TYPE;
+use tokio::time::{Instant, timeout_at};
+
+use super::chunk::{self, Finish, Tail};
+use super::client::{silent, unreachable};
+use super::engine::Engine;
+use super::sse::{Events, MOST_BYTES, TooLong};
+use super::{Completion, NextPiece, Piece, UpstreamError};
+
+/// A completion, while it arrives.
+pub(super) struct Answer {
+    /// `None` once all of it has arrived.
+    response: Option<Response>,
+    framing: Framing,
+    /// The server, if it is to tell ids.
+    wants_ids: Option<Engine>,
+    /// What was not given yet.
+    ready: VecDeque<Result<Piece, UpstreamError>>,
+    tail: Tail,
+    /// Whether the server said that the completion is complete.
+    is_finished: bool,
+    /// How long nothing of it may arrive, and until when something must.
+    idle: Duration,
+    deadline: Instant,
+    /// When it must be done.
+    until: Option<Instant>,
+}
+
+/// How the parts of an answer are told apart.
+enum Framing {
+    Events(Events),
+    /// The line that has not ended.
+    Lines(Vec<u8>),
+    /// There is one part, of which this has arrived.
+    Whole(Vec<u8>),
+}
+
+impl Framing {
+    fn of(response: &Response) -> Self {
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        match kind.and_then(|kind| kind.split(';').next()).map(str::trim) {
+            Some("application/x-ndjson") => Self::Lines(Vec::new()),
+            Some("application/json") => Self::Whole(Vec::new()),
+            _ => Self::Events(Events::default()),
+        }
+    }
+
+    /// Takes bytes that have arrived, and gives the parts that are whole.
+    fn feed(&mut self, bytes: &[u8], mut take: impl FnMut(&str)) -> Result<(), TooLong> {
+        match self {
+            Self::Events(events) => return events.feed(bytes, take),
+            Self::Lines(held) => {
+                held.extend_from_slice(bytes);
+                while let Some(end) = held.iter().position(|byte| *byte == b'\n') {
+                    let line: Vec<u8> = held.drain(..=end).collect();
+                    if !line.trim_ascii().is_empty() {
+                        take(&String::from_utf8_lossy(&line));
+                    }
+                }
+            }
+            Self::Whole(held) => held.extend_from_slice(bytes),
+        }
+        match self {
+            Self::Lines(held) | Self::Whole(held) if held.len() > MOST_BYTES => Err(TooLong),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes the end, and gives what nothing ended.
+    fn finish(self, mut take: impl FnMut(&str)) {
+        match self {
+            Self::Events(events) => events.finish(take),
+            Self::Lines(held) | Self::Whole(held) if held.trim_ascii().is_empty() => {}
+            Self::Lines(held) | Self::Whole(held) => take(&String::from_utf8_lossy(&held)),
+        }
+    }
+}
+
+impl Answer {
+    pub(super) fn new(
+        response: Response,
+        wants_ids: Option<Engine>,
+        idle: Duration,
+        until: Option<Instant>,
+    ) -> Self {
+        Self {
+            framing: Framing::of(&response),
+            response: Some(response),
+            wants_ids,
+            ready: VecDeque::new(),
+            tail: Tail::default(),
+            is_finished: false,
+            idle,
+            deadline: Instant::now() + idle,
+            until,
+        }
+    }
+}
+
+impl Completion for Answer {
+    fn next(&mut self) -> NextPiece<'_> {
+        Box::pin(async move {
+            loop {
+                if let Some(piece) = self.ready.pop_front() {
+                    return piece.map(Some);
+                }
+                let Some(response) = &mut self.response else { return Ok(None) };
+                let deadline = self.until.map_or(self.deadline, |it| it.min(self.deadline));
+                match timeout_at(deadline, response.chunk()).await {
+                    Ok(Ok(Some(bytes))) => self.arrived(&bytes)?,
+                    Ok(Ok(None)) => self.ended()?,
+                    Ok(Err(error)) => {
+                        self.response = None;
+                        return Err(unreachable(&error));
+                    }
+                    Err(_) => {
+                        self.response = None;
+                        return Err(match self.until {
+                            Some(until) if until <= deadline => {
+                                let text = "the completion takes longer than it may";
+                                UpstreamError::Connection(text.to_owned())
+                            }
+                            _ => silent(self.idle),
+                        });
+                    }
+                }
+            }
+        })
+    }
+}
+
+impl Answer {
+    /// Takes bytes.
+    fn arrived(&mut self, bytes: &[u8]) -> Result<(), UpstreamError> {
+        let mut framing = std::mem::replace(&mut self.framing, Framing::Whole(Vec::new()));
+        let fed = framing.feed(bytes, |data| self.event(data));
+        self.framing = framing;
+        fed.map_err(|TooLong| {
+            UpstreamError::Garbage(format!("more than {MOST_BYTES} bytes at once"))
+        })
+    }
+
+    /// Takes the end.
+    fn ended(&mut self) -> Result<(), UpstreamError> {
+        self.response = None;
+        let ended = "the answer ended before the completion did";
+        let ended = || UpstreamError::Connection(ended.to_owned());
+        let framing = std::mem::replace(&mut self.framing, Framing::Whole(Vec::new()));
+        let has_begun = !self.tail.is_empty();
+        framing.finish(|data| self.event(data));
+        // A part that was cut off is no part that is wrong.
+        if has_begun && let Some(Err(UpstreamError::Garbage(_))) = self.ready.back() {
+            self.ready.pop_back();
+            self.ready.push_back(Err(ended()));
+        }
+        match self.ready.is_empty() && !self.is_finished {
+            true => Err(ended()),
+            false => Ok(()),
+        }
+    }
+
+    /// Takes a part.
+    fn event(&mut self, data: &str) {
+        if data.trim() == "[DONE]" {
+            self.is_finished = true;
+            return;
+        }
+        let chunk = match chunk::read(data) {
+            Ok(chunk) => chunk,
+            Err(error) => return self.fail(error),
+        };
+        let piece = match (self.wants_ids, chunk.ids) {
+            (Some(engine), None) if !chunk.text.is_empty() => {
+                return self.fail(UpstreamError::NoIds(engine.to_string()));
+            }
+            (Some(_), ids) => Piece::Ids(ids.unwrap_or_default()),
+            (None, _) => Piece::Text(chunk.text),
+        };
+        self.push(piece);
+        if let Some(finish) = chunk.finish {
+            self.is_finished = true;
+            match finish {
+                Finish::CutOff(reason) => self.push(Piece::CutOff(reason)),
+                Finish::Stop(stop) => {
+                    let rest = stop.and_then(|stop| chunk::ending(stop, &self.tail));
+                    rest.into_iter().for_each(|piece| self.push(piece));
+                }
+            }
+        }
+        chunk.usage.into_iter().for_each(|usage| self.push(Piece::Usage(usage)));
+    }
+
+    fn fail(&mut self, error: UpstreamError) {
+        self.response = None;
+        self.ready.push_back(Err(error));
+    }
+
+    fn push(&mut self, piece: Piece) {
+        let is_empty = match &piece {
+            Piece::Text(text) => text.is_empty(),
+            Piece::Ids(ids) => ids.is_empty(),
+            Piece::CutOff(_) | Piece::Usage(_) => false,
+        };
+        if !is_empty {
+            self.deadline = Instant::now() + self.idle;
+            self.tail.note(&piece);
+            self.ready.push_back(Ok(piece));
+        }
+    }
+}

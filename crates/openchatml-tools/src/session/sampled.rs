@@ -1,0 +1,97 @@
+//! What a model said, in the ids in which it said it.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use openchatml::{Conversation, Format, Message, ReadOptions, Role};
+
+use super::model::Model;
+
+/// What a model said, in the ids in which it said it.
+///
+/// A model may write a header, or a word, otherwise than we would. A server remembers what it has
+/// read and said as far as the next prompt begins with the same ids, so what was sampled is sent
+/// again as it was. A transcript does not keep that: it is the session that remembers.
+#[derive(Debug, Default)]
+pub(super) struct Sampled {
+    messages: Vec<Message<'static>>,
+    /// The prompt of the last completion, and the completion.
+    ids: Vec<u32>,
+    /// How much of them is the prompt, or was read.
+    prompt: usize,
+}
+
+impl Sampled {
+    /// Takes note of a prompt. How many ids it begins with that the server has seen.
+    pub(super) fn ask(&mut self, prompt: &[u32]) -> usize {
+        let shared = self.ids.iter().zip(prompt).take_while(|(one, two)| one == two).count();
+        self.ids = prompt.to_vec();
+        self.prompt = prompt.len();
+        shared
+    }
+
+    /// Takes note of ids that the model said.
+    pub(super) fn hear(&mut self, ids: &[u32]) {
+        self.ids.extend_from_slice(ids);
+    }
+
+    /// Takes note of the end of a completion. How many ids it and its prompt are.
+    pub(super) fn end(&mut self, model: &Model, options: &ReadOptions) -> u64 {
+        let said = &self.ids[self.prompt..];
+        let is_empty = said.is_empty();
+        if let Some(tokenizer) = model.tokenizer() {
+            let mut options = options.clone();
+            options.continues = Some(Role::Assistant);
+            let read = tokenizer.parse(said, &options).with_ids(said).into_conversation();
+            let is_certain = |message: &Message<'_>| !message.recovered && !message.foreign;
+            self.messages.extend(read.messages.into_iter().filter(is_certain));
+        }
+        self.prompt = self.ids.len();
+        match is_empty {
+            true => 0,
+            false => u64::try_from(self.ids.len()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Gives the messages of a conversation the ids in which they were sampled, to be written in this
+    /// format.
+    pub(super) fn tell(&self, conversation: &mut Conversation<'_>, format: Format) {
+        let has_ids = format.carries().call_ids;
+        let mut places: HashMap<u64, VecDeque<usize>> = HashMap::new();
+        for (place, message) in self.messages.iter().enumerate() {
+            places.entry(hash(message)).or_default().push_back(place);
+        }
+        for message in &mut conversation.messages {
+            if message.role != Role::Assistant {
+                continue;
+            }
+            let Some(places) = places.get_mut(&hash(message)) else { continue };
+            let Some(found) = places.front().map(|place| &self.messages[*place]) else { continue };
+            if !says_the_same(found, message) || has_ids && found.call_id != message.call_id {
+                continue;
+            }
+            places.pop_front();
+            let same = std::mem::replace(message, found.clone());
+            (message.end, message.weight, message.call_id) = (same.end, same.weight, same.call_id);
+        }
+    }
+}
+
+/// Whether two messages are the same but for their ids as calls, and for how they end: `<|return|>`
+/// is `<|end|>` in a history.
+fn says_the_same(one: &Message<'_>, two: &Message<'_>) -> bool {
+    one.role == two.role
+        && one.name == two.name
+        && one.recipient == two.recipient
+        && one.channel == two.channel
+        && one.intent == two.intent
+        && one.content_type == two.content_type
+        && one.constrained == two.constrained
+        && one.body == two.body
+}
+
+fn hash(message: &Message<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&message.recipient, message.channel, message.body.text()).hash(&mut hasher);
+    hasher.finish()
+}
