@@ -81,7 +81,10 @@ pub use self::completions::{
 #[cfg(feature = "completions")]
 pub use self::completions::{Completions, CompletionsOptions, Engine, UnknownEngine};
 pub use self::function::{Function, function};
-pub use self::router::{BadSchema, Envelope, Happening, Router, RouterOptions, Turn};
+pub use self::router::{
+    Approval, Approve, Approver, Asked, BadSchema, Envelope, Happening, Proposal, Router,
+    RouterOptions, Routes, Turn,
+};
 #[cfg(feature = "session")]
 pub use self::session::{
     Desk, DeskError, Ended, Model, NoPrompt, Session, SessionError, SessionEvent, SessionOptions,

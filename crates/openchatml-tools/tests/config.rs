@@ -112,6 +112,7 @@ mod open {
     async fn what_cannot_be_opened_is_told_with_its_place() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("bad.json"), "{").unwrap();
+        std::fs::write(folder.path().join("wrong.json"), r#"{"type":"strnig"}"#).unwrap();
         let text = r#"
 [tools.a]
 command = "x"
@@ -128,6 +129,12 @@ command = "x"
 command = "x"
 [tools.d]
 command = "x"
+[tools.e]
+command = "x"
+parameters = { type = "object", required = "n" }
+[tools.f]
+command = "x"
+parameters = "wrong.json"
 "#;
         let errors = open(text, folder.path()).await.unwrap_err();
         let expected = [
@@ -136,6 +143,8 @@ command = "x"
             "line 10, column 14: `tools.c.parameters`: `none.json` cannot be read:",
             "line 11, column 1: `tools.\"no name\"`: `functions.no name` is no recipient",
             "line 15, column 1: `tools.d`: `functions.d` is the name of another tool",
+            "line 19, column 14: `tools.e.parameters`: this is no JSON Schema: ",
+            "line 22, column 14: `tools.f.parameters`: this is no JSON Schema: ",
         ];
         assert_eq!(errors.len(), expected.len(), "{errors:#?}");
         for (error, expected) in errors.iter().zip(expected) {

@@ -355,3 +355,61 @@ fn a_tool_that_takes_the_command_with_it_is_not_called_again() {
     is_valid(&text);
     assert!(made_once(&text, &folder) >= 1, "{text}");
 }
+
+#[test]
+fn a_dry_run_says_what_would_be_done_and_does_nothing() {
+    let text = format!(
+        "{QUESTION}<|start|>assistant{}\n<|start|>assistant{}\n",
+        call(1, "note"),
+        call(2, "nothing"),
+    );
+    let folder = folder(&text);
+    let ran = run(&folder, &["--dry-run", "chat.ocml"]).exits(0);
+    let expected = "functions.note {\"n\":1}\nfunctions.nothing {\"n\":2}\n  \
+        refused[E-CALL-UNKNOWN]: there is no tool `functions.nothing`\n";
+    assert_eq!(ran.stdout, expected);
+    assert_eq!((folder.read("chat.ocml"), folder.names().len()), (text, 2));
+}
+
+#[test]
+fn a_server_that_refuses_leaves_the_transcript_as_it_is() {
+    let server = Scripted::start(|_, _| Answer::error(404, r#"{"error":{"message":"no"}}"#));
+    let folder = folder("version: 2.2\n<|start|>user<|message|>Go.<|end|>");
+    let before = folder.read("chat.ocml");
+    run(&folder, &["--upstream", server.url(), "chat.ocml"]).exits(2);
+    assert_eq!(folder.read("chat.ocml"), before);
+}
+
+#[test]
+fn nobody_is_asked_without_a_terminal() {
+    let text = format!("{QUESTION}<|start|>assistant{}\n", call(1, "note"));
+    let folder = folder(&text);
+    let said = run(&folder, &["--approve", "always", "chat.ocml"]).says_one_line(2);
+    assert!(said.contains("no terminal"), "{said}");
+    // What a tool wants holds all the same: the call is not made.
+    folder.file("tools.toml", TOOLS.replace("[tools.note]", "[tools.note]\napprove = \"once\""));
+    run(&folder, &["chat.ocml"]).exits(0);
+    assert!(folder.read("chat.ocml").contains("there is nobody to approve it"));
+    assert!(!folder.names().contains(&"log".to_owned()));
+}
+
+#[test]
+fn what_a_server_is_can_be_said_and_options_read_from_a_file() {
+    let server = Scripted::start(|_, _| Answer::saying(ANSWER));
+    let folder = folder(QUESTION);
+    folder.file("sampling.json", r#"{"temperature": 0.5}"#);
+    let args = ["--upstream", server.url(), "--engine", "vllm", "--sampling", "@sampling.json"];
+    run(&folder, &[&args[..], &["chat.ocml"]].concat()).exits(0);
+    let asked = &server.asked()[0];
+    assert_eq!(
+        (&asked["temperature"], &asked["skip_special_tokens"]),
+        (&0.5.into(), &false.into())
+    );
+    // Ids are never read from text.
+    let server = Scripted::start(|_, _| Answer::saying(ANSWER));
+    folder.file("chat.ocml", QUESTION);
+    let args = ["--upstream", server.url(), "--engine", "vllm", "--ids", "-t", "harmony"];
+    let said = run(&folder, &[&args[..], &["chat.ocml"]].concat()).says_one_line(2);
+    assert!(said.contains("tells no token ids"), "{said}");
+    assert_eq!(folder.read("chat.ocml"), QUESTION);
+}

@@ -13,6 +13,7 @@ use super::sections::{BrowserSection, Mcp, OpenApi, Program, PythonSection};
 #[cfg(all(unix, feature = "process"))]
 use super::sections::{Form, Start};
 use super::template::Template;
+use crate::router::check_schema;
 use crate::{Entry, Toolbox};
 
 /// One finding, or all that can be found.
@@ -65,6 +66,15 @@ impl Config {
     }
 }
 
+/// A schema, if it is one. The error is at the key that has it, or names its file.
+#[cfg(all(unix, feature = "process"))]
+fn valid(schema: Value<'static>, place: &Place) -> Found<Value<'static>> {
+    match check_schema("", &schema) {
+        Ok(()) => Ok(schema),
+        Err(bad) => Err(place.error(format!("this is no JSON Schema: {}", bad.why))),
+    }
+}
+
 struct Opening {
     base: PathBuf,
     tools: Toolbox,
@@ -79,6 +89,11 @@ impl Opening {
         match found {
             Ok(entries) => {
                 for (name, entry) in entries {
+                    let checked = entry.parameters.as_ref().map(|it| check_schema(&name, it));
+                    if let Some(Err(bad)) = checked {
+                        self.errors.push(place.error(bad.to_string()));
+                        continue;
+                    }
                     let added = self.tools.insert(name, entry);
                     self.errors.extend(added.err().map(|error| place.error(error.to_string())));
                 }
@@ -112,6 +127,7 @@ impl Opening {
         entry.parameters = section.parameters.as_ref().map(|it| self.schema(it)).transpose()?;
         entry.is_idempotent = section.is_idempotent;
         entry.timeout = section.timeout;
+        entry.approve = section.approve;
         Ok((section.name.clone(), entry))
     }
 
@@ -148,7 +164,7 @@ impl Opening {
     #[cfg(all(unix, feature = "process"))]
     fn schema(&self, schema: &Schema) -> Found<Value<'static>> {
         match schema {
-            Schema::Inline(value) => Ok(value.clone()),
+            Schema::Inline(value, place) => valid(value.clone(), place),
             Schema::File(path, place) => {
                 let text = self.read(path, place)?;
                 let value = Value::from_json(&text, &Limits::default());
@@ -156,7 +172,7 @@ impl Opening {
                     let at = found.span.start;
                     place.error(format!("the file is not JSON: {} at byte {at}", found.message))
                 })?;
-                Ok(value.into_owned())
+                valid(value.into_owned(), place)
             }
         }
     }
@@ -198,6 +214,7 @@ impl Opening {
         }
         let named = entries.into_iter().map(|(name, mut entry)| {
             entry.timeout = section.timeout;
+            entry.approve = section.approve;
             (format!("functions.{}{name}", section.prefix), entry)
         });
         Ok(named.collect())
@@ -238,6 +255,7 @@ impl Opening {
         for (name, entry) in &mut entries {
             *name = format!("functions.{}{name}", section.prefix);
             entry.timeout = section.timeout;
+            entry.approve = section.approve;
         }
         Ok(entries)
     }
@@ -264,7 +282,9 @@ impl Opening {
         limits.cpu_seconds = section.cpu_seconds.unwrap_or(limits.cpu_seconds);
         limits.processes = section.processes.unwrap_or(limits.processes);
         limits.disk_bytes = section.disk_bytes.unwrap_or(limits.disk_bytes);
-        Ok(("python".into(), python.entry()))
+        let mut entry = python.entry();
+        entry.approve = section.approve;
+        Ok(("python".into(), entry))
     }
 
     #[cfg(not(all(unix, feature = "python")))]
@@ -293,6 +313,7 @@ impl Opening {
         let browser = Browser::new(&options).map_err(|error| section.place.error(error.why))?;
         let entries = browser.entries().into_iter().map(|(name, mut entry)| {
             entry.timeout = section.timeout;
+            entry.approve = section.approve;
             (name, entry)
         });
         Ok(entries.collect())

@@ -208,7 +208,8 @@ impl<'f, 't> Section<'f, 't> {
         let place = self.key_place(key)?;
         self.read(key, |value| match value {
             DeValue::Table(_) => {
-                json(value).map(Schema::Inline).ok_or_else(|| "what JSON can say".into())
+                let schema = json(value).ok_or_else(|| "what JSON can say".to_owned());
+                schema.map(|schema| Schema::Inline(schema, place))
             }
             DeValue::String(path) => Ok(Schema::File(PathBuf::from(path.as_ref()), place)),
             _ => Err("a JSON Schema or the path of its file".into()),
@@ -248,7 +249,7 @@ impl<'f, 't> Section<'f, 't> {
 /// The JSON Schema of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Schema {
-    Inline(Value<'static>),
+    Inline(Value<'static>, Place),
     File(PathBuf, Place),
 }
 

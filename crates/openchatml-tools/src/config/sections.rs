@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error::Place;
 use super::section::{Schema, Section};
 use super::template::Template;
-use crate::{Envelope, RouterOptions};
+use crate::{Approve, Envelope, RouterOptions, Routes};
 
 /// `[router]`: what is not said is the router's default.
 ///
@@ -35,6 +35,10 @@ pub struct RouterSettings {
     pub backoff: Option<Duration>,
     /// `envelope`: the form of replies.
     pub envelope: Option<Envelope>,
+    /// `routes`: on which channels functions are called.
+    pub routes: Option<Routes>,
+    /// `approve`: which calls are approved, of tools that do not say.
+    pub approve: Option<Approve>,
 }
 
 impl RouterSettings {
@@ -56,6 +60,8 @@ impl RouterSettings {
         options.retries = self.retries.unwrap_or(options.retries);
         options.backoff = self.backoff.unwrap_or(options.backoff);
         options.envelope = self.envelope.unwrap_or(options.envelope);
+        options.routes = self.routes.unwrap_or(options.routes);
+        options.approve = self.approve.unwrap_or(options.approve);
         options
     }
 
@@ -71,10 +77,19 @@ impl RouterSettings {
             backoff: section.milliseconds("backoff_ms"),
             envelope: section
                 .choice("envelope", &[("json", Envelope::Json), ("raw", Envelope::Raw)]),
+            routes: section
+                .choice("routes", &[("strict", Routes::Strict), ("lenient", Routes::Lenient)]),
+            approve: approve(&mut section),
         };
         section.finish();
         Some(settings)
     }
+}
+
+/// Which calls of a tool are approved.
+fn approve(section: &mut Section<'_, '_>) -> Option<Approve> {
+    let words = [("never", Approve::Never), ("once", Approve::Once), ("always", Approve::Always)];
+    section.choice("approve", &words)
 }
 
 /// What a program's result is.
@@ -119,6 +134,7 @@ pub(super) struct Program {
     pub(super) parameters: Option<Schema>,
     pub(super) is_idempotent: bool,
     pub(super) timeout: Option<Duration>,
+    pub(super) approve: Option<Approve>,
     pub(super) output_bytes: Option<usize>,
     pub(super) stderr_bytes: Option<usize>,
     pub(super) memory_bytes: Option<u64>,
@@ -137,6 +153,7 @@ impl Program {
         let parameters = section.schema("parameters");
         let is_idempotent = section.flag("idempotent").unwrap_or_default();
         let timeout = section.milliseconds("timeout_ms");
+        let approve = approve(&mut section);
         let output_bytes = section.bytes("output_bytes");
         let stderr_bytes = section.bytes("stderr_bytes");
         let memory_bytes = section.number("memory_bytes", 1);
@@ -153,6 +170,7 @@ impl Program {
             parameters,
             is_idempotent,
             timeout,
+            approve,
             output_bytes,
             stderr_bytes,
             memory_bytes,
@@ -171,6 +189,7 @@ pub(super) struct OpenApi {
     pub(super) operations: Option<(Vec<String>, Place)>,
     pub(super) prefix: String,
     pub(super) timeout: Option<Duration>,
+    pub(super) approve: Option<Approve>,
     pub(super) output_bytes: Option<usize>,
 }
 
@@ -183,10 +202,21 @@ impl OpenApi {
         let operations = section.texts("operations").zip(section.key_place("operations"));
         let prefix = section.text("prefix").unwrap_or_default();
         let timeout = section.milliseconds("timeout_ms");
+        let approve = approve(&mut section);
         let output_bytes = section.bytes("output_bytes");
         section.finish();
         let document = document?.into();
-        Some(Self { place, document, base_url, headers, operations, prefix, timeout, output_bytes })
+        Some(Self {
+            place,
+            document,
+            base_url,
+            headers,
+            operations,
+            prefix,
+            timeout,
+            approve,
+            output_bytes,
+        })
     }
 }
 
@@ -199,6 +229,7 @@ pub(super) struct Mcp {
     pub(super) tools: Option<(Vec<String>, Place)>,
     pub(super) trusts_hints: bool,
     pub(super) timeout: Option<Duration>,
+    pub(super) approve: Option<Approve>,
 }
 
 /// How a server is reached.
@@ -222,8 +253,9 @@ impl Mcp {
         let tools = section.texts("tools").zip(section.key_place("tools"));
         let trusts_hints = section.flag("trusts_hints").unwrap_or_default();
         let timeout = section.milliseconds("timeout_ms");
+        let approve = approve(&mut section);
         section.finish();
-        Some(Self { place, reach: reach?, prefix, tools, trusts_hints, timeout })
+        Some(Self { place, reach: reach?, prefix, tools, trusts_hints, timeout, approve })
     }
 }
 
@@ -233,6 +265,7 @@ pub(super) struct PythonSection {
     pub(super) place: Place,
     pub(super) python: Option<PathBuf>,
     pub(super) time: Option<Duration>,
+    pub(super) approve: Option<Approve>,
     pub(super) output_bytes: Option<usize>,
     pub(super) memory_bytes: Option<u64>,
     pub(super) cpu_seconds: Option<u64>,
@@ -246,6 +279,7 @@ impl PythonSection {
             place: section.place(),
             python: section.path("python"),
             time: section.milliseconds("timeout_ms"),
+            approve: approve(&mut section),
             output_bytes: section.bytes("output_bytes"),
             memory_bytes: section.number("memory_bytes", 1),
             cpu_seconds: section.number("cpu_seconds", 1),
@@ -268,6 +302,7 @@ pub(super) struct BrowserSection {
     pub(super) search_headers: Vec<(String, Template)>,
     pub(super) page_bytes: Option<usize>,
     pub(super) timeout: Option<Duration>,
+    pub(super) approve: Option<Approve>,
 }
 
 impl BrowserSection {
@@ -286,6 +321,7 @@ impl BrowserSection {
             search_headers: section.templates("search_headers"),
             page_bytes: section.bytes("page_bytes"),
             timeout: section.milliseconds("timeout_ms"),
+            approve: approve(&mut section),
         };
         section.finish();
         Some(read)

@@ -6,11 +6,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use openchatml::{Code, End, Message, Settings};
+use openchatml::{Channel, Code, End, Message, Settings};
 
 use self::arguments::Arguments;
+pub(super) use self::arguments::fits;
 use super::reply::Addressee;
-use super::{Core, Known};
+use super::{Core, Known, Routes};
 use crate::Failure;
 
 /// Longer than anybody waits, and within what a clock can count.
@@ -54,7 +55,7 @@ impl Core {
             return Err(refuse(Failure::with_code(Code::ParseHeader, text)));
         }
         let tool = self.tool(message).map_err(refuse)?;
-        is_routed(message, settings).map_err(refuse)?;
+        is_routed(message, settings, self.options.routes).map_err(refuse)?;
         let Arguments { text, deadline } =
             Arguments::read(message, tool.schema.as_ref()).map_err(refuse)?;
         let time = deadline.or(tool.entry.timeout).unwrap_or(self.options.timeout);
@@ -112,10 +113,11 @@ fn is_certain(message: &Message<'_>) -> Result<(), Failure> {
 }
 
 /// A call stands on a channel where such tools are called (OpenChatML 2.2 §8.3, §12.5).
-fn is_routed(message: &Message<'_>, settings: &Settings) -> Result<(), Failure> {
+fn is_routed(message: &Message<'_>, settings: &Settings, routes: Routes) -> Result<(), Failure> {
     let name = message.recipient.as_deref().unwrap_or_default();
     let (channel, allowed) = (message.effective_channel(), settings.call_channels(name));
-    if allowed.contains(&channel) {
+    let is_tolerated = routes == Routes::Lenient && channel == Channel::Analysis;
+    if allowed.contains(&channel) || is_tolerated {
         return Ok(());
     }
     let words: Vec<_> = allowed.iter().map(|channel| channel.as_str()).collect();

@@ -1,6 +1,7 @@
 //! The router: it takes the calls of a turn, and answers each of them once.
 
 mod admit;
+mod approve;
 mod board;
 mod options;
 mod reply;
@@ -8,14 +9,15 @@ mod schema;
 mod turn;
 mod work;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 
+pub use self::approve::{Approval, Approve, Approver, Asked, Proposal};
 pub use self::board::Happening;
-pub use self::options::{Envelope, RouterOptions};
+pub use self::options::{Envelope, RouterOptions, Routes};
 use self::reply::Replies;
 #[cfg(feature = "session")]
 pub(crate) use self::reply::checksum;
@@ -50,6 +52,8 @@ struct Core {
     tools: HashMap<String, Arc<Known>>,
     options: RouterOptions,
     replies: Replies,
+    /// The tools of which a call was approved. Who holds it may ask.
+    approved: Mutex<HashSet<String>>,
     /// Room for calls that run.
     running: Arc<Semaphore>,
     /// Room for calls that wait.
@@ -79,6 +83,7 @@ impl Router {
         let places = |places: usize| Arc::new(Semaphore::new(places.clamp(1, 1 << 20)));
         let core = Core {
             tools: known,
+            approved: Mutex::default(),
             running: places(options.at_once),
             queue: places(options.queue),
             replies: Replies::new(options.clone()),
@@ -92,6 +97,17 @@ impl Router {
         Turn::new(self.core.clone(), taken.into_iter().collect())
     }
 
+    /// Whether a call would be made.
+    #[cfg(feature = "session")]
+    pub(crate) fn check(
+        &self,
+        call: &openchatml::Message<'_>,
+        settings: &openchatml::Settings,
+        taken: &HashSet<String>,
+    ) -> Result<(), crate::Failure> {
+        self.core.admit(call, settings, taken).map(drop).map_err(|refusal| refusal.failure)
+    }
+
     /// The reply to a call that is not made.
     #[cfg(feature = "session")]
     pub(crate) fn refusal(
@@ -101,6 +117,15 @@ impl Router {
     ) -> openchatml::Message<'static> {
         self.core.replies.failure(&reply::Addressee::of(call, true), failure).1
     }
+}
+
+/// Whether these parameters of a tool are a JSON Schema.
+#[cfg(feature = "config")]
+pub(crate) fn check_schema(
+    name: &str,
+    parameters: &openchatml::Value<'_>,
+) -> Result<(), BadSchema> {
+    Schema::new(name, parameters).map(drop)
 }
 
 impl fmt::Debug for Router {

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::approve::{Approve, Approver};
+
 /// Tells the time, as RFC 3339.
 type Clock = Arc<dyn Fn() -> String + Send + Sync>;
 
@@ -40,8 +42,25 @@ pub struct RouterOptions {
     pub backoff: Duration,
     /// The form of the replies.
     pub envelope: Envelope,
+    /// On which channels functions are called.
+    pub routes: Routes,
+    /// Which calls are approved before they are made, of tools that [do not say](crate::Entry).
+    pub approve: Approve,
+    /// Who approves them. Without one, calls that would have to be approved are not made.
+    pub approver: Option<Arc<dyn Approver>>,
     /// Tells when a reply was made, as RFC 3339. Without it, replies do not say when.
     pub clock: Option<Clock>,
+}
+
+/// On which channels functions are called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Routes {
+    /// On `commentary` alone (OpenChatML 2.2 §8.3).
+    #[default]
+    Strict,
+    /// On `analysis`, too: models of Harmony call them there, and engines make these calls. The
+    /// finding stays.
+    Lenient,
 }
 
 /// The form of replies.
@@ -66,6 +85,9 @@ impl Default for RouterOptions {
             retries: 2,
             backoff: Duration::from_millis(200),
             envelope: Envelope::Json,
+            routes: Routes::Strict,
+            approve: Approve::Never,
+            approver: None,
             clock: None,
         }
     }
@@ -82,6 +104,8 @@ impl fmt::Debug for RouterOptions {
             .field("retries", &self.retries)
             .field("backoff", &self.backoff)
             .field("envelope", &self.envelope)
+            .field("routes", &self.routes)
+            .field("approve", &self.approve)
             .finish_non_exhaustive()
     }
 }

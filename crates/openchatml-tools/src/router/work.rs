@@ -9,6 +9,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::admit::fits;
+use super::approve::{Approval, Approve, Proposal};
 use super::board::Board;
 use super::reply::Addressee;
 use super::turn::place;
@@ -33,16 +35,11 @@ pub(super) struct Job {
 /// that blocks its thread keeps the reply back.
 pub(super) async fn run(job: Job, queued: OwnedSemaphorePermit) {
     let mut guard = Guard { job, is_done: false };
-    let job = &guard.job;
-    let outcome = match timeout_at(job.deadline, place(&job.core.running)).await {
-        Ok(room) => {
-            drop(queued);
-            job.board.start(job.call, &job.addressee.name);
-            job.attempts(Arc::new(room)).await
-        }
-        Err(_) => Err(late()),
+    let outcome = match guard.job.approve().await {
+        Ok(()) => guard.job.make(queued).await,
+        Err(failure) => Err(failure),
     };
-    job.finish(outcome);
+    guard.job.finish(outcome);
     guard.is_done = true;
 }
 
@@ -51,7 +48,55 @@ pub(super) fn late() -> Failure {
     Failure::with_code(Code::ToolTimeout, "the call was not done by its deadline")
 }
 
+/// What a call is told that nobody approved.
+fn denied(reason: &str) -> Failure {
+    Failure::with_code(Code::ToolCancelled, format!("the call was not approved: {reason}"))
+}
+
 impl Job {
+    /// Asks whether the call may be made, if somebody is to be asked. That takes nothing of its time.
+    async fn approve(&mut self) -> Result<(), Failure> {
+        let options = &self.core.options;
+        let wanted = self.tool.entry.approve.unwrap_or(options.approve);
+        if wanted == Approve::Never {
+            return Ok(());
+        }
+        let approver = options.approver.as_ref();
+        let approver = approver.ok_or_else(|| denied("there is nobody to approve it"))?;
+        let begun = Instant::now();
+        let mut approved = self.core.approved.lock().await;
+        if wanted == Approve::Always || !approved.contains(&self.addressee.name) {
+            let proposal = Proposal {
+                call_id: self.addressee.call_id.as_deref().unwrap_or_default(),
+                name: &self.addressee.name,
+                arguments: &self.arguments,
+            };
+            match approver.approve(proposal).await {
+                Approval::Yes => {}
+                Approval::Edited(arguments) => {
+                    fits(&arguments, self.tool.schema.as_ref())?;
+                    self.arguments = arguments;
+                }
+                Approval::No(reason) => return Err(denied(&reason)),
+            }
+            approved.insert(self.addressee.name.clone());
+        }
+        self.deadline += begun.elapsed();
+        Ok(())
+    }
+
+    /// Makes the call once there is room.
+    async fn make(&self, queued: OwnedSemaphorePermit) -> Outcome {
+        match timeout_at(self.deadline, place(&self.core.running)).await {
+            Ok(room) => {
+                drop(queued);
+                self.board.start(self.call, &self.addressee.name);
+                self.attempts(Arc::new(room)).await
+            }
+            Err(_) => Err(late()),
+        }
+    }
+
     /// Calls the tool, and again if that may help.
     async fn attempts(&self, room: Arc<OwnedSemaphorePermit>) -> Outcome {
         let mut attempt = 0;

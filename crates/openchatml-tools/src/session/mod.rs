@@ -11,7 +11,7 @@ mod sampled;
 mod spell;
 mod transcript;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use openchatml::convert::{Loss, convert};
 use openchatml::{
-    Carrier, Conversation, Document, Format, ReadOptions, RenderError, RenderOptions, Role, Tool,
-    parse,
+    Carrier, Conversation, Document, Format, Message, ReadOptions, RenderError, RenderOptions,
+    Role, Settings, Tool, parse,
 };
 
 use self::calls::mark;
@@ -28,10 +28,10 @@ use self::desk::Fate;
 pub use self::desk::{Desk, DeskError};
 pub use self::event::SessionEvent;
 pub use self::model::{Model, NoPrompt};
-use self::plan::Names;
+use self::plan::{Names, Next};
 use self::sampled::Sampled;
 pub use self::transcript::Transcript;
-use crate::{Router, Toolbox, UpstreamError};
+use crate::{Failure, Router, Toolbox, UpstreamError};
 
 /// A transcript, the tools that it calls and, perhaps, a model that goes on with it.
 ///
@@ -260,6 +260,30 @@ impl Session {
     /// The conversation.
     pub fn conversation(&self) -> &Conversation<'static> {
         &self.conversation
+    }
+
+    /// The calls that [`run`](Self::run) would make first, each with whether the router would make it
+    /// or, if not, why.
+    pub fn waiting(&self) -> Vec<(Message<'static>, Result<(), Failure>)> {
+        let messages = &self.conversation.messages;
+        let Next::Answer(waiting) = plan::next(&self.conversation) else { return Vec::new() };
+        let header = self.conversation.header.as_ref();
+        let settings = header.map(|header| Settings::read(header).0).unwrap_or_default();
+        let mut names = Names::default();
+        names.look(messages);
+        let is_free =
+            |id: &str| waiting.iter().any(|call| call.repeated.is_none() && call.id == id);
+        let taken = names.calls().iter().filter(|call| !is_free(&call.id));
+        let mut taken: HashSet<String> = taken.map(|call| call.id.clone()).collect();
+        let calls = waiting.iter().map(|call| {
+            let mut message = messages[call.at].clone();
+            let id = call.repeated.as_ref().unwrap_or(&call.id);
+            message.call_id = Some(id.clone().into());
+            let checked = self.router.check(&message, &settings, &taken);
+            taken.insert(call.id.clone());
+            (message, checked)
+        });
+        calls.collect()
     }
 
     /// How many calls have no reply and are not made, since the user went on without one.

@@ -327,7 +327,10 @@ impl Session {
         let has_calls = !calls.is_empty();
         let is_kept = self.conversation.messages.len() > before;
         self.wait(&mut calls, cancel, emit).await?;
-        self.reply(calls, emit).await?;
+        // Where nothing was said, the transcript stays as it is.
+        if is_kept || has_calls {
+            self.reply(calls, emit).await?;
+        }
         result?;
         let is_cancelled = is_cancelled || cancel.is_cancelled();
         Ok(Sampled { is_kept, has_calls, heard, is_cancelled })

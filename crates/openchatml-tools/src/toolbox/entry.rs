@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use openchatml::Value;
 
-use crate::Tool;
+use crate::{Approve, Tool};
 
 /// A tool, and what the router has to know of it.
 #[derive(Clone)]
@@ -21,6 +21,8 @@ pub struct Entry {
     pub is_idempotent: bool,
     /// How long a call may take that names no `deadline_ms`. The router's default, if none.
     pub timeout: Option<Duration>,
+    /// Which of its calls somebody approves before they are made. The router's default, if none.
+    pub approve: Option<Approve>,
 }
 
 impl Entry {
@@ -32,6 +34,7 @@ impl Entry {
             parameters: None,
             is_idempotent: false,
             timeout: None,
+            approve: None,
         }
     }
 }
@@ -43,6 +46,7 @@ impl fmt::Debug for Entry {
             .field("parameters", &self.parameters)
             .field("is_idempotent", &self.is_idempotent)
             .field("timeout", &self.timeout)
+            .field("approve", &self.approve)
             .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,7 @@
 //! Which calls run, and what the others are told: `admission.toml`.
 
 use openchatml::{Limits, ReadOptions, Reply, Settings, Value, parse};
-use openchatml_tools::{Happening, Router, RouterOptions, Toolbox};
+use openchatml_tools::{Happening, Router, RouterOptions, Routes, Toolbox};
 use serde::Deserialize;
 
 use super::support::{echo, json};
@@ -20,6 +20,8 @@ struct Case {
     header: String,
     #[serde(default)]
     taken: Vec<String>,
+    #[serde(default)]
+    lenient: bool,
     input: String,
     replies: Vec<Expected>,
 }
@@ -35,7 +37,7 @@ struct Expected {
     says: String,
 }
 
-fn router() -> Router {
+fn router(routes: Routes) -> Router {
     let object = |properties: &str, required: &str| {
         let rest = r#""additionalProperties":false"#;
         let text = format!(
@@ -62,14 +64,16 @@ fn router() -> Router {
         entry.parameters = schema;
         tools.insert(name, entry).unwrap();
     }
-    Router::new(tools, RouterOptions::default()).unwrap()
+    let mut options = RouterOptions::default();
+    options.routes = routes;
+    Router::new(tools, options).unwrap()
 }
 
 #[tokio::test]
 async fn only_a_certain_call_is_dispatched() {
     let cases: Cases = toml::from_str(include_str!("admission.toml")).unwrap();
-    let router = router();
     for case in cases.case {
+        let router = router(if case.lenient { Routes::Lenient } else { Routes::Strict });
         let name = &case.name;
         let text = format!("version: 2.2\n{}\n\n{}", case.header.trim(), case.input.trim());
         let format = "openchatml-2.2".parse().unwrap();
@@ -118,7 +122,7 @@ async fn what_a_completion_says_in_the_name_of_others_is_not_run() {
     let parsed = parse(&text["assistant".len()..], "openchatml-2.2".parse().unwrap(), &options);
     let conversation = parsed.into_conversation();
     assert!(conversation.messages[1].foreign);
-    let mut turn = router().turn([]);
+    let mut turn = router(Routes::Strict).turn([]);
     for message in &conversation.messages {
         assert!(!turn.dispatch(message).await);
     }

@@ -3,6 +3,7 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod admission;
+mod approval;
 mod declare;
 mod formats;
 mod replies;

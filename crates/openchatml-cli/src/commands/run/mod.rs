@@ -1,5 +1,6 @@
 //! `run`: the calls of a transcript are made, and a model goes on with it.
 
+mod approve;
 mod events;
 mod tools;
 mod work;
@@ -15,6 +16,7 @@ use openchatml_tools::{
     RouterOptions, Session, SessionError, SessionOptions, Toolbox,
 };
 
+use self::approve::ApproveArg;
 use self::events::{Events, EventsArgs};
 use self::work::Work;
 use super::convert::response_formats;
@@ -25,6 +27,7 @@ use crate::failure::{Failure, Status};
 use crate::input::Origin;
 use crate::output::Target;
 use crate::report::count;
+use crate::visible::visible_line;
 
 /// Make the calls of a transcript, and let a model go on with it
 ///
@@ -62,6 +65,14 @@ pub(crate) struct RunArgs {
     #[arg(short = 'f', long = "from", visible_alias = "format", value_name = "FORMAT")]
     #[arg(default_value = "auto", value_parser = choice())]
     from: Choice,
+
+    /// Say which calls would be made, with which arguments, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Ask at the terminal before a call is made, of tools whose `approve` does not say otherwise
+    #[arg(long, value_name = "WHICH")]
+    approve: Option<ApproveArg>,
 
     #[command(flatten)]
     upstream: UpstreamArgs,
@@ -200,7 +211,11 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
     let status = runtime.block_on(async {
         let (tools, mut options) = tools::open(config, &args.tools, console).await?;
         options.clock = Some(std::sync::Arc::new(|| jiff::Timestamp::now().to_string()));
+        approve::set(args.approve, args.transcript.as_os_str() == "-", &mut options)?;
         let mut session = session(args, work, model, &tools, options)?;
+        if args.dry_run {
+            return dry_run(&session);
+        }
         if args.output.is_some() {
             session.keep().await.map_err(|error| failed(&error, args))?;
         }
@@ -292,6 +307,21 @@ fn session(
     options.most_tokens = args.most.max_total_tokens;
     options.most_time = args.most.max_time;
     Ok(session.with_options(options))
+}
+
+/// Says which calls would be made.
+fn dry_run(session: &Session) -> Result<Status, Failure> {
+    let mut text = String::new();
+    for (call, checked) in session.waiting() {
+        let name = call.recipient.as_deref().unwrap_or_default();
+        text.push_str(&format!("{} {}\n", visible_line(name), visible_line(&call.body.text())));
+        if let Err(failure) = checked {
+            let code = failure.code;
+            text.push_str(&format!("  refused[{code}]: {}\n", visible_line(&failure.message)));
+        }
+    }
+    Target::stdout().write(text.as_bytes())?;
+    Ok(Status::Fine)
 }
 
 /// Writes the transcript where nobody else does, and says what it lost.

@@ -31,7 +31,8 @@ impl Work {
             return Err(Failure::Usage(text.to_owned()));
         }
         // Nobody else changes it from here on.
-        let desk = args.target().map(|path| Desk::open(path).map_err(|error| locked(args, &error)));
+        let target = args.target().filter(|_| !args.dry_run);
+        let desk = target.map(|path| Desk::open(path).map_err(|error| locked(args, &error)));
         let desk = desk.transpose()?;
         let Some((conversation, format)) = read(&origin, args.from, console)? else {
             return Ok(None);

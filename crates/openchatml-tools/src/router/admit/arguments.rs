@@ -62,6 +62,17 @@ impl Arguments {
     }
 }
 
+/// Whether arguments fit a schema.
+pub(in super::super) fn fits(text: &str, schema: Option<&Schema>) -> Result<(), Failure> {
+    if schema.is_none() {
+        return Ok(());
+    }
+    let value = Value::from_json(text, &Limits::default()).map_err(|found| {
+        Failure::with_code(found.code, format!("at byte {}: {}", found.span.start, found.message))
+    })?;
+    check(&value, schema)
+}
+
 fn milliseconds(value: &Value<'_>) -> Option<Duration> {
     match &value.data {
         Data::Number(spelling) => spelling.parse().ok().map(Duration::from_millis),

@@ -1,0 +1,120 @@
+//! A person at a terminal who approves calls.
+
+use std::io::{self, BufRead, IsTerminal as _, Write};
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use openchatml_tools::{Approval, Approve, Approver, Asked, Proposal, RouterOptions};
+
+use crate::failure::Failure;
+use crate::visible::visible;
+
+/// Which calls are approved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ApproveArg {
+    /// None
+    Never,
+    /// The first call of each tool
+    Once,
+    /// Each call
+    Always,
+}
+
+/// Has calls approved as wanted; by a person, if one can be asked.
+///
+/// # Errors
+///
+/// Calls are to be approved, and nobody can be asked.
+pub(super) fn set(
+    wanted: Option<ApproveArg>,
+    input_is_taken: bool,
+    options: &mut RouterOptions,
+) -> Result<(), Failure> {
+    let can_ask = !input_is_taken && io::stdin().is_terminal() && io::stderr().is_terminal();
+    if let Some(wanted) = wanted {
+        options.approve = match wanted {
+            ApproveArg::Never => Approve::Never,
+            ApproveArg::Once => Approve::Once,
+            ApproveArg::Always => Approve::Always,
+        };
+        if options.approve != Approve::Never && !can_ask {
+            let text = "there is no terminal at which `--approve` could ask";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+    }
+    if can_ask {
+        options.approver = Some(Arc::new(Person));
+    }
+    Ok(())
+}
+
+/// A person at the terminal.
+struct Person;
+
+impl Approver for Person {
+    fn approve<'a>(&'a self, call: Proposal<'a>) -> Asked<'a> {
+        let call = format!("{} {}", visible(call.name), visible(call.arguments));
+        Box::pin(async move {
+            let asked = tokio::task::spawn_blocking(move || {
+                ask(&call, &mut io::stdin().lock(), &mut io::stderr())
+            });
+            asked.await.unwrap_or_else(|_| Approval::No("nobody answered".to_owned()))
+        })
+    }
+}
+
+/// Asks until there is an answer.
+fn ask(call: &str, input: &mut impl BufRead, output: &mut impl Write) -> Approval {
+    let gone = || Approval::No("nobody answered".to_owned());
+    let question = format!("{call}\nMake this call? [y]es, [n]o (and why), [e]dit the arguments: ");
+    loop {
+        let Some(answer) = answer(&question, input, output) else { return gone() };
+        let (word, rest) = answer.split_once(char::is_whitespace).unwrap_or((&answer, ""));
+        match word {
+            "y" | "yes" => return Approval::Yes,
+            "n" | "no" if rest.is_empty() => return Approval::No("the user said no".to_owned()),
+            "n" | "no" => return Approval::No(rest.trim().to_owned()),
+            "e" | "edit" => match self::answer("The arguments, on one line: ", input, output) {
+                None => return gone(),
+                Some(edited) if edited.is_empty() => {}
+                Some(edited) => return Approval::Edited(edited),
+            },
+            _ => {}
+        }
+    }
+}
+
+/// A line of the person's. `None` if there is nobody.
+fn answer(question: &str, input: &mut impl BufRead, output: &mut impl Write) -> Option<String> {
+    write!(output, "{question}").and_then(|()| output.flush()).ok()?;
+    let mut line = String::new();
+    let read = input.read_line(&mut line).ok()?;
+    (read > 0).then(|| line.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use openchatml_tools::Approval;
+
+    use super::ask;
+
+    fn asked(said: &str) -> (Approval, String) {
+        let mut output = Vec::new();
+        let approval = ask("functions.pay {}", &mut said.as_bytes(), &mut output);
+        (approval, String::from_utf8(output).expect("text"))
+    }
+
+    #[test]
+    fn a_person_is_asked_until_there_is_an_answer() {
+        let no = |why: &str| Approval::No(why.to_owned());
+        assert_eq!(asked("y\n").0, Approval::Yes);
+        assert_eq!(asked("no\n").0, no("the user said no"));
+        assert_eq!(asked("n too expensive\n").0, no("too expensive"));
+        assert_eq!(asked("e\n{\"n\":1}\n").0, Approval::Edited("{\"n\":1}".to_owned()));
+        let (approval, output) = asked("\nwhat?\ne\n\nyes\n");
+        assert_eq!(approval, Approval::Yes);
+        assert_eq!(output.matches("Make this call?").count(), 4);
+        assert!(output.starts_with("functions.pay {}\n"));
+        assert_eq!(asked("").0, no("nobody answered"));
+    }
+}

@@ -1,0 +1,114 @@
+//! Calls that somebody approves before they are made.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use openchatml::Code;
+use openchatml_tools::{
+    Approval, Approve, Approver, Asked, Entry, Happening, Proposal, Router, RouterOptions, Toolbox,
+};
+use tokio::time::sleep;
+
+use super::support::{boxed, call, echo, json, replies};
+
+/// Says what a script says, after an hour each time.
+struct Scripted {
+    says: Mutex<Vec<Approval>>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Approver for Scripted {
+    fn approve<'a>(&'a self, call: Proposal<'a>) -> Asked<'a> {
+        Box::pin(async move {
+            self.asked.lock().unwrap().push(format!("{} {}", call.name, call.arguments));
+            sleep(Duration::from_secs(3600)).await;
+            self.says.lock().unwrap().remove(0)
+        })
+    }
+}
+
+fn router(tools: Toolbox, approve: Approve, says: Vec<Approval>) -> (Router, Arc<Scripted>) {
+    let approver = Arc::new(Scripted { says: says.into(), asked: Mutex::default() });
+    let mut options = RouterOptions::default();
+    options.approve = approve;
+    options.approver = Some(approver.clone());
+    (Router::new(tools, options).unwrap(), approver)
+}
+
+/// What these calls come to, one after the other, and what was asked.
+async fn made(
+    tools: Toolbox,
+    approve: Approve,
+    says: Vec<Approval>,
+    bodies: &[&str],
+) -> (Vec<String>, Vec<String>) {
+    let (router, approver) = router(tools, approve, says);
+    let mut turn = router.turn([]);
+    let mut came = Vec::new();
+    for (number, body) in bodies.iter().enumerate() {
+        turn.dispatch(&call("functions.f", &format!("c{number}"), body)).await;
+        came.extend(replies(&mut turn).await.iter().map(|it| it.body.text().into_owned()));
+    }
+    let asked = approver.asked.lock().unwrap().clone();
+    (came, asked)
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_call_is_approved_and_the_answer_takes_none_of_its_time() {
+    let says = vec![Approval::Yes, Approval::No("too late".into()), Approval::Yes];
+    let (came, asked) = made(boxed(echo()), Approve::Always, says, &["a", "b", "c"]).await;
+    assert_eq!(asked, ["functions.f a", "functions.f b", "functions.f c"]);
+    assert!(came[0].contains(r#""ok":true"#) && came[2].contains(r#""ok":true"#), "{came:?}");
+    assert!(came[1].contains("E-TOOL-CANCELLED") && came[1].contains("too late"), "{came:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_approval_is_enough_where_that_is_wanted() {
+    let says = vec![Approval::No("no".into()), Approval::Yes];
+    let (came, asked) = made(boxed(echo()), Approve::Once, says, &["a", "b", "c", "d"]).await;
+    assert_eq!(asked, ["functions.f a", "functions.f b"]);
+    let is_made: Vec<_> = came.iter().map(|reply| reply.contains(r#""ok":true"#)).collect();
+    assert_eq!(is_made, [false, true, true, true]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn edited_arguments_reach_the_tool_if_they_fit() {
+    let schema = json(r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#);
+    let tool = || boxed(Entry { parameters: Some(schema.clone()), ..echo() });
+    let edit = |text: &str| vec![Approval::Edited(text.to_owned())];
+    let (came, _) = made(tool(), Approve::Always, edit(r#"{"n":2}"#), &[r#"{"n":1}"#]).await;
+    assert!(came[0].contains(r#"{\"n\":2}"#), "{came:?}");
+    for wrong in [r#"{"n":"x"}"#, "{"] {
+        let (came, _) = made(tool(), Approve::Always, edit(wrong), &[r#"{"n":1}"#]).await;
+        assert!(came[0].contains(r#""ok":false"#), "{came:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_says_itself_whether_it_is_approved() {
+    let free = boxed(Entry { approve: Some(Approve::Never), ..echo() });
+    let (came, asked) = made(free, Approve::Always, vec![], &["a"]).await;
+    assert!(came[0].contains(r#""ok":true"#) && asked.is_empty(), "{came:?}");
+    let guarded = boxed(Entry { approve: Some(Approve::Always), ..echo() });
+    let (_, asked) = made(guarded.clone(), Approve::Never, vec![Approval::Yes], &["a"]).await;
+    assert_eq!(asked.len(), 1);
+    // Where nobody can be asked, the call is not made.
+    let router = Router::new(guarded, RouterOptions::default()).unwrap();
+    let mut turn = router.turn([]);
+    turn.dispatch(&call("functions.f", "c", "a")).await;
+    let Some(Happening::Done { code, .. }) = turn.next().await else { panic!("it began") };
+    assert_eq!(code, Some(Code::ToolCancelled));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_is_taken_back_when_the_call_is_cancelled() {
+    let (router, approver) = router(boxed(echo()), Approve::Always, vec![Approval::Yes]);
+    let mut turn = router.turn([]);
+    turn.dispatch(&call("functions.f", "a", "a")).await;
+    turn.dispatch(&call("functions.f", "b", "b")).await;
+    tokio::task::yield_now().await;
+    assert!(turn.cancel("a", "changed my mind"));
+    let replies = replies(&mut turn).await;
+    assert_eq!(replies.len(), 2);
+    assert_eq!(approver.asked.lock().unwrap().len(), 2);
+}
