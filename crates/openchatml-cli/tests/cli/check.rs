@@ -156,3 +156,24 @@ fn the_format_can_be_named() {
     ocml_with(["check", "-f", "openchatml-2.2"], text).exits(1);
     ocml(["check", "-f", "nonsense"]).exits(2).says("possible values");
 }
+
+#[test]
+fn a_file_that_would_be_taken_for_another_format_is_not_mended() {
+    let folder = Folder::new();
+    let text = "<|start|>assistant<|end_message|>A <<|start|>SECRET<|end_message|>";
+    folder.file("a.txt", text);
+    folder.ocml(["check", "--fix", "a.txt"]).exits(1).says("name it with `--from chatml`");
+    assert_eq!(folder.read("a.txt"), text);
+    let named = ["check", "--fix", "-f", "chatml", "a.txt"];
+    folder.ocml(named);
+    assert_ne!(folder.read("a.txt"), text);
+}
+
+#[test]
+fn a_token_is_not_put_behind_stray_text() {
+    let folder = Folder::new();
+    let text = "hello\n<|user_start|>q<|user_end|><|assistant_start|>Hi<|assistant_end|>";
+    folder.file("a.txt", text);
+    folder.ocml(["check", "--fix", "-f", "apertus", "a.txt"]).exits(1);
+    assert_eq!(folder.read("a.txt"), text);
+}

@@ -162,3 +162,22 @@ fn text_in_a_pipe_is_as_it_is() {
     let ran = folder.ocml(["show", "a.txt"]).exits(0);
     assert_eq!(ran.stdout, "user\n  a\u{1b}[31mb\n");
 }
+
+#[test]
+fn what_strings_say_does_not_decide_whether_all_could_be_read() {
+    let chat = |arguments: &str| {
+        format!(
+            r#"{{"messages":[{{"role":"user","content":"q"}},{{"role":"assistant","tool_calls":[{{"id":"c","type":"function","function":{{"name":"f","arguments":{arguments}}}}}]}},{{"role":"tool","tool_call_id":"c","content":"r"}},{{"role":"assistant","content":"A"}}]}}"#
+        )
+    };
+    let show = |arguments: &str| ocml_with(["show", "-f", "openai"], chat(arguments));
+    for arguments in ["\"a b\"", "\"a\tb\"", "\"{\t}\""] {
+        let ran = show(arguments).exits(0);
+        assert!(ran.stdout.contains('A') && ran.stderr.is_empty(), "{ran:?}");
+    }
+    // Where reading ended, that is told.
+    let deep = format!("{}{}", "[".repeat(130), "]".repeat(130));
+    for arguments in [&deep, r#""\q""#] {
+        show(arguments).exits(1).says("part of this cannot be read");
+    }
+}

@@ -351,6 +351,33 @@ fn what_ids_cannot_carry_of_a_request_is_dropped_by_name() {
     assert_eq!(ran.stdout.trim_end(), ids);
 }
 
+/// The numbers are those of the conversation, whatever is written of it.
+#[test]
+fn messages_are_counted_as_they_stand_in_the_input() {
+    let chat = r#"{"messages":[{"role":"user","content":"q"},
+        {"role":"assistant","channel":"analysis","content":"think"},
+        {"role":"assistant","channel":"final","content":"AAA"},
+        {"role":"user","content":"q2"},{"role":"assistant","channel":"final","content":"BBB"}]}"#;
+    let trained = |args: &[&'static str]| {
+        let args = [&["tokens", "-t", "harmony", "--mask"][..], args].concat();
+        let written = json(&ocml_with(args, chat).exits(0).stdout);
+        let mask = written["mask"].as_array().unwrap();
+        let spans = written["spans"].as_array().unwrap().iter();
+        let is_trained = |at: &serde_json::Value| {
+            let at = usize::try_from(at.as_u64().unwrap()).unwrap();
+            mask[at] == 1
+        };
+        let answers = spans.filter(|it| it["role"] == "assistant");
+        answers.map(|it| is_trained(&it["body"])).collect::<Vec<_>>()
+    };
+    assert_eq!(trained(&[]), [true, true]);
+    // Reasoning that led to an earlier answer is left out, and a system message may be put in.
+    assert_eq!(trained(&["--skip-message", "2"]), [false, true]);
+    assert_eq!(trained(&["--skip-message", "4"]), [true, false]);
+    assert_eq!(trained(&["--skip-message", "2", "--date", "2026-01-01"]), [false, true]);
+    assert_eq!(trained(&["--skip-message", "4", "--training"]), [true, true, false]);
+}
+
 #[test]
 fn a_message_that_is_not_there_cannot_be_trained_or_skipped() {
     let tokens = |flag| {

@@ -274,7 +274,11 @@ impl Place {
             Self::Body(index) => is_of(index) && WHOLE.contains(&lost),
             Self::Field(index, field) => is_of(index) && (WHOLE.contains(&lost) || lost == field),
             // Where the message is hidden that an item was kept with, no format writes the item.
-            Self::Nowhere => ITEMS.contains(&lost) && loss.span.range().contains(&at),
+            // Where its message is not written, what is kept of it does not show in its own format.
+            Self::Nowhere => {
+                let is_beyond = matches!(lost, Lost::Summary | Lost::Encrypted);
+                (is_beyond || ITEMS.contains(&lost)) && loss.span.range().contains(&at)
+            }
             Self::Beyond => {
                 let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
                 let span = loss.message.and_then(|index| messages.get(index)).map(|it| it.span);

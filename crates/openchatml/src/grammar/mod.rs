@@ -8,7 +8,7 @@ pub(crate) mod turn;
 
 use crate::model::{Body, Channel, End, Message, Role};
 use crate::read::{Draft, Kept, Out, Recover};
-use crate::{Code, Dropped, Span};
+use crate::{Code, Diagnostic, Dropped, Span};
 
 /// A message that is a guess, and that nobody may see.
 pub(crate) fn hidden<'a>(role: Role, span: Span, body_at: usize) -> Message<'a> {
@@ -93,11 +93,24 @@ pub(crate) fn stray<'a>(mut text: Kept<'a>, span: Span, out: &mut Out<'a, '_>) -
         return false;
     }
     out.malformed(found.help("it is kept as a hidden message"));
-    let message = hidden(Role::Assistant, span, span.start);
+    let mut message = hidden(Role::Assistant, span, span.start);
+    // Where somebody else spoke, it is no part of the completion either.
+    message.foreign = out.state.after_foreign;
     let mut draft = Draft::started(message, out);
     draft.push(&text, span, out);
     draft.end(End::End, span.end, out);
     true
+}
+
+/// The finding that a control token stands outside of any message.
+pub(crate) fn stray_token(spelling: &str, span: Span, out: &Out<'_, '_>) -> Diagnostic {
+    match out.state.is_over {
+        false => Code::ParseFrame.at(span, format!("`{spelling}` outside of a message")),
+        true => {
+            let text = format!("`{spelling}` after the stop token of the completion");
+            Code::CompletionRole.at(span, text)
+        }
+    }
 }
 
 /// What of a text outside of any message, of which there are `len` bytes already, is within the limit.

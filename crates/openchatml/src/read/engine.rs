@@ -46,6 +46,7 @@ impl<'a> Engine<'a> {
             messages: 0,
             stopped: None,
             is_over: false,
+            after_foreign: false,
         };
         let (options, carry) = (options.clone(), String::new());
         Self { form, options, keep, phase, carry, spelled: Mask::ALL, state }

@@ -110,6 +110,8 @@ pub(crate) struct State {
     pub(crate) stopped: Option<Stopped>,
     /// The completion has come to its stop token: nothing that follows is part of it.
     pub(crate) is_over: bool,
+    /// The last message is no part of the completion.
+    pub(crate) after_foreign: bool,
 }
 
 /// Why reading has stopped, and at which byte.
@@ -227,6 +229,7 @@ impl<'a> Out<'a, '_> {
             self.check(&message);
         }
         self.state.messages += 1;
+        self.state.after_foreign = message.foreign;
         self.to.end(message);
     }
 

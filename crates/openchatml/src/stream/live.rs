@@ -192,12 +192,12 @@ impl Receiver<'static> for Live<'_> {
         if self.state.is_over {
             return;
         }
+        // Nobody but the assistant ends its response.
+        if message.foreign && self.state.last_end.is_some() {
+            return;
+        }
         self.state.last = Some(index);
-        self.state.last_end = Some(match message.end {
-            // Nobody but the assistant ends its response.
-            End::Return | End::Call if message.foreign => End::End,
-            end => end,
-        });
+        self.state.last_end = Some(if message.foreign { End::End } else { message.end });
         if self.state.last_end == Some(End::Return) && !self.state.is_cut {
             (self.emit)(Event::Done { index: Some(index), reason: Done::Return });
         }

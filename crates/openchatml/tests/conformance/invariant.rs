@@ -224,6 +224,18 @@ fn lost(case: &Case, document: &Document<'_>, found: &[Diagnostic]) -> String {
             cover(at + call.len(), at + both.len());
         }
     }
+    // The turn whose last calls ended the completion ends there, too.
+    let ends = [Control::ToolsSuffix, Control::Close(Role::Assistant)];
+    if let [Some(calls), Some(end)] = ends.map(|control| spelled(dialect, control)) {
+        for (at, _) in case.input.match_indices(calls) {
+            let behind = at + calls.len();
+            let rest = case.input[behind..].trim_ascii_start();
+            let at = case.input.len() - rest.len();
+            if case.continues.is_some() && rest.starts_with(end) {
+                cover(at, at + end.len());
+            }
+        }
+    }
     let bytes = case.input.bytes().zip(&covered).enumerate();
     let lost = bytes.filter(|(_, (byte, covered))| !**covered && !byte.is_ascii_whitespace());
     lost.map(|(at, (byte, _))| format!("{at}: {:?}  ", char::from(byte))).collect()

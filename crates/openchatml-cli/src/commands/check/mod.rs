@@ -6,7 +6,9 @@ mod report;
 use std::path::PathBuf;
 
 use clap::Args;
-use openchatml::{Applicability, Code, Diagnostic, Fixed, Format, Mode, Severity, Span, fix};
+use openchatml::{
+    Applicability, Code, Diagnostic, Fixed, Format, Mode, Severity, Span, detect, fix,
+};
 
 use self::lines::{Plan, Telling};
 use self::report::Report;
@@ -64,6 +66,11 @@ impl CheckArgs {
             false => Applicability::Safe,
         }
     }
+}
+
+/// Whether a text is detected to be in this format.
+fn is_detected(text: &str, format: Format) -> bool {
+    detect(text).first().is_some_and(|best| best.is_certain() && best.format == format)
 }
 
 /// Runs `check`.
@@ -171,7 +178,19 @@ impl Check<'_> {
         format: Format,
     ) -> Result<Option<String>, Failure> {
         let most = self.args.applied();
-        let Fixed { text: mended, applied, .. } = fix(text, format, &self.reader.options, most);
+        let Fixed { text: mut mended, mut applied, .. } =
+            fix(text, format, &self.reader.options, most);
+        if self.args.read.from == Choice::Auto
+            && mended.as_deref().is_some_and(|mended| !is_detected(mended, format))
+        {
+            // Who reads it next would see another document.
+            let (name, id) = (origin.name(), format.dialect().id);
+            self.console.error(&format!(
+                "{name}: not mended, as it would be taken for another format then: name it with \
+                 `--from {id}`"
+            ));
+            (mended, applied) = (None, 0);
+        }
         match (origin, &mended) {
             (Origin::Stdin, mended) => {
                 Target::stdout().write_text(mended.as_deref().unwrap_or(text))?;

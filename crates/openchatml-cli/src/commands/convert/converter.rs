@@ -6,8 +6,8 @@ use std::sync::Arc;
 use openchatml::convert::{Loss, Lost, Sidecar, convert, convert_with_sidecar, prepare};
 use openchatml::render::Profile;
 use openchatml::{
-    Carrier, Code, Conversation, Diagnostic, Document, End, Format, Mode, RenderOptions, Span,
-    Tool, dialects, history,
+    Carrier, Code, Conversation, Diagnostic, Document, End, Format, Message, Mode, RenderOptions,
+    Span, Tool, dialects, history,
 };
 
 use super::beside::{self, BesideArgs};
@@ -223,11 +223,21 @@ impl Converter {
         }
     }
 
+    /// The messages of the input, if some of them are named by their numbers.
+    fn numbers<'t>(&self, document: &Document<'t>) -> Option<Vec<Message<'t>>> {
+        let is_wanted = self.tokens.as_ref().is_some_and(Tokens::names_messages);
+        is_wanted.then(|| document.as_conversation().map(|it| it.messages.clone())).flatten()
+    }
+
     /// The document as it is written, and what is lost.
-    fn write(&self, document: &Document<'_>) -> Result<Output, Refused> {
+    fn write(
+        &self,
+        document: &Document<'_>,
+        said: Option<&[Message<'_>]>,
+    ) -> Result<Output, Refused> {
         if let Some(tokens) = &self.tokens {
             let prepared = prepare(document, self.target, &self.render)?;
-            return tokens.write(document, prepared, &self.render, self.wants_sidecar);
+            return tokens.write(document, said, prepared, &self.render, self.wants_sidecar);
         }
         let (conversion, sidecar) = match self.wants_sidecar {
             true => {
@@ -257,6 +267,7 @@ impl Converter {
             let found = finding(Code::ParseJson, Span::at(0), other.to_string());
             converted.found.push(Diagnostic { help: Some(help.to_owned()), ..found });
         }
+        let said = self.numbers(&document);
         let mut document = self.prepare(document);
         if let (Some(budget), Document::Conversation(conversation)) = (&self.budget, &mut document)
         {
@@ -278,7 +289,7 @@ impl Converter {
             }
             return converted;
         }
-        match self.write(&document) {
+        match self.write(&document, said.as_deref()) {
             Ok(Output { text, losses, sidecar }) => {
                 converted.output = Some(text);
                 converted.losses.extend(losses.into_iter().filter(|loss| self.is_told(loss)));

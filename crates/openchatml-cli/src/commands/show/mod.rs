@@ -173,7 +173,8 @@ impl Show {
                 return self.nothing(page, &found);
             }
             let mut shown = Shown::default();
-            if has_errors && !is_whole(&slot.text, format) {
+            let depth = self.reader.options.limits.json_depth;
+            if has_errors && !is_whole(&slot.text, format, depth) {
                 let text = "part of this cannot be read: `ocml check` says why";
                 shown.report = error_line(text);
                 shown.status = Status::Found;
@@ -282,9 +283,46 @@ fn is_empty(document: &Document<'_>) -> bool {
     document.as_conversation().is_some_and(|conversation| conversation.messages.is_empty())
 }
 
-/// Whether a text is JSON if its format is: hidden text inside of it makes no difference.
-fn is_whole(text: &str, format: Format) -> bool {
-    !is_json(format) || serde_json::from_str::<IgnoredAny>(text).is_ok()
+/// Whether a text is JSON of no more than this depth, if its format is JSON. Control characters in
+/// strings are an error that nothing ends at.
+fn is_whole(text: &str, format: Format, most: usize) -> bool {
+    if !is_json(format) {
+        return true;
+    }
+    let (mut in_string, mut escaped) = (false, false);
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let mended: String = text
+        .chars()
+        .map(|c| match c {
+            _ if std::mem::take(&mut escaped) => c,
+            '\\' if in_string => {
+                escaped = true;
+                c
+            }
+            '"' => {
+                in_string = !in_string;
+                c
+            }
+            _ if in_string => {
+                if c.is_ascii_control() {
+                    ' '
+                } else {
+                    c
+                }
+            }
+            '{' | '[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+                c
+            }
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                c
+            }
+            _ => c,
+        })
+        .collect();
+    deepest <= most && serde_json::from_str::<IgnoredAny>(&mended).is_ok()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use super::header::{self, Shape};
 use super::reader::{Reader, Stage, context};
-use crate::grammar::{WITHHELD, hidden, hide, stray};
+use crate::grammar::{WITHHELD, hidden, hide, stray, stray_token};
 use crate::lex::Escape;
 use crate::model::{End, Role};
 use crate::read::{Out, Recover};
@@ -205,11 +205,7 @@ impl<'a> Reader<'a> {
     /// A control token that cannot stand between messages.
     pub(super) fn stray_outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let spelling = self.spelled(control);
-        let found = match out.state.is_over {
-            true => Code::CompletionRole
-                .at(span, format!("`{spelling}` after the stop token of the completion")),
-            false => Code::ParseFrame.at(span, format!("`{spelling}` outside of a message")),
-        };
+        let found = stray_token(spelling, span, out);
         self.keeps_gap = false;
         if !matches!(control, Control::Message | Control::Channel | Control::Constrain) {
             return out.malformed(found);
@@ -255,6 +251,10 @@ impl<'a> Reader<'a> {
     /// The input ends at byte `at` where it should not.
     pub(super) fn truncated(&mut self, text: &str, at: usize, out: &mut Out<'a, '_>) {
         let at = Span::at(at);
+        if out.state.is_over && self.stage == Stage::Header {
+            let text = "the completion goes on after its stop token";
+            return out.malformed(Code::CompletionRole.at(at, text));
+        }
         let found = Code::StreamTruncated.at(at, text).help("the rest was never sent, or lost");
         let end = self.spelled(Control::End);
         let found = match self.stage {

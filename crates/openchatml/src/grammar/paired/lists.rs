@@ -232,7 +232,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let from = self.opened.take().unwrap_or(begins.start);
-        let mut rest = Rest::begin(from, begins.start, out);
+        let mut rest = Rest::begin(from, begins.start, out).in_calls();
         rest.push(&list.head.take(), head, out);
         rest.push(text, span, out);
         self.state = State::Rest(rest);
@@ -250,7 +250,7 @@ impl<'a> Reader<'a> {
         match found {
             Some(found) => {
                 let kept = std::mem::take(kept);
-                self.replies(kept, &found, out);
+                self.replies(kept, &found, None, out);
             }
             None if kept.len() > most => self.long_outputs(out),
             None => {}
@@ -258,9 +258,16 @@ impl<'a> Reader<'a> {
     }
 
     /// A list of replies ends where a control token stands, or the input ends.
-    pub(super) fn end_outputs(&mut self, kept: Kept<'a>, out: &mut Out<'a, '_>) {
+    /// What ends the turn at byte `stop` ends a reply without an end, too.
+    pub(super) fn end_outputs(
+        &mut self,
+        kept: Kept<'a>,
+        stop: Option<usize>,
+        out: &mut Out<'a, '_>,
+    ) {
         let found = outputs::guess(kept.as_str());
-        self.replies(kept, &found, out);
+        let stop = stop.filter(|_| found.found == Found::Open);
+        self.replies(kept, &found, stop, out);
     }
 
     /// A list of replies that exceeds the limit: it is one reply, up to the next control token.
@@ -277,7 +284,13 @@ impl<'a> Reader<'a> {
         self.state = State::Rest(rest);
     }
 
-    fn replies(&mut self, mut kept: Kept<'a>, found: &Outputs, out: &mut Out<'a, '_>) {
+    fn replies(
+        &mut self,
+        mut kept: Kept<'a>,
+        found: &Outputs,
+        stop: Option<usize>,
+        out: &mut Out<'a, '_>,
+    ) {
         let span = kept.span();
         let text = kept.take();
         let is_exact = span.len() == text.len();
@@ -302,7 +315,8 @@ impl<'a> Reader<'a> {
             (self.since, self.edge, self.behind) = (at.end, end, end);
             let open = found.found == Found::Open;
             draft.message.recovered |= open;
-            draft.end(if open { End::Open } else { End::End }, end, out);
+            let all = stop.unwrap_or(end);
+            draft.end(if open { End::Open } else { End::End }, all, out);
         }
         if !are_named {
             self.waiting.clear();

@@ -127,13 +127,28 @@ pub(crate) fn split(text: &str, calls: usize, limits: &Limits) -> Outputs {
 /// Finds the end of a reply that is no JSON: the last place where it can be, since what a tool said
 /// must not be shown as an answer.
 pub(super) fn guess(text: &str) -> Outputs {
-    let Some(close) = memchr::memrchr(b']', text.as_bytes()) else {
+    let close = memchr::memrchr(b']', text.as_bytes()).filter(|close| may_end(&text[..=*close]));
+    let Some(close) = close else {
         let end = text.len();
         return Outputs { bodies: vec![Span::new(1, end)], end, found: Found::Open };
     };
     let is_sure = memchr::memchr(b']', text.as_bytes()) == Some(close);
     let found = if is_sure { Found::Text } else { Found::Guess };
     Outputs { bodies: vec![Span::new(1, close)], end: close + 1, found }
+}
+
+/// Whether a list may end here: what opened in it has closed. Quotation marks count where the reply
+/// begins as JSON does.
+fn may_end(list: &str) -> bool {
+    let bytes = list.as_bytes();
+    let is_json = list[1..].trim_ascii_start().starts_with(['{', '[', '"']);
+    if !is_json {
+        let count = |bracket: u8| memchr::memchr_iter(bracket, bytes).count();
+        return count(b'[') <= count(b']');
+    }
+    let mut brackets = Brackets::default();
+    bytes.iter().for_each(|byte| brackets.step(*byte));
+    brackets.are_closed()
 }
 
 #[cfg(test)]
@@ -156,8 +171,14 @@ mod tests {
             ("[plain text]see [1].", 1, &["plain text]see [1"], "."),
             ("[see [1]]so", 1, &["see [1]"], "so"),
             ("[a] b]so", 1, &["a] b"], "so"),
-            ("[array[0]so", 1, &["array[0"], "so"),
-            ("[\"unclosed]so", 1, &["\"unclosed"], "so"),
+            ("[array[0]so", 1, &["array[0]so"], ""),
+            ("[\"unclosed]so", 1, &["\"unclosed]so"], ""),
+            ("[5\" long]so", 1, &["5\" long"], "so"),
+            (r#"[{"log":"[INFO] so"#, 1, &[r#"{"log":"[INFO] so"#], ""),
+            (r#"["a","k] so"#, 1, &[r#""a","k] so"#], ""),
+            (r#"[["a"] so"#, 1, &[r#"["a"] so"#], ""),
+            (r#"[{"x":"]"},so"#, 1, &[r#"{"x":"]"},so"#], ""),
+            ("[log: [INFO] so", 1, &["log: [INFO] so"], ""),
             ("[no end", 1, &["no end"], ""),
             ("[a, b]x", 2, &["a, b"], "x"),
         ];

@@ -37,6 +37,8 @@ pub(crate) struct Reader<'a> {
     pub(super) bos: bool,
     /// The turn of the assistant has no beginning.
     pub(super) orphan: bool,
+    /// A list of calls ended the completion, and the turn has not ended.
+    ends_with_calls: bool,
     /// The tools that the last list of calls called and that have not replied yet.
     pub(super) waiting: VecDeque<String>,
     /// The assistant, if this is its completion.
@@ -78,6 +80,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         spaced: false,
         bos: false,
         orphan: false,
+        ends_with_calls: false,
         waiting: VecDeque::new(),
         speaks_as: options.continues.filter(|role| *role == Role::Assistant),
         continues: options.continues,
@@ -277,6 +280,13 @@ impl<'a> Reader<'a> {
         if stops {
             out.stop_token();
         }
+        // What follows a list of calls stands outside, as what follows the turn does.
+        let is_list = control == Control::ToolsSuffix && matches!(self.state, State::Turn(_));
+        if is_list && out.state.is_over {
+            self.since = span.end;
+            self.ends_with_calls = true;
+            self.state = State::Outside(Kept::default());
+        }
     }
 
     fn take_control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
@@ -293,7 +303,8 @@ impl<'a> Reader<'a> {
             }
             State::Calls(list) => self.in_calls(list, control, span, out),
             State::Outputs(kept, _) => {
-                self.end_outputs(kept, out);
+                let stop = (control == Control::Close(Role::Assistant)).then_some(span.end);
+                self.end_outputs(kept, stop, out);
                 self.control(control, span, out);
             }
             State::Rest(rest) => self.in_rest(rest, control, span, out),
@@ -319,6 +330,7 @@ impl<'a> Reader<'a> {
         out: &mut Out<'a, '_>,
     ) {
         self.spaced |= self.place.at != At::Start && gap.as_str().contains('\n');
+        let is_blank = gap.as_str().trim_ascii().is_empty();
         self.state = State::Outside(Kept::default());
         self.end_gap(gap, span.start, out);
         if !out.admits(span) {
@@ -333,7 +345,11 @@ impl<'a> Reader<'a> {
                     let bos = self.spelled(Control::Bos);
                     let at = Span::at(span.start);
                     let found = Code::ParseFrame.at(at, format!("the text has no `{bos}`"));
-                    out.tolerate(found.fix(Fix::safe(at, bos)));
+                    // After text that lost its place, it would be part of that text.
+                    out.tolerate(match is_blank {
+                        true => found.fix(Fix::safe(at, bos)),
+                        false => found,
+                    });
                 }
                 if role == Role::Assistant {
                     self.inner = false;
@@ -345,6 +361,11 @@ impl<'a> Reader<'a> {
                 self.inner = false;
                 let draft = self.begin(Kind::Section(role), message, span.end, out);
                 self.state = State::Body(draft);
+            }
+            // The turn whose last calls ended the completion.
+            Control::Close(Role::Assistant) if is_blank && self.ends_with_calls => {
+                self.ends_with_calls = false;
+                self.edge = span.end;
             }
             _ => self.stray_outside(control, span, out),
         }

@@ -5,7 +5,7 @@ use super::calls::Step;
 use super::lists::Cut;
 use super::place::{At, Place};
 use super::reader::{Reader, State};
-use crate::grammar::{hidden, stray};
+use crate::grammar::{hidden, stray, stray_token};
 use crate::model::{End, Message, Role};
 use crate::read::{Draft, Kept, Out, Recover};
 use crate::{Code, Control, Diagnostic, Dropped, Fix, Span};
@@ -15,6 +15,8 @@ pub(super) struct Rest<'a> {
     pub(super) draft: Option<Box<Draft<'a>>>,
     from: usize,
     to: usize,
+    /// Whether the token that ends a list of calls ends it.
+    in_calls: bool,
 }
 
 impl<'a> Rest<'a> {
@@ -23,7 +25,13 @@ impl<'a> Rest<'a> {
         let keeps = out.options.recover == Recover::Keep;
         let message = hidden(Role::Assistant, Span::at(from), body_at);
         let draft = keeps.then(|| Box::new(Draft::started(message, out)));
-        Self { draft, from, to: from }
+        Self { draft, from, to: from, in_calls: false }
+    }
+
+    /// The same, in a list of calls.
+    pub(super) fn in_calls(mut self) -> Self {
+        self.in_calls = true;
+        self
     }
 
     pub(super) fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
@@ -107,7 +115,8 @@ impl<'a> Reader<'a> {
         let ends = match (control, self.place.at) {
             (Control::Open(_), _) => true,
             (Control::Close(role), At::Section(section)) => role == section,
-            (Control::Close(Role::Assistant) | Control::ToolsSuffix, _) => true,
+            (Control::Close(Role::Assistant), _) => true,
+            (Control::ToolsSuffix, _) => rest.in_calls,
             _ => false,
         };
         if !ends {
@@ -154,9 +163,9 @@ impl<'a> Reader<'a> {
 
     /// A control token that cannot stand between what roles say.
     pub(super) fn stray_outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
-        let text = format!("`{}` outside of a message", self.spelled(control));
+        let spelling = self.spelled(control);
         self.keeps = false;
-        out.malformed(Code::ParseFrame.at(span, text));
+        out.malformed(stray_token(spelling, span, out));
         let begins =
             matches!(control, Control::InnerPrefix | Control::InnerSuffix | Control::ToolsPrefix);
         if begins && out.state.stopped.is_none() && out.options.recover == Recover::Keep {
@@ -201,7 +210,7 @@ impl<'a> Reader<'a> {
                 self.cut_calls(*list, if goes_on { Cut::Prompt } else { Cut::Off }, at, out);
             }
             State::Outputs(kept, _) => {
-                self.end_outputs(kept, out);
+                self.end_outputs(kept, None, out);
                 self.end_input(at, out);
             }
             State::Rest(rest) => rest.end(at, out),

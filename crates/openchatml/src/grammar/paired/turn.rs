@@ -2,6 +2,7 @@
 
 use super::behind::After;
 use super::reader::{Reader, State};
+use super::recover::Rest;
 use crate::model::{End, Role};
 use crate::read::{Draft, Kept, Out};
 use crate::{Control, Span};
@@ -98,7 +99,10 @@ impl<'a> Reader<'a> {
             }
             _ => {
                 self.unexpected(control, span, out);
-                self.keeps = false;
+                // What follows may be a part of what a tool said.
+                if out.state.stopped.is_none() && out.admits(span) {
+                    self.state = State::Rest(Rest::begin(span.start, span.end, out));
+                }
             }
         }
     }

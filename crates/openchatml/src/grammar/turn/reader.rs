@@ -7,6 +7,7 @@ use super::content::Turn;
 use super::infill::Slots;
 use super::parts::Ends;
 use crate::grammar::hidden;
+use crate::grammar::stray_token;
 use crate::grammar::within_limit;
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Infill, Message, Role};
@@ -351,8 +352,12 @@ impl<'a> Reader<'a> {
                         self.stray(gap, out);
                     }
                 }
-                let text = format!("`{}` outside of its place", self.spelled(control));
-                out.malformed(Code::ParseFrame.at(span, text));
+                let spelling = self.spelled(control);
+                let text = format!("`{spelling}` outside of its place");
+                out.malformed(match out.state.is_over {
+                    false => Code::ParseFrame.at(span, text),
+                    true => stray_token(spelling, span, out),
+                });
                 self.keeps_gap = false;
             }
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
-use openchatml::convert::Sidecar;
+use openchatml::convert::{Origins, Sidecar};
 use openchatml::{Code, Conversation, Diagnostic, Message, Span, Weight};
 use openchatml_tokens::{Headers, MaskPolicy, MessageSpan, Rendered, Speech, Turns};
 
@@ -88,19 +88,52 @@ impl MaskArgs {
     }
 }
 
-/// Refuses a policy that decides about a message that a conversation does not have.
-pub(super) fn check(
+/// The policy for what is written, of so many messages, which decides about the same messages as the
+/// user did: about those that were `said`, some of which are not in the `original` of what is
+/// written. A message that was made of several is skipped if any of them is.
+///
+/// # Errors
+///
+/// It decides about a message that was not said.
+pub(super) fn placed(
     policy: &MaskPolicy,
-    conversation: &Conversation<'_>,
-) -> Result<(), Box<Diagnostic>> {
-    let count = conversation.messages.len();
-    let Some((message, trains)) = policy.overrides.iter().find(|it| it.0 >= count) else {
-        return Ok(());
+    said: &[Message<'_>],
+    original: &[Message<'_>],
+    written: usize,
+    origins: &Origins,
+) -> Result<MaskPolicy, Box<Diagnostic>> {
+    let count = said.len();
+    if let Some((message, trains)) = policy.overrides.iter().find(|it| it.0 >= count) {
+        let option = if *trains { "--train-message" } else { "--skip-message" };
+        let text = format!("`{option} {message}`: there is no message {message}");
+        let help = format!("messages are counted from 0, and there are {count}");
+        return Err(Box::new(finding(Code::RenderUnsupported, Span::at(0), text).help(help)));
+    }
+    // Messages were left out on the way, and how they end may be another; their order is the same.
+    let is_same = |one: &Message<'_>, two: &Message<'_>| {
+        one.role == two.role
+            && one.channel == two.channel
+            && one.recipient == two.recipient
+            && one.body == two.body
     };
-    let option = if *trains { "--train-message" } else { "--skip-message" };
-    let text = format!("`{option} {message}`: there is no message {message}");
-    let help = format!("messages are counted from 0, and there are {count}");
-    Err(Box::new(finding(Code::RenderUnsupported, Span::at(0), text).help(help)))
+    let mut next = 0;
+    let places: Vec<_> = original
+        .iter()
+        .map(|message| {
+            let found = said.get(next..)?.iter().position(|it| is_same(it, message))?;
+            next += found + 1;
+            Some(next - 1)
+        })
+        .collect();
+    let mut placed = policy.clone();
+    placed.overrides.clear();
+    for index in 0..written {
+        let parts = origins.parts(index).filter_map(|part| places.get(part).copied().flatten());
+        let decided = parts
+            .filter_map(|part| policy.overrides.iter().rfind(|it| it.0 == part).map(|it| it.1));
+        placed.overrides.extend(decided.min().map(|trains| (index, trains)));
+    }
+    Ok(placed)
 }
 
 /// Adds an object with the ids, the mask, the places of the messages, and what does not travel with

@@ -9,7 +9,7 @@ use std::fmt::{Display, Write as _};
 
 use openchatml::convert::{Loss, Lost, Origins, Prepared, Sidecar, Weighed};
 use openchatml::{
-    Conversation, Diagnostic, Document, Format, ReadOptions, RenderError, RenderOptions,
+    Conversation, Diagnostic, Document, Format, Message, ReadOptions, RenderError, RenderOptions,
 };
 use openchatml_tokens::{MaskPolicy, Rendered, Tokenizer};
 
@@ -46,6 +46,11 @@ impl Tokens {
         Ok(Self { shape, tokenizers: Tokenizers::new(format, Use::Writing, encodings)? })
     }
 
+    /// Whether messages are named by their numbers.
+    pub(super) fn names_messages(&self) -> bool {
+        matches!(&self.shape, Shape::Mask(policy) if !policy.overrides.is_empty())
+    }
+
     /// What was prepared of a document, written, and what is lost.
     ///
     /// # Errors
@@ -54,6 +59,7 @@ impl Tokens {
     pub(super) fn write(
         &self,
         original: &Document<'_>,
+        said: Option<&[Message<'_>]>,
         prepared: Prepared<'_>,
         options: &RenderOptions,
         wants_sidecar: bool,
@@ -88,10 +94,19 @@ impl Tokens {
                     conversation
                 }
             };
-            if let Shape::Mask(policy) = &self.shape {
-                mask::check(policy, conversation)?;
-            }
-            self.say(tokenizer, conversation, &rendered, &mut output);
+            let placed = match &self.shape {
+                Shape::Mask(policy) => {
+                    let original = original.as_conversation().unwrap_or(&nothing);
+                    let original = &original.messages;
+                    let said = said.unwrap_or(original);
+                    let count = conversation.messages.len();
+                    let placed = mask::placed(policy, said, original, count, &origins)?;
+                    Some(Shape::Mask(placed))
+                }
+                _ => None,
+            };
+            let shape = placed.as_ref().unwrap_or(&self.shape);
+            say(shape, tokenizer, conversation, &rendered, &mut output);
             Ok(())
         });
         match written {
@@ -100,26 +115,24 @@ impl Tokens {
             Err(refused) => Err(refused),
         }
     }
+}
 
-    /// Writes what is wanted of some ids.
-    fn say(
-        &self,
-        tokenizer: &Tokenizer<OneEncoding>,
-        conversation: &Conversation<'_>,
-        rendered: &Rendered,
-        output: &mut Output,
-    ) {
-        let out = &mut output.text;
-        match &self.shape {
-            Shape::Count => {}
-            Shape::Ids => list(out, &rendered.ids),
-            Shape::Mask(policy) => {
-                mask::write(out, policy, conversation, rendered, output.sidecar.as_ref());
-            }
-            Shape::Table { colors } => {
-                table::write(out, *colors, tokenizer, conversation, rendered);
-            }
+/// Writes what is wanted of some ids.
+fn say(
+    shape: &Shape,
+    tokenizer: &Tokenizer<OneEncoding>,
+    conversation: &Conversation<'_>,
+    rendered: &Rendered,
+    output: &mut Output,
+) {
+    let out = &mut output.text;
+    match shape {
+        Shape::Count => {}
+        Shape::Ids => list(out, &rendered.ids),
+        Shape::Mask(policy) => {
+            mask::write(out, policy, conversation, rendered, output.sidecar.as_ref());
         }
+        Shape::Table { colors } => table::write(out, *colors, tokenizer, conversation, rendered),
     }
 }
 
