@@ -1,0 +1,99 @@
+//! Completions of which the parsers of inference servers make errors, empty messages or calls that
+//! nobody made, and what is read of the same ids: `engines/cases.jsonl`, and `docs/engines.md`.
+//!
+//! The servers and a model that speaks such completions were run, and their answers recorded.
+
+use openchatml::{Document, Format, Policy, ReadOptions, RenderOptions, Role, render};
+use openchatml_testkit::markdown;
+use openchatml_tokens::{O200kHarmony, Read, Tokenizer};
+use serde_json::Value;
+
+fn cases() -> Vec<Value> {
+    let text = include_str!("engines/cases.jsonl");
+    text.lines().map(|line| serde_json::from_str(line).expect("a case")).collect()
+}
+
+fn read(case: &Value) -> Read {
+    let harmony: Format = "harmony".parse().expect("a format");
+    let tokenizer = Tokenizer::new(harmony, O200kHarmony::default()).expect("a text form");
+    let ids: Vec<u32> = serde_json::from_value(case["ids"].clone()).expect("ids");
+    let mut options = ReadOptions::default();
+    options.continues = Some(Role::Assistant);
+    tokenizer.parse(&ids, &options)
+}
+
+/// The messages, as canonical JSON has them.
+fn messages(document: &Document<'_>) -> Value {
+    let text =
+        render(document, Format::JSON, &RenderOptions::default()).expect("it can be written");
+    let mut written: Value = serde_json::from_str(&text).expect("JSON");
+    written["messages"].take()
+}
+
+#[test]
+fn nothing_of_a_completion_is_lost_and_no_call_is_invented() {
+    for case in cases() {
+        let what = case["what"].as_str().expect("words");
+        let read = read(&case);
+        assert_eq!(messages(read.document()), case["messages"], "{what}");
+        let found = read.diagnostics().iter();
+        let found: Vec<_> = found
+            .map(|it| format!("{}[{}]: {}", it.severity.as_str(), it.code, it.message))
+            .collect();
+        assert_eq!(serde_json::to_value(&found).expect("JSON"), case["findings"], "{what}");
+    }
+}
+
+#[test]
+fn the_page_says_what_servers_make_of_them() {
+    let path = markdown::docs().join("engines.md");
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
+    let (before, _) = stored.split_once(BEGIN).expect("the page has a place for them");
+    let mut page = format!("{before}{BEGIN}\n");
+    for (number, case) in cases().iter().enumerate() {
+        page.push_str(&section(number + 1, case));
+    }
+    markdown::keep(&path, &page);
+}
+
+/// What follows is written by the test.
+const BEGIN: &str = "<!-- What follows is made of the cases: UPDATE_DOCS=1 writes it. -->\n";
+
+fn section(number: usize, case: &Value) -> String {
+    let words = |key: &str| case[key].as_str().unwrap_or_default().to_owned();
+    let read = read(case);
+    let conversation = read.document().as_conversation().expect("a conversation").clone();
+    let calls = conversation.messages.iter().filter(|it| it.is_call() && !it.foreign);
+    let made = calls.filter(|it| !it.recovered && it.end == openchatml::End::Call).count();
+    let seen: Vec<_> =
+        Policy::default().view(&conversation).messages().map(|it| it.text().to_owned()).collect();
+    let quoted = |text: &str| serde_json::to_string(text).expect("a string");
+    let seen: Vec<_> = seen.iter().map(|text| quoted(text)).collect();
+    let found = read.diagnostics().iter().map(|it| format!("- {it}\n")).collect::<String>();
+    let answer = &case["answer"];
+    let answer = match answer["error"].as_str() {
+        Some(error) => format!("HTTP {}: {error}", answer["status"]),
+        None => format!(
+            "`finish_reason` `{}`: {}",
+            answer["finish_reason"].as_str().unwrap_or_default(),
+            answer["message"]
+        ),
+    };
+    format!(
+        "\n## {number}. {}\n\nThe completion:\n\n```harmony\n{}\n```\n\n{} ({}, {} tool in the request) answers:\n\n```text\n{answer}\n```\n\n\
+        Read by this project: {}, {} that may be made; a user sees {}.\n{}{found}",
+        words("what"),
+        read.text(),
+        words("server"),
+        words("asked"),
+        if case["tools"] == true { "with a" } else { "no" },
+        count(conversation.messages.len(), "message"),
+        count(made, "call"),
+        if seen.is_empty() { "nothing".to_owned() } else { seen.join(", ") },
+        if found.is_empty() { "" } else { "\n" },
+    )
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
