@@ -413,3 +413,25 @@ fn what_a_server_is_can_be_said_and_options_read_from_a_file() {
     assert!(said.contains("tells no token ids"), "{said}");
     assert_eq!(folder.read("chat.ocml"), QUESTION);
 }
+
+/// A server of tools that says nothing can be given up, by the user and by its own setting.
+#[test]
+fn a_silent_server_is_given_up() {
+    let folder = folder(QUESTION);
+    let server =
+        "[mcp.silent]\ncommand = \"sh\"\nargs = [\"-c\", \"echo > here; exec sleep 1000\"]\n";
+    folder.file("tools.toml", format!("{server}timeout_ms = 50\n"));
+    run(&folder, &["chat.ocml"]).exits(1).says("it did not answer in time");
+    drop(std::fs::remove_file(folder.path().join("here")));
+    folder.file("tools.toml", server);
+    let args = ["run", "--tools", "tools.toml", "chat.ocml"];
+    let child = command(args).current_dir(folder.path()).spawn().unwrap();
+    while !folder.path().join("here").exists() {
+        std::thread::yield_now();
+    }
+    let id = child.id().to_string();
+    let sent = std::process::Command::new("kill").args(["-INT", &id]).status();
+    assert!(sent.unwrap().success());
+    finish(child).exits(130);
+    assert_eq!(folder.read("chat.ocml"), QUESTION);
+}

@@ -230,8 +230,9 @@ impl Opening {
         use super::sections::Reach;
         use crate::kinds::mcp::{ServerOptions, connect_http, connect_stdio};
 
-        let options =
-            ServerOptions { trusts_hints: section.trusts_hints, ..ServerOptions::default() };
+        let mut options = ServerOptions::default();
+        options.trusts_hints = section.trusts_hints;
+        options.timeout = section.timeout.unwrap_or(options.timeout);
         let server = match &section.reach {
             Reach::Start(start) => connect_stdio(self.start(start)?.command(), &options).await,
             Reach::Url { url, headers } => {

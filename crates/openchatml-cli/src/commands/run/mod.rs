@@ -209,7 +209,12 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Io(format!("no threads: {error}")))?;
     let status = runtime.block_on(async {
-        let (tools, mut options) = tools::open(config, &args.tools, console).await?;
+        // A server that says nothing is not waited for any longer than the user wants.
+        let (tools, mut options) = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(Status::Interrupted),
+            opened = tools::open(config, &args.tools, console) => opened?,
+        };
         options.clock = Some(std::sync::Arc::new(|| jiff::Timestamp::now().to_string()));
         approve::set(args.approve, args.transcript.as_os_str() == "-", &mut options)?;
         let mut session = session(args, work, model, &tools, options)?;
