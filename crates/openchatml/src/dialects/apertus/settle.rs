@@ -239,7 +239,7 @@ impl<'a> Settled<'_, 'a> {
             text.push_str(&next.body.text());
         }
         let found = split_outputs(&text, calls, &Limits::default());
-        if found.end < end || is_kept && found.end != end {
+        if !found.has_end() || found.end < end || is_kept && found.end != end {
             let why = "where this reply ends would be found in another place";
             let help = "a reply that is JSON, one for each call, ends where it ends";
             return Err(refused(&replies[replies.len() - 1], why, help));

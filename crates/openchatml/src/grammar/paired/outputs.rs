@@ -18,6 +18,11 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
+    /// Whether the list has an end.
+    pub(crate) fn has_end(&self) -> bool {
+        self.found != Found::Open
+    }
+
     /// Whether it is known which of so many calls each reply answers.
     pub(crate) fn are_paired(&self, calls: usize) -> bool {
         let count = self.bodies.len();
