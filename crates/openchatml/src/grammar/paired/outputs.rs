@@ -132,8 +132,7 @@ pub(crate) fn split(text: &str, calls: usize, limits: &Limits) -> Outputs {
 /// Finds the end of a reply that is no JSON: the last place where it can be, since what a tool said
 /// must not be shown as an answer.
 pub(super) fn guess(text: &str) -> Outputs {
-    let close = memchr::memrchr(b']', text.as_bytes()).filter(|close| may_end(&text[..=*close]));
-    let Some(close) = close else {
+    let Some(close) = last_end(text) else {
         let end = text.len();
         return Outputs { bodies: vec![Span::new(1, end)], end, found: Found::Open };
     };
@@ -142,18 +141,24 @@ pub(super) fn guess(text: &str) -> Outputs {
     Outputs { bodies: vec![Span::new(1, close)], end: close + 1, found }
 }
 
-/// Whether a list may end here: what opened in it has closed. Quotation marks count where the reply
-/// begins as JSON does.
-fn may_end(list: &str) -> bool {
-    let bytes = list.as_bytes();
-    let is_json = list[1..].trim_ascii_start().starts_with(['{', '[', '"']);
-    if !is_json {
-        let count = |bracket: u8| memchr::memchr_iter(bracket, bytes).count();
-        return count(b'[') <= count(b']');
+/// The last `]` at which all that opened before has closed. Quotation marks and braces count where
+/// the first reply begins as JSON does.
+fn last_end(text: &str) -> Option<usize> {
+    let is_json = text[1..].trim_ascii_start().starts_with(['{', '[', '"']);
+    let (mut brackets, mut depth, mut last) = (Brackets::default(), 0_usize, None);
+    for (at, byte) in text.bytes().enumerate() {
+        brackets.step(byte);
+        match byte {
+            b'[' => depth += 1,
+            b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let is_closed = if is_json { brackets.are_closed() } else { depth == 0 };
+        if byte == b']' && is_closed {
+            last = Some(at);
+        }
     }
-    let mut brackets = Brackets::default();
-    bytes.iter().for_each(|byte| brackets.step(*byte));
-    brackets.are_closed()
+    last
 }
 
 #[cfg(test)]
