@@ -4,6 +4,7 @@
 //! The servers and a model that speaks such completions were run, and their answers recorded.
 
 use openchatml::{Document, Format, Policy, ReadOptions, RenderOptions, Role, render};
+use openchatml_testkit::conversion::is_made;
 use openchatml_testkit::markdown;
 use openchatml_tokens::{O200kHarmony, Read, Tokenizer};
 use serde_json::Value;
@@ -63,8 +64,7 @@ fn section(number: usize, case: &Value) -> String {
     let words = |key: &str| case[key].as_str().unwrap_or_default().to_owned();
     let read = read(case);
     let conversation = read.document().as_conversation().expect("a conversation").clone();
-    let calls = conversation.messages.iter().filter(|it| it.is_call() && !it.foreign);
-    let made = calls.filter(|it| !it.recovered && it.end == openchatml::End::Call).count();
+    let made = conversation.messages.iter().filter(|it| is_made(it)).count();
     let seen: Vec<_> =
         Policy::default().view(&conversation).messages().map(|it| it.text().to_owned()).collect();
     let quoted = |text: &str| serde_json::to_string(text).expect("a string");

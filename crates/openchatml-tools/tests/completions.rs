@@ -317,12 +317,14 @@ async fn what_a_completion_took_is_told() {
 async fn lines_of_ollama_are_a_completion() {
     let server = Scripted::with_models(Some(models("library")), |body, _| {
         assert_eq!((&body["raw"], &body["prompt"]), (&json!(true), &json!("<|start|>assistant")));
-        let line = |line: serde_json::Value| Act::Send(format!("{line}\n").into_bytes());
-        let acts = vec![
-            line(json!({"response": "Grüße", "done": false})),
-            line(json!({"response": " 😀", "done": false})),
-            line(json!({"response": "", "done": true, "done_reason": "length"})),
+        let lines = [
+            json!({"response": "Grüße", "done": false}),
+            json!({"response": " 😀", "done": false}),
+            json!({"response": "", "done": true, "done_reason": "length"}),
         ];
+        // Lines arrive cut anywhere, and the last one may have no end.
+        let text = lines.map(|line| line.to_string()).join("\n\n");
+        let acts = text.as_bytes().chunks(7).map(|part| Act::Send(part.into())).collect();
         Answer { status: 200, content_type: "application/x-ndjson", acts }
     });
     let (pieces, error) = heard(server.url(), quick(), prompt()).await;

@@ -162,7 +162,7 @@ fn a_file_that_would_be_taken_for_another_format_is_not_mended() {
     let folder = Folder::new();
     let text = "<|start|>assistant<|end_message|>A <<|start|>SECRET<|end_message|>";
     folder.file("a.txt", text);
-    folder.ocml(["check", "--fix", "a.txt"]).exits(1).says("name it with `--from chatml`");
+    folder.ocml(["check", "--fix", "a.txt"]).exits(1).says("name its format with `--from chatml`");
     assert_eq!(folder.read("a.txt"), text);
     let named = ["check", "--fix", "-f", "chatml", "a.txt"];
     folder.ocml(named);

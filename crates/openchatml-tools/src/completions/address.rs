@@ -8,7 +8,7 @@ use super::engine::Engine;
 pub(super) struct Address {
     /// What its paths begin with, without a slash at the end.
     base: String,
-    /// Where completions are, if that was said.
+    /// Where completions are, if that was said. An engine with a path of its own is asked there.
     completions: Option<String>,
 }
 
@@ -37,7 +37,8 @@ impl Address {
     /// Where completions are.
     pub(super) fn completions(&self, engine: Engine) -> String {
         let path = engine.facts().path;
-        self.completions.clone().unwrap_or_else(|| format!("{}/{path}", self.base))
+        let said = self.completions.as_ref().filter(|said| said.ends_with(path));
+        said.cloned().unwrap_or_else(|| format!("{}/{path}", self.base))
     }
 
     /// Where the models are listed.
@@ -59,6 +60,8 @@ mod tests {
             assert_eq!(address.models(), "http://[::1]:8000/v1/models");
         }
         let ollama = Address::of("http://localhost:11434").expect("an address");
+        assert_eq!(ollama.completions(Engine::Ollama), "http://localhost:11434/api/generate");
+        let ollama = Address::of("http://localhost:11434/v1/completions").expect("an address");
         assert_eq!(ollama.completions(Engine::Ollama), "http://localhost:11434/api/generate");
         assert!(Address::of("localhost:8000").is_err());
         assert!(Address::of("file:///etc/passwd").is_err());

@@ -56,13 +56,17 @@ impl Framing {
         match self {
             Self::Events(events) => return events.feed(bytes, take),
             Self::Lines(held) => {
-                held.extend_from_slice(bytes);
-                while let Some(end) = held.iter().position(|byte| *byte == b'\n') {
-                    let line: Vec<u8> = held.drain(..=end).collect();
-                    if !line.trim_ascii().is_empty() {
-                        take(&String::from_utf8_lossy(&line));
-                    }
+                let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+                let (whole, rest) = bytes.split_at(end);
+                held.extend_from_slice(whole);
+                if end > 0 {
+                    let lines = held.split(|byte| *byte == b'\n');
+                    lines
+                        .filter(|line| !line.trim_ascii().is_empty())
+                        .for_each(|line| take(&String::from_utf8_lossy(line)));
+                    held.clear();
                 }
+                held.extend_from_slice(rest);
             }
             Self::Whole(held) => held.extend_from_slice(bytes),
         }

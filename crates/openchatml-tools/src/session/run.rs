@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use openchatml::convert::convert;
 use openchatml::{Code, Conversation, Document, Event, Format, Message, Role, Settings};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::calls::{Calls, mark};
 use super::desk::Fate;
@@ -55,16 +55,14 @@ impl Session {
     ) -> Result<Ended, SessionError> {
         self.spent = Spent::default();
         let limited = cancel.child_token();
-        let timer = self.options.most_time.map(|time| {
+        let _timer = self.options.most_time.map(|time| {
             let limited = limited.clone();
-            tokio::spawn(async move {
+            AbortOnDropHandle::new(tokio::spawn(async move {
                 tokio::time::sleep(time).await;
                 limited.cancel();
-            })
+            }))
         });
-        let ended = self.go_on(&limited, &mut emit).await;
-        timer.inspect(JoinHandle::abort);
-        match ended? {
+        match self.go_on(&limited, &mut emit).await? {
             Ended::Cancelled if !cancel.is_cancelled() => Ok(Ended::Time),
             ended => Ok(ended),
         }

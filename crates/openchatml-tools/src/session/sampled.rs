@@ -66,28 +66,20 @@ impl Sampled {
                 continue;
             }
             let Some(places) = places.get_mut(&hash(message)) else { continue };
-            let Some(found) = places.front().map(|place| &self.messages[*place]) else { continue };
-            if !says_the_same(found, message) || has_ids && found.call_id != message.call_id {
-                continue;
+            // In a history `<|return|>` is `<|end|>`, and not every format has ids of calls.
+            let found = std::iter::from_fn(|| places.pop_front()).find_map(|place| {
+                let mut found = self.messages[place].clone();
+                (found.end, found.weight) = (message.end, message.weight);
+                if !has_ids {
+                    found.call_id.clone_from(&message.call_id);
+                }
+                (found == *message).then_some(found)
+            });
+            if let Some(found) = found {
+                *message = found;
             }
-            places.pop_front();
-            let same = std::mem::replace(message, found.clone());
-            (message.end, message.weight, message.call_id) = (same.end, same.weight, same.call_id);
         }
     }
-}
-
-/// Whether two messages are the same but for their ids as calls, and for how they end: `<|return|>`
-/// is `<|end|>` in a history.
-fn says_the_same(one: &Message<'_>, two: &Message<'_>) -> bool {
-    one.role == two.role
-        && one.name == two.name
-        && one.recipient == two.recipient
-        && one.channel == two.channel
-        && one.intent == two.intent
-        && one.content_type == two.content_type
-        && one.constrained == two.constrained
-        && one.body == two.body
 }
 
 fn hash(message: &Message<'_>) -> u64 {

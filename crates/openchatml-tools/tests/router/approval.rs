@@ -109,6 +109,8 @@ async fn a_question_is_taken_back_when_the_call_is_cancelled() {
     tokio::task::yield_now().await;
     assert!(turn.cancel("a", "changed my mind"));
     let replies = replies(&mut turn).await;
-    assert_eq!(replies.len(), 2);
+    // The answer to the second question is there for it.
+    let made = replies.iter().filter(|it| it.body.text().contains(r#""ok":true"#)).count();
+    assert_eq!((replies.len(), made), (2, 1));
     assert_eq!(approver.asked.lock().unwrap().len(), 2);
 }

@@ -33,13 +33,16 @@ pub(crate) fn check_speaker(message: &mut Message<'_>, span: Span, out: &mut Out
     }
     let text = match message.role {
         Role::Assistant if !out.state.is_over => return,
-        Role::Assistant => "the completion goes on after its stop token".to_owned(),
+        Role::Assistant => GOES_ON.to_owned(),
         role => format!("a completion of `assistant` speaks as `{role}`"),
     };
     let found = Code::CompletionRole.at(span, text);
     out.malformed(found.help(WITHHELD));
     withhold(message);
 }
+
+/// That a completion goes on.
+pub(crate) const GOES_ON: &str = "the completion goes on after its stop token";
 
 /// What becomes of a message that is no part of its completion.
 pub(crate) const WITHHELD: &str = "the message is hidden, and no part of the conversation";

@@ -183,11 +183,11 @@ impl Check<'_> {
         if self.args.read.from == Choice::Auto
             && mended.as_deref().is_some_and(|mended| !is_detected(mended, format))
         {
-            // Who reads it next would see another document.
+            // Whoever reads the file next, and lets its format be detected, would see other messages.
             let (name, id) = (origin.name(), format.dialect().id);
             self.console.error(&format!(
-                "{name}: not mended, as it would be taken for another format then: name it with \
-                 `--from {id}`"
+                "{name}: no fix was applied, because the file would then be detected as another \
+                 format; name its format with `--from {id}`"
             ));
             (mended, applied) = (None, 0);
         }

@@ -158,7 +158,9 @@ impl Manner {
         escape(page.text, &mut out);
         if let Some(raw) = page.raw() {
             out.push_str("\",\"input_hex\":\"");
-            out.extend(raw.iter().map(|byte| format!("{byte:02x}")));
+            for byte in raw {
+                let _ = write!(out, "{byte:02x}");
+            }
         }
         out.push_str("\"}\n");
         Some(out)

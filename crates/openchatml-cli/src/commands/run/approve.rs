@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use openchatml_tools::{Approval, Approve, Approver, Asked, Proposal, RouterOptions};
 
 use crate::failure::Failure;
-use crate::visible::visible;
+use crate::visible::visible_line;
 
 /// Which calls are approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -20,7 +20,7 @@ pub(super) enum ApproveArg {
     Always,
 }
 
-/// Has calls approved as wanted; by a person, if one can be asked.
+/// Says which calls are approved, and that a person at the terminal approves them, if there is one.
 ///
 /// # Errors
 ///
@@ -53,7 +53,8 @@ struct Person;
 
 impl Approver for Person {
     fn approve<'a>(&'a self, call: Proposal<'a>) -> Asked<'a> {
-        let call = format!("{} {}", visible(call.name), visible(call.arguments));
+        // On one line: a call cannot look like something else, or like the question.
+        let call = format!("{} {}", visible_line(call.name), visible_line(call.arguments));
         Box::pin(async move {
             let asked = tokio::task::spawn_blocking(move || {
                 ask(&call, &mut io::stdin().lock(), &mut io::stderr())

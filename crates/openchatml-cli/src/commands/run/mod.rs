@@ -102,11 +102,11 @@ struct UpstreamArgs {
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = text_format())]
     to: Option<Format>,
 
-    /// What kind of server it is
+    /// What kind of server it is; without this, the server is asked (`/v1/models`)
     ///
-    /// Each is sent what it knows, and nothing else. `auto` asks the server (`/v1/models`).
-    #[arg(long, value_name = "ENGINE", default_value = "auto", value_parser = engine())]
-    engine: EngineArg,
+    /// A server is sent the fields that its kind knows, and no others.
+    #[arg(long, value_name = "ENGINE", value_parser = engine())]
+    engine: Option<Engine>,
 
     /// What else is sent to the server, as a JSON object or @FILE with one: {"temperature": 0.7}
     #[arg(long, value_name = "JSON|@FILE", value_parser = object)]
@@ -164,18 +164,9 @@ struct MostArgs {
     max_time: Option<Duration>,
 }
 
-/// The kind of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum EngineArg {
-    Auto,
-    Engine(Engine),
-}
-
-fn engine() -> impl TypedValueParser<Value = EngineArg> {
-    let engines = Engine::ALL.iter().map(|engine| engine.as_str());
-    let names: Vec<_> = std::iter::once("auto").chain(engines).collect();
-    PossibleValuesParser::new(names)
-        .map(|name| name.parse().map_or(EngineArg::Auto, EngineArg::Engine))
+fn engine() -> impl TypedValueParser<Value = Engine> {
+    let names: Vec<_> = Engine::ALL.iter().map(|engine| engine.as_str()).collect();
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Engine>())
 }
 
 fn object(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, String> {
@@ -261,10 +252,7 @@ impl RunArgs {
         options.model = args.model.clone();
         options.api_key = std::env::var(&args.api_key_env).ok().filter(|key| !key.is_empty());
         options.sampling = args.sampling.clone().unwrap_or_default();
-        options.engine = match args.engine {
-            EngineArg::Auto => None,
-            EngineArg::Engine(engine) => Some(engine),
-        };
+        options.engine = args.engine;
         options.idle_timeout = args.idle_timeout;
         options.total_timeout = args.completion_timeout;
         options.patience = args.patience;

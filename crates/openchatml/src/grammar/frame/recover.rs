@@ -3,7 +3,7 @@
 
 use super::header::{self, Shape};
 use super::reader::{Reader, Stage, context};
-use crate::grammar::{WITHHELD, hidden, hide, stray, stray_token};
+use crate::grammar::{GOES_ON, WITHHELD, hidden, hide, stray, stray_token};
 use crate::lex::Escape;
 use crate::model::{End, Role};
 use crate::read::{Out, Recover};
@@ -252,8 +252,7 @@ impl<'a> Reader<'a> {
     pub(super) fn truncated(&mut self, text: &str, at: usize, out: &mut Out<'a, '_>) {
         let at = Span::at(at);
         if out.state.is_over && self.stage == Stage::Header {
-            let text = "the completion goes on after its stop token";
-            return out.malformed(Code::CompletionRole.at(at, text));
+            return out.malformed(Code::CompletionRole.at(at, GOES_ON));
         }
         let found = Code::StreamTruncated.at(at, text).help("the rest was never sent, or lost");
         let end = self.spelled(Control::End);

@@ -6,9 +6,7 @@ use super::Rules;
 use super::content::Turn;
 use super::infill::Slots;
 use super::parts::Ends;
-use crate::grammar::hidden;
-use crate::grammar::stray_token;
-use crate::grammar::within_limit;
+use crate::grammar::{hidden, stray_token, within_limit};
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Infill, Message, Role};
 use crate::read::{Draft, Kept, Out, ReadOptions, Recover};
@@ -353,11 +351,7 @@ impl<'a> Reader<'a> {
                     }
                 }
                 let spelling = self.spelled(control);
-                let text = format!("`{spelling}` outside of its place");
-                out.malformed(match out.state.is_over {
-                    false => Code::ParseFrame.at(span, text),
-                    true => stray_token(spelling, span, out),
-                });
+                out.malformed(stray_token(spelling, span, out));
                 self.keeps_gap = false;
             }
         }

@@ -111,7 +111,8 @@ pub(super) fn placed(
     }
     // Messages were left out on the way, and how they end may be another; their order is the same.
     let is_same = |one: &Message<'_>, two: &Message<'_>| {
-        one.role == two.role
+        one.span == two.span
+            && one.role == two.role
             && one.channel == two.channel
             && one.recipient == two.recipient
             && one.body == two.body
