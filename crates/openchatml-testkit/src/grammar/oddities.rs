@@ -167,6 +167,8 @@ const OF_FRAMES: &[Oddity] = &[
     ),
 ];
 
+const MESSAGE: &str = "<|message|>";
+
 /// Makes one thing odd about a frame of a dialect with these control tokens.
 pub(super) fn of_frame(pen: &mut Pen<'_>, act: Act, tokens: &[&str], parts: &mut [String]) {
     let fitting: Vec<_> = OF_FRAMES.iter().filter(|odd| odd.acts.contains(&act)).collect();
@@ -174,11 +176,14 @@ pub(super) fn of_frame(pen: &mut Pen<'_>, act: Act, tokens: &[&str], parts: &mut
     let text = filled(pen, odd.text);
     // In a body, a token of another dialect is text.
     let is_text = odd.part == Part::Body && !tokens.iter().any(|token| odd.text.contains(token));
+    // A quoted token in the body stands in the place of the one that is not there.
+    let is_quoted = odd.part == Part::Message && parts[Part::Body as usize].contains(MESSAGE);
     let part = &mut parts[odd.part as usize];
     let is_first_channel = odd.part == Part::Channel && part.is_empty();
     // Before a channel one space may stand.
     let is_lone_space = odd.part == Part::Attributes && odd.text == " " && part.is_empty();
-    match odd.is_wrong && !is_text && !is_first_channel && !is_lone_space {
+    let is_fine = is_text || is_quoted || is_first_channel || is_lone_space;
+    match odd.is_wrong && !is_fine {
         true => pen.violation(odd.what),
         false => pen.flaw(odd.what),
     }

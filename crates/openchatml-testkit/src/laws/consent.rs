@@ -50,7 +50,7 @@ pub(crate) fn consent(case: &Case<'_>) -> Verdict {
         };
         let mut keys = losses.iter().filter(is_key);
         let is_under = keys.any(|loss| Place::Beyond.may_be_lost(loss, at, &parsed.document));
-        if is_named || went || is_under {
+        if is_named || went || is_under || errors.went_whole(at, &losses, &parsed.document) {
             continue;
         }
         let what = match (errors.touch(at), place) {
@@ -113,6 +113,22 @@ impl Errors {
         self.dropped.iter().any(|span| span.contains(&at))
     }
 
+    /// Whether all the messages that were made of the object with this datum were dropped: a field of
+    /// the object that says something of each of them went with them.
+    fn went_whole(&self, at: usize, losses: &[Loss], document: &Document<'_>) -> bool {
+        let Some(object) = self.tree.as_ref().and_then(|(_, root)| object(root, at)) else {
+            return false;
+        };
+        let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
+        let is_dropped = |index: usize| {
+            losses.iter().any(|it| it.message == Some(index) && WHOLE.contains(&it.lost))
+        };
+        let is_inside = |span: Range<usize>| object.start <= span.start && span.end <= object.end;
+        let made = messages.iter().enumerate().filter(|(_, it)| is_inside(it.span.range()));
+        let mut made = made.map(|(index, _)| index).peekable();
+        made.peek().is_some() && made.all(is_dropped)
+    }
+
     fn codes(&self, found: &[Diagnostic], at: usize) -> String {
         let here = found.iter().filter(|found| found.span.range().contains(&at));
         here.map(|found| found.code.as_str()).collect::<Vec<_>>().join(" ")
@@ -121,6 +137,13 @@ impl Errors {
     fn touch(&self, at: usize) -> bool {
         self.others.iter().any(|span| span.contains(&at))
     }
+}
+
+/// The object that has the member with this byte.
+fn object(node: &json::Node, at: usize) -> Option<Range<usize>> {
+    let (key, value) = node.children.iter().find(|(_, value)| value.span.contains(&at))?;
+    let inner = object(value, at);
+    inner.or_else(|| (!key.is_empty()).then(|| node.span.clone()))
 }
 
 /// The members before the one with this key that have the same key.

@@ -167,6 +167,19 @@ fn view(document: &Document<'_>) -> View {
     seen
 }
 
+/// What is in no conversation: files and tasks of OpenChatML 0.1 hide nothing, and have no view.
+fn without_view(document: &Document<'_>) -> String {
+    match document {
+        Document::Conversation(_) => String::new(),
+        Document::Files(parts) => {
+            let contents = parts.iter().map(|part| &part.content);
+            let rest = contents.filter(|it| !matches!(it, Content::Conversation(_)));
+            rest.map(|it| format!("{it:?}\n")).collect()
+        }
+        task => format!("{task:?}"),
+    }
+}
+
 fn words(text: &str) -> BTreeSet<&str> {
     data(text).into_iter().map(|(_, datum)| datum).collect()
 }
@@ -200,15 +213,14 @@ pub(crate) fn detected(case: &Case<'_>) -> Verdict {
     if own.has_errors() {
         return Ok(());
     }
+    let unseen = without_view(&own.document);
     let own = view(&own.document);
     let other = view(&read(case.text, best.format).document);
-    // Without a token that begins a message, text is a file of OpenChatML 0.1, which has no view.
-    if own.is_empty() && case.from.dialect().id == "openchatml-0.1" {
-        return Ok(());
-    }
     let texts = |view: &View| view.iter().map(|it| it.1.as_str()).collect::<Vec<_>>().join("\n");
     let [own, other] = [own, other].map(|view| texts(&view));
-    match words(&other).difference(&words(&own)).next() {
+    let mut free = words(&own);
+    free.extend(words(&unseen));
+    match words(&other).difference(&free).next() {
         Some(datum) => {
             let cause = best.format.to_string();
             let detail = format!("{datum} is shown as {cause}: {other:?}, not {own:?}");

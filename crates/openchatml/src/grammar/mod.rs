@@ -55,7 +55,7 @@ pub(crate) fn withhold(message: &mut Message<'_>) {
 
 /// Gives on a message all of which is there: its text, which stands at `place` and is within the
 /// limit, and its end at byte `at`.
-#[inline]
+#[inline(always)]
 pub(crate) fn whole<'a>(
     mut message: Message<'a>,
     (text, place): (&str, Span),

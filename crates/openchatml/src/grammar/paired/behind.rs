@@ -153,24 +153,24 @@ impl Behind {
     pub(super) fn write<'m, E>(
         self,
         next: Next<'m>,
-        mut piece: impl FnMut(Owner, Piece<'m>) -> Result<(), E>,
+        piece: &mut impl FnMut(Owner, Piece<'m>) -> Result<(), E>,
     ) -> Result<Self, E> {
         let mut here = self;
         let goes_on = next.begins == Begins::Nothing;
         match (next.kind, self.place.at) {
             (Kind::Call(..), At::Call) | (Kind::Reply, At::Reply) if goes_on => {}
-            (Kind::Call(..) | Kind::Reply, _) => here = here.close_list(&mut piece)?,
+            (Kind::Call(..) | Kind::Reply, _) => here = here.close_list(piece)?,
             _ => {}
         }
         let takes_replies = here.place.is_turn() && here.after.takes_replies(here.waiting);
         let is_first = next.kind == Kind::Reply && here.place.at != At::Reply;
         if is_first && (next.begins == Begins::BehindNone || !takes_replies) {
-            here = here.write_no_calls(&mut piece)?;
+            here = here.write_no_calls(piece)?;
         }
         if here.needs_opening(next) {
-            here = here.open(&mut piece)?;
+            here = here.open(piece)?;
         }
-        here.place.between(next.kind, &mut piece)?;
+        here.place.between(next.kind, piece)?;
         let opened = here.opened(next.kind);
         let is_text = matches!(next.kind, Kind::Inner | Kind::Outer);
         if is_text && opened.drops_break(opened.after, next.body) {
@@ -184,7 +184,7 @@ impl Behind {
         self,
         piece: &mut impl FnMut(Owner, Piece<'m>) -> Result<(), E>,
     ) -> Result<Self, E> {
-        self.place.between(Kind::Prompt, &mut *piece)?;
+        self.place.between(Kind::Prompt, piece)?;
         Ok(self.opened(Kind::Prompt).said(Kind::Prompt, ""))
     }
 

@@ -76,6 +76,9 @@ impl Scan {
 /// Splits a list of JSON values, all of `list`, into replies to so many calls. `None` if it is no
 /// JSON.
 pub(super) fn values(list: &str, calls: usize, limits: &Limits) -> Option<Outputs> {
+    if !begins_value(&list[1..]) && !list[1..].trim_ascii_start().starts_with(']') {
+        return None;
+    }
     let mut json = Json::new(list, limits);
     let mut ends = Vec::new();
     json.array(|json| {
@@ -115,11 +118,21 @@ pub(super) fn values(list: &str, calls: usize, limits: &Limits) -> Option<Output
 /// Whether a reply is a JSON value, so that, alone in its list, it is found to be what it is, whatever
 /// follows the list.
 pub(crate) fn is_value(body: &str) -> bool {
+    if !begins_value(body) {
+        return false;
+    }
     let mut limits = Limits::default();
     // It stands in a list.
     limits.json_depth -= 1;
     let mut json = Json::new(body, &limits);
     json.skip().is_ok() && json.end().is_ok()
+}
+
+/// Whether a text begins as a JSON value does. Most that tools say and that is no JSON does not, and
+/// no error has to be put in words for it.
+fn begins_value(text: &str) -> bool {
+    let first = text.trim_ascii_start().bytes().next();
+    matches!(first, Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'))
 }
 
 /// Splits text that begins with `[`, up to the next control token, into replies to so many calls
@@ -144,19 +157,30 @@ pub(super) fn guess(text: &str) -> Outputs {
 /// The last `]` at which all that opened before has closed. Quotation marks and braces count where
 /// the first reply begins as JSON does.
 fn last_end(text: &str) -> Option<usize> {
-    let is_json = text[1..].trim_ascii_start().starts_with(['{', '[', '"']);
-    let (mut brackets, mut depth, mut last) = (Brackets::default(), 0_usize, None);
-    for (at, byte) in text.bytes().enumerate() {
-        brackets.step(byte);
-        match byte {
-            b'[' => depth += 1,
-            b']' => depth = depth.saturating_sub(1),
-            _ => {}
+    let bytes = text.as_bytes();
+    let mut last = None;
+    if !text[1..].trim_ascii_start().starts_with(['{', '[', '"']) {
+        let mut depth = 0_usize;
+        for at in memchr::memchr2_iter(b'[', b']', bytes) {
+            match bytes[at] {
+                b'[' => depth += 1,
+                _ => depth = depth.saturating_sub(1),
+            }
+            if bytes[at] == b']' && depth == 0 {
+                last = Some(at);
+            }
         }
-        let is_closed = if is_json { brackets.are_closed() } else { depth == 0 };
-        if byte == b']' && is_closed {
+        return last;
+    }
+    let (mut brackets, mut at) = (Brackets::default(), 0);
+    while at < bytes.len() {
+        at += brackets.idle(&bytes[at..]);
+        let Some(byte) = bytes.get(at) else { break };
+        brackets.step(*byte);
+        if *byte == b']' && brackets.are_closed() {
             last = Some(at);
         }
+        at += 1;
     }
     last
 }

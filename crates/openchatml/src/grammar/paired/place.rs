@@ -89,15 +89,15 @@ impl Place {
     pub(super) fn between<'m, E>(
         self,
         kind: Kind<'m>,
-        mut piece: impl FnMut(Owner, Piece<'m>) -> Result<(), E>,
+        piece: &mut impl FnMut(Owner, Piece<'m>) -> Result<(), E>,
     ) -> Result<(), E> {
         use Owner::{Before, Header, Opening};
         use Piece::{Control as Token, Name, Text};
         match (self.at, kind) {
             (At::Call, Kind::Call(..)) => piece(Before, Text("}"))?,
             (At::Reply, Kind::Reply) => {}
-            (_, Kind::Section(_)) => self.close(true, &mut piece)?,
-            _ => self.close(false, &mut piece)?,
+            (_, Kind::Section(_)) => self.close(true, piece)?,
+            _ => self.close(false, piece)?,
         }
         if self.at == At::Start {
             piece(Before, Token(Control::Bos))?;
@@ -159,7 +159,7 @@ impl Place {
     /// Whether `raw` is what stands between this place and a message, in the canonical layout.
     pub(super) fn is_canonical(self, kind: Kind<'_>, raw: &str, controls: &Controls) -> bool {
         let mut rest = raw;
-        let whole = self.between(kind, |_, piece| {
+        let whole = self.between(kind, &mut |_, piece| {
             rest = rest.strip_prefix(piece.spelling(controls)).ok_or(())?;
             Ok::<(), ()>(())
         });

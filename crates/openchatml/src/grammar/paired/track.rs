@@ -42,7 +42,7 @@ impl Track {
         match (kept, said) {
             (Some((raw, _)), Some(said)) => said.push_str(raw),
             (None, Some(said)) => {
-                let _ = self.behind.place.between::<()>(kind, |_, piece| {
+                let _ = self.behind.place.between::<()>(kind, &mut |_, piece| {
                     said.push_str(piece.spelling(controls));
                     Ok(())
                 });

@@ -229,7 +229,7 @@ impl Writer<'_> {
             Some(raw) => controls.find(raw).is_none(),
             None => {
                 let mut has_token = false;
-                let _ = self.behind.write::<()>(next, |_, piece| {
+                let _ = self.behind.write::<()>(next, &mut |_, piece| {
                     has_token |= matches!(piece, Piece::Control(_));
                     Ok(())
                 });
@@ -248,7 +248,7 @@ impl Writer<'_> {
     fn between(&mut self, next: Next<'_>, index: usize) -> Result<Behind, Failed> {
         let mut owner = Owner::Before;
         let sink = &mut *self.sink;
-        let behind = self.behind.write(next, |of, piece| {
+        let behind = self.behind.write(next, &mut |of, piece| {
             advance(&mut owner, of, index, sink);
             emit(piece, sink)
         })?;
@@ -264,7 +264,7 @@ impl Writer<'_> {
         let controls = self.rules.controls;
         let sink = &mut *self.sink;
         let mut fits = true;
-        self.behind.place.between(kind, |of, piece| {
+        self.behind.place.between(kind, &mut |of, piece| {
             fits &= matches!(of, Owner::Before | Owner::Gap);
             if fits {
                 advance(&mut owner, of, index, sink);
