@@ -88,7 +88,7 @@ pub use self::router::{
 #[cfg(feature = "session")]
 pub use self::session::{
     Desk, DeskError, Ended, Model, NoPrompt, Session, SessionError, SessionEvent, SessionOptions,
-    Transcript,
+    Shape, Transcript,
 };
 pub use self::tool::{Failure, Outcome, Output, Provenance, Run, Tool};
 pub use self::toolbox::{Entry, NotAName, Toolbox};

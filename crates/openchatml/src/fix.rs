@@ -54,16 +54,41 @@ pub struct Fixed {
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 pub fn fix(text: &str, format: Format, options: &ReadOptions, most: Applicability) -> Fixed {
+    fix_if(text, format, options, most, |_| true)
+}
+
+/// The same, and no fix is applied that makes a text of which `admits` says that it must not be.
+///
+/// ```
+/// use openchatml::{Applicability, fix_if};
+///
+/// let text = "<|start|>user<|message|>Hi.<|end|>\n";
+/// let bare = |text: &str| text.starts_with("<|start|>");
+/// let fixed = fix_if(text, "openchatml-2.2".parse()?, &Default::default(), Applicability::Safe, bare);
+/// assert_eq!((fixed.applied, fixed.refused.len()), (0, 1));
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+pub fn fix_if(
+    text: &str,
+    format: Format,
+    options: &ReadOptions,
+    most: Applicability,
+    admits: impl Fn(&str) -> bool,
+) -> Fixed {
+    let admits: &dyn Fn(&str) -> bool = &admits;
     let mut fixed = Fixed::default();
     for _ in 0..ROUNDS {
         let now = fixed.text.as_deref().unwrap_or(text);
         let parsed = parse(now, format, options);
-        let round = Round { text: now, parsed: &parsed, format, options };
+        let round = Round { text: now, parsed: &parsed, format, options, admits };
         let (mut next, mut applied, refused) = round.safe();
         fixed.refused = refused;
         if applied == 0 && most == Applicability::Unsafe {
             let fixes = round.fixes(Applicability::Unsafe);
             (next, applied) = apply_fixes(now, fixes.iter().map(|(_, fix)| *fix));
+            if !admits(&next) {
+                break;
+            }
         }
         if applied == 0 || next == now {
             break;
@@ -80,6 +105,7 @@ struct Round<'r> {
     parsed: &'r Parsed<'r>,
     format: Format,
     options: &'r ReadOptions,
+    admits: &'r dyn Fn(&str) -> bool,
 }
 
 type Found<'r> = (&'r Diagnostic, &'r Fix);
@@ -123,7 +149,8 @@ impl<'r> Round<'r> {
     fn keeps_promise(&self, fixes: &[Found<'_>]) -> bool {
         let (text, _) = apply_fixes(self.text, fixes.iter().map(|(_, fix)| *fix));
         let after = parse(&text, self.format, self.options);
-        says_the_same(&self.parsed.document, &after.document)
+        (self.admits)(&text)
+            && says_the_same(&self.parsed.document, &after.document)
             && has_nothing_new(&self.parsed.diagnostics, &after.diagnostics, self.options)
     }
 }

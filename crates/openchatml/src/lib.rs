@@ -63,7 +63,7 @@ pub use self::diagnostic::{
     Applicability, Code, Diagnostic, Dropped, Edit, Fix, Severity, apply_fixes,
 };
 pub use self::dialects::{Carrier, Dialect, Format, UnknownName};
-pub use self::fix::{Fixed, fix};
+pub use self::fix::{Fixed, fix, fix_if};
 pub use self::header::{Capabilities, HarmonyProfile, Negotiation, Settings};
 pub use self::model::{
     Body, Channel, Content, Conversation, Data, Document, End, Header, Infill, InfillOrder, Intent,

@@ -49,7 +49,7 @@ Examples:
   ocml convert -t openchatml-2.2 chat.json         to another format
   ocml render -t im --generation-prompt chat.json  a prompt for a model
   ocml stream -f openchatml-2.2 --role assistant   a model's output, event by event
-  ocml run --tools tools.toml chat.ocml            its calls made, and their replies appended
+  ocml run --tools tools.toml --in-place chat.ocml its calls made, and their replies appended
   ocml explain E-PARSE-HEADER                      what a diagnostic means
 
 Exit status: 0 if all is fine (warnings alone are fine), 1 if errors were found or input was

@@ -83,6 +83,12 @@ pub(crate) fn format_of_lines(
         console.detail(&format!("{name}: most lines are {format}, one document per line"));
         return Ok(format);
     }
+    // A line that is in no format is refused by itself, and not the others with it.
+    let known: Vec<_> = alone.into_iter().flatten().map(Some).collect();
+    if let Some(format) = of_most(&known, Candidate::CERTAIN) {
+        console.detail(&format!("{name}: most lines in a known format are {format}"));
+        return Ok(format);
+    }
     let recognized = recognize(texts.iter().copied());
     let best = found.first().and_then(|best| best.evidence.first());
     let record = recognized.as_ref().map(|it| &it.evidence).or(best).map_or(0, |it| it.record);

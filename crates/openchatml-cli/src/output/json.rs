@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use openchatml::render::JsonStyle;
+
 /// How much is looked at in one go.
 const BLOCK: usize = 32;
 
@@ -36,56 +38,23 @@ fn special(bytes: &[u8]) -> Option<usize> {
     bytes[plain..].iter().position(is_special).map(|at| plain + at)
 }
 
-/// `json`, which is valid and on one line, with line breaks and indentation. Control characters
-/// are escaped: it is meant for a terminal.
+/// `json` for a terminal: with line breaks and indentation, and with its control characters escaped.
 pub(crate) fn pretty(json: &str) -> String {
-    let mut out = String::with_capacity(json.len() * 2);
-    let mut depth: usize = 0;
-    let mut in_string = false;
-    let mut chars = json.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' => {
-                in_string = !in_string;
-                out.push(c);
-            }
-            '\\' if in_string => {
-                out.push(c);
-                out.extend(chars.next());
-            }
-            _ if in_string && c.is_control() => {
+    let json = JsonStyle::indented(2).apply(json);
+    let is_raw = |c: char| c.is_control() && c != '\n';
+    if !json.contains(is_raw) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match is_raw(c) {
+            true => {
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }
-            _ if in_string => out.push(c),
-            '{' | '[' => {
-                out.push(c);
-                match chars.next_if(|next| matches!(next, '}' | ']')) {
-                    Some(close) => out.push(close),
-                    None => {
-                        depth += 1;
-                        break_line(&mut out, depth);
-                    }
-                }
-            }
-            '}' | ']' => {
-                depth = depth.saturating_sub(1);
-                break_line(&mut out, depth);
-                out.push(c);
-            }
-            ',' => {
-                out.push(c);
-                break_line(&mut out, depth);
-            }
-            ':' => out.push_str(": "),
-            c => out.push(c),
+            false => out.push(c),
         }
     }
     out
-}
-
-fn break_line(out: &mut String, depth: usize) {
-    out.push('\n');
-    out.extend(std::iter::repeat_n("  ", depth));
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ fn fixes_are_applied_until_nothing_is_left() {
     let text =
         "<|start|>user<|message|>Hi.<|end|>\n<|start|>assistant<|channel|>final<|message|>Yo.";
     folder.file("a.txt", text);
-    let ran = folder.ocml(["check", "--fix", "a.txt"]).exits(1);
+    let ran = folder.ocml(["check", "--fix", "-f", "openchatml-2.2", "a.txt"]).exits(1);
     ran.says("1 error, 1 problem mended; 1 suggestion left, for --fix --unsafe-fixes");
     // Whether the message is complete, nobody knows.
     assert_eq!(folder.read("a.txt"), format!("version: 2.2\n\n{text}"));
@@ -68,7 +68,7 @@ fn what_cannot_be_fixed_is_reported_where_it_is_now() {
     let folder = Folder::new();
     folder.file("a.txt", "<|start|>usr<|message|>Hi.<|end|>\n");
     folder
-        .ocml(["check", "--fix", "a.txt"])
+        .ocml(["check", "--fix", "-f", "openchatml-2.2", "a.txt"])
         .exits(1)
         .says("--> a.txt:3:10")
         .says("1 problem mended");
@@ -77,7 +77,7 @@ fn what_cannot_be_fixed_is_reported_where_it_is_now() {
 #[test]
 fn standard_input_is_fixed_to_standard_output() {
     let text = "<|start|>user<|message|>Hi.<|end|>\n";
-    let ran = ocml_with(["check", "--fix"], text).exits(0);
+    let ran = ocml_with(["check", "--fix", "-f", "openchatml-2.2"], text).exits(0);
     assert_eq!(ran.stdout, format!("version: 2.2\n\n{text}"));
     let ran = ocml_with(["check", "--fix"], GOOD).exits(0);
     assert_eq!(ran.stdout, GOOD);
@@ -163,10 +163,27 @@ fn a_file_that_would_be_taken_for_another_format_is_not_mended() {
     let text = "<|start|>assistant<|end_message|>A <<|start|>SECRET<|end_message|>";
     folder.file("a.txt", text);
     folder.ocml(["check", "--fix", "a.txt"]).exits(1).says("name its format with `--from chatml`");
-    assert_eq!(folder.read("a.txt"), text);
+    // What leaves no doubt about the format is mended, and nothing else.
+    assert!(folder.ocml(["detect", "a.txt"]).exits(0).stdout.starts_with("a.txt: chatml "));
+    let mended = folder.read("a.txt");
     let named = ["check", "--fix", "-f", "chatml", "a.txt"];
     folder.ocml(named);
-    assert_ne!(folder.read("a.txt"), text);
+    assert_ne!(folder.read("a.txt"), mended);
+}
+
+#[test]
+fn a_guess_at_the_format_is_not_written_down() {
+    let folder = Folder::new();
+    let text = "<|start|>user<|message|>Hi.<|end|>\n";
+    folder.file("a.txt", text);
+    let ran = folder.ocml(["check", "--fix", "a.txt"]).exits(1);
+    ran.says("name its format with `--from openchatml-2.2`");
+    assert_eq!(folder.read("a.txt"), text);
+    folder.ocml(["check", "--fix", "-f", "openchatml-2.2", "a.txt"]).exits(0);
+    assert_eq!(folder.read("a.txt"), format!("version: 2.2\n\n{text}"));
+    folder.file("a.txt", text);
+    folder.ocml(["check", "--fix", "--unsafe-fixes", "a.txt"]).exits(0);
+    assert_eq!(folder.read("a.txt"), format!("version: 2.2\n\n{text}"));
 }
 
 #[test]

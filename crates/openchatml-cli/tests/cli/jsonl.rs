@@ -100,6 +100,37 @@ fn refused_lines_are_left_out_and_kept_with_their_findings() {
 }
 
 #[test]
+fn a_line_in_no_format_is_refused_alone() {
+    let folder = Folder::new();
+    let foreign = r#"{"prompt":"p","completion":"c"}"#;
+    for lines in [format!("{foreign}\n{MESSAGES}\n"), format!("{MESSAGES}\n{foreign}\n{foreign}")] {
+        folder.file("a.jsonl", &lines);
+        let ran = folder.ocml(["convert", "-t", "openai", "a.jsonl", "--rejects", "bad.jsonl"]);
+        assert_eq!(ran.exits(1).stdout.lines().count(), 1);
+        for reject in folder.read("bad.jsonl").lines().map(json) {
+            assert_eq!(reject["input"], foreign);
+        }
+    }
+}
+
+#[test]
+fn a_file_in_no_format_is_kept_with_the_rejects() {
+    let folder = Folder::new();
+    folder.file("bad.txt", "<|start|>bad");
+    folder.file("a.json", MESSAGES);
+    for args in [&["bad.txt"][..], &["a.json", "bad.txt"]] {
+        let rejects = ["convert", "-t", "openai", "--rejects", "bad.jsonl"];
+        folder.ocml(rejects.iter().chain(args)).exits(1);
+        let reject = json(folder.read("bad.jsonl").trim_end());
+        assert_eq!(
+            (&reject["file"], &reject["input"]),
+            (&"bad.txt".into(), &"<|start|>bad".into())
+        );
+        assert_eq!(reject["diagnostics"][0]["code"], "E-FORMAT-UNKNOWN");
+    }
+}
+
+#[test]
 fn refused_bytes_are_kept_as_they_are() {
     let folder = Folder::new();
     let line = b"{\"messages\":[{\"role\":\"user\",\"content\":\"\xFF\"}]}";

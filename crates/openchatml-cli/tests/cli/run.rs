@@ -42,8 +42,11 @@ fn folder(transcript: &str) -> Folder {
     folder
 }
 
+/// A run that keeps the transcript in its file, unless it is kept in another one.
 fn run(folder: &Folder, args: &[&str]) -> Ran {
-    folder.ocml(["run", "--tools", "tools.toml"].iter().chain(args))
+    let is_kept = args.iter().any(|arg| matches!(*arg, "-o" | "-"));
+    let place = if is_kept { &[][..] } else { &["--in-place"] };
+    folder.ocml(["run", "--tools", "tools.toml"].iter().chain(place).chain(args))
 }
 
 #[track_caller]
@@ -80,7 +83,7 @@ fn another_file_is_gone_on_with_and_no_other_is_overwritten() {
     let said = run(&folder, &["-o", "other.ocml", "chat.ocml"]).says_one_line(2);
     assert!(said.contains("is not this transcript gone on with"), "{said}");
     // Standard input to standard output leaves no file behind.
-    let args = ["run", "--tools", "tools.toml", "-"];
+    let args = ["run", "--tools", "tools.toml", "-o", "-", "-"];
     let ran = folder.ocml_with(args, &text).exits(0);
     is_valid(&ran.stdout);
     assert!(ran.stdout.contains(r#""noted":true"#), "{ran:?}");
@@ -99,7 +102,7 @@ fn a_model_goes_on_until_it_answers() {
         })
     });
     let chat = folder(QUESTION);
-    let args = ["--upstream", server.url(), "--model", "m", "--events", "openchatml", "chat.ocml"];
+    let args = ["--upstream", server.url(), "--model", "m", "--json", "chat.ocml"];
     let ran = run(&chat, &args).exits(0);
     let types: Vec<String> =
         ran.stdout.lines().map(|line| json(line)["type"].as_str().unwrap().to_owned()).collect();
@@ -168,7 +171,10 @@ fn wrong_usage_is_told() {
     for (args, words) in [
         (&["-f", "harmony:tokens", "chat.ocml"][..], "a transcript is text or JSON"),
         (&["chat.jsonl"], "has many transcripts"),
-        (&["--events", "chat", "-"], "the transcript goes to standard output"),
+        (&["--events", "chat", "-o", "-", "-"], "the transcript goes to standard output"),
+        (&["--in-place", "-"], "standard input is no file"),
+        (&["--sse", "chat.ocml"], "name it with `--events`"),
+        (&["-"], "the replies would go nowhere"),
         (&["missing.ocml"], "cannot"),
     ] {
         let said = run(&chat, args).says_one_line(2);
@@ -203,8 +209,8 @@ fn an_interrupt_ends_it_in_good_order() {
         "run",
         "--tools",
         "tools.toml",
-        "--events",
-        "openchatml",
+        "--in-place",
+        "--json",
         "--upstream",
         server.url(),
         "chat.ocml",
@@ -303,7 +309,7 @@ fn made_once(text: &str, chat: &Folder) -> usize {
 /// Runs the command, and kills it after some of what it tells. Whether it ended before that.
 fn run_and_kill(chat: &Folder, url: &str, source: &mut Source<'_>) -> bool {
     let args =
-        ["run", "--tools", "tools.toml", "--events", "openchatml", "--upstream", url, "chat.ocml"];
+        ["run", "--tools", "tools.toml", "--in-place", "--json", "--upstream", url, "chat.ocml"];
     let mut child = command(args).current_dir(chat.path()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     // Anywhere, or where a call begins or ends.
@@ -368,6 +374,10 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
     let expected = "functions.note {\"n\":1}\nfunctions.nothing {\"n\":2}\n  \
         refused[E-CALL-UNKNOWN]: there is no tool `functions.nothing`\n";
     assert_eq!(ran.stdout, expected);
+    let ran = run(&folder, &["--dry-run", "--json", "chat.ocml"]).exits(0);
+    let lines: Vec<_> = ran.stdout.lines().map(json).collect();
+    assert_eq!((lines.len(), &lines[0]["refused"]), (2, &serde_json::Value::Null));
+    assert_eq!(lines[1]["refused"]["code"], "E-CALL-UNKNOWN");
     assert_eq!((folder.read("chat.ocml"), folder.names().len()), (text, 2));
 }
 
@@ -424,9 +434,11 @@ fn a_silent_server_is_given_up() {
     run(&folder, &["chat.ocml"]).exits(1).says("it did not answer in time");
     drop(std::fs::remove_file(folder.path().join("here")));
     folder.file("tools.toml", server);
-    let args = ["run", "--tools", "tools.toml", "chat.ocml"];
+    let args = ["run", "--tools", "tools.toml", "--in-place", "chat.ocml"];
     let child = command(args).current_dir(folder.path()).spawn().unwrap();
+    let mut child = child;
     while !folder.path().join("here").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it connected");
         std::thread::yield_now();
     }
     let id = child.id().to_string();
@@ -434,4 +446,74 @@ fn a_silent_server_is_given_up() {
     assert!(sent.unwrap().success());
     finish(child).exits(130);
     assert_eq!(folder.read("chat.ocml"), QUESTION);
+}
+
+#[test]
+fn the_answer_is_told_and_nothing_is_kept_unless_asked_for() {
+    let server = Scripted::start(|_, number| {
+        Answer::saying(&match number % 2 {
+            0 => format!(
+                "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant{}",
+                call(1, "look")
+            ),
+            _ => ANSWER.to_owned(),
+        })
+    });
+    let folder = folder(QUESTION);
+    let args = ["run", "--tools", "tools.toml", "--upstream", server.url(), "chat.ocml"];
+    let ran = folder.ocml(args).silent();
+    assert_eq!(ran.stdout, "Done.\n");
+    assert_eq!(folder.read("chat.ocml"), QUESTION);
+    assert_eq!(folder.names(), ["chat.ocml", "tools.toml"]);
+    // The answer is told beside the transcript, too.
+    assert_eq!(run(&folder, &["--upstream", server.url(), "chat.ocml"]).silent().stdout, "Done.\n");
+    assert!(folder.read("chat.ocml").ends_with("Done.<|return|>\n"));
+}
+
+#[test]
+fn json_keeps_its_shape() {
+    let said = "<|channel|>final<|message|>Done.<|return|>";
+    let server = Scripted::start(move |_, _| Answer::saying(said));
+    let folder = folder(QUESTION);
+    let asked = r#"{"role": "user", "content": "Go."}"#;
+    let answered =
+        r#"{"role": "user", "content": "Go."}, {"role": "assistant", "content": "Done."}"#;
+    let indented = "{\n    \"model\": \"m\",\n    \"messages\": [\n        {\n            \
+        \"role\": \"user\",\n            \"content\": \"Go.\"\n        }\n    ]\n}\n";
+    folder.file("list.json", format!("[{asked}]"));
+    folder.file("indented.json", indented);
+    for name in ["list.json", "indented.json"] {
+        run(&folder, &["--upstream", server.url(), "-t", "harmony", name]).exits(0);
+    }
+    assert_eq!(folder.read("list.json"), format!("[{answered}]\n"));
+    let written = folder.read("indented.json");
+    assert!(
+        written.starts_with("{\n    \"messages\": [\n        {\n            \"role\""),
+        "{written}"
+    );
+    let request = json(&written);
+    assert_eq!(
+        (&request["model"], request["messages"].as_array().unwrap().len()),
+        (&"m".into(), 2)
+    );
+    // The tools were declared to the model all the same.
+    assert!(server.asked()[0]["prompt"].as_str().unwrap().contains("type look = "));
+}
+
+#[test]
+fn a_partial_answer_is_kept_without_an_end_and_asked_for_again() {
+    let server = Scripted::start(|_, number| {
+        Answer::saying(if number == 0 { "<|channel|>final<|message|>Half an" } else { ANSWER })
+    });
+    let folder = folder(QUESTION);
+    let args = ["--upstream", server.url(), "chat.ocml"];
+    run(&folder, &args).exits(1).says("the completion broke off");
+    let text = folder.read("chat.ocml");
+    assert!(text.ends_with("<|channel|>final<|message|>Half an"), "{text}");
+    folder.ocml(["check", "chat.ocml"]).exits(1).says("E-STREAM-TRUNCATED");
+    run(&folder, &args).exits(0);
+    assert!(!server.asked()[1]["prompt"].as_str().unwrap().contains("Half an"));
+    let text = folder.read("chat.ocml");
+    is_valid(&text);
+    assert!(text.ends_with("Done.<|return|>\n") && !text.contains("Half an"), "{text}");
 }

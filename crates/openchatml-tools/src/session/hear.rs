@@ -38,8 +38,12 @@ pub(super) struct Heard {
     done: Vec<(usize, Message<'static>)>,
     /// Those of which something is wrong that nobody would see in what is written of them.
     wrong: HashSet<usize>,
+    /// Those that have no end.
+    truncated: HashSet<usize>,
     /// Whether what was being said was cut off.
     pub(super) is_cut: bool,
+    /// The answer that was cut off, as far as it came.
+    pub(super) partial: Option<Message<'static>>,
     /// Whether the completion ended by `<|return|>`.
     pub(super) has_returned: bool,
     /// The ids that arrived.
@@ -171,6 +175,11 @@ impl Heard {
             // It is about what follows the message that was last, which is none of the assistant's.
             Event::Diagnostic { diagnostic, .. } if diagnostic.code == Code::CompletionRole => {}
             Event::Diagnostic { index: Some(index), diagnostic }
+                if diagnostic.code == Code::StreamTruncated =>
+            {
+                self.truncated.insert(index);
+            }
+            Event::Diagnostic { index: Some(index), diagnostic }
                 if diagnostic.severity == Severity::Error && !shows(diagnostic.code) =>
             {
                 self.wrong.insert(index);
@@ -186,14 +195,23 @@ impl Heard {
         let mut kept = Vec::new();
         for (index, message) in std::mem::take(&mut self.done) {
             let is_whole = !matches!(message.end, End::Open | End::Prompt);
-            let is_certain = !message.recovered && !message.foreign && is_whole;
-            if is_certain && !self.wrong.contains(&index) {
+            if message.recovered || message.foreign || self.wrong.contains(&index) {
+                continue;
+            }
+            if is_whole && !self.truncated.contains(&index) {
                 self.waits = message.is_call();
                 kept.push(message);
+            } else if is_partial(&message) {
+                self.partial = Some(message);
             }
         }
         kept
     }
+}
+
+/// Whether it is an answer that was cut off, so that nobody can take it for a whole one.
+pub(super) fn is_partial(message: &Message<'_>) -> bool {
+    message.is_answer() && message.end == End::Open && !message.body.is_empty()
 }
 
 /// Whether what is wrong is still to be seen in a message that is written and read again: then the

@@ -8,6 +8,7 @@ mod model;
 mod plan;
 mod run;
 mod sampled;
+mod shape;
 mod spell;
 mod transcript;
 
@@ -30,6 +31,7 @@ pub use self::event::SessionEvent;
 pub use self::model::{Model, NoPrompt};
 use self::plan::{Names, Next};
 use self::sampled::Sampled;
+pub use self::shape::Shape;
 pub use self::transcript::Transcript;
 use crate::{Failure, Router, Toolbox, UpstreamError};
 
@@ -87,6 +89,8 @@ pub struct Session {
     names: Names,
     /// What the model said, in its ids.
     sampled: Sampled,
+    /// How the transcript is laid out.
+    shape: Shape,
     /// What this run took so far.
     spent: Spent,
 }
@@ -209,6 +213,7 @@ impl Session {
             kept: None,
             names: Names::default(),
             sampled: Sampled::default(),
+            shape: Shape::default(),
             spent: Spent::default(),
         }
     }
@@ -229,6 +234,13 @@ impl Session {
         self.told += said.len();
         self.conversation.messages.extend(said);
         self.desk = Some(Arc::new(desk));
+        self
+    }
+
+    /// The same session, whose transcript is laid out like this where it is JSON.
+    #[must_use]
+    pub fn with_shape(mut self, shape: Shape) -> Self {
+        self.shape = shape;
         self
     }
 
@@ -302,16 +314,25 @@ impl Session {
     ///
     /// Its format cannot say what is in it.
     pub fn text(&mut self) -> Result<String, RenderError> {
+        self.written().map(|text| self.laid_out(text))
+    }
+
+    /// The transcript as it is written, whatever its shape: all that is known.
+    fn written(&mut self) -> Result<String, RenderError> {
         let document = Document::from(std::mem::take(&mut self.conversation));
         let converted = convert(&document, self.format, &self.options.render);
         self.conversation = document.into_conversation();
         let converted = converted?;
         self.losses = converted.losses;
-        let mut text = converted.output;
+        Ok(converted.output)
+    }
+
+    fn laid_out(&self, written: String) -> String {
+        let mut text = self.shape.apply(written);
         if self.format.carrier() == Carrier::Json && !text.ends_with('\n') {
             text.push('\n');
         }
-        Ok(text)
+        text
     }
 
     /// Writes the transcript where it is kept, if it is kept anywhere. [`run`](Self::run) does that
@@ -328,12 +349,13 @@ impl Session {
     /// Calls whose fate is known may be written otherwise than they were: the journal follows.
     async fn save(&mut self, fates: &HashMap<String, Known>) -> Result<(), SessionError> {
         let Some(desk) = self.desk.clone() else { return Ok(()) };
-        let text = self.text().map_err(SessionError::Transcript)?;
-        let read = parse(&text, self.format, &self.options.read);
+        let written = self.written().map_err(SessionError::Transcript)?;
+        let read = parse(&written, self.format, &self.options.read);
         self.conversation = read.into_conversation().into_owned();
         self.kept = Some(self.conversation.messages.len());
         self.names = Names::default();
         self.names.look(&self.conversation.messages);
+        let text = self.laid_out(written);
         let mut again = Vec::new();
         for call in self.names.calls() {
             let Some(known) = fates.get(&call.id) else { continue };

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use openchatml::{Conversation, Message, Role, history};
+use openchatml::{Conversation, End, Message, Role, history};
 
 /// What is to be done next.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,7 +37,11 @@ pub(super) fn next(conversation: &Conversation<'_>) -> Next {
     }
     // A reply may come after the answer that did not wait for it.
     let last = messages.iter().rev().find(|message| message.role != Role::Tool);
-    if last.is_some_and(Message::is_answer) { Next::Done } else { Next::Sample }
+    let is_whole = |answer: &Message<'_>| !matches!(answer.end, End::Open | End::Prompt);
+    match last.is_some_and(|last| last.is_answer() && is_whole(last)) {
+        true => Next::Done,
+        false => Next::Sample,
+    }
 }
 
 /// The calls since the user spoke last that have no reply.
@@ -157,6 +161,9 @@ mod tests {
         assert_eq!(plan([user()]), ["Sample"]);
         assert_eq!(plan([user(), Message::reasoning("Hm.")]), ["Sample"]);
         assert_eq!(plan([user(), Message::answer("4.")]), ["Done"]);
+        let mut partial = Message::answer("4");
+        partial.end = End::Open;
+        assert_eq!(plan([user(), partial]), ["Sample"]);
         assert_eq!(plan([user(), call(Some("a"), "f"), call(Some("b"), "f")]), ["a", "b"]);
         let (a, b) = (call(Some("a"), "f"), call(Some("b"), "f"));
         assert_eq!(plan([user(), a.clone(), b.clone(), reply(Some("a"), "f")]), ["b"]);

@@ -4,15 +4,15 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use openchatml::convert::convert;
-use openchatml::{Code, Conversation, Document, Event, Format, Message, Role, Settings};
+use openchatml::{Code, Conversation, Document, End, Event, Format, Message, Role, Settings};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::calls::{Calls, mark};
 use super::desk::Fate;
 use super::event::SessionEvent;
-use super::hear::{Emit, Heard, Hearing};
-use super::plan::{self, Next, Waiting};
+use super::hear::{Emit, Heard, Hearing, is_partial};
+use super::plan::{self, Names, Next, Waiting};
 use super::spell::respell;
 use super::{Ended, Known, Model, Session, SessionError, Spent};
 use crate::{Completion, Failure, Piece, Prompt, Usage};
@@ -101,6 +101,7 @@ impl Session {
                         return Ok(Ended::Tokens);
                     }
                     steps += 1;
+                    self.forget_partial();
                     emit(SessionEvent::Step { number: steps, most });
                     let sampled = self.sample(cancel, emit).await?;
                     let Sampled { is_kept, has_calls, heard, is_cancelled } = sampled;
@@ -308,7 +309,7 @@ impl Session {
         let mut calls = self.turn(&[]);
         let result = self.listen(&model, &mut hearing, &mut calls, cancel, emit).await;
         let is_cancelled = matches!(result, Ok(Heeded::Cancelled));
-        let (rest, heard) = match is_cancelled {
+        let (rest, mut heard) = match is_cancelled {
             true => hearing.cancel(emit),
             false => hearing.finish(emit),
         };
@@ -323,6 +324,12 @@ impl Session {
             calls.cancel(CANCELLED);
         }
         let has_calls = !calls.is_empty();
+        if !is_cancelled
+            && !has_calls
+            && let Some(partial) = heard.partial.take()
+        {
+            self.keep_partial(partial);
+        }
         let is_kept = self.conversation.messages.len() > before;
         self.wait(&mut calls, cancel, emit).await?;
         // Where nothing was said, the transcript stays as it is.
@@ -332,6 +339,22 @@ impl Session {
         result?;
         let is_cancelled = is_cancelled || cancel.is_cancelled();
         Ok(Sampled { is_kept, has_calls, heard, is_cancelled })
+    }
+
+    /// Keeps an answer that was cut off, where the format can say that it has no end.
+    fn keep_partial(&mut self, partial: Message<'static>) {
+        if self.format.carries().ends.contains(&End::Open) {
+            self.conversation.messages.extend(self.writable(partial));
+        }
+    }
+
+    /// The model answers anew: of an answer that was cut off, nothing is told it, and nothing stays
+    /// once it has said more. The transcript is written before that only with what it says.
+    fn forget_partial(&mut self) {
+        if self.conversation.messages.pop_if(|last| is_partial(last)).is_some() {
+            (self.names, self.kept) = (Names::default(), None);
+            self.names.look(&self.conversation.messages);
+        }
     }
 
     /// Listens to a completion until it ends, or nothing that counts can come any more.

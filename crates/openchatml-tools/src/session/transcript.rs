@@ -5,6 +5,9 @@ use openchatml::{
     Code, Conversation, Diagnostic, Document, Format, ReadOptions, RenderOptions, Severity, parse,
 };
 
+use super::hear::is_partial;
+use super::shape::Shape;
+
 /// A transcript that was read to be gone on with.
 ///
 /// A session rewrites its transcript. A transcript may have errors that stay what they are when it
@@ -34,6 +37,8 @@ pub struct Transcript {
     /// Whether the transcript says the same when it is written again, errors included. Only then
     /// may a [`Session`](crate::Session) go on with it.
     pub is_faithful: bool,
+    /// How it is laid out, if it is JSON.
+    pub shape: Shape,
 }
 
 impl Transcript {
@@ -48,7 +53,7 @@ impl Transcript {
             Document::Conversation(conversation) => Some(conversation.into_owned()),
             _ => None,
         };
-        Self { conversation, diagnostics, is_faithful }
+        Self { conversation, diagnostics, is_faithful, shape: Shape::of(text, format) }
     }
 
     /// Whether errors were found.
@@ -64,9 +69,12 @@ fn stays(
     format: Format,
     options: &ReadOptions,
 ) -> bool {
-    // What was cut off would go on.
-    let ends_it =
-        |found: &Diagnostic| found.dropped.is_some() || found.code == Code::StreamTruncated;
+    // What was cut off would go on. An answer is asked for anew.
+    let last = document.as_conversation().and_then(|it| it.messages.last());
+    let is_answer = last.is_some_and(is_partial);
+    let ends_it = |found: &Diagnostic| {
+        found.dropped.is_some() || found.code == Code::StreamTruncated && !is_answer
+    };
     if found.iter().any(ends_it) {
         return false;
     }

@@ -68,7 +68,7 @@ pub(crate) struct Sheet<'o> {
     /// Whether something of the message that is being read was dropped that may have hidden it.
     pub(super) may_be_hidden: bool,
     /// The control tokens of the text form, if what that cannot say is reported.
-    pub(super) header: Option<&'static Controls>,
+    pub(crate) header: Option<&'static Controls>,
 }
 
 #[derive(Clone, Copy, Debug)]

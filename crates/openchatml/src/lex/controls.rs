@@ -252,6 +252,12 @@ impl Controls {
     fn at_end(&self, text: &[u8]) -> Found {
         let mut partial = false;
         for (control, spelling) in self.entries {
+            // Most text that begins with the first byte of a token goes on otherwise.
+            if let (Some(byte), Some(wanted)) = (text.get(1), spelling.as_bytes().get(1))
+                && byte != wanted
+            {
+                continue;
+            }
             if text.starts_with(spelling.as_bytes()) {
                 return Found::Control(*control, spelling.len());
             }

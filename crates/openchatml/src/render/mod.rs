@@ -5,12 +5,14 @@
 
 mod error;
 mod escape;
+mod json_style;
 mod raw;
 mod sink;
 mod text;
 
 pub use self::error::{Place, RenderError};
 pub use self::escape::Escaper;
+pub use self::json_style::JsonStyle;
 pub(crate) use self::raw::write_raw;
 pub use self::sink::{Part, PlainOpening, Sink, SinkError};
 pub use self::text::TextSink;

@@ -3,11 +3,12 @@
 mod lines;
 mod report;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use clap::Args;
 use openchatml::{
-    Applicability, Code, Diagnostic, Fixed, Format, Mode, Severity, Span, detect, fix,
+    Applicability, Code, Diagnostic, Fixed, Format, Mode, Severity, Span, detect, fix_if,
 };
 
 use self::lines::{Plan, Telling};
@@ -68,9 +69,30 @@ impl CheckArgs {
     }
 }
 
-/// Whether a text is detected to be in this format.
-fn is_detected(text: &str, format: Format) -> bool {
-    detect(text).first().is_some_and(|best| best.is_certain() && best.format == format)
+/// How certain a format is that the text itself names, in per cent.
+const SETTLED: u8 = 100;
+
+/// Why a text whose format was detected must not become the mended one.
+fn unsettled(
+    text: &str,
+    mended: &str,
+    format: Format,
+    most: Applicability,
+) -> Option<&'static str> {
+    // Whoever reads the file next, and lets its format be detected, would see other messages.
+    let Some(after) = confidence(mended, format) else {
+        return Some("the file would then be detected as another format");
+    };
+    // A guess stays one, unless the user says otherwise.
+    let was_guess = confidence(text, format).is_some_and(|before| before < SETTLED);
+    let settles = most == Applicability::Safe && was_guess && after == SETTLED;
+    settles.then_some("that would settle which format the file is in, which is a guess")
+}
+
+/// How certain it is that a text is in this format, in per cent, if that is what it is detected as.
+fn confidence(text: &str, format: Format) -> Option<u8> {
+    let best = detect(text).into_iter().next();
+    best.filter(|best| best.is_certain() && best.format == format).map(|best| best.confidence)
 }
 
 /// Runs `check`.
@@ -178,18 +200,22 @@ impl Check<'_> {
         format: Format,
     ) -> Result<Option<String>, Failure> {
         let most = self.args.applied();
-        let Fixed { text: mut mended, mut applied, .. } =
-            fix(text, format, &self.reader.options, most);
-        if self.args.read.from == Choice::Auto
-            && mended.as_deref().is_some_and(|mended| !is_detected(mended, format))
-        {
-            // Whoever reads the file next, and lets its format be detected, would see other messages.
+        let refusal = Cell::new(None);
+        let is_named = self.args.read.from != Choice::Auto;
+        let admits = |mended: &str| {
+            let why = if is_named { None } else { unsettled(text, mended, format, most) };
+            if why.is_some() {
+                refusal.set(why);
+            }
+            why.is_none()
+        };
+        let Fixed { text: mended, applied, .. } =
+            fix_if(text, format, &self.reader.options, most, admits);
+        if let Some(why) = refusal.get() {
             let (name, id) = (origin.name(), format.dialect().id);
             self.console.error(&format!(
-                "{name}: no fix was applied, because the file would then be detected as another \
-                 format; name its format with `--from {id}`"
+                "{name}: a fix was not applied, because {why}; name its format with `--from {id}`"
             ));
-            (mended, applied) = (None, 0);
         }
         match (origin, &mended) {
             (Origin::Stdin, mended) => {

@@ -7,7 +7,7 @@ use openchatml::{Carrier, Code, Diagnostic, Dropped, Format, Severity};
 
 use super::converter::{Converted, Converter};
 use crate::args::{Consent, Verbosity};
-use crate::input::{Page, Slot, finding};
+use crate::input::{Page, Slot, UNKNOWN, finding};
 use crate::output::{escape, pretty};
 use crate::report::{Losses, Style, Tally, write_object};
 
@@ -143,27 +143,12 @@ impl Manner {
 
     /// What is refused, with what was found, as a line of JSON.
     fn reject(self, page: &Page<'_>, all: &[Diagnostic]) -> Option<String> {
-        if !self.keeps_rejects {
-            return None;
+        let mut found = String::new();
+        for (index, diagnostic) in all.iter().enumerate().filter(|_| self.keeps_rejects) {
+            found.push_str(if index == 0 { "" } else { "," });
+            write_object(page, diagnostic, &mut found);
         }
-        let mut out = String::from("{\"file\":\"");
-        escape(page.name, &mut out);
-        // Writing to a `String` cannot fail.
-        let _ = write!(out, "\",\"line\":{},\"diagnostics\":[", page.first_line());
-        for (index, found) in all.iter().enumerate() {
-            out.push_str(if index == 0 { "" } else { "," });
-            write_object(page, found, &mut out);
-        }
-        out.push_str("],\"input\":\"");
-        escape(page.text, &mut out);
-        if let Some(raw) = page.raw() {
-            out.push_str("\",\"input_hex\":\"");
-            for byte in raw {
-                let _ = write!(out, "{byte:02x}");
-            }
-        }
-        out.push_str("\"}\n");
-        Some(out)
+        self.keeps_rejects.then(|| reject(page, &found))
     }
 
     /// Says what was found, as far as that is wanted.
@@ -231,4 +216,29 @@ pub(super) fn refusal(name: &str, what: &str, refused: &[String]) -> String {
     format!(
         "{name}: {what} because something would be lost; to write it anyway: --allow-loss={names}"
     )
+}
+
+/// A line of the file of rejects: a document, with what was found in it as JSON objects.
+fn reject(page: &Page<'_>, found: &str) -> String {
+    let mut out = String::from("{\"file\":\"");
+    escape(page.name, &mut out);
+    // Writing to a `String` cannot fail.
+    let _ = write!(out, "\",\"line\":{},\"diagnostics\":[{found}],\"input\":\"", page.first_line());
+    escape(page.text, &mut out);
+    if let Some(raw) = page.raw() {
+        out.push_str("\",\"input_hex\":\"");
+        for byte in raw {
+            let _ = write!(out, "{byte:02x}");
+        }
+    }
+    out.push_str("\"}\n");
+    out
+}
+
+/// The same for a document in no known format; `said` is why.
+pub(super) fn unknown_reject(page: &Page<'_>, said: &[String]) -> String {
+    let mut found = format!("{{\"code\":\"{UNKNOWN}\",\"severity\":\"error\",\"message\":\"");
+    escape(said.first().map_or("", String::as_str), &mut found);
+    found.push_str("\"}");
+    reject(page, &found)
 }

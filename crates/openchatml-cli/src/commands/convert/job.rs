@@ -5,7 +5,7 @@ use std::path::Path;
 use openchatml::{Carrier, Format, Mode};
 
 use super::converter::Converter;
-use super::document::{Manner, Outcome, Shape, refusal};
+use super::document::{Manner, Outcome, Shape, refusal, unknown_reject};
 use crate::args::{Choice, Consent, DenyArgs, JsonlArgs, OutArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
@@ -123,7 +123,11 @@ impl<'a> Job<'a> {
                     console.failure(&failure);
                     status = status.max(failure.status());
                 }
-                Err(failure) => return Err(failure),
+                Err(failure) => {
+                    // What was refused is kept, and nothing else.
+                    targets.rejects.map_or(Ok(()), Target::finish)?;
+                    return Err(failure);
+                }
             }
         }
         targets.finish()?;
@@ -156,7 +160,15 @@ impl<'a> Job<'a> {
         let manner = self.manner(shape, console);
         let outcome = match self.file(converter, origin, &bytes, manner, console) {
             Ok(outcome) => outcome,
-            Err(failure) => return Ok(Err(failure)),
+            Err(failure) => {
+                if let (Some(rejects), Failure::Unknown(said)) = (&mut targets.rejects, &failure) {
+                    let name = origin.name();
+                    let decoded = Decoded::new(&bytes, 0);
+                    let page = Page::new(&name, &decoded, 1);
+                    rejects.write(unknown_reject(&page, said).as_bytes())?;
+                }
+                return Ok(Err(failure));
+            }
         };
         console.print(&outcome.report);
         outcome.losses.say(&origin.name(), console);

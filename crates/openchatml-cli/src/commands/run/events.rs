@@ -1,10 +1,11 @@
-//! What happens, for whoever wants to know.
+//! What happens, for whoever wants to know: people, or a program.
 
 use clap::{Args, ValueEnum};
 use openchatml::wire::{ChatWriter, Ending, Framing, Response, ResponsesWriter};
 use openchatml::{Event, Policy, Severity, UserEvents};
-use openchatml_tools::{CancellationToken, SessionEvent};
+use openchatml_tools::{CancellationToken, Session, SessionEvent};
 
+use super::speak::Speaker;
 use crate::args::PreambleArgs;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -13,17 +14,20 @@ use crate::output::Target;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Events")]
 pub(super) struct EventsArgs {
-    /// Write what happens to standard output, in the words of this protocol; one response for each
-    /// step
+    /// Write what happens to standard output, instead of the answer: an event of OpenChatML a line
+    #[arg(long, conflicts_with = "events")]
+    json: bool,
+
+    /// The same in the words of this protocol; one response for each step
     #[arg(long, value_name = "PROTOCOL")]
     events: Option<Protocol>,
 
     /// Write server-sent events
-    #[arg(long, requires = "events")]
+    #[arg(long)]
     sse: bool,
 
-    /// Write only what a user may see
-    #[arg(long, requires = "events")]
+    /// Tell only what a user may see, and nothing of calls
+    #[arg(long)]
     user: bool,
 
     #[command(flatten)]
@@ -31,7 +35,7 @@ pub(super) struct EventsArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Protocol {
+pub(super) enum Protocol {
     /// The events of OpenChatML, and those of the loop: run.step, tool.start, tool.progress,
     /// tool.cancel, tool.done
     Openchatml,
@@ -41,9 +45,22 @@ enum Protocol {
     Chat,
 }
 
-/// What writes events.
+impl EventsArgs {
+    /// The protocol of the events, if a program wants them.
+    pub(super) fn protocol(&self) -> Option<Protocol> {
+        self.events.or(self.json.then_some(Protocol::Openchatml))
+    }
+
+    pub(super) fn json(&self) -> bool {
+        self.json
+    }
+}
+
+/// What tells what happens.
 pub(super) struct Events<'c> {
     protocol: Option<Protocol>,
+    /// Who tells people, where no program wants to know.
+    speaker: Option<Speaker<'c>>,
     framing: Framing,
     policy: Option<Policy>,
     /// What a user may be told of the response that is being heard.
@@ -74,15 +91,23 @@ impl<'c> Events<'c> {
         is_taken: bool,
         console: &'c Console,
     ) -> Result<Self, Failure> {
-        if is_taken && args.events.is_some() {
-            let text = "the transcript goes to standard output, and so cannot the events: use `-o`";
+        let protocol = args.protocol();
+        if is_taken && protocol.is_some() {
+            let text = "the transcript goes to standard output, and so cannot the events: name \
+                another file";
             return Err(Failure::Usage(text.to_owned()));
         }
+        if args.sse && protocol.is_none() {
+            let text = "server-sent events are of a protocol: name it with `--events`";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        let policy = args.user.then(|| args.preambles.policy());
         let now = jiff::Timestamp::now().as_second();
         Ok(Self {
-            protocol: args.events,
+            protocol,
+            speaker: protocol.is_none().then(|| Speaker::new(policy, !is_taken, console)),
             framing: if args.sse { Framing::Sse } else { Framing::Lines },
-            policy: args.user.then(|| args.preambles.policy()),
+            policy,
             model: model.clone().unwrap_or_else(|| "unknown".to_owned()),
             created: u64::try_from(now).unwrap_or_default(),
             response: None,
@@ -97,14 +122,20 @@ impl<'c> Events<'c> {
 
     /// Writes an event, so that nobody waits for it. Where nobody reads, the session is cancelled.
     pub(super) fn add(&mut self, event: &SessionEvent<'_>, cancel: &CancellationToken) {
+        if let SessionEvent::CutOff { reason } = event {
+            self.cut_off = Some((*reason).to_owned());
+        }
+        if let Some(speaker) = &mut self.speaker {
+            if !speaker.add(event) {
+                cancel.cancel();
+            }
+            return;
+        }
         if let SessionEvent::Said(Event::Diagnostic { diagnostic, .. }) = event {
             let is_told = self.protocol == Some(Protocol::Openchatml) && self.policy.is_none();
             if !is_told && diagnostic.severity > Severity::Note {
                 self.console.detail(&diagnostic.to_string());
             }
-        }
-        if let SessionEvent::CutOff { reason } = event {
-            self.cut_off = Some((*reason).to_owned());
         }
         let Some(protocol) = self.protocol else { return };
         match protocol {
@@ -213,8 +244,18 @@ impl<'c> Events<'c> {
         self.cut_off.clone()
     }
 
+    /// Takes note of the calls that are made first.
+    pub(super) fn expect(&mut self, session: &Session) {
+        if let Some(speaker) = &mut self.speaker {
+            speaker.expect(session);
+        }
+    }
+
     /// Writes what stands after the last event.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
+        if let Some(speaker) = self.speaker.take() {
+            return speaker.finish();
+        }
         self.end_response();
         self.end_user();
         self.flush();

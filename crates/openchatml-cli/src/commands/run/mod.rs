@@ -2,10 +2,11 @@
 
 mod approve;
 mod events;
+mod speak;
 mod tools;
 mod work;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -35,18 +36,20 @@ use crate::visible::visible_line;
 /// `--upstream`, a model is asked to go on, its calls are made as soon as they are complete, and so
 /// on until it answers.
 ///
-/// The transcript itself is rewritten, unless `-o` names another file; `-` reads standard input and
-/// writes standard output. It is written before calls are made and after they were: whenever the
-/// command is interrupted, running it again goes on where it was. A call that was being made then
-/// is not made again, unless its tool is idempotent.
+/// The answer goes to standard output. On a terminal, calls and replies are told beside it.
+///
+/// The transcript is kept where `--in-place` or `-o` says: the file itself, another file, or `-` for
+/// standard output. It is written before calls are made and after they were: whenever the command is
+/// interrupted, running it again goes on where it was. A call that was being made then is not made
+/// again, unless its tool is idempotent.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  ocml run --tools tools.toml chat.ocml                 make the calls that have no reply
-  ocml run --tools tools.toml --upstream http://localhost:8000 --model openai/gpt-oss-20b -f harmony --ids chat.txt
-  ocml run --tools tools.toml --upstream http://localhost:8080 --events openchatml --user chat.ocml
-  ocml run --tools tools.toml -o answered.json -t harmony --upstream http://localhost:8080 chat.json
-  ocml run --tools tools.toml - < chat.ocml > answered.ocml")]
+  ocml run --tools tools.toml --in-place chat.ocml      make the calls that have no reply
+  ocml run --tools tools.toml --upstream http://localhost:8080 -t harmony chat.json      ask for an answer
+  ocml run --tools tools.toml --upstream http://localhost:8000 --ids -f harmony --in-place chat.txt
+  ocml run --tools tools.toml --upstream http://localhost:8080 --json --user chat.ocml
+  ocml run --tools tools.toml -o - - < chat.ocml > answered.ocml")]
 pub(crate) struct RunArgs {
     /// The transcript; `-` for standard input
     #[arg(value_name = "TRANSCRIPT")]
@@ -56,10 +59,14 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     tools: PathBuf,
 
-    /// Keep the transcript in this file instead. If it is there already, it must be this transcript
-    /// gone on with
+    /// Keep the transcript in this file; `-` is standard output. If the file is there already, it must be
+    /// this transcript gone on with
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Keep the transcript in the file that it is in
+    #[arg(long, conflicts_with = "output")]
+    in_place: bool,
 
     /// The format of the transcript
     #[arg(short = 'f', long = "from", visible_alias = "format", value_name = "FORMAT")]
@@ -191,7 +198,8 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// Runs `run`.
 pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> {
     let mut events =
-        Events::new(&args.events, &args.upstream.model, args.writes_stdout(), console)?;
+        Events::new(&args.events, &args.upstream.model, args.kept() == Kept::Stdout, console)?;
+    args.check()?;
     let config = tools::read(&args.tools, console)?;
     let Some(work) = Work::open(args, console)? else { return Ok(Status::Found) };
     let model = args.model(work.format, console)?;
@@ -210,8 +218,9 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
         approve::set(args.approve, args.transcript.as_os_str() == "-", &mut options)?;
         let mut session = session(args, work, model, &tools, options)?;
         if args.dry_run {
-            return dry_run(&session);
+            return dry_run(&session, args.events.json());
         }
+        events.expect(&session);
         if args.output.is_some() {
             session.keep().await.map_err(|error| failed(&error, args))?;
         }
@@ -232,16 +241,49 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
     status
 }
 
+/// Where the transcript is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kept<'a> {
+    Nowhere,
+    Stdout,
+    File(&'a Path),
+}
+
 impl RunArgs {
-    /// Whether the transcript goes to standard output.
-    fn writes_stdout(&self) -> bool {
-        let is_dash = |path: &PathBuf| path.as_os_str() == "-";
-        self.output.as_ref().map_or(is_dash(&self.transcript), is_dash)
+    /// Where the transcript is kept.
+    fn kept(&self) -> Kept<'_> {
+        match &self.output {
+            Some(path) if path.as_os_str() == "-" => Kept::Stdout,
+            Some(path) => Kept::File(path),
+            None if self.in_place => Kept::File(&self.transcript),
+            None => Kept::Nowhere,
+        }
     }
 
     /// The file that has the transcript, if there is one.
-    fn target(&self) -> Option<&PathBuf> {
-        (!self.writes_stdout()).then(|| self.output.as_ref().unwrap_or(&self.transcript))
+    fn target(&self) -> Option<&Path> {
+        match self.kept() {
+            Kept::File(path) => Some(path),
+            Kept::Nowhere | Kept::Stdout => None,
+        }
+    }
+
+    /// Refuses what cannot be meant.
+    fn check(&self) -> Result<(), Failure> {
+        let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
+        if self.in_place && self.transcript.as_os_str() == "-" {
+            return usage("standard input is no file that could be rewritten: use `-o`");
+        }
+        let comes_out = self.dry_run
+            || self.upstream.upstream.is_some()
+            || self.events.protocol().is_some()
+            || self.kept() != Kept::Nowhere;
+        if !comes_out {
+            return usage(
+                "the replies would go nowhere: keep the transcript with `--in-place` or `-o`",
+            );
+        }
+        Ok(())
     }
 
     /// The model that goes on with a transcript of this format, if any does.
@@ -287,7 +329,7 @@ fn session(
     let guarded = work.desk.as_ref().map(|desk: &Desk| desk.guard(tools));
     let router = Router::new(guarded.unwrap_or_else(|| tools.clone()), options)
         .map_err(|error| Failure::Refused(format!("{}: {error}", args.tools.display())))?;
-    let mut session = Session::new(work.conversation, work.format, router);
+    let mut session = Session::new(work.conversation, work.format, router).with_shape(work.shape);
     if let Some(model) = model {
         session = session.with_model(model).declare(tools);
     }
@@ -302,12 +344,26 @@ fn session(
     Ok(session.with_options(options))
 }
 
-/// Says which calls would be made.
-fn dry_run(session: &Session) -> Result<Status, Failure> {
+/// Says which calls would be made: for people, or as JSON, a call a line.
+fn dry_run(session: &Session, as_json: bool) -> Result<Status, Failure> {
     let mut text = String::new();
     for (call, checked) in session.waiting() {
         let name = call.recipient.as_deref().unwrap_or_default();
-        text.push_str(&format!("{} {}\n", visible_line(name), visible_line(&call.body.text())));
+        let arguments = call.body.text();
+        if as_json {
+            let refused = checked.err().map(|failure| {
+                serde_json::json!({"code": failure.code.as_str(), "message": failure.message})
+            });
+            let line = serde_json::json!({
+                "call_id": call.call_id,
+                "name": name,
+                "arguments": arguments,
+                "refused": refused,
+            });
+            text.push_str(&format!("{line}\n"));
+            continue;
+        }
+        text.push_str(&format!("{} {}\n", visible_line(name), visible_line(&arguments)));
         if let Err(failure) = checked {
             let code = failure.code;
             text.push_str(&format!("  refused[{code}]: {}\n", visible_line(&failure.message)));
@@ -319,9 +375,12 @@ fn dry_run(session: &Session) -> Result<Status, Failure> {
 
 /// Writes the transcript where nobody else does, and says what it lost.
 fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), Failure> {
-    if args.writes_stdout() {
+    if args.kept() == Kept::Stdout {
         let text = session.text().map_err(|error| Failure::Refused(error.to_string()))?;
         Target::stdout().write(text.as_bytes())?;
+    }
+    if args.kept() == Kept::Nowhere {
+        return Ok(());
     }
     let mut losses: Vec<String> =
         session.losses().iter().map(|loss| loss.lost.to_string()).collect();
@@ -351,7 +410,7 @@ fn status(ended: Ended, cut_off: Option<&str>, args: &RunArgs, console: &Console
         Ended::Time => found("stopped: it took as long as it may (--max-time)"),
         Ended::CutOff => {
             let why = cut_off.map_or_else(String::new, |reason| format!(" (the server: {reason})"));
-            found(&format!("the completion broke off{why}: what is complete of it was kept"))
+            found(&format!("the completion broke off{why}: the next run asks for it again"))
         }
         Ended::Nothing => found("the completion has no message that is certain (see -v)"),
         Ended::Cancelled => Status::Interrupted,

@@ -1,7 +1,7 @@
 //! The transcript that is worked at.
 
 use openchatml::{Conversation, Format, Message, ReadOptions, Role};
-use openchatml_tools::{Desk, DeskError, Transcript};
+use openchatml_tools::{Desk, DeskError, Shape, Transcript};
 
 use super::RunArgs;
 use crate::args::{Bounds, Choice};
@@ -14,7 +14,9 @@ use crate::report::{Style, Tally};
 pub(super) struct Work {
     pub(super) conversation: Conversation<'static>,
     pub(super) format: Format,
-    /// `None` if it goes to standard output.
+    /// How it is laid out.
+    pub(super) shape: Shape,
+    /// `None` if it is kept in no file.
     pub(super) desk: Option<Desk>,
 }
 
@@ -34,12 +36,15 @@ impl Work {
         let target = args.target().filter(|_| !args.dry_run);
         let desk = target.map(|path| Desk::open(path).map_err(|error| locked(args, &error)));
         let desk = desk.transpose()?;
-        let Some((conversation, format)) = read(&origin, args.from, console)? else {
+        let Some((conversation, format, shape)) = read(&origin, args.from, console)? else {
             return Ok(None);
         };
         let kept = args.output.as_ref().filter(|path| desk.is_some() && path.exists());
-        let Some(path) = kept else { return Ok(Some(Self { conversation, format, desk })) };
-        let Some((later, format)) = read(&Origin::of(path), Choice::Format(format), console)?
+        let Some(path) = kept else {
+            return Ok(Some(Self { conversation, format, shape, desk }));
+        };
+        let Some((later, format, shape)) =
+            read(&Origin::of(path), Choice::Format(format), console)?
         else {
             return Ok(None);
         };
@@ -48,7 +53,7 @@ impl Work {
                 "is there, and is not this transcript gone on with: remove it, or name another";
             return Err(Failure::Usage(format!("`{}` {text}", path.display())));
         }
-        Ok(Some(Self { conversation: later, format, desk }))
+        Ok(Some(Self { conversation: later, format, shape, desk }))
     }
 }
 
@@ -66,7 +71,7 @@ fn read(
     origin: &Origin,
     choice: Choice,
     console: &Console,
-) -> Result<Option<(Conversation<'static>, Format)>, Failure> {
+) -> Result<Option<(Conversation<'static>, Format, Shape)>, Failure> {
     let bytes = origin.read(Bounds::default().input_bytes, console)?;
     let (name, decoded) = (origin.name(), Decoded::new(&bytes, 0));
     let page = Page::new(&name, &decoded, 1);
@@ -92,8 +97,8 @@ fn read(
         return Ok(None);
     }
     match transcript {
-        Some((Transcript { conversation: Some(conversation), .. }, format)) => {
-            Ok(Some((conversation, format)))
+        Some((Transcript { conversation: Some(conversation), shape, .. }, format)) => {
+            Ok(Some((conversation, format, shape)))
         }
         _ => Err(Failure::Refused(format!("{name}: there is no conversation in this document"))),
     }

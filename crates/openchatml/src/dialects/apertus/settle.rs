@@ -4,7 +4,7 @@
 use super::RULES;
 use super::compose::{Result, admit};
 use crate::convert::{Composed, Join, Loss, Lost};
-use crate::grammar::paired::{Track, is_value, split_outputs};
+use crate::grammar::paired::{Track, is_list, is_value, split_outputs};
 use crate::model::{Body, End, Message, Role};
 use crate::pairing::sort_replies;
 use crate::read::Limits;
@@ -123,7 +123,7 @@ impl<'a> Settled<'_, 'a> {
         let is_laid_out = is_laid_out(&message);
         let goes_on = inner == self.inner && !is_laid_out;
         let after_list = self.last().is_some_and(|it| it.is_call() || it.role == Role::Tool);
-        if goes_on && after_list && !self.calls.is_empty() && message.body.text().starts_with('[') {
+        if goes_on && after_list && !self.calls.is_empty() && is_list(&message.body.text()) {
             let text = "a text right behind calls would be read as the replies to them";
             let span = Span::new(0, 1);
             let help = "let the replies to the calls stand before it";

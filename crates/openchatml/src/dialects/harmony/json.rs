@@ -5,6 +5,7 @@ use super::declared::{Contents, declare};
 use super::parts;
 use crate::convert::Carries;
 use crate::dialects::write_string_field;
+use crate::grammar::frame;
 use crate::json::{Json, JsonError, Root, Sheet, write_shaped, write_string, write_value};
 use crate::model::{Body, Conversation, Document, End, Layout, Message, Role};
 use crate::read::{Parsed, ReadOptions};
@@ -22,6 +23,7 @@ pub(super) static CARRIES: Carries = Carries {
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut sheet = Sheet::new(options);
+    sheet.header = Some(super::BOOK.controls);
     let mut json = sheet.json(text);
     let mut conversation = Conversation { origin: super::RULES.dialect, ..Conversation::default() };
     let messages = &mut conversation.messages;
@@ -69,7 +71,12 @@ fn message<'a>(
     let span = sheet.object(json, KEYS, |sheet, json, key| {
         match key {
             "role" => speaker = sheet.speaker(json, false)?,
-            "content_type" => content_type = sheet.value(json, key, &mut message)?,
+            "content_type" => {
+                // It may have the constraint's token, and is looked at below.
+                let header = sheet.header.take();
+                content_type = sheet.value(json, key, &mut message)?;
+                sheet.header = header;
+            }
             "content" => {
                 (declared, written) = (None, None);
                 has_content = json.peek() != Some(b'n');
@@ -106,6 +113,9 @@ fn message<'a>(
         layout.content = declared;
     }
     (super::RULES.settle)(&mut message);
+    if message.recovered {
+        sheet.report(frame::lost_call(span));
+    }
     if message.content_type.is_some() && !(super::CARRIES.content_types)(&message) {
         let found = Code::ParseHeader.at(span, "the `content_type` is no word of a header");
         sheet.tolerate(found.help("the text form cannot say it"));

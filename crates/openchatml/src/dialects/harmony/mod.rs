@@ -26,7 +26,7 @@ use crate::convert::{Carries, Channels, Intents};
 use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
-use crate::model::{Channel, End, Intent, Message, Role};
+use crate::model::{End, Intent, Message, Role};
 use crate::pairing::Pairing;
 use crate::render::Profile;
 
@@ -66,7 +66,10 @@ static CARRIES: Carries = Carries {
     recipients: true,
     reply_recipients: true,
     intents: Intents::Implied,
-    content_types: |message| message.constrained || frame::is_type_word(message),
+    // Typed commentary without a recipient would be a call.
+    content_types: |message| {
+        !message.is_commentary() && (message.constrained || frame::is_type_word(message))
+    },
     ends: End::ALL,
     ..Carries::NOTHING
 };
@@ -156,13 +159,13 @@ fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
     }
 }
 
-/// Commentary without a recipient is a preamble, which the user sees (HIP-1 §6).
+/// Commentary without a recipient is a preamble, which the user sees (HIP-1 §6). With a content type
+/// it is a call whose tool was lost: nobody's to see.
 fn settle(message: &mut Message<'_>) {
-    let is_preamble = message.role == Role::Assistant
-        && message.channel == Some(Channel::Commentary)
-        && message.recipient.is_none()
-        && !message.recovered;
-    if is_preamble {
+    let is_bare = message.is_commentary() && !message.recovered;
+    if is_bare && message.content_type.is_some() {
+        message.recovered = true;
+    } else if is_bare {
         message.intent = Some(Intent::Preamble);
     }
 }

@@ -61,7 +61,8 @@ pub(super) fn message<'a>(
         message.constrained = true;
     }
     (rules.settle)(message);
-    Some(reader.message)
+    // What is wrong with it must be told.
+    (!message.recovered).then_some(reader.message)
 }
 
 struct Reader<'a, 'l> {

@@ -100,8 +100,18 @@ pub(super) fn read<'a>(
         reader.message.unread = Some(reader.unread.join(" ").into());
     }
     reader.check_fixes(opening.len());
+    let is_told = reader.message.recovered;
     (context.rules.settle)(&mut reader.message);
+    if reader.message.recovered && !is_told {
+        reader.note(lost_call(opening.span));
+    }
     Head { message: reader.message, found: reader.found }
+}
+
+/// The finding that a call, whose header stands here, says no tool.
+pub(crate) fn lost_call(header: Span) -> Diagnostic {
+    let found = Code::ParseHeader.at(header, "the call does not say which tool it is for");
+    found.help("add `to=` to its header; the call is hidden")
 }
 
 pub(super) struct HeadReader<'a, 'c> {

@@ -13,6 +13,7 @@ mod write_header;
 mod writer;
 
 pub(crate) use self::attribute::{is_type_word, may_hide};
+pub(crate) use self::header::lost_call;
 pub(crate) use self::look::{look, look_between};
 pub(crate) use self::reader::reader;
 pub(crate) use self::write_header::{check_value, needs_sanitizing, sanitized};

@@ -44,6 +44,20 @@ impl After {
     }
 }
 
+/// How long the line break is that a text begins with.
+pub(super) fn line_break(text: &str) -> usize {
+    match text.as_bytes() {
+        [b'\r', b'\n', ..] => 2,
+        [b'\n', ..] => 1,
+        _ => 0,
+    }
+}
+
+/// Whether a text begins as a list of replies does.
+pub(crate) fn is_list(text: &str) -> bool {
+    text.trim_ascii_start().starts_with('[')
+}
+
 /// A message that is to follow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Next<'m> {
@@ -100,12 +114,12 @@ impl Behind {
 
     /// Whether a text would be read as the beginning of a list of replies.
     fn is_list(self, text: &str) -> bool {
-        text.starts_with('[') && self.after_lists().takes_replies(self.waiting)
+        is_list(text) && self.after_lists().takes_replies(self.waiting)
     }
 
     /// Whether a line break that a text begins with would be taken for layout, behind this.
     fn drops_break(self, after: After, text: &str) -> bool {
-        self.is_spaced && after.may_break() && text.starts_with('\n')
+        self.is_spaced && after.may_break() && line_break(text) > 0
     }
 
     /// Behind a message whose body began here.
@@ -361,9 +375,13 @@ impl Walk {
     /// Text in the turn of the assistant that is no message.
     fn in_turn(&mut self, text: &str) -> Option<()> {
         let after = self.here.after;
-        let text = match self.here.drops_break(after, text) {
-            true => &text[1..],
-            false => text,
+        let text = match () {
+            // White space may stand before a list of replies.
+            () if after.takes_replies(self.here.waiting) && is_list(text) => {
+                text.trim_ascii_start()
+            }
+            () if self.here.drops_break(after, text) => &text[line_break(text)..],
+            () => text,
         };
         if text.is_empty() {
             return Some(());

@@ -15,6 +15,7 @@ mod whole;
 mod writer;
 
 use self::behind::Begins;
+pub(crate) use self::behind::is_list;
 pub(crate) use self::outputs::{is_value, split as split_outputs};
 pub(crate) use self::reader::reader;
 pub(crate) use self::track::Track;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Rules;
-use super::behind::After;
+use super::behind::{After, line_break};
 use super::calls::List;
 use super::outputs::Scan;
 use super::place::{At, Kind, Place};
@@ -56,6 +56,8 @@ pub(super) enum State<'a> {
     Body(Box<Draft<'a>>),
     /// In the turn of the assistant, behind this.
     Turn(After),
+    /// The same, and behind white space. What it is shows with what follows it.
+    Blank(After, Kept<'a>),
     Calls(Box<List<'a>>),
     /// In a list of replies.
     Outputs(Kept<'a>, Scan),
@@ -112,7 +114,7 @@ impl<'a> crate::read::Reader<'a> for Reader<'a> {
             State::Body(draft) | State::Ended(draft, _) => Some(&draft.message),
             State::Calls(list) => list.call.as_ref().map(|call| &call.message),
             State::Rest(rest) => rest.draft.as_ref().map(|draft| &draft.message),
-            State::Outside(_) | State::Turn(_) | State::Outputs(..) => None,
+            State::Outside(_) | State::Turn(_) | State::Blank(..) | State::Outputs(..) => None,
         }
     }
 
@@ -161,6 +163,15 @@ impl<'a> Reader<'a> {
                 let after = *after;
                 self.turn(after, text, span, out);
             }
+            State::Blank(after, gap) => {
+                let after = *after;
+                let (text, span) = crate::grammar::within_limit(text, span, gap.len(), out);
+                gap.push(text, span, out.keep);
+                if !gap.as_str().trim_ascii().is_empty() {
+                    let (span, text) = (gap.span(), gap.take());
+                    self.words(after, &text, span, out);
+                }
+            }
             State::Calls(_) => self.calls(text, span, out),
             State::Outputs(..) => self.outputs(text, span, out),
             State::Rest(rest) => rest.push(text, span, out),
@@ -169,18 +180,36 @@ impl<'a> Reader<'a> {
 
     /// Text in the turn of the assistant, behind something.
     pub(super) fn turn(&mut self, after: After, text: &str, span: Span, out: &mut Out<'a, '_>) {
-        let (mut text, mut span) = (text, span);
-        if self.spaced && after.may_break() && span.start == self.behind && text.starts_with('\n') {
-            // The specification's own example breaks its lines here; the template does not.
-            text = &text[1..];
-            span.start += 1;
+        let is_blank = !text.is_empty() && text.trim_ascii().is_empty();
+        if is_blank && (self.breaks(after, span) || after.takes_replies(self.waiting.len())) {
+            self.state = State::Blank(after, Kept::default());
+            return self.take(text, span, out);
         }
-        if text.is_empty() {
-            return;
-        }
-        if text.starts_with('[') && after.takes_replies(self.waiting.len()) {
+        self.words(after, text, span, out);
+    }
+
+    /// Whether a line break that stands here, behind something, is layout: the specification's own
+    /// example breaks its lines here, and the template does not.
+    fn breaks(&self, after: After, span: Span) -> bool {
+        self.spaced && after.may_break() && span.start == self.behind
+    }
+
+    /// Text in the turn of the assistant, of which nothing is missing that decides what it is.
+    pub(super) fn words(&mut self, after: After, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let from = |at: usize| match span.len() == text.len() {
+            true => Span::new(span.start + at, span.end),
+            false => span,
+        };
+        let list = text.trim_ascii_start();
+        if list.starts_with('[') && after.takes_replies(self.waiting.len()) {
             self.state = State::Outputs(Kept::default(), Scan::default());
-            return self.outputs(text, span, out);
+            return self.outputs(list, from(text.len() - list.len()), out);
+        }
+        let skipped = if self.breaks(after, span) { line_break(text) } else { 0 };
+        let (text, span) = (&text[skipped..], from(skipped));
+        if text.is_empty() {
+            self.state = State::Turn(after);
+            return;
         }
         self.state = State::Body(self.speak(span.start, out));
         self.take(text, span, out);
@@ -300,6 +329,11 @@ impl<'a> Reader<'a> {
             State::Turn(after) => {
                 self.leave(after, control, span, out);
                 self.in_turn(control, span, out);
+            }
+            State::Blank(after, mut gap) => {
+                let (place, text) = (gap.span(), gap.take());
+                self.words(after, &text, place, out);
+                self.take_control(control, span, out);
             }
             State::Calls(list) => self.in_calls(list, control, span, out),
             State::Outputs(kept, _) => {

@@ -200,6 +200,11 @@ impl<'a> Reader<'a> {
             }
             State::Body(draft) => self.end_body(draft, at, out),
             State::Turn(after) => self.end_turn(after, at, out),
+            State::Blank(after, mut gap) => {
+                let (place, text) = (gap.span(), gap.take());
+                self.words(after, &text, place, out);
+                self.end_input(at, out);
+            }
             State::Calls(list) => {
                 let goes_on = out.options.open_prompt && matches!(list.step, Step::Arguments(_));
                 if !goes_on {
@@ -310,7 +315,7 @@ impl<'a> Reader<'a> {
             State::Outside(gap) if !gap.as_str().trim_ascii().is_empty() => {
                 out.leave_out(gap.span().start);
             }
-            State::Outside(_) | State::Turn(_) => {}
+            State::Outside(_) | State::Turn(_) | State::Blank(..) => {}
         }
     }
 }

@@ -1,0 +1,204 @@
+//! What is told to people: the answer on standard output and, on a terminal, what is done for it.
+
+use std::borrow::Cow;
+use std::io::{self, IsTerminal as _};
+
+use anstyle::{AnsiColor, Style};
+use openchatml::{Event, Message, Policy, Severity, UserEvents, Visibility};
+use openchatml_tools::{Session, SessionEvent};
+use serde_json::Value;
+
+use crate::args::Verbosity;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::output::Target;
+use crate::visible::{visible, visible_line};
+
+/// How much of a line about a call is shown, in characters.
+const MOST: usize = 160;
+
+const CALL: Style = AnsiColor::Cyan.on_default();
+const FAILED: Style = AnsiColor::Red.on_default();
+const QUIET: Style = Style::new().dimmed();
+
+/// What tells people what happens.
+pub(super) struct Speaker<'c> {
+    console: &'c Console,
+    /// Where the answer goes; `None` if the transcript goes there.
+    answer: Option<Target>,
+    /// Whether preambles are told, and whether calls and replies are.
+    tells: bool,
+    tells_calls: bool,
+    policy: Policy,
+    /// What a user may be told of the response that is being heard.
+    user: Option<UserEvents>,
+    /// Calls that were not begun: id, name and arguments.
+    calls: Vec<[String; 3]>,
+    /// Whether the last line that was written has no end: of the answer, and of a preamble.
+    answers: bool,
+    notes: bool,
+    failure: Option<Failure>,
+}
+
+impl<'c> Speaker<'c> {
+    /// A speaker who tells users no more than they may know, if that is asked for.
+    pub(super) fn new(policy: Option<Policy>, takes_stdout: bool, console: &'c Console) -> Self {
+        let is_told = console.verbosity() > Verbosity::Quiet && io::stderr().is_terminal();
+        Self {
+            console,
+            answer: takes_stdout.then(Target::stdout),
+            tells: is_told,
+            tells_calls: is_told && policy.is_none(),
+            policy: policy.unwrap_or_default(),
+            user: None,
+            calls: Vec::new(),
+            answers: false,
+            notes: false,
+            failure: None,
+        }
+    }
+
+    /// Takes note of the calls that are made first.
+    pub(super) fn expect(&mut self, session: &Session) {
+        if !self.tells_calls {
+            return;
+        }
+        for (call, _) in session.waiting() {
+            self.note_call(&call);
+        }
+    }
+
+    fn note_call(&mut self, call: &Message<'_>) {
+        let word = |text: &Option<Cow<'_, str>>| text.as_deref().unwrap_or_default().to_owned();
+        let arguments = call.body.text().into_owned();
+        self.calls.push([word(&call.call_id), word(&call.recipient), arguments]);
+    }
+
+    /// The arguments of a call that begins. Where the format has no ids, calls begin in their order.
+    fn arguments(&mut self, call_id: &str, name: &str) -> String {
+        let by_id = self.calls.iter().position(|call| call[0] == call_id);
+        let at = by_id.or_else(|| self.calls.iter().position(|call| call[1] == name));
+        at.map(|at| self.calls.remove(at)).map_or_else(String::new, |[.., arguments]| arguments)
+    }
+
+    /// Tells an event. Whether somebody still listens.
+    pub(super) fn add(&mut self, event: &SessionEvent<'_>) -> bool {
+        match event {
+            SessionEvent::Step { .. } => {
+                self.user = Some(UserEvents::new(self.policy));
+            }
+            SessionEvent::Said(said) => self.said(*said),
+            SessionEvent::Replied(Event::MessageDone { message, .. }) if self.tells_calls => {
+                let name = message.name.as_deref().unwrap_or("a tool");
+                self.line(QUIET, &format!("<- {name} {}", content(&message.body.text())));
+            }
+            SessionEvent::ToolStart { call_id, name } if self.tells_calls => {
+                let arguments = self.arguments(call_id, name);
+                self.line(CALL, &format!("-> {name} {arguments}"));
+            }
+            SessionEvent::ToolProgress { progress, .. } if self.tells_calls => {
+                if let Some(message) = &progress.message {
+                    self.line(QUIET, &format!("   {message}"));
+                }
+            }
+            SessionEvent::ToolCancel { reason, .. } if self.tells_calls => {
+                self.line(FAILED, &format!("   cancelled: {reason}"));
+            }
+            SessionEvent::ToolDone { code: Some(code), .. } if self.tells_calls => {
+                self.line(FAILED, &format!("   {code}"));
+            }
+            _ => {}
+        }
+        self.failure.is_none()
+    }
+
+    fn said(&mut self, event: Event<'_>) {
+        match event {
+            Event::MessageDone { message, .. } if self.tells_calls && message.is_call() => {
+                self.note_call(message);
+            }
+            Event::Diagnostic { diagnostic, .. } if diagnostic.severity > Severity::Note => {
+                self.console.detail(&diagnostic.to_string());
+            }
+            _ => {}
+        }
+        let Some(mut user) = self.user else { return };
+        user.push(event, |event| self.shown(event));
+        self.user = Some(user);
+    }
+
+    /// Tells what a user may see.
+    fn shown(&mut self, event: Event<'_>) {
+        match event {
+            Event::Delta { text, is_preamble: false, .. } => self.answer(text),
+            Event::Delta { text, is_preamble: true, .. } if self.tells => {
+                self.console.print(&visible(text));
+                self.notes = !text.ends_with('\n');
+            }
+            Event::MessageDone { message, .. }
+                if self.policy.visibility(message) == Visibility::User =>
+            {
+                self.end_line();
+            }
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, text: &str) {
+        let Some(target) = &mut self.answer else { return };
+        if self.failure.is_some() || text.is_empty() {
+            return;
+        }
+        let written = match target.is_terminal() {
+            true => target.write(visible(text).as_bytes()),
+            false => target.write(text.as_bytes()),
+        };
+        self.answers = !text.ends_with('\n');
+        self.failure = written.err();
+    }
+
+    /// A line about what is done.
+    fn line(&mut self, style: Style, text: &str) {
+        self.end_line();
+        let text = visible_line(text);
+        let (text, rest) = match text.char_indices().nth(MOST) {
+            Some((at, _)) => (&text[..at], "…"),
+            None => (&*text, ""),
+        };
+        self.console.print(&format!("{style}{text}{rest}{style:#}\n"));
+    }
+
+    /// Ends the line that is open.
+    fn end_line(&mut self) {
+        if std::mem::take(&mut self.notes) {
+            self.console.print("\n");
+        }
+        if std::mem::take(&mut self.answers)
+            && let Some(target) = &mut self.answer
+            && self.failure.is_none()
+        {
+            self.failure = target.write(b"\n").err();
+        }
+    }
+
+    /// Tells the end.
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        self.end_line();
+        self.failure.map_or(Ok(()), Err)
+    }
+}
+
+/// What a reply says: of an envelope, the content or what went wrong.
+fn content(reply: &str) -> Cow<'_, str> {
+    let Ok(Value::Object(envelope)) = serde_json::from_str(reply) else { return reply.into() };
+    let said = match envelope.get("ok") {
+        Some(Value::Bool(true)) => envelope.get("content"),
+        Some(Value::Bool(false)) => envelope.get("error").and_then(|error| error.get("message")),
+        _ => None,
+    };
+    match said {
+        Some(Value::String(text)) => text.clone().into(),
+        Some(value) => value.to_string().into(),
+        None => reply.into(),
+    }
+}

@@ -1,0 +1,53 @@
+//! How a transcript in JSON is laid out.
+
+use std::collections::BTreeMap;
+
+use openchatml::render::JsonStyle;
+use openchatml::{Carrier, Format};
+use serde_json::value::RawValue;
+
+/// How a transcript in JSON is laid out: what the session writes looks like what it read.
+///
+/// ```
+/// use openchatml_tools::Shape;
+///
+/// let shape = Shape::of("[{\"role\": \"user\", \"content\": \"Hi.\"}]", "openai".parse()?);
+/// let written = r#"{"messages":[{"role":"user","content":"Hi."}],"tools":[]}"#;
+/// assert_eq!(shape.apply(written.to_owned()), "[{\"role\": \"user\", \"content\": \"Hi.\"}]");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Shape {
+    /// `None` for what is no JSON.
+    style: Option<JsonStyle>,
+    /// Whether it is a list of messages, with nothing around it.
+    is_list: bool,
+}
+
+impl Shape {
+    /// The shape of a transcript in this format.
+    pub fn of(text: &str, format: Format) -> Self {
+        if format.carrier() != Carrier::Json {
+            return Self::default();
+        }
+        let begins = text.trim_start_matches('\u{feff}').trim_ascii_start();
+        Self { style: Some(JsonStyle::of(text)), is_list: begins.starts_with('[') }
+    }
+
+    /// A transcript in this shape. Where that is a list, the tools that the session declared to the
+    /// model have no place; the next session declares them again.
+    pub fn apply(&self, text: String) -> String {
+        let Some(style) = &self.style else { return text };
+        match self.is_list.then(|| messages(&text)).flatten() {
+            Some(messages) => style.apply(messages),
+            None => style.apply(text.trim_ascii_end()),
+        }
+    }
+}
+
+/// The list of messages in an object that has them, and perhaps tools, and nothing else.
+fn messages(json: &str) -> Option<&str> {
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(json).ok()?;
+    let is_alone = fields.keys().all(|key| matches!(key.as_str(), "messages" | "tools"));
+    fields.get("messages").filter(|_| is_alone).map(|messages| messages.get())
+}
