@@ -245,6 +245,34 @@ async fn a_call_that_is_dropped_takes_all_of_its_processes_along() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_dropped_is_told_first() {
+    let mut held = Held::new();
+    // The descendant does not listen, and is killed all the same.
+    let mut process = held.program("trap 'echo told >&3; exit' TERM; wait");
+    process.limits.grace = std::time::Duration::from_secs(60);
+    let call = Call::new("functions.f", "c1", "{}");
+    {
+        let mut running = process.call(&call);
+        tokio::select! {
+            _ = &mut running => unreachable!("it waits for ever"),
+            word = held.word() => assert_eq!(word, "ready"),
+        }
+    }
+    let mut rest = String::new();
+    held.pipe.read_to_string(&mut rest).await.expect("it is open");
+    assert_eq!(rest, "told\n");
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[test]
+fn what_a_process_holds_can_be_concealed() {
+    use rustix::process::{DumpableBehavior, dumpable_behavior};
+
+    openchatml_tools::kinds::process::conceal().unwrap();
+    assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+}
+
+#[tokio::test]
 async fn a_program_that_ends_leaves_nobody_behind() {
     let mut held = Held::new();
     let process = held.program("read line <go; echo 1");

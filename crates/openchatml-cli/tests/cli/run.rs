@@ -230,6 +230,27 @@ fn an_interrupt_ends_it_in_good_order() {
     assert!(text.contains("<|start|>tool name=functions.note call_id=c1"), "{text}");
 }
 
+/// A program holds a pipe open, and says so when nobody killed it.
+#[test]
+fn kill_9_takes_the_programs_along() {
+    let chat = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "note")));
+    let script =
+        "exec 3>held; (trap '' HUP INT TERM; echo here >&3; sleep 30; echo alive >&3) & wait";
+    chat.file(
+        "tools.toml",
+        format!("[tools.note]\ncommand = \"sh\"\nargs = [\"-c\", \"{script}\"]\n"),
+    );
+    let held = chat.path().join("held");
+    assert!(std::process::Command::new("mkfifo").arg(&held).status().unwrap().success());
+    let args = ["run", "--tools", "tools.toml", "--in-place", "chat.ocml"];
+    let mut child = command(args).current_dir(chat.path()).spawn().unwrap();
+    let mut lines = BufReader::new(std::fs::File::open(held).unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "here");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(lines.next().is_none());
+}
+
 fn signal(process: u32, name: &str) {
     let status = std::process::Command::new("kill")
         .args([&format!("-{name}"), &process.to_string()])

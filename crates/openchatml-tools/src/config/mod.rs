@@ -22,7 +22,7 @@
 //! parameters = { type = "object", properties = { city = { type = "string" } } }
 //! idempotent = true
 //! timeout_ms = 5000
-//! memory_bytes = 1073741824           # output_bytes, stderr_bytes, cpu_seconds
+//! memory_bytes = 1073741824           # output_bytes, stderr_bytes, cpu_seconds, grace_ms
 //!
 //! [openapi.pets]                      # functions.OPERATION for each
 //! document = "pets.yaml"

@@ -122,6 +122,7 @@ impl Opening {
         limits.stderr_bytes = section.stderr_bytes.unwrap_or(limits.stderr_bytes);
         limits.memory_bytes = section.memory_bytes;
         limits.cpu_seconds = section.cpu_seconds;
+        limits.grace = section.grace.unwrap_or_default();
         let mut entry = Entry::new(process as Process);
         entry.description = section.description.clone();
         entry.parameters = section.parameters.as_ref().map(|it| self.schema(it)).transpose()?;

@@ -139,6 +139,7 @@ pub(super) struct Program {
     pub(super) stderr_bytes: Option<usize>,
     pub(super) memory_bytes: Option<u64>,
     pub(super) cpu_seconds: Option<u64>,
+    pub(super) grace: Option<Duration>,
 }
 
 impl Program {
@@ -158,6 +159,7 @@ impl Program {
         let stderr_bytes = section.bytes("stderr_bytes");
         let memory_bytes = section.number("memory_bytes", 1);
         let cpu_seconds = section.number("cpu_seconds", 1);
+        let grace = section.milliseconds("grace_ms");
         section.finish();
         // A name without a dot is a function's.
         let name = if name.contains('.') { name.into() } else { format!("functions.{name}") };
@@ -175,6 +177,7 @@ impl Program {
             stderr_bytes,
             memory_bytes,
             cpu_seconds,
+            grace,
         })
     }
 }

@@ -201,6 +201,7 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
         Events::new(&args.events, &args.upstream.model, args.kept() == Kept::Stdout, console)?;
     args.check()?;
     let config = tools::read(&args.tools, console)?;
+    conceal()?;
     let Some(work) = Work::open(args, console)? else { return Ok(Status::Found) };
     let model = args.model(work.format, console)?;
     let cancel = CancellationToken::new();
@@ -428,6 +429,14 @@ fn failed(error: &SessionError, args: &RunArgs) -> Failure {
         }
         _ => Failure::Refused(error.to_string()),
     }
+}
+
+/// Keeps the programs that are tools from reading the keys in our environment.
+fn conceal() -> Result<(), Failure> {
+    #[cfg(unix)]
+    openchatml_tools::kinds::process::conceal()
+        .map_err(|error| Failure::Io(format!("secrets cannot be kept from tools: {error}")))?;
+    Ok(())
 }
 
 /// An interrupt ends the session in good order, and a second one at once.

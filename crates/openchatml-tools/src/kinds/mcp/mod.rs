@@ -123,7 +123,7 @@ pub async fn connect_stdio(
 
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut group = Group::spawn(&mut command).map_err(NotConnected::new)?;
-    let piped = group.child.stdout.take().zip(group.child.stdin.take());
+    let piped = group.child().stdout.take().zip(group.child().stdin.take());
     let piped = piped.ok_or_else(|| NotConnected::new("the program has no pipes"))?;
     let connection = Connection::open(piped, options).await?;
     list(connection.with_program(group), options).await

@@ -2,11 +2,13 @@
 
 mod group;
 mod run;
+mod watch;
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use openchatml::{Code, Data, Value};
 use tokio::process::Command;
@@ -21,7 +23,8 @@ use crate::{Call, Failure, Outcome, Output, Run, Tool};
 /// Its input is the call's arguments, byte for byte, and then the end. What it has written when it
 /// ends is the result. It leads a process group of its own, and the whole group is killed when the
 /// program ends, when the call is dropped, and as soon as more was written than
-/// [`Limits::output_bytes`]. A descendant that leaves the group escapes that: what runs code that
+/// [`Limits::output_bytes`]; and when this process ends, whatever ends it: a shell that does nothing else
+/// watches for that. A descendant that leaves the group escapes that: what runs code that
 /// nobody vouches for belongs into a sandbox.
 ///
 /// It is told nothing but what is said here: of the environment it sees the variables of
@@ -82,11 +85,20 @@ pub struct Limits {
     pub memory_bytes: Option<u64>,
     /// The seconds of processor time that each of its processes has (`RLIMIT_CPU`).
     pub cpu_seconds: Option<u64>,
+    /// How long a program whose call was cancelled may go on once it was told to end (`SIGTERM`),
+    /// before it is killed. Without, it is killed at once.
+    pub grace: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { output_bytes: 1 << 20, stderr_bytes: 2 << 10, memory_bytes: None, cpu_seconds: None }
+        Self {
+            output_bytes: 1 << 20,
+            stderr_bytes: 2 << 10,
+            memory_bytes: None,
+            cpu_seconds: None,
+            grace: Duration::ZERO,
+        }
     }
 }
 
@@ -119,7 +131,8 @@ impl Process {
     }
 
     async fn run(&self, call: &Call) -> Outcome {
-        let bounds = Bounds { output: self.limits.output_bytes, tail: self.limits.stderr_bytes };
+        let Limits { output_bytes, stderr_bytes, grace, .. } = self.limits;
+        let bounds = Bounds { output: output_bytes, tail: stderr_bytes, grace };
         let ended = run(&mut self.command(), call.arguments().as_bytes(), bounds)
             .await
             .map_err(|broken| refusal(&broken))?;
@@ -146,6 +159,24 @@ impl Tool for Process {
     fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
         Box::pin(self.run(call))
     }
+}
+
+/// Hides what this process holds from the programs that it starts: on Linux, processes of the same user
+/// can read the environment and the memory of each other (`/proc`), unless the process to be read says no.
+/// The system writes no core dump of it then. Elsewhere this does nothing.
+///
+/// Who may trace any process, as `root` may, can read it all the same.
+///
+/// # Errors
+///
+/// The system refuses it.
+pub fn conceal() -> std::io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    }
+    Ok(())
 }
 
 /// The program, started by a shell that sets its limits where there are any: what sets them before

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
@@ -18,6 +19,8 @@ pub(crate) struct Bounds {
     pub(crate) output: usize,
     /// The bytes of the end of its standard error.
     pub(crate) tail: usize,
+    /// How long it may go on once it was told to end.
+    pub(crate) grace: Duration,
 }
 
 /// A program that ended.
@@ -41,8 +44,9 @@ pub(crate) async fn run(
     input: &[u8],
     bounds: Bounds,
 ) -> Result<Ended, Broken> {
-    let mut group = Group::spawn(piped(command)).map_err(Broken::Start)?;
-    let child = &mut group.child;
+    let group = Group::spawn(piped(command)).map_err(Broken::Start)?;
+    let mut group = group.with_grace(bounds.grace);
+    let child = group.child();
     let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {

@@ -74,7 +74,8 @@ impl Python {
 
     async fn run(&self, call: &Call) -> Outcome {
         let mut command = self.sandbox.command(&self.limits);
-        let bounds = Bounds { output: self.limits.output_bytes, tail: 2 << 10 };
+        let grace = std::time::Duration::ZERO;
+        let bounds = Bounds { output: self.limits.output_bytes, tail: 2 << 10, grace };
         let running = run(&mut command, call.arguments().as_bytes(), bounds);
         let ended = match tokio::time::timeout(self.limits.time, running).await {
             Ok(ended) => ended.map_err(|broken| refusal(&broken))?,

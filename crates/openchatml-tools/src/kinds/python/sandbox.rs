@@ -123,7 +123,7 @@ impl Sandbox {
 
 const DRIVER: &str = include_str!("driver.py");
 const PROBE: &str = include_str!("probe.py");
-const BOUNDS: Bounds = Bounds { output: 64 << 10, tail: 2 << 10 };
+const BOUNDS: Bounds = Bounds { output: 64 << 10, tail: 2 << 10, grace: std::time::Duration::ZERO };
 
 /// Tells the interpreter behind links and environments, and where its files are.
 const ROOTS: &str = "import os, sys
