@@ -89,8 +89,8 @@ pub struct Session {
     names: Names,
     /// What the model said, in its ids.
     sampled: Sampled,
-    /// How the transcript is laid out.
-    shape: Shape,
+    /// How the transcript is laid out, if that was said.
+    shape: Option<Shape>,
     /// What this run took so far.
     spent: Spent,
 }
@@ -213,7 +213,7 @@ impl Session {
             kept: None,
             names: Names::default(),
             sampled: Sampled::default(),
-            shape: Shape::default(),
+            shape: None,
             spent: Spent::default(),
         }
     }
@@ -240,7 +240,7 @@ impl Session {
     /// The same session, whose transcript is laid out like this where it is JSON.
     #[must_use]
     pub fn with_shape(mut self, shape: Shape) -> Self {
-        self.shape = shape;
+        self.shape = Some(shape);
         self
     }
 
@@ -328,11 +328,11 @@ impl Session {
     }
 
     fn laid_out(&self, written: String) -> String {
-        let mut text = self.shape.apply(written);
-        if self.format.carrier() == Carrier::Json && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text
+        let Some(shape) = &self.shape else {
+            let is_json = self.format.carrier() == Carrier::Json && !written.ends_with('\n');
+            return if is_json { written + "\n" } else { written };
+        };
+        shape.apply(written)
     }
 
     /// Writes the transcript where it is kept, if it is kept anywhere. [`run`](Self::run) does that

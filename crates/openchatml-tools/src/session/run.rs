@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use openchatml::convert::convert;
-use openchatml::{Code, Conversation, Document, End, Event, Format, Message, Role, Settings};
+use openchatml::convert::{Loss, Lost, convert};
+use openchatml::{
+    Channel, Code, Conversation, Document, Event, Format, Message, Role, Settings, parse,
+};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -107,7 +109,13 @@ impl Session {
                     let Sampled { is_kept, has_calls, heard, is_cancelled } = sampled;
                     match () {
                         () if is_cancelled => return Ok(Ended::Cancelled),
-                        () if heard.is_cut && !has_calls => return Ok(Ended::CutOff),
+                        // It may have answered before that.
+                        () if heard.is_cut
+                            && !has_calls
+                            && !matches!(plan::next(&self.conversation), Next::Done) =>
+                        {
+                            return Ok(Ended::CutOff);
+                        }
                         () if !is_kept => return Ok(Ended::Nothing),
                         () => {}
                     }
@@ -137,15 +145,36 @@ impl Session {
         std::iter::once(self.format).chain(model.map(|model| model.format())).collect()
     }
 
-    /// The message as the transcript can say it; `None` if it cannot: then it would end the session.
+    /// The message as the transcript can say it; `None` if it cannot, or the reply to it cannot be said
+    /// there or in a prompt: then it would end the session.
     fn writable(&self, mut message: Message<'static>) -> Option<Message<'static>> {
         self.spelled_in().iter().for_each(|format| respell(&mut message, *format));
+        let reply = message.is_call().then(|| {
+            let mut reply = Message::new(Role::Tool, "{}");
+            (reply.name, reply.recipient) = (message.recipient.clone(), Some("assistant".into()));
+            (reply.call_id, reply.channel) = (message.call_id.clone(), Some(Channel::Commentary));
+            reply
+        });
         // No format says more in front of it than this.
-        let before = [Message::new(Role::System, "-"), Message::new(Role::User, "-")];
-        let messages = before.into_iter().chain([message]);
+        let mut messages = vec![Message::new(Role::System, "-"), Message::new(Role::User, "-")];
+        let at = messages.len();
+        messages.extend([Some(message), reply].into_iter().flatten());
         let document = Document::from(Conversation::from_messages(messages));
-        let is_writable = convert(&document, self.format, &self.options.render).is_ok();
-        document.into_conversation().messages.pop().filter(|_| is_writable)
+        // What says nothing would leave its turn open.
+        let is_lost = |loss: &Loss| loss.message == Some(at) && loss.lost == Lost::Empty;
+        let written = convert(&document, self.format, &self.options.render);
+        let is_writable = written.is_ok_and(|it| !it.losses.iter().any(is_lost))
+            && self.model.as_ref().is_none_or(|model| {
+                // Among ids, no text is a control token; headers are words all the same.
+                let mut prompt = document.clone();
+                if let (Some(_), Document::Conversation(prompt)) = (model.tokenizer(), &mut prompt)
+                {
+                    prompt.messages.iter_mut().for_each(|message| message.body = "{}".into());
+                }
+                convert(&prompt, model.format(), &self.options.render).is_ok()
+            });
+        let mut messages = document.into_conversation().messages;
+        is_writable.then(|| messages.swap_remove(at))
     }
 
     /// Makes calls that stand in the transcript.
@@ -343,18 +372,28 @@ impl Session {
 
     /// Keeps an answer that was cut off, where the format can say that it has no end.
     fn keep_partial(&mut self, partial: Message<'static>) {
-        if self.format.carries().ends.contains(&End::Open) {
-            self.conversation.messages.extend(self.writable(partial));
-        }
+        let Some(partial) = self.writable(partial) else { return };
+        let messages = [Message::new(Role::User, "-"), partial.clone()];
+        let document = Document::from(Conversation::from_messages(messages));
+        let written = convert(&document, self.format, &self.options.render);
+        let stays = written.is_ok_and(|written| {
+            let read = parse(&written.output, self.format, &self.options.read);
+            read.into_conversation().messages.last().is_some_and(is_partial)
+        });
+        self.conversation.messages.extend(stays.then_some(partial));
     }
 
-    /// The model answers anew: of an answer that was cut off, nothing is told it, and nothing stays
-    /// once it has said more. The transcript is written before that only with what it says.
+    /// The model answers anew: of an answer that was cut off, and of what it thought before that,
+    /// nothing is told it, and nothing stays once it has said more.
     fn forget_partial(&mut self) {
-        if self.conversation.messages.pop_if(|last| is_partial(last)).is_some() {
-            (self.names, self.kept) = (Names::default(), None);
-            self.names.look(&self.conversation.messages);
+        let messages = &mut self.conversation.messages;
+        if messages.pop_if(|last| is_partial(last)).is_none() {
+            return;
         }
+        let is_said = |last: &mut Message<'_>| last.role == Role::Assistant && !last.is_call();
+        while messages.pop_if(is_said).is_some() {}
+        (self.names, self.kept) = (Names::default(), None);
+        self.names.look(&self.conversation.messages);
     }
 
     /// Listens to a completion until it ends, or nothing that counts can come any more.

@@ -22,6 +22,8 @@ pub struct Shape {
     style: Option<JsonStyle>,
     /// Whether it is a list of messages, with nothing around it.
     is_list: bool,
+    /// Whether a line break stands behind it.
+    ends_line: bool,
 }
 
 impl Shape {
@@ -31,23 +33,33 @@ impl Shape {
             return Self::default();
         }
         let begins = text.trim_start_matches('\u{feff}').trim_ascii_start();
-        Self { style: Some(JsonStyle::of(text)), is_list: begins.starts_with('[') }
+        Self {
+            style: Some(JsonStyle::of(text)),
+            is_list: begins.starts_with('['),
+            ends_line: text.ends_with('\n'),
+        }
     }
 
     /// A transcript in this shape. Where that is a list, the tools that the session declared to the
     /// model have no place; the next session declares them again.
     pub fn apply(&self, text: String) -> String {
         let Some(style) = &self.style else { return text };
-        match self.is_list.then(|| messages(&text)).flatten() {
+        let mut laid_out = match self.is_list.then(|| messages(&text)).flatten() {
             Some(messages) => style.apply(messages),
             None => style.apply(text.trim_ascii_end()),
+        };
+        if self.ends_line {
+            laid_out.push_str(style.line_break());
         }
+        laid_out
     }
 }
 
 /// The list of messages in an object that has them, and perhaps tools, and nothing else.
 fn messages(json: &str) -> Option<&str> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(json).ok()?;
-    let is_alone = fields.keys().all(|key| matches!(key.as_str(), "messages" | "tools"));
-    fields.get("messages").filter(|_| is_alone).map(|messages| messages.get())
+    let mut others = fields.iter().filter(|(key, _)| *key != "tools");
+    let (key, messages) = others.next()?;
+    let is_alone = others.next().is_none() && matches!(key.as_str(), "messages" | "input");
+    is_alone.then(|| messages.get())
 }

@@ -56,6 +56,12 @@ impl Transcript {
         Self { conversation, diagnostics, is_faithful, shape: Shape::of(text, format) }
     }
 
+    /// Whether its last message is an answer that was cut off: a session asks for it again.
+    pub fn is_answer_open(&self) -> bool {
+        let conversation = self.conversation.as_ref();
+        conversation.and_then(|it| it.messages.last()).is_some_and(is_partial)
+    }
+
     /// Whether errors were found.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|found| found.severity == Severity::Error)

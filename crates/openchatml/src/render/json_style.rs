@@ -15,6 +15,8 @@
 pub struct JsonStyle {
     /// What one level is indented by; `None` for JSON on one line.
     indent: Option<String>,
+    /// Whether lines end as they do on Windows.
+    carriage_returns: bool,
     /// Whether a space stands behind a colon, and behind a comma on the same line.
     colon: bool,
     comma: bool,
@@ -22,11 +24,12 @@ pub struct JsonStyle {
 
 impl JsonStyle {
     /// All on one line, without white space.
-    pub const COMPACT: Self = Self { indent: None, colon: false, comma: false };
+    pub const COMPACT: Self =
+        Self { indent: None, carriage_returns: false, colon: false, comma: false };
 
     /// Each value on a line of its own, indented by so many spaces for each level.
     pub fn indented(spaces: usize) -> Self {
-        Self { indent: Some(" ".repeat(spaces)), colon: true, comma: false }
+        Self { indent: Some(" ".repeat(spaces)), colon: true, ..Self::COMPACT }
     }
 
     /// The style of a JSON text, as its beginning shows it: whether its first value stands on a line of
@@ -37,6 +40,7 @@ impl JsonStyle {
         let Some(inside) = json.strip_prefix(['{', '[']) else { return style };
         let blank = &inside[..inside.len() - inside.trim_ascii_start().len()];
         style.indent = blank.rsplit_once('\n').map(|(_, indent)| indent.to_owned());
+        style.carriage_returns = json.contains("\r\n");
         let mut tokens = Tokens(inside).peekable();
         let (mut colon, mut comma) = (None, None);
         while let Some(token) = tokens.next() {
@@ -49,7 +53,7 @@ impl JsonStyle {
             }
         }
         style.colon = colon.unwrap_or(false);
-        style.comma = comma.unwrap_or(style.colon) && style.indent.is_none();
+        style.comma = comma.unwrap_or(style.colon) && !style.breaks(2);
         style
     }
 
@@ -72,12 +76,14 @@ impl JsonStyle {
                     }
                 }
                 "}" | "]" => {
+                    if self.breaks(depth) {
+                        self.break_line(depth.saturating_sub(1), &mut out);
+                    }
                     depth = depth.saturating_sub(1);
-                    self.break_line(depth, &mut out);
                     out.push_str(token);
                 }
                 "," => {
-                    out.push_str(if self.comma { ", " } else { "," });
+                    out.push_str(if self.comma && !self.breaks(depth) { ", " } else { "," });
                     self.break_line(depth, &mut out);
                 }
                 ":" => out.push_str(if self.colon { ": " } else { ":" }),
@@ -87,11 +93,21 @@ impl JsonStyle {
         out
     }
 
+    /// How its lines end.
+    pub fn line_break(&self) -> &'static str {
+        if self.carriage_returns { "\r\n" } else { "\n" }
+    }
+
+    /// Whether values this deep stand on lines of their own. Without an indentation, only those in the
+    /// outermost list or object do: a message a line.
+    fn breaks(&self, depth: usize) -> bool {
+        self.indent.as_ref().is_some_and(|indent| depth <= 1 || !indent.is_empty())
+    }
+
     fn break_line(&self, depth: usize, out: &mut String) {
-        if let Some(indent) = &self.indent {
-            out.push('\n');
-            out.extend(std::iter::repeat_n(indent.as_str(), depth));
-        }
+        let Some(indent) = self.indent.as_ref().filter(|_| self.breaks(depth)) else { return };
+        out.push_str(self.line_break());
+        out.extend(std::iter::repeat_n(indent.as_str(), depth));
     }
 }
 
@@ -159,6 +175,14 @@ mod tests {
                 assert_eq!(style.apply(json), *laid_out, "{json}");
             }
         }
+    }
+
+    #[test]
+    fn a_message_a_line_stays_so() {
+        let json = r#"[{"role":"user","parts":[1,2]},{"role":"user"}]"#;
+        let lines = "[\r\n{\"role\": \"user\", \"parts\": [1, 2]},\r\n{\"role\": \"user\"}\r\n]";
+        assert_eq!(JsonStyle::of(lines).apply(json), lines);
+        assert_eq!(JsonStyle::COMPACT.apply(lines), json);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use openchatml::wire::{ChatWriter, Ending, Framing, Response, ResponsesWriter};
 use openchatml::{Event, Policy, Severity, UserEvents};
 use openchatml_tools::{CancellationToken, Session, SessionEvent};
 
+use super::Kept;
 use super::speak::Speaker;
 use crate::args::PreambleArgs;
 use crate::console::Console;
@@ -88,11 +89,11 @@ impl<'c> Events<'c> {
     pub(super) fn new(
         args: &EventsArgs,
         model: &Option<String>,
-        is_taken: bool,
+        kept: Kept<'_>,
         console: &'c Console,
     ) -> Result<Self, Failure> {
         let protocol = args.protocol();
-        if is_taken && protocol.is_some() {
+        if kept == Kept::Stdout && protocol.is_some() {
             let text = "the transcript goes to standard output, and so cannot the events: name \
                 another file";
             return Err(Failure::Usage(text.to_owned()));
@@ -105,7 +106,7 @@ impl<'c> Events<'c> {
         let now = jiff::Timestamp::now().as_second();
         Ok(Self {
             protocol,
-            speaker: protocol.is_none().then(|| Speaker::new(policy, !is_taken, console)),
+            speaker: protocol.is_none().then(|| Speaker::new(policy, kept, console)),
             framing: if args.sse { Framing::Sse } else { Framing::Lines },
             policy,
             model: model.clone().unwrap_or_else(|| "unknown".to_owned()),

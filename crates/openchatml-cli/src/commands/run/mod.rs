@@ -197,8 +197,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// Runs `run`.
 pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> {
-    let mut events =
-        Events::new(&args.events, &args.upstream.model, args.kept() == Kept::Stdout, console)?;
+    let mut events = Events::new(&args.events, &args.upstream.model, args.kept(), console)?;
     args.check()?;
     let config = tools::read(&args.tools, console)?;
     conceal()?;

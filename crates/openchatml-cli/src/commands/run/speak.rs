@@ -8,6 +8,7 @@ use openchatml::{Event, Message, Policy, Severity, UserEvents, Visibility};
 use openchatml_tools::{Session, SessionEvent};
 use serde_json::Value;
 
+use super::Kept;
 use crate::args::Verbosity;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -37,16 +38,19 @@ pub(super) struct Speaker<'c> {
     /// Whether the last line that was written has no end: of the answer, and of a preamble.
     answers: bool,
     notes: bool,
+    /// Whether the run goes on where nobody reads the answer: the transcript has it.
+    goes_on: bool,
     failure: Option<Failure>,
 }
 
 impl<'c> Speaker<'c> {
     /// A speaker who tells users no more than they may know, if that is asked for.
-    pub(super) fn new(policy: Option<Policy>, takes_stdout: bool, console: &'c Console) -> Self {
+    pub(super) fn new(policy: Option<Policy>, kept: Kept<'_>, console: &'c Console) -> Self {
         let is_told = console.verbosity() > Verbosity::Quiet && io::stderr().is_terminal();
         Self {
             console,
-            answer: takes_stdout.then(Target::stdout),
+            answer: (kept != Kept::Stdout).then(Target::stdout),
+            goes_on: matches!(kept, Kept::File(_)),
             tells: is_told,
             tells_calls: is_told && policy.is_none(),
             policy: policy.unwrap_or_default(),
@@ -108,6 +112,9 @@ impl<'c> Speaker<'c> {
                 self.line(FAILED, &format!("   {code}"));
             }
             _ => {}
+        }
+        if self.goes_on && self.failure == Some(Failure::Closed) {
+            (self.answer, self.failure) = (None, None);
         }
         self.failure.is_none()
     }

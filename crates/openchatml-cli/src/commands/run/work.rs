@@ -1,6 +1,6 @@
 //! The transcript that is worked at.
 
-use openchatml::{Conversation, Format, Message, ReadOptions, Role};
+use openchatml::{Code, Conversation, Format, Message, ReadOptions, Role};
 use openchatml_tools::{Desk, DeskError, Shape, Transcript};
 
 use super::RunArgs;
@@ -82,6 +82,12 @@ fn read(
         Err(Unreadable::NoText(_)) => None,
         Ok(format) => {
             let mut transcript = Transcript::read(&decoded.text, format, &ReadOptions::default());
+            if transcript.is_faithful && transcript.is_answer_open() {
+                // A run left it so, and this one asks for it again.
+                transcript.diagnostics.retain(|found| found.code != Code::StreamTruncated);
+                console
+                    .detail(&format!("{name}: the last answer has no end, and is asked for again"));
+            }
             found.append(&mut transcript.diagnostics);
             Some((transcript, format))
         }
