@@ -72,10 +72,13 @@ fn run_once(messages: usize, says: &[Vec<String>]) -> Duration {
     conversation.messages.push(Message::new(Role::User, "Go."));
     let script = Script(std::sync::Mutex::new(says.iter().cloned().collect()));
     let model = Model::new(script, text()).expect("text");
+    let mut options = SessionOptions::default();
+    // A server that does not stop at the first call makes a turn of many.
+    options.read.past_stop = true;
     let mut session = Session::new(conversation, text(), router)
         .with_model(model)
         .with_desk(desk)
-        .with_options(SessionOptions::default());
+        .with_options(options);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let start = Instant::now();
     let ended =
@@ -83,7 +86,8 @@ fn run_once(messages: usize, says: &[Vec<String>]) -> Duration {
             black_box(&event);
         }));
     let taken = start.elapsed();
-    ended.expect("it answers");
+    let ended = ended.expect("it goes on");
+    assert_eq!(ended, openchatml_tools::Ended::Answered);
     taken
 }
 

@@ -168,6 +168,7 @@ const OF_FRAMES: &[Oddity] = &[
 ];
 
 const MESSAGE: &str = "<|message|>";
+const LITERAL: &str = "<|literal|>";
 
 /// Makes one thing odd about a frame of a dialect with these control tokens.
 pub(super) fn of_frame(pen: &mut Pen<'_>, act: Act, tokens: &[&str], parts: &mut [String]) {
@@ -182,7 +183,9 @@ pub(super) fn of_frame(pen: &mut Pen<'_>, act: Act, tokens: &[&str], parts: &mut
     let is_first_channel = odd.part == Part::Channel && part.is_empty();
     // Before a channel one space may stand.
     let is_lone_space = odd.part == Part::Attributes && odd.text == " " && part.is_empty();
-    let is_fine = is_text || is_quoted || is_first_channel || is_lone_space;
+    // Behind `<|literal|>`, all is text.
+    let is_literal = odd.part == Part::Message && text.contains(LITERAL);
+    let is_fine = is_text || is_quoted || is_literal || is_first_channel || is_lone_space;
     match odd.is_wrong && !is_fine {
         true => pen.violation(odd.what),
         false => pen.flaw(odd.what),

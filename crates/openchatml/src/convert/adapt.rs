@@ -133,6 +133,11 @@ fn around(
         lose(Lost::Tools);
         adapted.tools.clear();
     }
+    for tool in &mut adapted.tools {
+        if carries.drop_keys(tool) {
+            lose(Lost::Declaration);
+        }
+    }
     if !carries.header {
         let comes_back = |header: &_| home.is_some_and(|it| it.implies_header(header));
         if adapted.header.take().is_some_and(|header| !comes_back(&header)) {

@@ -2,7 +2,7 @@
 
 use crate::dialects::declares_tools;
 use crate::model::{
-    Channel, Content, Conversation, Document, End, Header, Intent, Message, Role, Visibility,
+    Channel, Content, Conversation, Document, End, Header, Intent, Message, Role, Tool, Visibility,
 };
 
 /// What a format can say, as data: what it cannot is lost in a conversion, by name.
@@ -35,6 +35,9 @@ pub struct Carries {
     pub needs_names: bool,
     /// Declarations of tools.
     pub tools: bool,
+    /// The keys of a tool that stand beside what it declares, so that it can declare no others of that
+    /// name.
+    pub tool_keys: &'static [&'static str],
     /// Whether tools are carried as what the developer says, where the developer says them.
     pub declared_tools: bool,
     /// What the system and the developer declare, as data and not as the text that it stands for.
@@ -166,6 +169,7 @@ impl Carries {
         needs_channels: false,
         needs_names: false,
         tools: false,
+        tool_keys: &[],
         declared_tools: false,
         declarations: false,
         roles: &[],
@@ -256,6 +260,18 @@ impl Carries {
             }
     }
 
+    /// Whether what a tool declares beyond a function is its own to declare.
+    fn fits_keys(&self, tool: &Tool<'_>) -> bool {
+        tool.extra.iter().all(|(key, _)| !self.tool_keys.contains(&key.as_ref()))
+    }
+
+    /// Leaves out what a tool cannot declare. Whether there was any.
+    pub(super) fn drop_keys(&self, tool: &mut Tool<'_>) -> bool {
+        let fits = self.fits_keys(tool);
+        tool.extra.retain(|(key, _)| !self.tool_keys.contains(&key.as_ref()));
+        !fits
+    }
+
     pub(super) fn fits_tools(&self, conversation: &Conversation<'_>) -> bool {
         self.tools
             || conversation.tools.is_empty()
@@ -330,6 +346,7 @@ impl Carries {
         };
         header
             && self.fits_tools(conversation)
+            && conversation.tools.iter().all(|tool| self.fits_keys(tool))
             && self.fits_preambles(&conversation.messages)
             && match conversation.messages.split_last() {
                 None => true,

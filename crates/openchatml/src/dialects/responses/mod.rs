@@ -44,6 +44,7 @@ static CARRIES: Carries = Carries {
     needs_call_ids: true,
     needs_names: true,
     tools: true,
+    tool_keys: &["type"],
     roles: Role::ALL,
     names: |message| !message.is_call() && !message.is_reasoning(),
     channels: Channels::Turns,
