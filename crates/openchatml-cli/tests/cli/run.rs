@@ -236,8 +236,7 @@ fn an_interrupt_ends_it_in_good_order() {
 #[test]
 fn kill_9_takes_the_programs_along() {
     let chat = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "note")));
-    let script =
-        "exec 3>held; (trap '' HUP INT TERM; echo here >&3; sleep 30; echo alive >&3) & wait";
+    let script = "exec 3>held; read -r call; (trap '' HUP INT TERM; echo here >&3; sleep 30; echo alive >&3) & wait";
     chat.file(
         "tools.toml",
         format!("[tools.note]\ncommand = \"sh\"\nargs = [\"-c\", \"{script}\"]\n"),

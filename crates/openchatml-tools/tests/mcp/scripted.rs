@@ -53,6 +53,7 @@ fn call(request: &Value) -> (Vec<String>, Option<Value>) {
         "refuse" => (vec![], Some(json!({"error": {"code": -32602, "message": "bad params"}}))),
         "steps" => ((1..=3).map(progress).collect(), ok(text("done"))),
         "garbage" => (vec!["Listening on stdio!".to_owned(), "{".to_owned()], ok(text("fine"))),
+        "flood" => (vec![], ok(text(&"x".repeat(17 << 20)))),
         "nothing" => (vec![], ok(json!({"content": []}))),
         _ => (vec![], None),
     }
@@ -112,7 +113,7 @@ async fn connected(
 
 async fn all() -> (Server, mpsc::UnboundedReceiver<Value>) {
     let names = ["echo", "structured", "several", "fail", "refuse", "steps", "garbage"];
-    let more = ["nothing", "hang", "die"];
+    let more = ["flood", "nothing", "hang", "die"];
     let pages = [&names[..], &more[..]].map(|names| names.iter().map(|it| tool(it)).collect());
     let (server, heard) = connected(pages.into(), &ServerOptions::default()).await;
     (server.unwrap(), heard)
@@ -122,7 +123,7 @@ async fn all() -> (Server, mpsc::UnboundedReceiver<Value>) {
 async fn what_a_server_lists_on_all_its_pages_become_functions() {
     let (server, _heard) = all().await;
     let names: Vec<_> = server.entries().iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!((names.len(), names[0], names[9]), (10, "functions.echo", "functions.die"));
+    assert_eq!((names.len(), names[0], names[10]), (11, "functions.echo", "functions.die"));
     let entry = &server.entries()[0].1;
     assert_eq!(entry.description.as_deref(), Some("Does echo."));
     assert_eq!(entry.parameters.as_ref().unwrap().to_json(), r#"{"type":"object"}"#);
@@ -148,6 +149,8 @@ async fn results_come_through() {
     }
     let failed = answer(&router, "functions.fail", "{}").await;
     assert_eq!(failed, Err("E-TOOL-FAILED: no such file".to_owned()));
+    let flood = answer(&router, "functions.flood", "{}").await;
+    assert_eq!(flood, Err("E-TOOL-OUTPUT: the answer is longer than 16000000 bytes".to_owned()));
     let refused = answer(&router, "functions.refuse", "{}").await;
     assert_eq!(refused, Err("E-TOOL-FAILED: the server refuses the call: bad params".to_owned()));
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use openchatml::Code;
 use rmcp::model::{
     CallToolRequestParams, CancelledNotification, CancelledNotificationParam, ClientCapabilities,
     ClientConfig, ClientRequest, Implementation, PaginatedRequestParams, ProgressNotificationParam,
@@ -16,6 +17,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 use tokio_util::sync::DropGuard;
 
+use super::bound::{MOST, TOO_LONG};
 use super::{NotConnected, ServerOptions, content};
 use crate::{Call, Failure, Outcome, Progress};
 
@@ -167,6 +169,9 @@ fn arguments(call: &Call) -> Result<Map<String, Value>, Failure> {
 /// What the model is told. What the transport says of addresses and files is not for it.
 fn failure(error: ServiceError) -> Failure {
     match error {
+        ServiceError::McpError(error) if error.message == TOO_LONG => {
+            Failure::with_code(Code::ToolOutput, format!("the answer is longer than {MOST} bytes"))
+        }
         ServiceError::McpError(error) => {
             Failure::new(format!("the server refuses the call: {}", error.message))
         }

@@ -3,6 +3,7 @@
 //! A call carries its progress and its cancellation to and from the server. A server that dies takes
 //! with it the calls that it was to answer, and no others: they fail, and so does every later one.
 
+mod bound;
 mod connection;
 mod content;
 mod tool;
@@ -18,6 +19,7 @@ use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use self::bound::Bounded;
 use self::connection::Connection;
 use crate::{Entry, NotAName, Toolbox};
 
@@ -124,8 +126,8 @@ pub async fn connect_stdio(
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut group = Group::spawn(&mut command).map_err(NotConnected::new)?;
     let piped = group.child().stdout.take().zip(group.child().stdin.take());
-    let piped = piped.ok_or_else(|| NotConnected::new("the program has no pipes"))?;
-    let connection = Connection::open(piped, options).await?;
+    let (read, write) = piped.ok_or_else(|| NotConnected::new("the program has no pipes"))?;
+    let connection = Connection::open((Bounded::new(read), write), options).await?;
     list(connection.with_program(group), options).await
 }
 
@@ -181,7 +183,7 @@ pub async fn connect(
     write: impl AsyncWrite + Send + Unpin + 'static,
     options: &ServerOptions,
 ) -> Result<Server, NotConnected> {
-    list(Connection::open((read, write), options).await?, options).await
+    list(Connection::open((Bounded::new(read), write), options).await?, options).await
 }
 
 async fn list(connection: Connection, options: &ServerOptions) -> Result<Server, NotConnected> {

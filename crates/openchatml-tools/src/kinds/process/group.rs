@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
-use super::watch::Watched;
+use super::watch::{self, Watched};
 
 /// A program that leads a process group. The group is killed when this is dropped, and when this
 /// process ends, however it ends.
@@ -23,6 +23,7 @@ pub(crate) struct Group {
 
 impl Group {
     pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
+        watch::prepare();
         let child = command.process_group(0).kill_on_drop(true).spawn()?;
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         let leader = id.and_then(Pid::from_raw);

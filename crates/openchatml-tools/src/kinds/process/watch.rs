@@ -42,6 +42,14 @@ enum Watch {
 
 static WATCH: Mutex<Watch> = Mutex::new(Watch::Unstarted);
 
+/// Sees to it that there is somebody to watch, before there is what is to be watched.
+pub(super) fn prepare() {
+    let mut watch = WATCH.lock().unwrap_or_else(PoisonError::into_inner);
+    if matches!(*watch, Watch::Unstarted) {
+        *watch = start().map_or(Watch::Missing, Watch::Started);
+    }
+}
+
 /// A process group that is watched until this is dropped.
 pub(super) struct Watched(Pid);
 
@@ -60,9 +68,6 @@ impl Drop for Watched {
 
 fn tell(what: char, group: Pid) {
     let mut watch = WATCH.lock().unwrap_or_else(PoisonError::into_inner);
-    if matches!(*watch, Watch::Unstarted) {
-        *watch = start().map_or(Watch::Missing, Watch::Started);
-    }
     if let Watch::Started(input) = &mut *watch
         && input.write_all(format!("{what} {}\n", group.as_raw_nonzero()).as_bytes()).is_err()
     {
