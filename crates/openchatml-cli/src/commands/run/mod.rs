@@ -38,10 +38,10 @@ use crate::visible::visible_line;
 ///
 /// The answer goes to standard output. On a terminal, calls and replies are told beside it.
 ///
-/// The transcript is kept where `--in-place` or `-o` says: the file itself, another file, or `-` for
-/// standard output. It is written before calls are made and after they were: whenever the command is
-/// interrupted, running it again goes on where it was. A call that was being made then is not made
-/// again, unless its tool is idempotent.
+/// The transcript is kept where `--in-place` or `-o` says, and nowhere without them: the file itself,
+/// another file, or `-` for standard output. It is written before calls are made and after they were:
+/// whenever the command is interrupted, running it again goes on where it was. A call that was being
+/// made then is not made again, unless its tool is idempotent.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
