@@ -107,7 +107,9 @@ fn a_line_in_no_format_is_refused_alone() {
         folder.file("a.jsonl", &lines);
         let ran = folder.ocml(["convert", "-t", "openai", "a.jsonl", "--rejects", "bad.jsonl"]);
         assert_eq!(ran.exits(1).stdout.lines().count(), 1);
-        for reject in folder.read("bad.jsonl").lines().map(json) {
+        let rejects = folder.read("bad.jsonl");
+        assert_eq!(rejects.lines().count(), lines.lines().count() - 1);
+        for reject in rejects.lines().map(json) {
             assert_eq!(reject["input"], foreign);
         }
     }

@@ -457,8 +457,7 @@ fn a_silent_server_is_given_up() {
     drop(std::fs::remove_file(folder.path().join("here")));
     folder.file("tools.toml", server);
     let args = ["run", "--tools", "tools.toml", "--in-place", "chat.ocml"];
-    let child = command(args).current_dir(folder.path()).spawn().unwrap();
-    let mut child = child;
+    let mut child = command(args).current_dir(folder.path()).spawn().unwrap();
     while !folder.path().join("here").exists() {
         assert!(child.try_wait().unwrap().is_none(), "it ended before it connected");
         std::thread::yield_now();

@@ -165,6 +165,9 @@ impl Session {
         let written = convert(&document, self.format, &self.options.render);
         let is_writable = written.is_ok_and(|it| !it.losses.iter().any(is_lost))
             && self.model.as_ref().is_none_or(|model| {
+                if model.tokenizer().is_none() && model.format() == self.format {
+                    return true;
+                }
                 // Among ids, no text is a control token; headers are words all the same.
                 let mut prompt = document.clone();
                 if let (Some(_), Document::Conversation(prompt)) = (model.tokenizer(), &mut prompt)

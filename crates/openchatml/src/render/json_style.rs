@@ -145,7 +145,7 @@ fn string_end(bytes: &[u8]) -> usize {
         if bytes[at - 1] == b'"' {
             return at;
         }
-        // An escape is of ASCII, or its character is none of its own: it is passed whole.
+        // What is escaped may be a quotation mark, which ends nothing.
         at += bytes.get(at).map_or(0, |byte| usize::from(byte.is_ascii()));
     }
     bytes.len()

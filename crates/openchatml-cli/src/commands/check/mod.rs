@@ -72,7 +72,7 @@ impl CheckArgs {
 /// How certain a format is that the text itself names, in per cent.
 const SETTLED: u8 = 100;
 
-/// Why a text whose format was detected must not become the mended one.
+/// Why fixes that make `mended` of `text` are not applied, where the format of `text` was detected.
 fn unsettled(
     text: &str,
     mended: &str,

@@ -143,12 +143,15 @@ impl Manner {
 
     /// What is refused, with what was found, as a line of JSON.
     fn reject(self, page: &Page<'_>, all: &[Diagnostic]) -> Option<String> {
+        if !self.keeps_rejects {
+            return None;
+        }
         let mut found = String::new();
-        for (index, diagnostic) in all.iter().enumerate().filter(|_| self.keeps_rejects) {
+        for (index, diagnostic) in all.iter().enumerate() {
             found.push_str(if index == 0 { "" } else { "," });
             write_object(page, diagnostic, &mut found);
         }
-        self.keeps_rejects.then(|| reject(page, &found))
+        Some(reject(page, &found))
     }
 
     /// Says what was found, as far as that is wanted.

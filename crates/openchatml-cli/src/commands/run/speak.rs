@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal as _};
 
 use anstyle::{AnsiColor, Style};
-use openchatml::{Event, Message, Policy, Severity, UserEvents, Visibility};
+use openchatml::{Event, Limits, Message, Policy, Reply, Severity, UserEvents, Visibility};
 use openchatml_tools::{Session, SessionEvent};
-use serde_json::Value;
 
 use super::Kept;
 use crate::args::Verbosity;
@@ -197,15 +196,13 @@ impl<'c> Speaker<'c> {
 
 /// What a reply says: of an envelope, the content or what went wrong.
 fn content(reply: &str) -> Cow<'_, str> {
-    let Ok(Value::Object(envelope)) = serde_json::from_str(reply) else { return reply.into() };
-    let said = match envelope.get("ok") {
-        Some(Value::Bool(true)) => envelope.get("content"),
-        Some(Value::Bool(false)) => envelope.get("error").and_then(|error| error.get("message")),
-        _ => None,
+    let Some(envelope) = Reply::parse(reply, &Limits::default()) else { return reply.into() };
+    let said = match envelope.ok {
+        true => envelope.content.as_ref(),
+        false => envelope.error.as_ref().and_then(|error| error.get("message")),
     };
     match said {
-        Some(Value::String(text)) => text.clone().into(),
-        Some(value) => value.to_string().into(),
+        Some(value) => value.as_str().map_or_else(|| value.to_json(), str::to_owned).into(),
         None => reply.into(),
     }
 }
