@@ -15,6 +15,8 @@ use crate::unsaid::{Unsaid, What};
 pub(crate) struct Completion {
     pub(crate) shape: Shape,
     pub(crate) parts: Vec<Part>,
+    /// What it may end in.
+    pub(crate) ends: Vec<Control>,
     pub(crate) unsaid: Vec<Unsaid>,
 }
 
@@ -29,13 +31,15 @@ pub(crate) fn completion(
     stops: &[Control],
 ) -> Result<Completion, GrammarError> {
     let style = Style::of(format).ok_or(GrammarError::Format(format))?;
-    let tokens = Tokens::new(format.dialect().controls, &options.spelled);
-    let mut builder = Builder { options, stops, tokens, parts: Vec::new(), unsaid: Vec::new() };
+    let tokens = Tokens::new(format.dialect().controls, options);
+    let (parts, ends, unsaid) = Default::default();
+    let mut builder = Builder { options, stops, tokens, parts, ends, unsaid };
     let shape = match style {
         Style::Framed(framed) => builder.framed(framed, namespaces)?,
         Style::Turn { header, close } => builder.turn(header, close, namespaces)?,
     };
-    Ok(Completion { shape, parts: builder.parts, unsaid: builder.unsaid })
+    let Builder { parts, ends, unsaid, .. } = builder;
+    Ok(Completion { shape, parts, ends, unsaid })
 }
 
 /// A greater bound on the messages before the last one is none: no model comes near it.
@@ -46,6 +50,7 @@ struct Builder<'b> {
     stops: &'b [Control],
     tokens: Tokens<'b>,
     parts: Vec<Part>,
+    ends: Vec<Control>,
     unsaid: Vec<Unsaid>,
 }
 
@@ -72,6 +77,7 @@ impl Builder<'_> {
             }
             _ => {}
         }
+        self.ends.push(Control::End);
         let end = self.end(Control::End);
         let body = match self.answer()? {
             None => Shape::Free(Region::Visible, end),
@@ -166,6 +172,7 @@ impl Builder<'_> {
 
     /// The answer that ends a completion.
     fn last_answer(&mut self, framed: &Framed) -> Result<Shape, GrammarError> {
+        self.ends.push(Control::Return);
         let end = self.end(Control::Return);
         let opening = Shape::Control(Control::Channel).then(Shape::text(Channel::Final.as_str()));
         let message = Shape::Control(Control::Message);
@@ -185,6 +192,7 @@ impl Builder<'_> {
 
     fn calls(&mut self, framed: &Framed, callees: &[Callee]) -> Shape {
         let is_many = self.options.calls == Calls::Many;
+        self.ends.push(Control::Call);
         let end = if is_many { Some(Control::Call) } else { self.end(Control::Call) };
         let mut ways = Vec::new();
         for callee in callees {

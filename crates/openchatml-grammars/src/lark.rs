@@ -15,9 +15,10 @@ pub(crate) fn write(
     shape: &Shape,
     parts: &[Part],
     tokens: Tokens<'_>,
+    unicode_escapes: bool,
     unsaid: &mut Vec<Unsaid>,
 ) -> String {
-    let mut writer = Writer { parts, tokens, unsaid, rules: BTreeMap::new() };
+    let mut writer = Writer { parts, tokens, unicode_escapes, unsaid, rules: BTreeMap::new() };
     let start = writer.shape(shape);
     let mut out = format!("start: {start}\n");
     for (name, body) in writer.rules {
@@ -29,6 +30,7 @@ pub(crate) fn write(
 struct Writer<'w> {
     parts: &'w [Part],
     tokens: Tokens<'w>,
+    unicode_escapes: bool,
     unsaid: &'w mut Vec<Unsaid>,
     rules: BTreeMap<String, String>,
 }
@@ -150,7 +152,9 @@ impl Writer<'_> {
         if self.tokens.spelled(part.region()).next().is_some() {
             self.unsaid.push(Unsaid::new(&part.name, What::Controls));
         }
-        if let Data::Map(entries) = &mut schema.data {
+        if let Data::Map(entries) = &mut schema.data
+            && self.unicode_escapes
+        {
             entries.push(("x-guidance".into(), strings()));
         }
         self.rules.insert(name.clone(), format!("%json {}", schema.to_json()));

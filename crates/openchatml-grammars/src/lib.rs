@@ -40,8 +40,8 @@ mod tag;
 mod tokens;
 mod unsaid;
 
-use openchatml::Format;
 use openchatml::harmony::Namespace;
+use openchatml::{Control, Format};
 
 pub use self::error::GrammarError;
 pub use self::options::{Calls, Choice, Language, Options, Presence};
@@ -50,11 +50,13 @@ pub use self::unsaid::{Unsaid, What};
 /// A grammar, and what of the format and the tools it does not say.
 ///
 /// ```
+/// use openchatml::Control;
 /// use openchatml_grammars::{Grammar, Language, grammar};
 ///
-/// let Grammar { text, unsaid } =
+/// let Grammar { text, ends, unsaid } =
 ///     grammar("im".parse()?, &[], Language::Lark, &Default::default())?;
 /// assert_eq!(text, "start: TEXT <|im_end|>\nTEXT: /(?s:.*)/\n");
+/// assert_eq!(ends, [Control::End]);
 /// assert!(unsaid.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -62,6 +64,9 @@ pub use self::unsaid::{Unsaid, What};
 pub struct Grammar {
     /// The grammar.
     pub text: String,
+    /// The control tokens in which a completion may end. An engine that stops at others as well must
+    /// be kept from these, where the grammar leaves the last token out.
+    pub ends: Vec<Control>,
     /// What it does not say, with at most 1,000 notes on the reading of one schema.
     pub unsaid: Vec<Unsaid>,
 }
@@ -95,12 +100,12 @@ pub fn grammar(
 ) -> Result<Grammar, GrammarError> {
     let stops = options.stops.as_deref().unwrap_or(language.stops());
     let completion = completion::completion(format, namespaces, options, stops)?;
-    let tokens = tokens::Tokens::new(format.dialect().controls, &options.spelled);
-    let completion::Completion { shape, parts, mut unsaid } = completion;
+    let tokens = tokens::Tokens::new(format.dialect().controls, options);
+    let completion::Completion { shape, parts, ends, mut unsaid } = completion;
     let text = match language {
         Language::Gbnf => gbnf::write(&shape, &parts, tokens, &mut unsaid),
-        Language::Lark => lark::write(&shape, &parts, tokens, &mut unsaid),
+        Language::Lark => lark::write(&shape, &parts, tokens, options.unicode_escapes, &mut unsaid),
         Language::StructuralTag => tag::write(&shape, &parts, tokens, &mut unsaid),
     };
-    Ok(Grammar { text, unsaid })
+    Ok(Grammar { text, ends, unsaid })
 }

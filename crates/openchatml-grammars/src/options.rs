@@ -37,6 +37,14 @@ pub struct Options {
     /// The control tokens that are no tokens of the model's tokenizer, so that it spells them. By
     /// default those of Harmony and OpenChatML 2.2 that `o200k_harmony` has no ids for.
     pub spelled: Vec<Control>,
+    /// The tokens of the model's tokenizer that are no text: how each is spelled, and its id, as
+    /// `Encoding::controls` of `openchatml-tokens` lists them. Text holds none of them, whether the
+    /// format has them or not, and a structural tag names tokens by their ids. Control tokens of the
+    /// format that are not among them are spelled. Empty if they are not known.
+    pub vocabulary: Vec<(String, u32)>,
+    /// Whether JSON strings may hold any character as an escape (`\u00e9`) in Lark. llguidance before
+    /// 1.8 refuses a grammar that says so; its strings have such escapes of control characters alone.
+    pub unicode_escapes: bool,
     /// The control tokens at which the engine stops by itself. Where a completion would end in one,
     /// the grammar leaves it out: such engines take it for the end of the grammar. `None` is what
     /// the engines of the language do, see [`Language`].
@@ -58,6 +66,8 @@ impl Default for Options {
             answer: None,
             before: None,
             spelled: SPELLED.to_vec(),
+            vocabulary: Vec::new(),
+            unicode_escapes: true,
             stops: None,
             depth: 64,
             nodes: 1 << 14,

@@ -1,13 +1,22 @@
 //! Which control tokens are tokens, and which are spelled.
 
+use std::collections::{BTreeSet, HashMap};
+
 use openchatml::lex::{Controls, Escape};
 use openchatml::{Control, Marker};
+
+use crate::options::Options;
+
+/// So many tokens whose spellings differ in a number alone are named one by one.
+const FEW: usize = 8;
 
 /// The control tokens of a format, as the tokenizer of a model has them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tokens<'o> {
     table: &'static Controls,
     spelled: &'o [Control],
+    /// All of the tokenizer, with their ids; none if they are not known.
+    vocabulary: &'o [(String, u32)],
 }
 
 /// What a text stands in.
@@ -20,8 +29,19 @@ pub(crate) enum Region {
 }
 
 impl<'o> Tokens<'o> {
-    pub(crate) fn new(table: &'static Controls, spelled: &'o [Control]) -> Self {
-        Self { table, spelled }
+    pub(crate) fn new(table: &'static Controls, options: &'o Options) -> Self {
+        Self { table, spelled: &options.spelled, vocabulary: &options.vocabulary }
+    }
+
+    /// The id of a token, where ids are known.
+    pub(crate) fn id(self, control: Control) -> Option<u32> {
+        let spelling = self.spelling(control);
+        self.vocabulary.iter().find(|token| token.0 == spelling).map(|token| token.1)
+    }
+
+    /// The ids of all tokens that are no text, where they are known.
+    pub(crate) fn ids(self) -> impl Iterator<Item = u32> {
+        self.vocabulary.iter().map(|token| token.1)
     }
 
     pub(crate) fn has(self, control: Control) -> bool {
@@ -42,7 +62,8 @@ impl<'o> Tokens<'o> {
 
     /// Whether it is a token of the tokenizer.
     pub(crate) fn is_token(self, control: Control) -> bool {
-        self.has(control) && !self.spelled.contains(&control)
+        let is_known = self.vocabulary.is_empty() || self.id(control).is_some();
+        self.has(control) && is_known && !self.spelled.contains(&control)
     }
 
     /// Whether a text spells one.
@@ -54,6 +75,26 @@ impl<'o> Tokens<'o> {
     pub(crate) fn tokens(self) -> impl Iterator<Item = &'static str> {
         let entries = self.table.entries().iter();
         entries.filter(move |entry| self.is_token(entry.0)).map(|entry| entry.1)
+    }
+
+    /// What the tokens of the tokenizer that the format does not have begin with: their spellings, but
+    /// of those that differ in a number alone, what stands before it.
+    pub(crate) fn others(self) -> BTreeSet<&'o str> {
+        let is_of_format =
+            |spelling: &str| self.table.entries().iter().any(|(_, known)| *known == spelling);
+        let spellings = self.vocabulary.iter().map(|token| token.0.as_str());
+        let others: Vec<_> = spellings.filter(|it| !it.is_empty() && !is_of_format(it)).collect();
+        let before_number = |spelling: &'o str| {
+            let at = spelling.find(|c: char| c.is_ascii_digit());
+            &spelling[..at.unwrap_or(spelling.len())]
+        };
+        let mut alike: HashMap<&str, usize> = HashMap::new();
+        others.iter().for_each(|it| *alike.entry(before_number(it)).or_default() += 1);
+        let shorten = |it| {
+            let before = before_number(it);
+            if alike[before] > FEW && before.len() > 2 { before } else { it }
+        };
+        others.into_iter().map(shorten).collect()
     }
 
     /// The spellings that free text cannot have as they are.

@@ -55,6 +55,10 @@ impl Encoding for Pairs {
         self.0.control(spelling)
     }
 
+    fn controls(&self) -> Vec<(&str, u32)> {
+        self.0.controls()
+    }
+
     fn token(&self, id: u32) -> Option<Token<'_>> {
         let Some(pair) = id.checked_sub(FIRST_PAIR) else { return self.0.token(id) };
         let pair = usize::try_from(pair).ok()?;

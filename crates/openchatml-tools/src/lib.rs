@@ -76,7 +76,8 @@ mod toolbox;
 pub use self::call::{Call, Progress};
 #[cfg(any(feature = "completions", feature = "session"))]
 pub use self::completions::{
-    Completion, NextPiece, Opening, Piece, Prompt, Request, Upstream, UpstreamError, Usage,
+    AskedForGrammars, Completion, Constraint, NextPiece, Opening, Piece, Prompt, Request,
+    TakesGrammars, Upstream, UpstreamError, Usage,
 };
 #[cfg(feature = "completions")]
 pub use self::completions::{Completions, CompletionsOptions, Engine, UnknownEngine};
@@ -87,8 +88,8 @@ pub use self::router::{
 };
 #[cfg(feature = "session")]
 pub use self::session::{
-    Desk, DeskError, Ended, Model, NoPrompt, Session, SessionError, SessionEvent, SessionOptions,
-    Shape, Transcript,
+    Constrained, Desk, DeskError, Ended, Model, NoPrompt, Session, SessionError, SessionEvent,
+    SessionOptions, Shape, Transcript,
 };
 pub use self::tool::{Failure, Outcome, Output, Provenance, Run, Tool};
 pub use self::toolbox::{Entry, NotAName, Toolbox};

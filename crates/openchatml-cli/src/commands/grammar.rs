@@ -10,6 +10,7 @@ use openchatml_grammars::{Calls, Choice, Language, Options, Presence, grammar};
 use super::convert::tools;
 use crate::args::{OutArgs, text_format};
 use crate::console::Console;
+use crate::encodings::Encodings;
 use crate::failure::{Failure, Status};
 use crate::output::Target;
 
@@ -64,9 +65,17 @@ struct ShapeArgs {
     /// The answer is JSON as the JSON Schema in this file wants it
     #[arg(long, value_name = "FILE")]
     answer: Option<PathBuf>,
+    /// The encoding of the model: o200k_harmony, or a file. Then text holds none of its control tokens,
+    /// those of the format or others, and structural tags have ids instead of spellings
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "spelled")]
+    encoding: Option<String>,
     /// The tokenizer of the model has no control tokens: they are spelled
     #[arg(long)]
     spelled: bool,
+    /// JSON strings hold no escapes of ordinary characters in Lark: llguidance before 1.8 has no word for
+    /// them
+    #[arg(long)]
+    no_unicode_escapes: bool,
     /// A control token at which the engine stops by itself, which the grammar then leaves out; may
     /// be repeated
     #[arg(long = "stop", value_name = "TOKEN")]
@@ -147,6 +156,16 @@ pub(crate) fn run(args: &GrammarArgs, console: &Console) -> Result<Status, Failu
     Ok(Status::Fine)
 }
 
+/// How a completion ends, in a word or as the name of a tool.
+pub(super) fn choice(word: &str) -> Choice {
+    match word {
+        "auto" => Choice::Auto,
+        "none" => Choice::None,
+        "required" => Choice::Required,
+        name => Choice::Named(name.to_owned()),
+    }
+}
+
 fn options(args: &GrammarArgs, console: &Console) -> Result<Options, Failure> {
     let shape = &args.shape;
     let presence = |presence| match presence {
@@ -155,12 +174,13 @@ fn options(args: &GrammarArgs, console: &Console) -> Result<Options, Failure> {
         PresenceArg::Forbidden => Presence::Forbidden,
     };
     let mut options = Options::default();
-    options.choice = match shape.choice.as_str() {
-        "auto" => Choice::Auto,
-        "none" => Choice::None,
-        "required" => Choice::Required,
-        name => Choice::Named(name.to_owned()),
-    };
+    options.choice = choice(&shape.choice);
+    options.unicode_escapes = !shape.no_unicode_escapes;
+    if let Some(name) = &shape.encoding {
+        let encoding = Encodings::open(name, true, console)?.one();
+        let controls = encoding.controls().into_iter();
+        options.vocabulary = controls.map(|(spelling, id)| (spelling.to_owned(), id)).collect();
+    }
     options.calls = if shape.parallel { Calls::Many } else { Calls::One };
     options.reasoning = presence(shape.reasoning);
     options.preambles = presence(shape.preambles);

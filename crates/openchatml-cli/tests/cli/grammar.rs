@@ -48,6 +48,26 @@ fn what_is_asked_for_is_in_it() {
 }
 
 #[test]
+fn the_tokens_of_an_encoding_are_known() {
+    let folder = folder();
+    let ran = |language: &str, more: &[&str]| {
+        let args = ["grammar", "-t", "harmony", "--tools", "tools.json", "--for", language];
+        folder.ocml([&args, more].concat()).exits(0).stdout
+    };
+    let encoding = ["--encoding", "o200k_harmony"];
+    let tag = ran("structural-tag", &encoding);
+    assert!(!tag.contains("<|") && tag.contains(r#"{"type":"token","token":200005}"#), "{tag}");
+    // `<|endoftext|>` and the last of those that are reserved.
+    assert!(tag.contains(",199999,") && tag.contains(",201087]"), "{tag}");
+    let rules = |text: &str| text.lines().filter(|line| line.starts_with("text")).count();
+    let (known, unknown) = (ran("gbnf", &encoding), ran("gbnf", &[]));
+    assert!(rules(&known) > rules(&unknown), "{known}");
+    let escapes = "json_allow_general_unicode_escapes";
+    assert!(ran("lark", &[]).contains(escapes));
+    assert!(!ran("lark", &["--no-unicode-escapes"]).contains(escapes));
+}
+
+#[test]
 fn what_cannot_be_is_said() {
     let folder = folder();
     let args = ["grammar", "-t", "harmony", "--for", "gbnf"];

@@ -22,7 +22,7 @@ pub(super) enum Kind {
 /// What was just taken.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
-    /// The beginning of a spelling; it begins with `<`, if it is not empty.
+    /// The beginning of a spelling.
     prefix: String,
     mode: Mode,
 }
@@ -36,12 +36,12 @@ enum Mode {
     Literal,
 }
 
-struct Automaton {
+struct Automaton<'o> {
     kind: Kind,
     /// What is never complete.
-    tokens: Vec<&'static str>,
+    tokens: Vec<&'o str>,
     /// What is complete only where it is escaped.
-    spelled: Vec<&'static str>,
+    spelled: Vec<&'o str>,
     escapes: bool,
     literal: Option<[&'static str; 2]>,
 }
@@ -58,9 +58,11 @@ pub(super) fn text(rules: &mut Rules, kind: Kind, tokens: Tokens<'_>) -> String 
     if rules.has(&name) {
         return name;
     }
+    let mut never: Vec<&str> = tokens.others().into_iter().collect();
+    tokens.tokens().for_each(|spelling| never.push(spelling));
     let automaton = Automaton {
         kind,
-        tokens: tokens.tokens().collect(),
+        tokens: never,
         spelled: tokens.spelled(region).collect(),
         escapes: tokens.escapes(),
         literal: tokens.literal().filter(|_| matches!(kind, Kind::Body { .. })),
@@ -77,7 +79,7 @@ pub(super) fn named(name: &str, region: Region) -> String {
     }
 }
 
-impl Automaton {
+impl Automaton<'_> {
     fn write(&self, rules: &mut Rules, name: &str) {
         let first = State { prefix: String::new(), mode: Mode::Plain };
         let mut known = HashMap::from([(first.clone(), 0_usize)]);
@@ -119,17 +121,19 @@ impl Automaton {
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = &'static str> {
+    fn all(&self) -> impl Iterator<Item = &str> {
         let ends = self.literal.iter().map(|literal| literal[1]);
         self.tokens.iter().chain(&self.spelled).copied().chain(ends)
     }
 
     /// The characters after which something else is true than after most.
     fn specials(&self, state: &State) -> Vec<char> {
-        let next = |spelling: &'static str| spelling.strip_prefix(&*state.prefix)?.chars().next();
-        let mut specials: Vec<char> = self.all().filter_map(next).collect();
-        // Every spelling begins so.
-        specials.push('<');
+        // Of no spelling, a class must not be empty.
+        let mut specials = vec!['<'];
+        for begun in suffixes(&state.prefix).chain([""]) {
+            let next = |spelling: &str| spelling.strip_prefix(begun)?.chars().next();
+            specials.extend(self.all().filter_map(next));
+        }
         specials.sort_unstable();
         specials.dedup();
         specials
@@ -143,7 +147,7 @@ impl Automaton {
 
     fn step(&self, state: &State, c: char) -> Option<State> {
         let next = format!("{}{c}", state.prefix);
-        if self.tokens.contains(&next.as_str()) {
+        if suffixes(&next).any(|suffix| self.tokens.contains(&suffix)) {
             return None;
         }
         if let Some([opening, closing]) = self.literal {
@@ -157,18 +161,17 @@ impl Automaton {
         if self.spelled.contains(&next.as_str()) {
             return (state.mode != Mode::Plain).then(|| self.other(state));
         }
-        if self.all().any(|spelling| spelling.starts_with(&next)) {
-            return Some(State { prefix: next, mode: state.mode });
-        }
-        if c != '<' {
+        let begins = |text: &str| self.all().any(|spelling| spelling.starts_with(text));
+        let Some(prefix) = suffixes(&next).find(|suffix| begins(suffix)) else {
             return Some(self.other(state));
-        }
+        };
         let mode = match state.mode {
+            mode if prefix == next => mode,
             Mode::Literal => Mode::Literal,
-            _ if state.prefix == "<" && self.escapes => Mode::Escaped,
+            _ if next == "<<" && self.escapes => Mode::Escaped,
             _ => Mode::Plain,
         };
-        Some(State { prefix: "<".to_owned(), mode })
+        Some(State { prefix: prefix.to_owned(), mode })
     }
 
     fn accepts(&self, state: &State) -> bool {
@@ -181,3 +184,8 @@ impl Automaton {
 
 /// What no JSON string has as it is, as a part of a class.
 const JSON: &str = r"\u0022\u005C\u0000-\u001F";
+
+/// A text without more and more of its first characters, all of it first.
+fn suffixes(text: &str) -> impl Iterator<Item = &str> {
+    text.char_indices().map(|(at, _)| &text[at..])
+}

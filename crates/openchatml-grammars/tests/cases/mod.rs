@@ -31,8 +31,29 @@ pub(crate) const AGAINST_SCHEMA: &str = "not what the schema allows";
 pub(crate) const FORMATS: &[&str] =
     &["harmony", "openchatml-2.2", "openchatml-2.0", "chatml", "im", "openchatml-0.1"];
 
+/// Tokens of a tokenizer that no format has.
+const FOREIGN: &[&str] = &["<|endoftext|>", "[INST]", "</s", "<|start|", "<|reserved_"];
+
+/// What is wrong where one of them stands in a completion.
+pub(crate) const FOREIGN_TOKEN: &str = "a token of no format";
+
+/// The tokens of a tokenizer: those that are not spelled, and such as no format has.
+fn vocabulary(format: Format, options: &Options) -> Vec<(String, u32)> {
+    let foreign = FOREIGN.iter().map(|spelling| match spelling.ends_with('_') {
+        true => (0..20).map(|number| format!("{spelling}{number}|>")).collect(),
+        false => vec![(*spelling).to_owned()],
+    });
+    let of_format = encoding(format, options);
+    let of_format = of_format.controls().into_iter().map(|token| token.0.to_owned());
+    let all = ByteEncoding::new(foreign.flatten().chain(of_format));
+    all.controls().into_iter().map(|(spelling, id)| (spelling.to_owned(), id)).collect()
+}
+
 /// An id for each byte, and for each control token that is not spelled.
 pub(crate) fn encoding(format: Format, options: &Options) -> ByteEncoding {
+    if !options.vocabulary.is_empty() {
+        return ByteEncoding::new(options.vocabulary.iter().map(|token| &token.0));
+    }
     let entries = format.dialect().controls.entries().iter();
     ByteEncoding::new(
         entries.filter(|it| !options.spelled.contains(&it.0)).map(|(_, spelling)| *spelling),
@@ -46,6 +67,9 @@ pub(crate) fn random(source: &mut Source<'_>, language: Language) -> Case {
     let is_spelled = one_in(source, 6);
     if is_spelled {
         options.spelled = format.dialect().controls.entries().iter().map(|it| it.0).collect();
+    }
+    if one_in(source, 2) {
+        options.vocabulary = vocabulary(format, &options);
     }
     // llama.cpp takes `<|call|>` for a stop token wherever it is one.
     let may_go_on = is_spelled || language != Language::Gbnf;
@@ -227,6 +251,8 @@ impl Builder<'_, '_> {
             let matters = if is_token { self.language != Language::Lark } else { !escapes };
             matters && text.contains(spelling)
         });
+        let spells =
+            spells || self.language != Language::Lark && FOREIGN.iter().any(|it| text.contains(it));
         if spells || text.contains('\0') { text::benign(self.source) } else { text }
     }
 
@@ -355,6 +381,15 @@ impl Builder<'_, '_> {
             let mut more = ids.to_vec();
             more.insert(at, ids[at]);
             mutants.push(("a token is doubled", more));
+        }
+        // The JSON strings of structural tags may hold control tokens, as it is said.
+        let has_strings =
+            self.language == Language::StructuralTag && ids.contains(&u32::from(b'"'));
+        if let Some(foreign) = self.options.vocabulary.first().filter(|_| !has_strings) {
+            let at = self.source.int_in_range(0..=ids.len() - 1).unwrap_or(0);
+            let mut more = ids.to_vec();
+            more.insert(at, foreign.1);
+            mutants.push((FOREIGN_TOKEN, more));
         }
         let mut after = ids.to_vec();
         after.push(u32::from(b'x'));

@@ -72,6 +72,11 @@ impl Encoding for ByteEncoding {
         u32::try_from(BYTES.len() + at).ok()
     }
 
+    fn controls(&self) -> Vec<(&str, u32)> {
+        let ids = u32::try_from(BYTES.len()).unwrap_or(u32::MAX)..;
+        self.controls.iter().map(String::as_str).zip(ids).collect()
+    }
+
     fn token(&self, id: u32) -> Option<Token<'_>> {
         let at = usize::try_from(id).ok()?;
         if at < BYTES.len() {

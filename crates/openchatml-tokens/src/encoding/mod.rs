@@ -51,6 +51,17 @@ pub trait Encoding {
     /// The id of the control token that is spelled like this, if it has one of its own.
     fn control(&self, spelling: &str) -> Option<u32>;
 
+    /// The tokens that no ordinary text is encoded as, whether a format has them or not: how each is
+    /// spelled, and its id.
+    ///
+    /// ```
+    /// use openchatml_tokens::{ByteEncoding, Encoding};
+    ///
+    /// let encoding = ByteEncoding::new(["<|im_start|>", "<|im_end|>"]);
+    /// assert_eq!(encoding.controls(), [("<|im_start|>", 256), ("<|im_end|>", 257)]);
+    /// ```
+    fn controls(&self) -> Vec<(&str, u32)>;
+
     /// What an id stands for. `None` if it is not in the vocabulary.
     fn token(&self, id: u32) -> Option<Token<'_>>;
 
@@ -110,6 +121,10 @@ macro_rules! forward {
 
             fn control(&self, spelling: &str) -> Option<u32> {
                 (**self).control(spelling)
+            }
+
+            fn controls(&self) -> Vec<(&str, u32)> {
+                (**self).controls()
             }
 
             #[inline]

@@ -106,6 +106,10 @@ impl Encoding for O200kHarmony {
         })
     }
 
+    fn controls(&self) -> Vec<(&str, u32)> {
+        SPELLINGS.iter().map(String::as_str).zip(FIRST_CONTROL..).collect()
+    }
+
     #[inline]
     fn token(&self, id: u32) -> Option<Token<'_>> {
         match self.encoder.text(id) {

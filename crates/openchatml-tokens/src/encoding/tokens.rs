@@ -56,6 +56,14 @@ impl Tokens {
         })
     }
 
+    /// The tokens that are no text, in order of their ids.
+    pub(super) fn controls(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.entries.iter().filter_map(|(id, text)| match text {
+            Text::Control(spelling) => Some((&**spelling, *id)),
+            Text::Bytes(_) => None,
+        })
+    }
+
     /// The id of the control token that is spelled like this.
     pub(super) fn control(&self, spelling: &str) -> Option<u32> {
         let at = self.controls.binary_search_by(|control| control.0.as_str().cmp(spelling)).ok()?;

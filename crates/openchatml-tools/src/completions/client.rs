@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use openchatml_grammars::Language;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Map, Value};
@@ -15,7 +16,9 @@ use super::answer::Answer;
 use super::chunk;
 use super::engine::{Engine, Server};
 use super::request;
-use super::{Completion, Opening, Prompt, Request, Upstream, UpstreamError};
+use super::{
+    AskedForGrammars, Completion, Opening, Prompt, Request, TakesGrammars, Upstream, UpstreamError,
+};
 
 /// So much of an answer that is an error is read.
 const MOST_OF_AN_ERROR: usize = 64 << 10;
@@ -231,6 +234,15 @@ impl Completions {
 impl Upstream for Completions {
     fn sample<'u>(&'u self, request: Request<'u>) -> Opening<'u> {
         Box::pin(self.open(request))
+    }
+
+    fn takes_grammars(&self, wanted: Option<Language>) -> AskedForGrammars<'_> {
+        Box::pin(async move {
+            let way = self.server().await?.engine.takes_grammars(wanted)?;
+            let mut takes = TakesGrammars::new(way.language);
+            takes.stops = way.stops.map(<[_]>::to_vec);
+            Ok(takes)
+        })
     }
 }
 

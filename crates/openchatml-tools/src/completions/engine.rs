@@ -3,7 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use openchatml::Control;
+use openchatml_grammars::Language;
 use serde_json::Value;
+
+use super::UpstreamError;
 
 /// A kind of server of completions.
 ///
@@ -52,6 +56,34 @@ pub(super) struct Facts {
     pub(super) controls: Option<&'static str>,
     /// Whether it refuses to say more than there is room for.
     pub(super) refuses_excess: bool,
+    /// How it takes grammars: the first is what it is given if nothing else is wanted.
+    pub(super) grammars: &'static [TakesGrammar],
+    /// How it is told of ids that may not be sampled.
+    pub(super) bans: Bans,
+}
+
+/// How a server takes grammars of one language.
+pub(super) struct TakesGrammar {
+    pub(super) language: Language,
+    /// The field: a key, in an object of that key if there is a dot.
+    pub(super) field: &'static str,
+    /// Whether the grammar, which is JSON then, is not put in a string.
+    pub(super) is_json: bool,
+    /// The control tokens that a grammar must leave out since it stops at them, if these are not those
+    /// of the language.
+    pub(super) stops: Option<&'static [Control]>,
+}
+
+/// The tokens that end a completion of any format: models name them as their stop tokens.
+const ENDS: &[Control] = &[Control::Return, Control::Call, Control::End];
+
+/// How a server is told of ids that may not be sampled, in the field `logit_bias`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bans {
+    /// `[[id, false], …]`
+    Pairs,
+    /// `{"id": -100, …}`
+    Biases,
 }
 
 const LLAMA_CPP: Facts = Facts {
@@ -64,6 +96,13 @@ const LLAMA_CPP: Facts = Facts {
     stop_ids: None,
     controls: Some("preserved_tokens"),
     refuses_excess: false,
+    grammars: &[TakesGrammar {
+        language: Language::Gbnf,
+        field: "grammar",
+        is_json: false,
+        stops: None,
+    }],
+    bans: Bans::Pairs,
 };
 
 const VLLM: Facts = Facts {
@@ -80,6 +119,21 @@ const VLLM: Facts = Facts {
     stop_ids: Some("stop_token_ids"),
     controls: None,
     refuses_excess: true,
+    grammars: &[
+        TakesGrammar {
+            language: Language::StructuralTag,
+            field: "structured_outputs.structural_tag",
+            is_json: false,
+            stops: Some(ENDS),
+        },
+        TakesGrammar {
+            language: Language::Lark,
+            field: "structured_outputs.grammar",
+            is_json: false,
+            stops: None,
+        },
+    ],
+    bans: Bans::Biases,
 };
 
 const SGLANG: Facts = Facts {
@@ -95,6 +149,13 @@ const SGLANG: Facts = Facts {
     stop_ids: Some("stop_token_ids"),
     controls: None,
     refuses_excess: true,
+    grammars: &[TakesGrammar {
+        language: Language::StructuralTag,
+        field: "response_format",
+        is_json: true,
+        stops: Some(ENDS),
+    }],
+    bans: Bans::Biases,
 };
 
 const OLLAMA: Facts = Facts {
@@ -106,6 +167,8 @@ const OLLAMA: Facts = Facts {
     stop_ids: None,
     controls: None,
     refuses_excess: false,
+    grammars: &[],
+    bans: Bans::Biases,
 };
 
 const OPEN_AI: Facts = Facts {
@@ -117,6 +180,8 @@ const OPEN_AI: Facts = Facts {
     stop_ids: None,
     controls: None,
     refuses_excess: true,
+    grammars: &[],
+    bans: Bans::Biases,
 };
 
 impl Engine {
@@ -137,6 +202,21 @@ impl Engine {
     /// Its name, in lower case.
     pub fn as_str(self) -> &'static str {
         self.facts().word
+    }
+
+    /// How grammars are given to it, in this language if one is wanted.
+    ///
+    /// # Errors
+    ///
+    /// It takes no grammars, or none in this language.
+    pub(super) fn takes_grammars(
+        self,
+        wanted: Option<Language>,
+    ) -> Result<&'static TakesGrammar, UpstreamError> {
+        let mut ways = self.facts().grammars.iter();
+        ways.find(|way| wanted.is_none_or(|wanted| way.language == wanted)).ok_or_else(|| {
+            UpstreamError::NoGrammars { upstream: Some(self.to_string()), language: wanted }
+        })
     }
 
     /// Whether it can tell the ids of a completion.

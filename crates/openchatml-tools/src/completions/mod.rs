@@ -23,6 +23,9 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
+use openchatml::Control;
+use openchatml_grammars::Language;
+
 #[cfg(feature = "completions")]
 pub use self::client::{Completions, CompletionsOptions};
 #[cfg(feature = "completions")]
@@ -58,6 +61,61 @@ pub trait Upstream: Send + Sync {
     ///
     /// The model cannot be asked, or refuses the request.
     fn sample<'u>(&'u self, request: Request<'u>) -> Opening<'u>;
+
+    /// How grammars are given to it, in this language if one is wanted. By default it takes none.
+    ///
+    /// # Errors
+    ///
+    /// It takes no grammars, or none in this language.
+    fn takes_grammars(&self, wanted: Option<Language>) -> AskedForGrammars<'_> {
+        let none = UpstreamError::NoGrammars { upstream: None, language: wanted };
+        Box::pin(async { Err(none) })
+    }
+}
+
+/// How grammars are given to an upstream, which may have to be asked that.
+pub type AskedForGrammars<'u> =
+    Pin<Box<dyn Future<Output = Result<TakesGrammars, UpstreamError>> + Send + 'u>>;
+
+/// How grammars are given to an upstream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TakesGrammars {
+    /// Their language.
+    pub language: Language,
+    /// The control tokens at which it stops by itself, so that a grammar leaves them out. `None`: what
+    /// the engines of the language do.
+    pub stops: Option<Vec<Control>>,
+}
+
+impl TakesGrammars {
+    /// It takes grammars in this language, and stops where its engines do.
+    pub fn new(language: Language) -> Self {
+        Self { language, stops: None }
+    }
+}
+
+/// What a completion is held to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Constraint {
+    /// The language of the grammar.
+    pub language: Language,
+    /// The grammar of what may be said.
+    pub grammar: String,
+    /// The ids that may not be sampled: tokens that stand in no completion of the format, and those
+    /// that end one in the wrong way.
+    pub banned_ids: Vec<u32>,
+    /// Whether the grammar leaves out what ends a completion, since the upstream ends it in any of the
+    /// tokens that do. Which it is, is told by the message that ends then.
+    pub any_end: bool,
+}
+
+impl Constraint {
+    /// A grammar alone.
+    pub fn new(language: Language, grammar: String) -> Self {
+        Self { language, grammar, banned_ids: Vec::new(), any_end: false }
+    }
 }
 
 /// A completion that begins.
@@ -88,12 +146,14 @@ pub struct Request<'r> {
     pub controls: &'r [&'static str],
     /// The ids that end a completion, where they are known.
     pub stop_ids: &'r [u32],
+    /// What the completion is held to.
+    pub constraint: Option<&'r Constraint>,
 }
 
 impl<'r> Request<'r> {
     /// A request of which nothing but the prompt is known.
     pub fn new(prompt: Prompt) -> Self {
-        Self { prompt, controls: &[], stop_ids: &[] }
+        Self { prompt, controls: &[], stop_ids: &[], constraint: None }
     }
 }
 
@@ -172,6 +232,13 @@ pub enum UpstreamError {
     /// The prompt is ids, and the server of this name tells none: what it says in text cannot be told
     /// from control tokens.
     NoIds(String),
+    /// The server takes no grammars, or none in this language.
+    NoGrammars {
+        /// What kind of server it is, if that is known.
+        upstream: Option<String>,
+        /// The language that was wanted.
+        language: Option<Language>,
+    },
     /// The prompt leaves no room for a completion.
     NoRoom {
         /// How many ids the prompt is.
@@ -198,6 +265,11 @@ impl fmt::Display for UpstreamError {
                 "the upstream ({engine}) tells no token ids, and in text an ordinary token may spell \
                  a control token"
             ),
+            Self::NoGrammars { upstream, language } => {
+                let name = upstream.as_ref().map_or(String::new(), |name| format!(" ({name})"));
+                let kind = language.map_or(String::new(), |it| format!(" in {}", it.as_str()));
+                write!(f, "the upstream{name} takes no grammars{kind}")
+            }
             Self::NoRoom { prompt, context } => write!(
                 f,
                 "the prompt of {prompt} tokens leaves no room: the upstream takes {context}"

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::engine::{Engine, Server};
-use super::{CompletionsOptions, Prompt, Request, UpstreamError};
+use super::engine::{Bans, Engine, Server};
+use super::{CompletionsOptions, Constraint, Prompt, Request, UpstreamError};
 
 /// So long is a completion at most, in tokens, unless the caller says otherwise. vLLM would stop
 /// after 16.
@@ -43,6 +43,9 @@ pub(super) fn body(
     if let Some(key) = facts.controls.filter(|_| !request.controls.is_empty()) {
         say(key, json!(request.controls));
     }
+    if let Some(constraint) = request.constraint {
+        constrain(&mut body, constraint, server.engine)?;
+    }
     body.extend(options.sampling.clone());
     let prompt = match &request.prompt {
         Prompt::Text(text) => json!(text),
@@ -51,6 +54,33 @@ pub(super) fn body(
     body.insert("prompt".to_owned(), prompt);
     body.insert("stream".to_owned(), json!(true));
     Ok(Value::Object(body))
+}
+
+/// Says what a completion is held to, in the words of an engine.
+fn constrain(
+    body: &mut Map<String, Value>,
+    constraint: &Constraint,
+    engine: Engine,
+) -> Result<(), UpstreamError> {
+    let way = engine.takes_grammars(Some(constraint.language))?;
+    let grammar = match way.is_json {
+        true => serde_json::from_str(&constraint.grammar)
+            .map_err(|error| UpstreamError::Garbage(format!("the grammar is no JSON: {error}")))?,
+        false => json!(constraint.grammar),
+    };
+    match way.field.split_once('.') {
+        Some((outer, inner)) => body.insert(outer.to_owned(), json!({inner: grammar})),
+        None => body.insert(way.field.to_owned(), grammar),
+    };
+    let banned = constraint.banned_ids.iter();
+    if !constraint.banned_ids.is_empty() {
+        let bias: Value = match engine.facts().bans {
+            Bans::Pairs => banned.map(|id| json!([id, false])).collect(),
+            Bans::Biases => banned.map(|id| (id.to_string(), json!(-100))).collect(),
+        };
+        body.insert("logit_bias".to_owned(), bias);
+    }
+    Ok(())
 }
 
 /// How long the completion may be: as long as there is room. `None` if only the server knows.
@@ -86,11 +116,12 @@ fn for_ollama(options: &CompletionsOptions, request: &Request<'_>, most: Option<
 
 #[cfg(test)]
 mod tests {
+    use openchatml_grammars::Language;
     use serde_json::{Value, json};
 
     use super::super::engine::{Engine, Server};
     use super::body;
-    use crate::{CompletionsOptions, Prompt, Request, UpstreamError};
+    use crate::{CompletionsOptions, Constraint, Prompt, Request, UpstreamError};
 
     fn sent(options: &CompletionsOptions, prompt: Prompt, engine: Engine) -> Value {
         let mut request = Request::new(prompt);
@@ -137,6 +168,35 @@ mod tests {
         let ollama = json!({"model": "gpt-oss", "prompt": "Hi", "raw": true, "stream": true,
             "options": {"temperature": 0.5, "num_predict": 7}});
         assert_eq!(sent(&options, text(), Engine::Ollama), ollama);
+    }
+
+    #[test]
+    fn each_server_takes_grammars_in_its_own_way() {
+        let held = |engine, language: Language, grammar: &str| {
+            let mut constraint = Constraint::new(language, grammar.to_owned());
+            constraint.banned_ids = vec![7, 8];
+            let mut request = Request::new(ids());
+            request.constraint = Some(&constraint);
+            body(&CompletionsOptions::default(), &request, Server { engine, context: None })
+        };
+        let llama = held(Engine::LlamaCpp, Language::Gbnf, "root ::= x").expect("it takes it");
+        assert_eq!(llama["grammar"], json!("root ::= x"));
+        assert_eq!(llama["logit_bias"], json!([[7, false], [8, false]]));
+        let vllm = held(Engine::Vllm, Language::StructuralTag, "{}").expect("it takes it");
+        assert_eq!(vllm["structured_outputs"], json!({"structural_tag": "{}"}));
+        assert_eq!(vllm["logit_bias"], json!({"7": -100, "8": -100}));
+        let vllm = held(Engine::Vllm, Language::Lark, "start: X").expect("it takes it");
+        assert_eq!(vllm["structured_outputs"], json!({"grammar": "start: X"}));
+        let tag = r#"{"type": "structural_tag"}"#;
+        let sglang = held(Engine::Sglang, Language::StructuralTag, tag).expect("it takes it");
+        assert_eq!(sglang["response_format"], json!({"type": "structural_tag"}));
+        for (engine, language) in
+            [(Engine::LlamaCpp, Language::Lark), (Engine::Vllm, Language::Gbnf)]
+        {
+            let upstream = Some(engine.to_string());
+            let refused = UpstreamError::NoGrammars { upstream, language: Some(language) };
+            assert_eq!(held(engine, language, "x"), Err(refused));
+        }
     }
 
     #[test]

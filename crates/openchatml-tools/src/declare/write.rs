@@ -91,6 +91,26 @@ impl Toolbox {
         }
         namespaces
     }
+
+    /// All tools, by namespace: functions, built-in tools, and the others. What a model may call, for
+    /// the grammar of its completions.
+    ///
+    /// ```
+    /// use openchatml_tools::{Entry, Output, Toolbox, function};
+    ///
+    /// let mut tools = Toolbox::default();
+    /// for name in ["python", "functions.now"] {
+    ///     tools.insert(name, Entry::new(function(|_| async { Ok(Output::text("")) })))?;
+    /// }
+    /// let names: Vec<_> = tools.callable().into_iter().map(|it| it.name).collect();
+    /// assert_eq!(names, ["functions", "python"]);
+    /// # Ok::<(), openchatml_tools::NotAName>(())
+    /// ```
+    pub fn callable(&self) -> Vec<Namespace<'static>> {
+        let functions = Some(self.declare()).filter(|functions| !functions.is_empty());
+        let functions = functions.map(Namespace::functions).into_iter();
+        functions.chain(self.builtins()).chain(self.namespaces()).collect()
+    }
 }
 
 impl Toolbox {

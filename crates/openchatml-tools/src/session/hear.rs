@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use openchatml::{Code, Done, End, Event, Message, ReadOptions, Role, Severity, Stream};
+use openchatml::{Code, Control, Done, End, Event, Message, ReadOptions, Role, Severity, Stream};
 use openchatml_tokens::TokenStream;
 
 use super::event::{SessionEvent, shifted};
@@ -19,6 +19,9 @@ pub(super) struct Hearing<'m> {
     /// What reads the pieces; which it is shows with the first one.
     reader: Reader<'m>,
     heard: Heard,
+    /// Whether a completion may end in any token that ends one, wherever its grammar lets it end: the
+    /// grammar says which it is.
+    pub(super) any_end: bool,
 }
 
 enum Reader<'m> {
@@ -54,6 +57,8 @@ pub(super) struct Heard {
     is_foreign: bool,
     /// Whether the last complete message of the assistant is a call.
     waits: bool,
+    /// Whether the last message that began is a call.
+    calls: bool,
 }
 
 impl<'m> Hearing<'m> {
@@ -62,7 +67,7 @@ impl<'m> Hearing<'m> {
         let mut options = options.clone();
         options.continues = Some(Role::Assistant);
         let heard = Heard { base, ..Heard::default() };
-        Self { model, options, reader: Reader::Unknown, heard }
+        Self { model, options, reader: Reader::Unknown, heard, any_end: false }
     }
 
     /// Takes a piece. The messages that it completes.
@@ -102,17 +107,42 @@ impl<'m> Hearing<'m> {
                 }
             }
             Piece::Ids(ids) => {
-                self.heard.ids.extend_from_slice(&ids);
                 if let (Reader::Unknown, Some(tokenizer)) = (&self.reader, self.model.tokenizer()) {
                     self.reader = Reader::Ids(Box::new(tokenizer.stream(&self.options)));
                 }
-                let heard = &mut self.heard;
-                if let Reader::Ids(stream) = &mut self.reader {
-                    stream.feed(&ids, |event| heard.event(event, emit));
+                let (ids, end) = self.until_the_end(&ids);
+                self.ids(ids, emit);
+                if let Some(ends) = end {
+                    self.ids(&[ends[usize::from(self.heard.calls)]], emit);
                 }
             }
         }
         self.heard.take()
+    }
+
+    fn ids(&mut self, ids: &[u32], emit: &mut Emit<'_>) {
+        self.heard.ids.extend_from_slice(ids);
+        let heard = &mut self.heard;
+        if let Reader::Ids(stream) = &mut self.reader {
+            stream.feed(ids, |event| heard.event(event, emit));
+        }
+    }
+
+    /// Where any token may end the completion: the ids before that, and the ids that end an answer and
+    /// a call.
+    fn until_the_end<'i>(&self, ids: &'i [u32]) -> (&'i [u32], Option<[u32; 2]>) {
+        let Some(tokenizer) = self.model.tokenizer().filter(|_| self.any_end) else {
+            return (ids, None);
+        };
+        let [Some(answer), Some(call)] =
+            [Control::Return, Control::Call].map(|end| tokenizer.id(end))
+        else {
+            return (ids, None);
+        };
+        match ids.iter().position(|id| [answer, call].contains(id)) {
+            Some(at) => (&ids[..at], Some([answer, call])),
+            None => (ids, None),
+        }
     }
 
     /// Whether nothing that counts can come any more.
@@ -165,6 +195,7 @@ impl Heard {
             Event::MessageStart { index, message } => {
                 self.began = index + 1;
                 self.is_foreign |= message.foreign;
+                self.calls = message.is_call();
             }
             Event::MessageDone { index, message } => {
                 let is_open = matches!(message.end, End::Open | End::Prompt);

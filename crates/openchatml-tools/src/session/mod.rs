@@ -1,6 +1,7 @@
 //! The loop: a transcript, the tools that it calls and, perhaps, a model that goes on with it.
 
 mod calls;
+mod constrain;
 mod desk;
 mod event;
 mod hear;
@@ -23,8 +24,10 @@ use openchatml::{
     Carrier, Conversation, Document, Format, Message, ReadOptions, RenderError, RenderOptions,
     Role, Settings, Tool, parse,
 };
+use openchatml_grammars::{GrammarError, Unsaid};
 
 use self::calls::mark;
+pub use self::constrain::Constrained;
 use self::desk::Fate;
 pub use self::desk::{Desk, DeskError};
 pub use self::event::SessionEvent;
@@ -93,11 +96,15 @@ pub struct Session {
     shape: Option<Shape>,
     /// What this run took so far.
     spent: Spent,
+    /// What the grammars of this run did not say.
+    unsaid: Vec<Unsaid>,
 }
 
 /// What a run took.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spent {
+    /// How often the model was asked.
+    steps: usize,
     calls: usize,
     tokens: u64,
 }
@@ -166,6 +173,8 @@ pub enum SessionError {
     Upstream(UpstreamError),
     /// The prompt cannot be written in the format of the model.
     Prompt(RenderError),
+    /// There is no grammar of what the model is held to.
+    Grammar(GrammarError),
     /// The transcript cannot be written in its format.
     Transcript(RenderError),
     /// A file cannot be written.
@@ -177,6 +186,7 @@ impl fmt::Display for SessionError {
         match self {
             Self::Upstream(error) => error.fmt(f),
             Self::Prompt(error) => write!(f, "the prompt cannot be written: {error}"),
+            Self::Grammar(error) => write!(f, "there is no such grammar: {error}"),
             Self::Transcript(error) => write!(f, "the transcript cannot be written: {error}"),
             Self::Io(error) => error.fmt(f),
         }
@@ -215,6 +225,7 @@ impl Session {
             sampled: Sampled::default(),
             shape: None,
             spent: Spent::default(),
+            unsaid: Vec::new(),
         }
     }
 
@@ -267,6 +278,12 @@ impl Session {
             tools.declare_in(&mut self.conversation, self.format.dialect());
         }
         self
+    }
+
+    /// What the grammars of the last [run](Self::run) did not say, if the model is
+    /// [constrained](Model::constrained).
+    pub fn unsaid(&self) -> &[Unsaid] {
+        &self.unsaid
     }
 
     /// The conversation.

@@ -7,10 +7,12 @@ use openchatml::convert::{convert, prepare};
 use openchatml::{
     Carrier, Control, Conversation, Document, Format, RenderError, RenderOptions, Role, history,
 };
+use openchatml_grammars::Unsaid;
 use openchatml_tokens::{Encoding, Tokenizer};
 
+use super::constrain::Constrained;
 use super::sampled::Sampled;
-use crate::{Prompt, Request, Upstream};
+use crate::{Constraint, Prompt, Request, SessionError, Upstream};
 
 /// An encoding that threads share.
 pub(super) type SharedEncoding = Arc<dyn Encoding + Send + Sync>;
@@ -34,6 +36,8 @@ pub struct Model {
     /// The spellings of the control tokens.
     controls: Vec<&'static str>,
     stop_ids: Vec<u32>,
+    /// What its completions are held to.
+    constrained: Option<Constrained>,
 }
 
 /// A format that prompts cannot be in: JSON is no prompt.
@@ -68,6 +72,7 @@ impl Model {
             render: RenderOptions::default(),
             controls: entries.iter().map(|(_, spelling)| *spelling).collect(),
             stop_ids: Vec::new(),
+            constrained: None,
         })
     }
 
@@ -92,6 +97,27 @@ impl Model {
         self
     }
 
+    /// The same model, whose completions are held to the grammar of its format. Without an
+    /// [encoding](Self::with_encoding), the tokens that end a completion in the wrong way cannot be
+    /// excluded.
+    #[must_use]
+    pub fn constrained(mut self, constrained: Constrained) -> Self {
+        self.constrained = Some(constrained);
+        self
+    }
+
+    /// What its next completion is held to, the first of a run or another, and what that does not say.
+    pub(super) async fn constraint(
+        &self,
+        is_first: bool,
+    ) -> Result<Option<(Constraint, Vec<Unsaid>)>, SessionError> {
+        let Some(constrained) = &self.constrained else { return Ok(None) };
+        let takes = self.upstream.takes_grammars(constrained.language).await?;
+        let tokenizer = self.tokenizer.as_ref();
+        let found = constrained.constraint(self.format, tokenizer, takes, is_first);
+        found.map(Some).map_err(SessionError::Grammar)
+    }
+
     /// The format of its prompts and completions.
     pub fn format(&self) -> Format {
         self.format
@@ -107,11 +133,12 @@ impl Model {
 
     /// What the model is asked to go on from. What it said itself is in the ids in which it was
     /// `sampled`, where they are known.
-    pub(super) fn request(
-        &self,
+    pub(super) fn request<'m>(
+        &'m self,
         conversation: &Conversation<'_>,
         sampled: &Sampled,
-    ) -> Result<Request<'_>, RenderError> {
+        constraint: Option<&'m Constraint>,
+    ) -> Result<Request<'m>, RenderError> {
         let mut next = history::next_prompt(conversation);
         if self.tokenizer.is_some() {
             sampled.tell(&mut next, self.format);
@@ -129,6 +156,7 @@ impl Model {
         let mut request = Request::new(prompt);
         request.controls = &self.controls;
         request.stop_ids = &self.stop_ids;
+        request.constraint = constraint;
         Ok(request)
     }
 }

@@ -17,7 +17,7 @@ use super::hear::{Emit, Heard, Hearing, is_partial};
 use super::plan::{self, Names, Next, Waiting};
 use super::spell::respell;
 use super::{Ended, Known, Model, Session, SessionError, Spent};
-use crate::{Completion, Failure, Piece, Prompt, Usage};
+use crate::{Completion, Constraint, Failure, Piece, Prompt, Usage};
 
 /// Why calls are cancelled.
 const CANCELLED: &str = "the session was cancelled";
@@ -56,6 +56,7 @@ impl Session {
         mut emit: impl FnMut(SessionEvent<'_>) + Send,
     ) -> Result<Ended, SessionError> {
         self.spent = Spent::default();
+        self.unsaid.clear();
         let limited = cancel.child_token();
         let _timer = self.options.most_time.map(|time| {
             let limited = limited.clone();
@@ -82,7 +83,6 @@ impl Session {
         emit: &mut Emit<'_>,
     ) -> Result<Ended, SessionError> {
         let most = self.options.most_steps;
-        let mut steps = 0;
         if !matches!(plan::next(&self.conversation), Next::Answer(_)) {
             // What was noted before a crash is in the transcript.
             self.forget().await?;
@@ -96,15 +96,15 @@ impl Session {
                 Next::Answer(waiting) => self.answer(&waiting, cancel, emit).await?,
                 Next::Done if self.model.is_some() => return Ok(Ended::Answered),
                 Next::Sample if self.model.is_some() => {
-                    if steps == most {
+                    if self.spent.steps == most {
                         return Ok(Ended::Steps);
                     }
                     if self.options.most_tokens.is_some_and(|most| self.spent.tokens >= most) {
                         return Ok(Ended::Tokens);
                     }
-                    steps += 1;
+                    self.spent.steps += 1;
                     self.forget_partial();
-                    emit(SessionEvent::Step { number: steps, most });
+                    emit(SessionEvent::Step { number: self.spent.steps, most });
                     let sampled = self.sample(cancel, emit).await?;
                     let Sampled { is_kept, has_calls, heard, is_cancelled } = sampled;
                     match () {
@@ -316,7 +316,8 @@ impl Session {
     /// Whether the transcript and the next prompt can be written.
     fn is_writable(&mut self) -> bool {
         let model = self.model.clone();
-        let can_ask = |model: &Model| model.request(&self.conversation, &self.sampled).is_ok();
+        let can_ask =
+            |model: &Model| model.request(&self.conversation, &self.sampled, None).is_ok();
         let is_promptable = model.is_none_or(|model| can_ask(&model));
         is_promptable && self.text().is_ok()
     }
@@ -408,7 +409,13 @@ impl Session {
         cancel: &CancellationToken,
         emit: &mut Emit<'_>,
     ) -> Result<Heeded, SessionError> {
-        let request = model.request(&self.conversation, &self.sampled);
+        let constraint = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(Heeded::Cancelled),
+            constraint = self.constraint(model) => constraint?,
+        };
+        hearing.any_end = constraint.as_ref().is_some_and(|it| it.any_end);
+        let request = model.request(&self.conversation, &self.sampled, constraint.as_ref());
         let request = request.map_err(SessionError::Prompt)?;
         if let Prompt::Ids(ids) = &request.prompt {
             let shared = self.sampled.ask(ids);
@@ -437,6 +444,22 @@ impl Session {
             self.usage(&mut *completion, hearing, emit).await;
         }
         Ok(Heeded::Ended)
+    }
+
+    /// What the next completion is held to.
+    async fn constraint(
+        &mut self,
+        model: &super::Model,
+    ) -> Result<Option<Constraint>, SessionError> {
+        let found = model.constraint(self.spent.steps <= 1).await?;
+        Ok(found.map(|(constraint, unsaid)| {
+            for unsaid in unsaid {
+                if !self.unsaid.contains(&unsaid) {
+                    self.unsaid.push(unsaid);
+                }
+            }
+            constraint
+        }))
     }
 
     /// Listens to what a server tells after the last token, if it tells that at once.

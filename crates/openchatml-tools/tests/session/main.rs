@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
 mod always;
+mod constrained;
 mod desk;
 mod formats;
 mod turns;

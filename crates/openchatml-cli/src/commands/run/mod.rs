@@ -9,18 +9,20 @@ mod work;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 use openchatml::{Format, RenderOptions};
+use openchatml_grammars::Language;
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Desk, Ended, Engine, Model, Router,
-    RouterOptions, Session, SessionError, SessionOptions, Toolbox,
+    CancellationToken, Completions, CompletionsOptions, Constrained, Desk, Ended, Engine, Model,
+    Router, RouterOptions, Session, SessionError, SessionOptions, Toolbox,
 };
 
 use self::approve::ApproveArg;
 use self::events::{Events, EventsArgs};
 use self::work::Work;
 use super::convert::response_formats;
+use super::grammar;
 use crate::args::{Choice, HarmonyArgs, choice, text_format};
 use crate::console::Console;
 use crate::encodings::{Encodings, O200K_HARMONY, Use};
@@ -119,6 +121,16 @@ struct UpstreamArgs {
     #[arg(long, value_name = "JSON|@FILE", value_parser = object)]
     sampling: Option<serde_json::Map<String, serde_json::Value>>,
 
+    /// Hold completions to the grammar of the format and of the tools, in the language that the server
+    /// takes (auto) or in this one
+    #[arg(long, value_name = "LANGUAGE", requires = "ids")]
+    grammar: Option<GrammarArg>,
+
+    /// What the first completion must be: auto, none (no call), required (a call), or the tool that it
+    /// calls
+    #[arg(long, value_name = "CHOICE", default_value = "auto", requires = "grammar")]
+    choice: String,
+
     /// Give up when nothing of a completion came for so long
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
     idle_timeout: Duration,
@@ -148,6 +160,19 @@ struct UpstreamArgs {
     /// Write control tokens that the encoding has no id for as ordinary text, and read them there
     #[arg(long, requires = "ids")]
     spell_control_tokens: bool,
+}
+
+/// The language of grammars.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum GrammarArg {
+    /// What the server takes
+    Auto,
+    /// Of llama.cpp
+    Gbnf,
+    /// Of llguidance
+    Lark,
+    /// Of xgrammar
+    StructuralTag,
 }
 
 /// How much one run may do.
@@ -230,6 +255,9 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
             console.loss(&format!("{calls} that the user left behind without a reply not made"));
         }
         let ended = session.run(&cancel, |event| events.add(&event, &cancel)).await;
+        for unsaid in session.unsaid() {
+            console.detail(&format!("the grammar does not say: {unsaid}"));
+        }
         tell(args, &mut session, console)?;
         let cut_off = events.cut_off();
         events.finish()?;
@@ -318,6 +346,21 @@ impl RunArgs {
     }
 }
 
+impl UpstreamArgs {
+    /// What completions are held to, if they are.
+    fn constrained(&self, tools: &Toolbox) -> Option<Constrained> {
+        let mut constrained = Constrained::new(tools.callable());
+        constrained.language = match self.grammar? {
+            GrammarArg::Auto => None,
+            GrammarArg::Gbnf => Some(Language::Gbnf),
+            GrammarArg::Lark => Some(Language::Lark),
+            GrammarArg::StructuralTag => Some(Language::StructuralTag),
+        };
+        constrained.options.choice = grammar::choice(&self.choice);
+        Some(constrained)
+    }
+}
+
 /// The session.
 fn session(
     args: &RunArgs,
@@ -331,6 +374,10 @@ fn session(
         .map_err(|error| Failure::Refused(format!("{}: {error}", args.tools.display())))?;
     let mut session = Session::new(work.conversation, work.format, router).with_shape(work.shape);
     if let Some(model) = model {
+        let model = match args.upstream.constrained(tools) {
+            Some(constrained) => model.constrained(constrained),
+            None => model,
+        };
         session = session.with_model(model).declare(tools);
     }
     if let Some(desk) = work.desk {

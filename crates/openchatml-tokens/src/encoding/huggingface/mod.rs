@@ -207,6 +207,10 @@ impl Encoding for HuggingFace {
         self.tokens.control(spelling)
     }
 
+    fn controls(&self) -> Vec<(&str, u32)> {
+        self.tokens.controls().collect()
+    }
+
     fn token(&self, id: u32) -> Option<Token<'_>> {
         self.tokens.get(id)
     }

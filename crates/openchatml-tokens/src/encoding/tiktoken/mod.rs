@@ -162,6 +162,10 @@ impl Encoding for Tiktoken {
         self.tokens.control(spelling)
     }
 
+    fn controls(&self) -> Vec<(&str, u32)> {
+        self.tokens.controls().collect()
+    }
+
     fn token(&self, id: u32) -> Option<Token<'_>> {
         self.tokens.get(id)
     }

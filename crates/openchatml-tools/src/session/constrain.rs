@@ -1,0 +1,97 @@
+//! What the completions of a model are held to.
+
+use openchatml::harmony::Namespace;
+use openchatml::{Control, Format};
+use openchatml_grammars::{Choice, GrammarError, Language, Options, Unsaid, What, grammar};
+use openchatml_tokens::{Encoding, Tokenizer};
+
+use crate::{Constraint, TakesGrammars};
+
+/// What the completions of a model are held to: the grammar of its format and of its tools.
+///
+/// ```
+/// use openchatml_grammars::Choice;
+/// use openchatml_tools::{Completions, CompletionsOptions, Constrained, Model, Toolbox};
+/// use openchatml_tokens::O200kHarmony;
+///
+/// let tools = Toolbox::default();
+/// let mut constrained = Constrained::new(tools.callable());
+/// constrained.options.choice = Choice::None;
+/// let upstream = Completions::new("http://localhost:8000", CompletionsOptions::default())?;
+/// let model = Model::new(upstream, "harmony".parse()?)?;
+/// let model = model.with_encoding(O200kHarmony::default()).constrained(constrained);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Constrained {
+    /// The tools that may be called.
+    pub tools: Vec<Namespace<'static>>,
+    /// The language of the grammars. `None`: the one that the upstream takes.
+    pub language: Option<Language>,
+    /// What completions may be. A call that must be made ([`Choice::Required`], [`Choice::Named`]) is
+    /// made in the first completion of a run; the others may be answers. Which tokens there are, and
+    /// where the server stops, is found out where this does not say.
+    pub options: Options,
+}
+
+impl Constrained {
+    /// Any completion of the format, with calls of these tools.
+    pub fn new(tools: Vec<Namespace<'static>>) -> Self {
+        let mut options = Options::default();
+        // The servers that take it do not say which version of it they have.
+        options.unicode_escapes = false;
+        Self { tools, language: None, options }
+    }
+
+    /// What a completion is held to, the first of a run or another, and what that does not say.
+    pub(super) fn constraint<E: Encoding>(
+        &self,
+        format: Format,
+        tokenizer: Option<&Tokenizer<E>>,
+        takes: TakesGrammars,
+        is_first: bool,
+    ) -> Result<(Constraint, Vec<Unsaid>), GrammarError> {
+        let mut options = self.options.clone();
+        let TakesGrammars { language, stops } = takes;
+        options.stops = options.stops.or(stops);
+        if !is_first && matches!(options.choice, Choice::Required | Choice::Named(_)) {
+            options.choice = Choice::Auto;
+        }
+        if let Some(tokenizer) = tokenizer.filter(|_| options.vocabulary.is_empty()) {
+            options.vocabulary = vocabulary(tokenizer);
+        }
+        let found = grammar(format, &self.tools, language, &options)?;
+        let is_of_format = |spelling: &str| {
+            format.dialect().controls.entries().iter().any(|(_, known)| *known == spelling)
+        };
+        let foreign = options.vocabulary.iter().filter(|(spelling, _)| !is_of_format(spelling));
+        let mut banned_ids: Vec<u32> = foreign.map(|(_, id)| *id).collect();
+        let wrong = [Control::Return, Control::Call];
+        let wrong = wrong.iter().filter(|end| !found.ends.contains(end));
+        banned_ids.extend(wrong.filter_map(|end| tokenizer?.id(*end)));
+        let mut constraint = Constraint::new(language, found.text);
+        constraint.banned_ids = banned_ids;
+        let mut unsaid = found.unsaid;
+        constraint.any_end = unsaid.iter().any(|it| it.what == What::Stop);
+        if tokenizer.is_some() {
+            // What ends a message is told by the message, and wrong ends cannot be sampled.
+            unsaid.retain(|it| it.what != What::Stop);
+        }
+        Ok((constraint, unsaid))
+    }
+}
+
+/// The tokens that are no text, those of the format among them.
+fn vocabulary<E: Encoding>(tokenizer: &Tokenizer<E>) -> Vec<(String, u32)> {
+    let controls = tokenizer.encoding().controls();
+    let mut all: Vec<_> = controls.into_iter().map(|(it, id)| (it.to_owned(), id)).collect();
+    for (control, spelling) in tokenizer.format().dialect().controls.entries() {
+        if let Some(id) = tokenizer.id(*control)
+            && !all.iter().any(|known| known.1 == id)
+        {
+            all.push(((*spelling).to_owned(), id));
+        }
+    }
+    all
+}
