@@ -104,6 +104,12 @@ impl<'a> Json<'a> {
         self
     }
 
+    /// Notes no keys that are given twice.
+    pub(crate) fn without_notes(mut self) -> Self {
+        self.max_notes = 0;
+        self
+    }
+
     /// Where the next thing begins.
     pub(crate) fn offset(&mut self) -> usize {
         self.white_space();
@@ -434,9 +440,9 @@ impl<'a> Json<'a> {
             Some(b'0'..=b'9' | b'-') => self.number().map(|_| ()),
             Some(b'[') => self.array(Self::skip).map(|_| ()),
             Some(b'{') => {
-                let mut keys = Keys::default();
+                let mut keys = (self.max_notes > 0).then(Keys::default);
                 self.object(|json, key, span| {
-                    if let Err(key) = keys.insert(key) {
+                    if let Some(Err(key)) = keys.as_mut().map(|keys| keys.insert(key)) {
                         json.duplicate(&key, span);
                     }
                     json.skip()

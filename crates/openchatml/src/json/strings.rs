@@ -78,7 +78,7 @@ impl<'a> Json<'a> {
     }
 
     /// Takes text up to the next quote or backslash, and that. Whether it was the quote.
-    #[inline]
+    #[inline(always)]
     fn run(&mut self, open: usize) -> Result<(&'a str, bool)> {
         let (text, start) = (self.text, self.at);
         let bytes = text.as_bytes();

@@ -54,6 +54,12 @@ fn run_start(bytes: &[u8], at: usize) -> usize {
     at - bytes[..at].iter().rev().take_while(|byte| **byte == b'<').count()
 }
 
+/// Whether a short text has what a spelling begins with. Quicker than a search: this vectorizes.
+#[inline]
+fn may_spell(text: &str) -> bool {
+    text.bytes().fold(false, |found, byte| found | (byte == b'<'))
+}
+
 impl Escaper {
     /// For a carrier that spells every control token.
     ///
@@ -262,7 +268,7 @@ impl Escaper {
     #[inline]
     fn join(&mut self, text: &str, markers: Markers, out: &mut String) -> Result<(), SinkError> {
         if self.held.is_empty() {
-            if self.spelled.is_empty() || text.len() <= SHORT && !text.as_bytes().contains(&b'<') {
+            if self.spelled.is_empty() || text.len() <= SHORT && !may_spell(text) {
                 out.push_str(text);
                 return Ok(());
             }

@@ -79,7 +79,7 @@ pub(super) fn values(list: &str, calls: usize, limits: &Limits) -> Option<Output
     if !begins_value(&list[1..]) && !list[1..].trim_ascii_start().starts_with(']') {
         return None;
     }
-    let mut json = Json::new(list, limits);
+    let mut json = Json::new(list, limits).without_notes();
     let mut ends = Vec::new();
     json.array(|json| {
         json.skip()?;
@@ -124,7 +124,7 @@ pub(crate) fn is_value(body: &str) -> bool {
     let mut limits = Limits::default();
     // It stands in a list.
     limits.json_depth -= 1;
-    let mut json = Json::new(body, &limits);
+    let mut json = Json::new(body, &limits).without_notes();
     json.skip().is_ok() && json.end().is_ok()
 }
 
