@@ -32,7 +32,7 @@
 //! prefix = "pets_"                    # timeout_ms, output_bytes
 //!
 //! [mcp.files]                         # functions.TOOL for each
-//! command = "files-server"            # args, env, inherit, cwd; or url, headers
+//! command = "files-server"            # args, env, inherit, cwd; or url, headers, oauth
 //! tools = ["read*", "list"]           # all, unless said; prefix, timeout_ms
 //! exclude_tools = ["read_secret"]     # reconnects
 //!
@@ -50,7 +50,7 @@
 
 mod error;
 #[cfg_attr(
-    not(all(unix, feature = "browser", feature = "mcp", feature = "python")),
+    not(all(unix, feature = "browser", feature = "oauth", feature = "python")),
     allow(dead_code)
 )]
 mod open;
@@ -59,12 +59,12 @@ mod pattern;
 mod section;
 // A kind without its feature is read all the same, and then has no use for what was read.
 #[cfg_attr(
-    not(all(unix, feature = "browser", feature = "mcp", feature = "python")),
+    not(all(unix, feature = "browser", feature = "oauth", feature = "python")),
     allow(dead_code)
 )]
 mod sections;
 #[cfg_attr(
-    not(all(unix, feature = "browser", feature = "mcp", feature = "python")),
+    not(all(unix, feature = "browser", feature = "oauth", feature = "python")),
     allow(dead_code)
 )]
 mod template;

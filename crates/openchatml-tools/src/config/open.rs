@@ -285,7 +285,7 @@ impl Opening {
         section: &Mcp,
     ) -> Result<(crate::kinds::mcp::Server, Vec<Named>), Vec<ConfigError>> {
         use super::sections::Reach;
-        use crate::kinds::mcp::{ServerOptions, connect_http, connect_stdio};
+        use crate::kinds::mcp::{ServerOptions, connect_stdio};
 
         let mut options = ServerOptions::default();
         options.trusts_hints = section.trusts_hints;
@@ -297,10 +297,10 @@ impl Opening {
                 let program = self.start(start).map_err(one)?;
                 connect_stdio(program.command(), &options).await
             }
-            Reach::Url { url, headers } => {
+            Reach::Url { url, headers, oauth } => {
+                let url = url.fill().map_err(one)?;
                 let headers = filled(headers).map_err(one)?;
-                let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-                connect_http(&url.fill().map_err(one)?, headers, &options).await
+                connect_url(&url, &headers, oauth.as_ref(), &options).await.map_err(one)?
             }
         };
         let server = server.map_err(|error| one(section.place.error(error.to_string())))?;
@@ -401,12 +401,36 @@ impl Opening {
     }
 }
 
+/// Connects to a server over HTTP, with an authorization if there is to be one.
+#[cfg(all(unix, feature = "mcp"))]
+async fn connect_url(
+    url: &str,
+    headers: &[(String, String)],
+    oauth: Option<&super::sections::OAuthSection>,
+    options: &crate::kinds::mcp::ServerOptions,
+) -> Found<Result<crate::kinds::mcp::Server, crate::kinds::mcp::NotConnected>> {
+    let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let Some(oauth) = oauth else {
+        return Ok(crate::kinds::mcp::connect_http(url, headers, options).await);
+    };
+    #[cfg(feature = "oauth")]
+    {
+        use crate::kinds::mcp::{OAuth, connect_authorized};
+        let mut authorization = OAuth::new(oauth.client_id.fill()?, oauth.client_secret.fill()?);
+        authorization.scopes = oauth.scopes.clone();
+        authorization.issuer = oauth.issuer.clone();
+        Ok(connect_authorized(url, headers, authorization, options).await)
+    }
+    #[cfg(not(feature = "oauth"))]
+    Err(missing(&oauth.place, "oauth"))
+}
+
 /// The values of templates, with the variables of the environment.
 fn filled(templates: &[(String, Template)]) -> Found<Vec<(String, String)>> {
     templates.iter().map(|(name, value)| Ok((name.clone(), value.fill()?))).collect()
 }
 
-#[cfg(not(all(unix, feature = "browser", feature = "mcp", feature = "python")))]
+#[cfg(not(all(unix, feature = "browser", feature = "oauth", feature = "python")))]
 fn missing(place: &Place, feature: &str) -> ConfigError {
     place.error(format!("this build knows no such tools: it is without the feature `{feature}`"))
 }

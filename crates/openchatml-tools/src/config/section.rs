@@ -206,6 +206,16 @@ impl<'f, 't> Section<'f, 't> {
         Template::parse(&text, place).map_err(|error| self.complain(error)).ok()
     }
 
+    /// A text that may name variables of the environment, and has to be there.
+    pub(super) fn required_template(&mut self, key: &'static str) -> Option<Template> {
+        if !self.has(key) {
+            self.asked.push(key);
+            let message = format!("it needs `{key}`");
+            self.complain(self.place().error(message));
+        }
+        self.template(key)
+    }
+
     /// Where the value of a key stands.
     pub(super) fn key_place(&self, key: &'static str) -> Option<Place> {
         let value = self.table.get(key)?;

@@ -241,7 +241,30 @@ pub(super) struct Mcp {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     Start(Start),
-    Url { url: Template, headers: Vec<(String, Template)> },
+    Url { url: Template, headers: Vec<(String, Template)>, oauth: Option<OAuthSection> },
+}
+
+/// `oauth` of `[mcp.NAME]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OAuthSection {
+    pub(super) place: Place,
+    pub(super) client_id: Template,
+    pub(super) client_secret: Template,
+    pub(super) scopes: Vec<String>,
+    pub(super) issuer: Option<String>,
+}
+
+impl OAuthSection {
+    fn read(mut section: Section<'_, '_>) -> Option<Self> {
+        let place = section.place();
+        let client_id = section.required_template("client_id");
+        let client_secret = section.required_template("client_secret");
+        let scopes = section.texts("scopes").unwrap_or_default();
+        let issuer = section.text("issuer");
+        section.finish();
+        let (client_id, client_secret) = (client_id?, client_secret?);
+        Some(Self { place, client_id, client_secret, scopes, issuer })
+    }
 }
 
 impl Mcp {
@@ -250,7 +273,8 @@ impl Mcp {
         let reach = if section.has("url") {
             let url = section.template("url");
             let headers = section.templates("headers");
-            url.map(|url| Reach::Url { url, headers })
+            let oauth = section.section("oauth", OAuthSection::read);
+            url.map(|url| Reach::Url { url, headers, oauth })
         } else {
             Start::read(&mut section).map(Reach::Start)
         };

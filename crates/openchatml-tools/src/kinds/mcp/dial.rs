@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::bound::Bounded;
 use super::connection::Connection;
 use super::digits::{Digits, Restored};
-use super::http::HttpClient;
+use super::http::{Authorize, HttpClient};
 use super::{NotConnected, ServerOptions};
 
 /// How a server is connected to.
@@ -82,6 +82,7 @@ pub(super) struct Http {
     url: Arc<str>,
     headers: Vec<(HeaderName, HeaderValue)>,
     client: reqwest::Client,
+    authorization: Option<Arc<dyn Authorize>>,
 }
 
 impl Http {
@@ -100,10 +101,21 @@ impl Http {
         // As the SDK's own client: an idle connection whose last answer was not read to its end stalls.
         let client = crate::client::builder().redirect(Policy::none()).pool_max_idle_per_host(0);
         let client = client.build().map_err(NotConnected::new)?;
-        Ok(Self { url: url.into(), headers: parsed, client })
+        Ok(Self { url: url.into(), headers: parsed, client, authorization: None })
+    }
+
+    /// The same server, which is shown a token with each request.
+    #[cfg(feature = "oauth")]
+    pub(super) fn with_authorization(mut self, authorization: Arc<dyn Authorize>) -> Self {
+        self.authorization = Some(authorization);
+        self
     }
 
     async fn connect(&self, options: &ServerOptions) -> Result<Connection, NotConnected> {
+        // The transport would say no more than that it has none.
+        if let Some(authorization) = &self.authorization {
+            authorization.token().await?;
+        }
         let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.clone());
         let mut patience = ExponentialBackoff::default();
         (patience.max_times, patience.base_duration) = (Some(3), Duration::from_millis(250));
@@ -112,7 +124,8 @@ impl Http {
         config.reinit_on_expired_session = false;
         config.custom_headers.extend(self.headers.iter().cloned());
         let digits = Digits::new();
-        let client = HttpClient::new(self.client.clone(), digits.clone());
+        let client =
+            HttpClient::new(self.client.clone(), digits.clone(), self.authorization.clone());
         let transport = StreamableHttpClientTransport::with_client(client, config);
         Connection::open(transport, digits, options).await
     }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
 use reqwest::header::{
     ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
@@ -17,6 +18,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::{Sse, SseStream};
 
+use super::NotConnected;
 use super::bound::{MOST, TOO_LONG};
 use super::digits::Digits;
 
@@ -30,17 +32,45 @@ const RESERVED: [&str; 3] = ["accept", SESSION, "last-event-id"];
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
+/// Has a token for each request, however it comes by it.
+pub(super) trait Authorize: Send + Sync {
+    fn token(&self) -> BoxFuture<'_, Result<String, NotConnected>>;
+
+    /// The server refused the token: the next one is another.
+    fn refuse(&self);
+}
+
 /// A client of HTTP as the SDK's transport wants one. The SDK's own one reads and writes JSON where numbers
 /// have 64 bits.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct HttpClient {
     inner: reqwest::Client,
     digits: Digits,
+    authorization: Option<Arc<dyn Authorize>>,
 }
 
 impl HttpClient {
-    pub(super) fn new(inner: reqwest::Client, digits: Digits) -> Self {
-        Self { inner, digits }
+    pub(super) fn new(
+        inner: reqwest::Client,
+        digits: Digits,
+        authorization: Option<Arc<dyn Authorize>>,
+    ) -> Self {
+        Self { inner, digits, authorization }
+    }
+
+    async fn send(&self, mut request: RequestBuilder) -> Result<Response, HttpError> {
+        if let Some(authorization) = &self.authorization {
+            let token = authorization.token().await;
+            let token = token.map_err(|error| AuthRequiredError::new(error.why));
+            request = request.bearer_auth(token.map_err(HttpError::AuthRequired)?);
+        }
+        let response = request.send().await.map_err(HttpError::Client)?;
+        if let (Some(authorization), StatusCode::UNAUTHORIZED) =
+            (&self.authorization, response.status())
+        {
+            authorization.refuse();
+        }
+        Ok(response)
     }
 
     fn request(
@@ -83,8 +113,7 @@ impl HttpClient {
         }
         let text = serde_json::to_string(message)?;
         let body = self.digits.restore(&text).into_owned();
-        let response = request.header(CONTENT_TYPE, JSON).body(body).send().await;
-        let response = response.map_err(HttpError::Client)?;
+        let response = self.send(request.header(CONTENT_TYPE, JSON).body(body)).await?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
@@ -302,7 +331,7 @@ impl StreamableHttpClient for HttpClient {
     ) -> Result<(), HttpError> {
         let request = self.request(self.inner.delete(&*uri), token, headers)?;
         // Whatever the server says of it: nobody uses the session anymore.
-        request.header(SESSION, &*session).send().await.map_err(HttpError::Client)?;
+        self.send(request.header(SESSION, &*session)).await?;
         Ok(())
     }
 
@@ -321,7 +350,7 @@ impl StreamableHttpClient for HttpClient {
         if let Some(last) = last {
             request = request.header("last-event-id", last);
         }
-        let response = request.send().await.map_err(HttpError::Client)?;
+        let response = self.send(request).await?;
         let status = response.status();
         if status == StatusCode::METHOD_NOT_ALLOWED {
             return Err(HttpError::ServerDoesNotSupportSse);

@@ -16,6 +16,8 @@ mod digits;
 mod failure;
 mod http;
 mod listing;
+#[cfg(feature = "oauth")]
+mod oauth;
 mod remote;
 mod tool;
 mod watch;
@@ -27,6 +29,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use self::dial::{Dial, Http};
+#[cfg(feature = "oauth")]
+pub use self::oauth::OAuth;
 use self::remote::Remote;
 use crate::offer::{ServerPrompt, ServerResource};
 use crate::{Entry, NotAName, Toolbox};
@@ -163,6 +167,36 @@ pub async fn connect_http(
     options: &ServerOptions,
 ) -> Result<Server, NotConnected> {
     Server::open(Dial::Http(Http::new(url, headers)?), None, options).await
+}
+
+/// Connects to a server over streamable HTTP as [`connect_http`] does, and shows it an access token with each
+/// request. No secret and no token is sent to anybody but the authorization server and the server.
+///
+/// # Errors
+///
+/// As [`connect_http`]; or there is no authorization.
+///
+/// ```no_run
+/// use openchatml_tools::kinds::mcp::{self, OAuth, ServerOptions};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let oauth = OAuth::new("my-client", "s3cret");
+/// let options = ServerOptions::default();
+/// let server = mcp::connect_authorized("https://tools.example/mcp", [], oauth, &options).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[cfg(feature = "oauth")]
+pub async fn connect_authorized(
+    url: &str,
+    headers: impl IntoIterator<Item = (&str, &str)>,
+    oauth: OAuth,
+    options: &ServerOptions,
+) -> Result<Server, NotConnected> {
+    let authorization = oauth::Authorization::new(url, oauth, options.timeout)?;
+    let http = Http::new(url, headers)?.with_authorization(Arc::new(authorization));
+    Server::open(Dial::Http(http), None, options).await
 }
 
 /// Speaks with a server over any pair of streams, one message a line. Once they have ended, its tools fail.
