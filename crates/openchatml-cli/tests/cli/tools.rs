@@ -91,7 +91,7 @@ fn sections_are_json_a_line_each() {
 #[test]
 fn what_cannot_be_opened_is_told_with_its_place() {
     let folder = folder();
-    folder.file("tools.toml", &format!("{TOOLS}exclude_tools = ['write']\n"));
+    folder.file("tools.toml", format!("{TOOLS}exclude_tools = ['write']\n"));
     let ran = folder.ocml(["tools", "tools.toml"]).exits(1);
     assert_eq!(ran.stdout, "");
     let ran = ran.says("the server has no tool `write`").says("tools.toml:9:18");

@@ -300,7 +300,7 @@ impl Opening {
             Reach::Url { url, headers, oauth } => {
                 let url = url.fill().map_err(one)?;
                 let headers = filled(headers).map_err(one)?;
-                connect_url(&url, &headers, oauth.as_ref(), &options).await.map_err(one)?
+                connect_url(&url, &headers, oauth.as_deref(), &options).await.map_err(one)?
             }
         };
         let server = server.map_err(|error| one(section.place.error(error.to_string())))?;

@@ -241,7 +241,7 @@ pub(super) struct Mcp {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     Start(Start),
-    Url { url: Template, headers: Vec<(String, Template)>, oauth: Option<OAuthSection> },
+    Url { url: Template, headers: Vec<(String, Template)>, oauth: Option<Box<OAuthSection>> },
 }
 
 /// `oauth` of `[mcp.NAME]`
@@ -273,7 +273,7 @@ impl Mcp {
         let reach = if section.has("url") {
             let url = section.template("url");
             let headers = section.templates("headers");
-            let oauth = section.section("oauth", OAuthSection::read);
+            let oauth = section.section("oauth", OAuthSection::read).map(Box::new);
             url.map(|url| Reach::Url { url, headers, oauth })
         } else {
             Start::read(&mut section).map(Reach::Start)

@@ -52,9 +52,10 @@ fn serve(state: &State, asked: &Asked) -> Answer {
     }
     match message["method"].as_str().unwrap() {
         "tools/list" => {
-            let names = ["echo", "events", "forget", "break", "busy", "flood", "flood_events"];
+            let names = ["echo", "events", "forget", "change", "break", "busy"];
+            let names = names.into_iter().chain(["flood", "flood_events"]);
             let tools = names.map(|name| json!({"name": name, "inputSchema": {"type": "object"}}));
-            in_session(session, &result(json!({"tools": tools})))
+            in_session(session, &result(json!({"tools": tools.collect::<Vec<_>>()})))
         }
         "tools/call" => call(state, asked, &message),
         _ => server::answer("202 Accepted", "text/plain", ""),
@@ -79,6 +80,12 @@ fn call(state: &State, asked: &Asked, message: &Value) -> Answer {
         "forget" => {
             state.session.fetch_add(1, Ordering::SeqCst);
             server::answer("200 OK", "application/json", echo)
+        }
+        "change" => {
+            state.session.fetch_add(1, Ordering::SeqCst);
+            let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+            let events = format!("data: {changed}\n\ndata: {echo}\n\n");
+            server::answer("200 OK", "text/event-stream", events)
         }
         "break" => server::answer("200 OK", "text/event-stream", ": hi\n\n"),
         "busy" => server::answer("503 Service Unavailable", "text/plain", "busy"),
@@ -117,6 +124,15 @@ async fn a_call_in_an_expired_session_fails_and_the_next_one_opens_another() {
     assert!(asked[0].body.contains("\"initialize\""), "{asked:?}");
     assert_eq!(asked[0].header("mcp-session-id"), None);
     assert_eq!(asked[0].header("authorization"), Some("Bearer 1234"));
+}
+
+#[tokio::test]
+async fn an_expired_session_that_a_list_finds_out_about_costs_no_call() {
+    let (_http, state, server) = connected().await;
+    let router = router(&[&server]);
+    assert!(answer(&router, "functions.change", "{}").await.is_ok());
+    assert!(answer(&router, "functions.echo", "{}").await.is_ok());
+    assert_eq!(*state.calls.lock().unwrap(), ["change", "echo"]);
 }
 
 #[tokio::test]

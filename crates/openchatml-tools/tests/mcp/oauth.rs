@@ -197,5 +197,9 @@ async fn what_is_wrong_with_an_authorization_is_told_without_the_secret() {
     assert!(error.why.starts_with("no authorization: "), "{error}");
     let error = connect(&http, oauth(Some("http://login.example".to_owned()))).await.unwrap_err();
     assert!(error.why.contains("would be told the secret without TLS"), "{error}");
+    let header = [("Authorization", "Basic 1234")];
+    let options = ServerOptions::default();
+    let error = mcp::connect_authorized(&http.url("/mcp"), header, oauth(None), &options).await;
+    assert_eq!(error.unwrap_err().why, "a header is an authorization already");
     assert!(http.asked().is_empty());
 }

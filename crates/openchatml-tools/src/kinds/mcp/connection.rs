@@ -10,14 +10,14 @@ use rmcp::model::{
     ClientConfig, ClientRequest, Implementation, PaginatedRequestParams, ProgressNotificationParam,
     ProgressToken, Request, RequestId, ServerCapabilities, ServerResult,
 };
-use rmcp::service::{NotificationContext, Peer, PeerRequestOptions, RunningService};
+use rmcp::service::{NotificationContext, Peer, PeerRequestOptions, RunningService, ServiceError};
 use rmcp::transport::IntoTransport;
 use rmcp::{ClientHandler, RoleClient, ServiceExt};
 use tokio::sync::Mutex;
 use tokio_util::sync::DropGuard;
 
 use super::digits::Digits;
-use super::failure::{Trouble, failure};
+use super::failure::{failure, is_broken_by};
 use super::watch::{Changes, watched};
 use super::{NotConnected, ServerOptions, content};
 use crate::{Call, Failure, Outcome, Progress};
@@ -138,7 +138,7 @@ impl Connection {
             let page = self.peer.list_tools(page).await?;
             Ok((page.tools, page.next_cursor))
         };
-        all("tools", most, page).await
+        self.all("tools", most, page).await
     }
 
     /// The resources of the server.
@@ -153,7 +153,7 @@ impl Connection {
             let page = self.peer.list_resources(page).await?;
             Ok((page.resources, page.next_cursor))
         };
-        all("resources", most, page).await
+        self.all("resources", most, page).await
     }
 
     /// The prompts of the server.
@@ -168,7 +168,40 @@ impl Connection {
             let page = self.peer.list_prompts(page).await?;
             Ok((page.prompts, page.next_cursor))
         };
-        all("prompts", most, page).await
+        self.all("prompts", most, page).await
+    }
+
+    /// What the server lists, page by page, and no more than so many.
+    async fn all<T, P>(
+        &self,
+        what: &str,
+        most: usize,
+        page: impl Fn(Option<PaginatedRequestParams>) -> P,
+    ) -> Result<Vec<T>, NotConnected>
+    where
+        P: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
+    {
+        let mut listed = Vec::new();
+        let mut cursor = None;
+        loop {
+            let asked = PaginatedRequestParams::default().with_cursor(cursor.clone());
+            let page = page(Some(asked)).await.inspect_err(|error| self.note(error));
+            let (items, next) = page.map_err(NotConnected::new)?;
+            let is_empty = items.is_empty();
+            listed.extend(items);
+            if listed.len() > most {
+                return Err(NotConnected::new(format!("it lists more than {most} {what}")));
+            }
+            match next {
+                None => return Ok(listed),
+                // Pages without anything on them could go on for ever.
+                Some(_) if is_empty => {
+                    let why = format!("it lists a page without {what}, and more");
+                    return Err(NotConnected::new(why));
+                }
+                next => cursor = next,
+            }
+        }
     }
 
     /// Makes a call of the tool that the server calls so.
@@ -202,42 +235,16 @@ impl Connection {
         }
     }
 
-    /// What the model is told of an error, which may mean that the connection is broken.
-    fn failure(&self, error: rmcp::ServiceError) -> Failure {
-        let (failure, trouble) = failure(error);
-        if trouble == Trouble::Connection {
-            self.is_broken.store(true, Ordering::SeqCst);
-        }
-        failure
+    /// What the model is told of an error.
+    fn failure(&self, error: ServiceError) -> Failure {
+        self.note(&error);
+        failure(error)
     }
-}
 
-/// What a server lists, page by page, and no more than so many.
-async fn all<T, P>(
-    what: &str,
-    most: usize,
-    page: impl Fn(Option<PaginatedRequestParams>) -> P,
-) -> Result<Vec<T>, NotConnected>
-where
-    P: Future<Output = Result<(Vec<T>, Option<String>), rmcp::ServiceError>>,
-{
-    let mut listed = Vec::new();
-    let mut cursor = None;
-    loop {
-        let asked = PaginatedRequestParams::default().with_cursor(cursor.clone());
-        let (items, next) = page(Some(asked)).await.map_err(NotConnected::new)?;
-        let is_empty = items.is_empty();
-        listed.extend(items);
-        if listed.len() > most {
-            return Err(NotConnected::new(format!("it lists more than {most} {what}")));
-        }
-        match next {
-            None => return Ok(listed),
-            // Pages without anything on them could go on for ever.
-            Some(_) if is_empty => {
-                return Err(NotConnected::new(format!("it lists a page without {what}, and more")));
-            }
-            next => cursor = next,
+    /// Remembers what an error means for the connection.
+    fn note(&self, error: &ServiceError) {
+        if is_broken_by(error) {
+            self.is_broken.store(true, Ordering::SeqCst);
         }
     }
 }

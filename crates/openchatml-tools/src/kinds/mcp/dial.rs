@@ -106,9 +106,15 @@ impl Http {
 
     /// The same server, which is shown a token with each request.
     #[cfg(feature = "oauth")]
-    pub(super) fn with_authorization(mut self, authorization: Arc<dyn Authorize>) -> Self {
+    pub(super) fn with_authorization(
+        mut self,
+        authorization: Arc<dyn Authorize>,
+    ) -> Result<Self, NotConnected> {
+        if self.headers.iter().any(|it| it.0 == reqwest::header::AUTHORIZATION) {
+            return Err(NotConnected::new("a header is an authorization already"));
+        }
         self.authorization = Some(authorization);
-        self
+        Ok(self)
     }
 
     async fn connect(&self, options: &ServerOptions) -> Result<Connection, NotConnected> {

@@ -195,7 +195,7 @@ pub async fn connect_authorized(
     options: &ServerOptions,
 ) -> Result<Server, NotConnected> {
     let authorization = oauth::Authorization::new(url, oauth, options.timeout)?;
-    let http = Http::new(url, headers)?.with_authorization(Arc::new(authorization));
+    let http = Http::new(url, headers)?.with_authorization(Arc::new(authorization))?;
     Server::open(Dial::Http(http), None, options).await
 }
 
@@ -220,9 +220,9 @@ impl Server {
         options: &ServerOptions,
     ) -> Result<Self, NotConnected> {
         let (remote, listed) = Remote::new(dial, connection, options).await?;
-        let current = remote.connection().await?;
-        let entries = tool::entries(&remote, listed, current.digits())?;
-        Ok(Self { entries, instructions: current.instructions(), remote })
+        let instructions = listed.connection.instructions();
+        let entries = tool::entries(&remote, listed)?;
+        Ok(Self { entries, instructions, remote })
     }
 
     /// Lists the tools of the server again. [`entries`](Self::entries) are what it has now; tools that were
@@ -243,9 +243,9 @@ impl Server {
     /// ```
     pub async fn refresh(&mut self) -> Result<(), NotConnected> {
         let listed = self.remote.list().await?;
-        let current = self.remote.connection().await?;
-        self.entries = tool::entries(&self.remote, listed, current.digits())?;
-        self.instructions = current.instructions();
+        let instructions = listed.connection.instructions();
+        self.entries = tool::entries(&self.remote, listed)?;
+        self.instructions = instructions;
         Ok(())
     }
 

@@ -22,6 +22,12 @@ pub(super) struct Remote {
     failures: AtomicU64,
 }
 
+/// The tools of a server, and the connection that they were listed on.
+pub(super) struct Listed {
+    pub(super) tools: Vec<rmcp::model::Tool>,
+    pub(super) connection: Arc<Connection>,
+}
+
 struct State {
     dial: Dial,
     connection: Arc<Connection>,
@@ -33,21 +39,22 @@ struct State {
 }
 
 impl Remote {
-    /// Connects to the server. The connection to it is there already where it can be had once only.
+    /// Connects to the server, and lists its tools. The connection to it is there already where it can be had
+    /// once only.
     pub(super) async fn new(
         mut dial: Dial,
         connection: Option<Connection>,
         options: &ServerOptions,
-    ) -> Result<(Arc<Self>, Vec<rmcp::model::Tool>), NotConnected> {
+    ) -> Result<(Arc<Self>, Listed), NotConnected> {
         let connection = match connection {
             Some(connection) => connection,
             None => dial.connect(options).await?,
         };
         let connection = Arc::new(connection);
         let mut state = State { dial, connection, offered: HashSet::new(), listed: None };
-        let tools = state.list(options).await?;
+        let listed = state.list(options).await?;
         let (options, failures) = (options.clone(), AtomicU64::new(0));
-        Ok((Arc::new(Self { options, state: Mutex::new(state), failures }), tools))
+        Ok((Arc::new(Self { options, state: Mutex::new(state), failures }), listed))
     }
 
     /// A connection on which the tools are known as they are now.
@@ -58,19 +65,24 @@ impl Remote {
     ) -> Result<Arc<Connection>, Failure> {
         let failures = self.failures.load(Ordering::SeqCst);
         let mut state = self.state.lock().await;
-        if state.connection.is_gone() {
-            // Others have tried in the meantime, and calls that wait must not each try for so long.
-            if failures != self.failures.load(Ordering::SeqCst) {
-                return Err(gone());
+        // A list may be what finds out that nobody is there: nothing was called yet.
+        for _ in 0..2 {
+            if state.connection.is_gone() {
+                // Others have tried in the meantime, and calls that wait must not each try for so long.
+                if failures != self.failures.load(Ordering::SeqCst) {
+                    return Err(gone());
+                }
+                if state.reconnect(&self.options, deadline).await.is_err() {
+                    self.failures.fetch_add(1, Ordering::SeqCst);
+                    return Err(gone());
+                }
             }
-            if state.reconnect(&self.options, deadline).await.is_err() {
-                self.failures.fetch_add(1, Ordering::SeqCst);
-                return Err(gone());
+            if state.is_listed() || state.list(&self.options).await.is_ok() {
+                break;
             }
         }
-        if state.listed != Some(state.connection.changes()) {
-            let listed = state.list(&self.options).await;
-            listed.map_err(|_| Failure::new("the server does not list its tools").retryable())?;
+        if !state.is_listed() {
+            return Err(Failure::new("the server does not list its tools").retryable());
         }
         if !state.offered.contains(tool) {
             return Err(removed());
@@ -93,7 +105,7 @@ impl Remote {
     }
 
     /// The tools that the server has now.
-    pub(super) async fn list(&self) -> Result<Vec<rmcp::model::Tool>, NotConnected> {
+    pub(super) async fn list(&self) -> Result<Listed, NotConnected> {
         let mut state = self.state.lock().await;
         if state.connection.is_gone() {
             state.reconnect(&self.options, None).await?;
@@ -142,17 +154,19 @@ impl State {
         result
     }
 
-    async fn list(
-        &mut self,
-        options: &ServerOptions,
-    ) -> Result<Vec<rmcp::model::Tool>, NotConnected> {
+    /// Whether the tools are those that the server has now, as far as it said.
+    fn is_listed(&self) -> bool {
+        self.listed == Some(self.connection.changes())
+    }
+
+    async fn list(&mut self, options: &ServerOptions) -> Result<Listed, NotConnected> {
         // What changes while they are listed is listed again.
         let changes = self.connection.changes();
         let tools = tokio::time::timeout(options.timeout, self.connection.tools(options.tools));
         let tools = tools.await.map_err(|_| NotConnected::new("its tools took too long"))??;
         self.offered = tools.iter().map(|tool| tool.name.to_string()).collect();
         self.listed = Some(changes);
-        Ok(tools)
+        Ok(Listed { tools, connection: self.connection.clone() })
     }
 }
 

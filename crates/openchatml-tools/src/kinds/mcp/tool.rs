@@ -6,7 +6,7 @@ use openchatml::{Limits, Value};
 
 use super::NotConnected;
 use super::digits::Digits;
-use super::remote::Remote;
+use super::remote::{Listed, Remote};
 use crate::{Call, Entry, Run, Tool};
 
 /// A tool of a server.
@@ -25,11 +25,11 @@ impl Tool for ServerTool {
 /// The tools of a server as it lists them, by the names that models call them by.
 pub(super) fn entries(
     remote: &Arc<Remote>,
-    listed: Vec<rmcp::model::Tool>,
-    digits: &Digits,
+    listed: Listed,
 ) -> Result<Vec<(String, Entry)>, NotConnected> {
-    let mut entries: Vec<(String, Entry)> = Vec::with_capacity(listed.len());
-    for listed in listed {
+    let digits = listed.connection.digits();
+    let mut entries: Vec<(String, Entry)> = Vec::with_capacity(listed.tools.len());
+    for listed in listed.tools {
         let name = format!("{}.{}", remote.options().namespace, name(&listed.name));
         if entries.iter().any(|(other, _)| *other == name) {
             let theirs = listed.name.escape_debug();
