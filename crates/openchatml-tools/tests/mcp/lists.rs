@@ -64,11 +64,15 @@ fn lines(state: &mut State, line: &str) -> Vec<String> {
         answer = answer.replace(r#""object""#, r#""object","maximum":100000000000000000000"#);
     }
     let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#.to_owned();
-    if asked != "change" {
-        return vec![answer];
+    match &*asked {
+        "change" => {
+            state.tools = std::mem::take(&mut state.next);
+            vec![changed, answer]
+        }
+        // Some servers say so whenever they are asked.
+        "tools/list" if state.tools.contains(&"restless") => vec![changed, answer],
+        _ => vec![answer],
     }
-    state.tools = std::mem::take(&mut state.next);
-    vec![changed, answer]
 }
 
 async fn serve(stream: DuplexStream, state: Arc<Mutex<State>>) {
@@ -119,6 +123,18 @@ async fn tools_that_a_server_takes_back_are_refused_and_new_ones_are_there_after
     let after = router(&[&server]);
     assert_eq!(answer(&after, "functions.new", "{}").await, Ok(Data::from("new")));
     assert_eq!(answer(&before, "functions.old", "{}").await, gone);
+}
+
+#[tokio::test]
+async fn a_server_whose_tools_always_change_can_be_called() {
+    let (server, state) = connected(state(&["restless"])).await;
+    let router = router(&[&server]);
+    for _ in 0..2 {
+        assert_eq!(answer(&router, "functions.restless", "{}").await, Ok(Data::from("restless")));
+    }
+    let asked = state.lock().unwrap().asked.clone();
+    let lists = asked.iter().filter(|it| *it == "tools/list").count();
+    assert_eq!((asked.len(), lists), (6, 3), "{asked:?}");
 }
 
 #[tokio::test]

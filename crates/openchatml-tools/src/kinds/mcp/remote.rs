@@ -66,6 +66,7 @@ impl Remote {
         let failures = self.failures.load(Ordering::SeqCst);
         let mut state = self.state.lock().await;
         // A list may be what finds out that nobody is there: nothing was called yet.
+        let mut is_listed = false;
         for _ in 0..2 {
             if state.connection.is_gone() {
                 // Others have tried in the meantime, and calls that wait must not each try for so long.
@@ -77,11 +78,13 @@ impl Remote {
                     return Err(gone());
                 }
             }
-            if state.is_listed() || state.list(&self.options).await.is_ok() {
+            // A server may say at once that they changed again: that is for the next call.
+            is_listed = state.is_listed() || state.list(&self.options).await.is_ok();
+            if is_listed {
                 break;
             }
         }
-        if !state.is_listed() {
+        if !is_listed {
             return Err(Failure::new("the server does not list its tools").retryable());
         }
         if !state.offered.contains(tool) {
