@@ -67,6 +67,8 @@ pub mod config;
 pub mod declare;
 mod function;
 pub mod kinds;
+#[cfg(any(feature = "config", feature = "mcp"))]
+mod offer;
 mod router;
 #[cfg(feature = "session")]
 mod session;
@@ -82,6 +84,8 @@ pub use self::completions::{
 #[cfg(feature = "completions")]
 pub use self::completions::{Completions, CompletionsOptions, Engine, UnknownEngine};
 pub use self::function::{Function, function};
+#[cfg(any(feature = "config", feature = "mcp"))]
+pub use self::offer::{PromptArgument, ServerPrompt, ServerResource};
 pub use self::router::{
     Approval, Approve, Approver, Asked, BadSchema, Envelope, Happening, Proposal, Router,
     RouterOptions, Routes, Turn,

@@ -152,6 +152,79 @@ parameters = "wrong.json"
         }
     }
 
+    /// A server that has three tools, a resource and a prompt.
+    #[cfg(feature = "mcp")]
+    const SERVER: &str = r#"
+        while read -r line; do
+            id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+            case $line in
+            *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+            *'"tools/list"'*) result='{"tools":[{"name":"read/file","inputSchema":{"type":"object"}},{"name":"read/secret","inputSchema":{"type":"object"}},{"name":"list","inputSchema":{"type":"object"}}]}' ;;
+            *'"resources/list"'*) result='{"resources":[{"uri":"file:///a","name":"a"}]}' ;;
+            *'"prompts/list"'*) result='{"prompts":[{"name":"review"}]}' ;;
+            *) continue ;;
+            esac
+            printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+        done
+    "#;
+
+    #[cfg(feature = "mcp")]
+    #[tokio::test]
+    async fn tools_of_servers_are_chosen_by_names_and_patterns() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("server"), SERVER).unwrap();
+        let text = |rest: &str| format!("[mcp.a]\ncommand = 'sh'\nargs = ['server']\n{rest}");
+        for (rest, expected) in [
+            ("", &["read_file", "read_secret", "list"][..]),
+            ("tools = ['list', 'read_file']", &["read_file", "list"]),
+            ("tools = ['read_*']", &["read_file", "read_secret"]),
+            ("exclude_tools = ['*_secret']", &["read_file", "list"]),
+            ("tools = ['read_*']\nexclude_tools = ['read_s?cret']", &["read_file"]),
+            ("tools = []", &[]),
+        ] {
+            let opened = open(&text(rest), folder.path()).await;
+            if expected.is_empty() {
+                let error = opened.unwrap_err();
+                let none = "line 4, column 9: `mcp.a.tools`: no tool of the server is left";
+                assert_eq!(error, [none]);
+                continue;
+            }
+            let tools = opened.unwrap();
+            let names: Vec<_> =
+                tools.iter().map(|it| it.0.trim_start_matches("functions.")).collect();
+            assert_eq!(names, expected, "{rest}");
+        }
+    }
+
+    #[cfg(feature = "mcp")]
+    #[tokio::test]
+    async fn a_pattern_that_matches_no_tool_is_told_with_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("server"), SERVER).unwrap();
+        let text = "[mcp.a]\ncommand = 'sh'\nargs = ['server']\ntools = [\n  'list',\n  'lst',\n]\nexclude_tools = ['write_*', 'list']\n";
+        let errors = open(text, folder.path()).await.unwrap_err();
+        let expected = [
+            "line 6, column 3: `mcp.a.tools`: the server has no tool `lst`",
+            "line 8, column 18: `mcp.a.exclude_tools`: no tool of the server matches `write_*`",
+        ];
+        assert_eq!(errors, expected);
+    }
+
+    #[cfg(feature = "mcp")]
+    #[tokio::test]
+    async fn what_sections_offer_is_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("server"), SERVER).unwrap();
+        let text = "[mcp.a]\ncommand = 'sh'\nargs = ['server']\ntools = ['list']\n[tools.echo]\ncommand = 'cat'\n";
+        let offers = Config::parse(text).unwrap().offers(folder.path()).await.unwrap();
+        let sections: Vec<_> = offers.iter().map(|it| it.section.as_str()).collect();
+        assert_eq!(sections, ["tools.echo", "mcp.a"]);
+        assert_eq!(offers[1].tools[0].0, "functions.list");
+        assert_eq!(offers[1].resources[0].uri, "file:///a");
+        assert_eq!(offers[1].prompts[0].name, "review");
+        assert!(offers[0].resources.is_empty());
+    }
+
     #[cfg(feature = "browser")]
     #[tokio::test]
     async fn a_browser_searches_what_the_file_says() {

@@ -11,6 +11,8 @@ mod run;
 mod shell;
 mod show;
 mod stream;
+#[cfg(feature = "run")]
+mod tools;
 
 use clap::Subcommand;
 
@@ -41,6 +43,9 @@ pub(crate) enum Command {
     // As with `Stream`.
     #[cfg(feature = "run")]
     Run(run::RunArgs),
+    // As with `Stream`.
+    #[cfg(feature = "run")]
+    Tools(tools::ToolsArgs),
     /// Write the grammar of a model's completions
     Grammar(grammar::GrammarArgs),
     /// Say which format files are in, and what speaks for it
@@ -67,6 +72,8 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<Status, Failure
         Command::Stream(args) => stream::run(&args, console),
         #[cfg(feature = "run")]
         Command::Run(args) => run::run(&args, console),
+        #[cfg(feature = "run")]
+        Command::Tools(args) => tools::run(&args, console),
         Command::Grammar(args) => grammar::run(&args, console),
         Command::Detect(args) => detect::run(&args, console),
         Command::Explain(args) => explain::run(&args, console),

@@ -2,7 +2,7 @@
 
 use crate::support::{BAD, command, ocml, ocml_with, run};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "parse",
     "render",
     "convert",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 13] = [
     "stream",
     "grammar",
     "run",
+    "tools",
     "detect",
     "explain",
     "completions",

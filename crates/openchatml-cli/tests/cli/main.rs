@@ -24,3 +24,5 @@ mod stream;
 mod support;
 mod templates;
 mod tokens;
+#[cfg(feature = "run")]
+mod tools;

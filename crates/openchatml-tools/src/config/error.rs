@@ -47,6 +47,11 @@ impl Place {
         Self { span, line: location.line, column: location.column, key: key.into() }
     }
 
+    /// The key, as the file could have it.
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+
     pub(super) fn error(&self, message: impl Into<String>) -> ConfigError {
         let Self { span, line, column, key } = self.clone();
         ConfigError { span, line, column, key, message: message.into() }

@@ -32,8 +32,9 @@
 //! prefix = "pets_"                    # timeout_ms, output_bytes
 //!
 //! [mcp.files]                         # functions.TOOL for each
-//! command = "files-server"            # args, env, inherit, cwd; or url, headers
-//! tools = ["read"]                    # all, unless said; prefix, timeout_ms
+//! command = "files-server"            # args, env, inherit, cwd; or url, headers, oauth
+//! tools = ["read*", "list"]           # all, unless said; prefix, timeout_ms
+//! exclude_tools = ["read_secret"]     # reconnects
 //!
 //! [python]                            # python, in a sandbox
 //! timeout_ms = 60000                  # python, output_bytes, memory_bytes, cpu_seconds,
@@ -49,19 +50,21 @@
 
 mod error;
 #[cfg_attr(
-    not(all(unix, feature = "browser", feature = "mcp", feature = "python")),
+    not(all(unix, feature = "browser", feature = "oauth", feature = "python")),
     allow(dead_code)
 )]
 mod open;
+#[cfg_attr(not(all(unix, feature = "mcp")), allow(dead_code))]
+mod pattern;
 mod section;
 // A kind without its feature is read all the same, and then has no use for what was read.
 #[cfg_attr(
-    not(all(unix, feature = "browser", feature = "mcp", feature = "python")),
+    not(all(unix, feature = "browser", feature = "oauth", feature = "python")),
     allow(dead_code)
 )]
 mod sections;
 #[cfg_attr(
-    not(all(unix, feature = "browser", feature = "mcp", feature = "python")),
+    not(all(unix, feature = "browser", feature = "oauth", feature = "python")),
     allow(dead_code)
 )]
 mod template;
@@ -74,6 +77,29 @@ pub use self::error::ConfigError;
 use self::section::{Findings, Section};
 pub use self::sections::RouterSettings;
 use self::sections::{BrowserSection, Mcp, OpenApi, Program, PythonSection};
+use crate::Entry;
+use crate::offer::{ServerPrompt, ServerResource};
+
+/// What one section of a file offers.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Offer {
+    /// The section: `mcp.files`.
+    pub section: String,
+    /// Its tools, by the names that models call them by.
+    pub tools: Vec<(String, Entry)>,
+    /// The resources that the server lists, if the section is one.
+    pub resources: Vec<ServerResource>,
+    /// The prompts that the server lists, if the section is one.
+    pub prompts: Vec<ServerPrompt>,
+}
+
+impl Offer {
+    fn new(section: &str, tools: Vec<(String, Entry)>) -> Self {
+        let (resources, prompts) = (Vec::new(), Vec::new());
+        Self { section: section.to_owned(), tools, resources, prompts }
+    }
+}
 
 /// A file of tools that was read. Nothing of it was opened or started yet.
 ///

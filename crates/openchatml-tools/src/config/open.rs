@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 #[cfg(all(unix, feature = "process"))]
 use openchatml::{Limits, Value};
 
-use super::Config;
 use super::error::{ConfigError, Place};
 #[cfg(all(unix, feature = "process"))]
 use super::section::Schema;
@@ -13,6 +12,7 @@ use super::sections::{BrowserSection, Mcp, OpenApi, Program, PythonSection};
 #[cfg(all(unix, feature = "process"))]
 use super::sections::{Form, Start};
 use super::template::Template;
+use super::{Config, Offer};
 use crate::router::check_schema;
 use crate::{Entry, Toolbox};
 
@@ -42,11 +42,37 @@ impl Config {
     ///
     /// Each section that could not be opened, and why.
     pub async fn open(self, base: impl AsRef<Path>) -> Result<Toolbox, Vec<ConfigError>> {
-        let mut opening = Opening {
-            base: base.as_ref().to_owned(),
-            tools: Toolbox::default(),
-            errors: Vec::new(),
-        };
+        let opened = self.open_all(base.as_ref()).await;
+        if opened.errors.is_empty() { Ok(opened.tools) } else { Err(opened.errors) }
+    }
+
+    /// Opens the file as [`open`](Self::open) does, and asks its servers what they have beside tools.
+    ///
+    /// ```
+    /// use openchatml_tools::config::Config;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let config = Config::parse("[tools.echo]\ncommand = 'cat'\n").unwrap();
+    /// # #[cfg(all(unix, feature = "process"))] {
+    /// let offers = config.offers(".").await.unwrap();
+    /// assert_eq!(offers[0].section, "tools.echo");
+    /// assert_eq!(offers[0].tools[0].0, "functions.echo");
+    /// # }
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Each section that could not be opened, and why; or that a server does not list what it has.
+    pub async fn offers(self, base: impl AsRef<Path>) -> Result<Vec<Offer>, Vec<ConfigError>> {
+        let mut opened = self.open_all(base.as_ref()).await;
+        opened.ask_servers().await;
+        if opened.errors.is_empty() { Ok(opened.offers) } else { Err(opened.errors) }
+    }
+
+    async fn open_all(&self, base: &Path) -> Opening {
+        let mut opening = Opening::new(base);
         for section in &self.programs {
             opening.add(opening.program(section).map(|entry| vec![entry]), &section.place);
         }
@@ -54,7 +80,7 @@ impl Config {
             opening.add(opening.api(section), &section.place);
         }
         for section in &self.servers {
-            opening.add(opening.server(section).await, &section.place);
+            opening.server(section).await;
         }
         if let Some(section) = &self.python {
             opening.add(opening.python(section).await.map(|entry| vec![entry]), &section.place);
@@ -62,7 +88,7 @@ impl Config {
         if let Some(section) = &self.browser {
             opening.add(opening.browser(section), &section.place);
         }
-        if opening.errors.is_empty() { Ok(opening.tools) } else { Err(opening.errors) }
+        opening
     }
 }
 
@@ -78,6 +104,10 @@ fn valid(schema: Value<'static>, place: &Place) -> Found<Value<'static>> {
 struct Opening {
     base: PathBuf,
     tools: Toolbox,
+    offers: Vec<Offer>,
+    /// The servers, and which of the offers is theirs.
+    #[cfg(all(unix, feature = "mcp"))]
+    servers: Vec<(usize, crate::kinds::mcp::Server, Place)>,
     errors: Vec<ConfigError>,
 }
 
@@ -85,9 +115,21 @@ struct Opening {
 type Named = (String, Entry);
 
 impl Opening {
+    fn new(base: &Path) -> Self {
+        Self {
+            base: base.to_owned(),
+            tools: Toolbox::default(),
+            offers: Vec::new(),
+            #[cfg(all(unix, feature = "mcp"))]
+            servers: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+
     fn add(&mut self, found: Found<Vec<Named>>, place: &Place) {
         match found {
             Ok(entries) => {
+                self.offers.push(Offer::new(place.key(), entries.clone()));
                 for (name, entry) in entries {
                     let checked = entry.parameters.as_ref().map(|it| check_schema(&name, it));
                     if let Some(Err(bad)) = checked {
@@ -227,45 +269,77 @@ impl Opening {
     }
 
     #[cfg(all(unix, feature = "mcp"))]
-    async fn server(&self, section: &Mcp) -> Found<Vec<Named>> {
+    async fn server(&mut self, section: &Mcp) {
+        match self.connect(section).await {
+            Ok((server, entries)) => {
+                self.servers.push((self.offers.len(), server, section.place.clone()));
+                self.add(Ok(entries), &section.place);
+            }
+            Err(errors) => self.errors.extend(errors),
+        }
+    }
+
+    #[cfg(all(unix, feature = "mcp"))]
+    async fn connect(
+        &self,
+        section: &Mcp,
+    ) -> Result<(crate::kinds::mcp::Server, Vec<Named>), Vec<ConfigError>> {
         use super::sections::Reach;
-        use crate::kinds::mcp::{ServerOptions, connect_http, connect_stdio};
+        use crate::kinds::mcp::{ServerOptions, connect_stdio};
 
         let mut options = ServerOptions::default();
         options.trusts_hints = section.trusts_hints;
         options.timeout = section.timeout.unwrap_or(options.timeout);
+        options.reconnects = section.reconnects.unwrap_or(options.reconnects);
+        let one = |error| vec![error];
         let server = match &section.reach {
-            Reach::Start(start) => connect_stdio(self.start(start)?.command(), &options).await,
-            Reach::Url { url, headers } => {
-                let headers = filled(headers)?;
-                let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-                connect_http(&url.fill()?, headers, &options).await
+            Reach::Start(start) => {
+                let program = self.start(start).map_err(one)?;
+                connect_stdio(program.command(), &options).await
+            }
+            Reach::Url { url, headers, oauth } => {
+                let url = url.fill().map_err(one)?;
+                let headers = filled(headers).map_err(one)?;
+                connect_url(&url, &headers, oauth.as_deref(), &options).await.map_err(one)?
             }
         };
-        let server = server.map_err(|error| section.place.error(error.to_string()))?;
+        let server = server.map_err(|error| one(section.place.error(error.to_string())))?;
         let own = |name: &str| name.split_once('.').map_or("", |it| it.1).to_owned();
         let mut entries: Vec<Named> =
             server.entries().iter().map(|(name, entry)| (own(name), entry.clone())).collect();
-        if let Some((names, place)) = &section.tools {
-            let is_there = |name: &&String| entries.iter().any(|it| it.0 == **name);
-            if let Some(name) = names.iter().find(|name| !is_there(name)) {
-                let why = format!("the server has no tool `{}`", name.escape_debug());
-                return Err(place.error(why));
-            }
-            entries.retain(|it| names.contains(&it.0));
-        }
+        section.tools.check(entries.iter().map(|it| it.0.as_str()))?;
+        entries.retain(|it| section.tools.offers(&it.0));
         for (name, entry) in &mut entries {
             *name = format!("functions.{}{name}", section.prefix);
             entry.timeout = section.timeout;
             entry.approve = section.approve;
         }
-        Ok(entries)
+        Ok((server, entries))
+    }
+
+    /// Asks the servers what they have beside tools.
+    #[cfg(all(unix, feature = "mcp"))]
+    async fn ask_servers(&mut self) {
+        for (index, server, place) in &self.servers {
+            match (server.resources().await, server.prompts().await) {
+                (Ok(resources), Ok(prompts)) => {
+                    let offer = &mut self.offers[*index];
+                    (offer.resources, offer.prompts) = (resources, prompts);
+                }
+                (Err(error), _) | (_, Err(error)) => {
+                    self.errors.push(place.error(error.to_string()));
+                }
+            }
+        }
     }
 
     #[cfg(not(all(unix, feature = "mcp")))]
-    async fn server(&self, section: &Mcp) -> Found<Vec<Named>> {
-        Err(missing(&section.place, "mcp"))
+    async fn server(&mut self, section: &Mcp) {
+        self.errors.push(missing(&section.place, "mcp"));
     }
+
+    #[cfg(not(all(unix, feature = "mcp")))]
+    async fn ask_servers(&mut self) {}
 
     #[cfg(all(unix, feature = "python"))]
     async fn python(&self, section: &PythonSection) -> Found<Named> {
@@ -327,12 +401,36 @@ impl Opening {
     }
 }
 
+/// Connects to a server over HTTP, with an authorization if there is to be one.
+#[cfg(all(unix, feature = "mcp"))]
+async fn connect_url(
+    url: &str,
+    headers: &[(String, String)],
+    oauth: Option<&super::sections::OAuthSection>,
+    options: &crate::kinds::mcp::ServerOptions,
+) -> Found<Result<crate::kinds::mcp::Server, crate::kinds::mcp::NotConnected>> {
+    let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let Some(oauth) = oauth else {
+        return Ok(crate::kinds::mcp::connect_http(url, headers, options).await);
+    };
+    #[cfg(feature = "oauth")]
+    {
+        use crate::kinds::mcp::{OAuth, connect_authorized};
+        let mut authorization = OAuth::new(oauth.client_id.fill()?, oauth.client_secret.fill()?);
+        authorization.scopes = oauth.scopes.clone();
+        authorization.issuer = oauth.issuer.clone();
+        Ok(connect_authorized(url, headers, authorization, options).await)
+    }
+    #[cfg(not(feature = "oauth"))]
+    Err(missing(&oauth.place, "oauth"))
+}
+
 /// The values of templates, with the variables of the environment.
 fn filled(templates: &[(String, Template)]) -> Found<Vec<(String, String)>> {
     templates.iter().map(|(name, value)| Ok((name.clone(), value.fill()?))).collect()
 }
 
-#[cfg(not(all(unix, feature = "browser", feature = "mcp", feature = "python")))]
+#[cfg(not(all(unix, feature = "browser", feature = "oauth", feature = "python")))]
 fn missing(place: &Place, feature: &str) -> ConfigError {
     place.error(format!("this build knows no such tools: it is without the feature `{feature}`"))
 }

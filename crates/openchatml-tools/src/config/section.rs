@@ -162,6 +162,15 @@ impl<'f, 't> Section<'f, 't> {
         })
     }
 
+    /// A list of strings, each with its place.
+    pub(super) fn placed_texts(&mut self, key: &'static str) -> Option<Vec<(String, Place)>> {
+        let texts = self.texts(key)?;
+        let items = self.table.get(key)?.get_ref().as_array()?;
+        let path = join(&self.path, key);
+        let places = items.iter().map(|item| self.findings.place(item.span(), path.clone()));
+        Some(texts.into_iter().zip(places).collect())
+    }
+
     /// Names and texts that may name variables of the environment.
     pub(super) fn templates(&mut self, key: &'static str) -> Vec<(String, Template)> {
         let Some(value) = self.get(key) else { return Vec::new() };
@@ -195,6 +204,16 @@ impl<'f, 't> Section<'f, 't> {
         let place = self.key_place(key)?;
         let text = self.text(key)?;
         Template::parse(&text, place).map_err(|error| self.complain(error)).ok()
+    }
+
+    /// A text that may name variables of the environment, and has to be there.
+    pub(super) fn required_template(&mut self, key: &'static str) -> Option<Template> {
+        if !self.has(key) {
+            self.asked.push(key);
+            let message = format!("it needs `{key}`");
+            self.complain(self.place().error(message));
+        }
+        self.template(key)
     }
 
     /// Where the value of a key stands.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::Place;
+use super::pattern::{Pattern, Selection};
 use super::section::{Schema, Section};
 use super::template::Template;
 use crate::{Approve, Envelope, RouterOptions, Routes};
@@ -229,8 +230,9 @@ pub(super) struct Mcp {
     pub(super) place: Place,
     pub(super) reach: Reach,
     pub(super) prefix: String,
-    pub(super) tools: Option<(Vec<String>, Place)>,
+    pub(super) tools: Selection,
     pub(super) trusts_hints: bool,
+    pub(super) reconnects: Option<u32>,
     pub(super) timeout: Option<Duration>,
     pub(super) approve: Option<Approve>,
 }
@@ -239,7 +241,30 @@ pub(super) struct Mcp {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     Start(Start),
-    Url { url: Template, headers: Vec<(String, Template)> },
+    Url { url: Template, headers: Vec<(String, Template)>, oauth: Option<Box<OAuthSection>> },
+}
+
+/// `oauth` of `[mcp.NAME]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct OAuthSection {
+    pub(super) place: Place,
+    pub(super) client_id: Template,
+    pub(super) client_secret: Template,
+    pub(super) scopes: Vec<String>,
+    pub(super) issuer: Option<String>,
+}
+
+impl OAuthSection {
+    fn read(mut section: Section<'_, '_>) -> Option<Self> {
+        let place = section.place();
+        let client_id = section.required_template("client_id");
+        let client_secret = section.required_template("client_secret");
+        let scopes = section.texts("scopes").unwrap_or_default();
+        let issuer = section.text("issuer");
+        section.finish();
+        let (client_id, client_secret) = (client_id?, client_secret?);
+        Some(Self { place, client_id, client_secret, scopes, issuer })
+    }
 }
 
 impl Mcp {
@@ -248,18 +273,35 @@ impl Mcp {
         let reach = if section.has("url") {
             let url = section.template("url");
             let headers = section.templates("headers");
-            url.map(|url| Reach::Url { url, headers })
+            let oauth = section.section("oauth", OAuthSection::read).map(Box::new);
+            url.map(|url| Reach::Url { url, headers, oauth })
         } else {
             Start::read(&mut section).map(Reach::Start)
         };
         let prefix = section.text("prefix").unwrap_or_default();
-        let tools = section.texts("tools").zip(section.key_place("tools"));
+        let tools = selection(&mut section);
         let trusts_hints = section.flag("trusts_hints").unwrap_or_default();
+        let reconnects = section.number("reconnects", 0);
+        let reconnects = reconnects.map(|it| u32::try_from(it).unwrap_or(u32::MAX));
         let timeout = section.milliseconds("timeout_ms");
         let approve = approve(&mut section);
         section.finish();
-        Some(Self { place, reach: reach?, prefix, tools, trusts_hints, timeout, approve })
+        let reach = reach?;
+        Some(Self { place, reach, prefix, tools, trusts_hints, reconnects, timeout, approve })
     }
+}
+
+/// Which tools of a server are offered.
+fn selection(section: &mut Section<'_, '_>) -> Selection {
+    let mut patterns = |key| {
+        let texts = section.placed_texts(key)?;
+        let patterns = texts.into_iter().map(|(text, place)| Pattern { text, place });
+        Some(patterns.collect::<Vec<_>>())
+    };
+    let included = patterns("tools");
+    let excluded = patterns("exclude_tools").unwrap_or_default();
+    let place = section.key_place("tools").or_else(|| section.key_place("exclude_tools"));
+    Selection { included, excluded, place: place.unwrap_or_default() }
 }
 
 /// `[python]`

@@ -3,7 +3,7 @@
 mod approve;
 mod events;
 mod speak;
-mod tools;
+pub(super) mod tools;
 mod work;
 
 use std::path::{Path, PathBuf};
@@ -478,7 +478,7 @@ fn failed(error: &SessionError, args: &RunArgs) -> Failure {
 }
 
 /// Keeps the programs that are tools from reading the keys in our environment.
-fn conceal() -> Result<(), Failure> {
+pub(super) fn conceal() -> Result<(), Failure> {
     #[cfg(unix)]
     openchatml_tools::kinds::process::conceal()
         .map_err(|error| Failure::Io(format!("secrets cannot be kept from tools: {error}")))?;

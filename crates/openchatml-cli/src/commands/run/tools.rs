@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use openchatml::Span;
-use openchatml_tools::config::{Config, ConfigError};
+use openchatml_tools::config::{Config, ConfigError, Offer};
 use openchatml_tools::{RouterOptions, Toolbox};
 
 use crate::args::Bounds;
@@ -17,7 +17,7 @@ use crate::report;
 /// # Errors
 ///
 /// It cannot be read, or something is wrong in it: that was told.
-pub(super) fn read(path: &Path, console: &Console) -> Result<Config, Failure> {
+pub(in crate::commands) fn read(path: &Path, console: &Console) -> Result<Config, Failure> {
     with_text(path, console, Config::parse)
 }
 
@@ -31,14 +31,34 @@ pub(super) async fn open(
     path: &Path,
     console: &Console,
 ) -> Result<(Toolbox, RouterOptions), Failure> {
-    let base = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
     let options = config.router.options();
-    match config.open(base).await {
+    match config.open(folder(path)).await {
         Ok(tools) => Ok((tools, options)),
         Err(errors) => with_text(path, console, |_| Err(errors)),
+    }
+}
+
+/// Opens its tools, and asks its servers what they have beside them.
+///
+/// # Errors
+///
+/// One of them cannot be opened or asked: that was told.
+pub(in crate::commands) async fn offers(
+    config: Config,
+    path: &Path,
+    console: &Console,
+) -> Result<Vec<Offer>, Failure> {
+    match config.offers(folder(path)).await {
+        Ok(offers) => Ok(offers),
+        Err(errors) => with_text(path, console, |_| Err(errors)),
+    }
+}
+
+/// The folder of a file.
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
     }
 }
 

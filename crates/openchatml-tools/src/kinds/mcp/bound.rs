@@ -7,7 +7,9 @@ use std::task::{Context, Poll, ready};
 use memchr::memchr;
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// The bytes of a message; the SDK passes over longer ones without a word.
+use super::digits::{Digits, Hider};
+
+/// The bytes of a message.
 pub(super) const MOST: usize = 16_000_000;
 
 /// What stands in the place of an answer that is too long.
@@ -18,9 +20,10 @@ const EDGE: usize = 128;
 const CHUNK: usize = 16 << 10;
 
 /// Lines, of which those that are too long are cut off. If one was an answer, an error follows it, which
-/// answers the same request.
+/// answers the same request. Numbers that the SDK cannot hold are hidden from it.
 pub(super) struct Bounded<R> {
     inner: R,
+    hider: Hider,
     /// What was read, and how much of it was given on.
     ready: Vec<u8>,
     given: usize,
@@ -32,13 +35,13 @@ pub(super) struct Bounded<R> {
 }
 
 impl<R> Bounded<R> {
-    pub(super) fn new(inner: R) -> Self {
-        Self::with_most(inner, MOST)
+    pub(super) fn new(inner: R, digits: &Digits) -> Self {
+        Self::with_most(inner, digits, MOST)
     }
 
-    fn with_most(inner: R, most: usize) -> Self {
+    fn with_most(inner: R, digits: &Digits, most: usize) -> Self {
         let (ready, head, tail) = (Vec::new(), Vec::new(), Vec::new());
-        Self { inner, ready, given: 0, line: 0, head, tail, most }
+        Self { inner, hider: digits.hider(), ready, given: 0, line: 0, head, tail, most }
     }
 
     fn take(&mut self, mut bytes: &[u8]) {
@@ -59,7 +62,7 @@ impl<R> Bounded<R> {
         let room = EDGE - self.head.len();
         self.head.extend_from_slice(&part[..part.len().min(room)]);
         let fits = part.len().min(self.most.saturating_sub(self.line));
-        self.ready.extend_from_slice(&part[..fits]);
+        self.hider.feed(&part[..fits], &mut self.ready);
         self.line = self.line.saturating_add(part.len());
         if self.line > self.most {
             self.tail.extend_from_slice(&part[part.len().saturating_sub(EDGE)..]);
@@ -70,6 +73,8 @@ impl<R> Bounded<R> {
 
     /// The end of a line.
     fn end(&mut self) {
+        self.hider.end(&mut self.ready);
+        self.hider.reset();
         self.ready.push(b'\n');
         if self.line > self.most
             && let Some(id) = answered(&self.head, &self.tail)
@@ -139,7 +144,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
 mod tests {
     use tokio::io::AsyncReadExt as _;
 
-    use super::Bounded;
+    use super::{Bounded, Digits};
 
     #[tokio::test]
     async fn answers_that_are_too_long_become_errors() {
@@ -156,7 +161,8 @@ mod tests {
         ];
         let text = lines.join("\n") + "\n";
         let mut out = String::new();
-        Bounded::with_most(text.as_bytes(), 200).read_to_string(&mut out).await.unwrap();
+        let mut bounded = Bounded::with_most(text.as_bytes(), &Digits::new(), 200);
+        bounded.read_to_string(&mut out).await.unwrap();
         assert!(out.lines().all(|line| line.len() <= 200));
         let errors: Vec<_> = out.lines().filter(|line| line.contains("-32000")).collect();
         let id = |it: &&str| it.split("\"id\":").nth(1).unwrap()[..1].to_owned();

@@ -3,21 +3,22 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use openchatml::Code;
 use rmcp::model::{
     CallToolRequestParams, CancelledNotification, CancelledNotificationParam, ClientCapabilities,
     ClientConfig, ClientRequest, Implementation, PaginatedRequestParams, ProgressNotificationParam,
-    ProgressToken, Request, RequestId, ServerResult,
+    ProgressToken, Request, RequestId, ServerCapabilities, ServerResult,
 };
 use rmcp::service::{NotificationContext, Peer, PeerRequestOptions, RunningService, ServiceError};
 use rmcp::transport::IntoTransport;
 use rmcp::{ClientHandler, RoleClient, ServiceExt};
-use serde_json::{Map, Value};
 use tokio::sync::Mutex;
 use tokio_util::sync::DropGuard;
 
-use super::bound::{MOST, TOO_LONG};
+use super::digits::Digits;
+use super::failure::{failure, is_broken_by};
+use super::watch::{Changes, watched};
 use super::{NotConnected, ServerOptions, content};
 use crate::{Call, Failure, Outcome, Progress};
 
@@ -25,6 +26,10 @@ use crate::{Call, Failure, Outcome, Progress};
 pub(super) struct Connection {
     peer: Peer<RoleClient>,
     listeners: Arc<Listeners>,
+    digits: Digits,
+    changes: Changes,
+    /// Whether a request found out that nobody is there, which a transport may not notice.
+    is_broken: AtomicBool,
     _service: RunningService<RoleClient, Arc<Listeners>>,
     /// What ends the program at the other end.
     _program: Option<DropGuard>,
@@ -67,20 +72,22 @@ impl ClientHandler for Listeners {
 impl Connection {
     pub(super) async fn open<T, E, A>(
         transport: T,
+        digits: Digits,
         options: &ServerOptions,
     ) -> Result<Self, NotConnected>
     where
         T: IntoTransport<RoleClient, E, A>,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let listeners = Arc::new(Listeners::default());
-        let served = listeners.clone().serve(transport);
+        let (listeners, changes) = (Arc::new(Listeners::default()), Changes::default());
+        let served = listeners.clone().serve(watched(transport, changes.clone()));
         let service = match tokio::time::timeout(options.timeout, served).await {
             Ok(service) => service.map_err(NotConnected::new)?,
             Err(_) => return Err(NotConnected::new("it did not answer in time")),
         };
         let peer = service.peer().clone();
-        Ok(Self { peer, listeners, _service: service, _program: None })
+        let is_broken = AtomicBool::new(false);
+        Ok(Self { peer, listeners, digits, changes, is_broken, _service: service, _program: None })
     }
 
     /// The same connection, which takes the program at its other end with it.
@@ -108,23 +115,91 @@ impl Connection {
     }
 
     pub(super) fn is_gone(&self) -> bool {
-        self.peer.is_transport_closed()
+        self.peer.is_transport_closed() || self.is_broken.load(Ordering::SeqCst)
     }
 
-    /// The tools of the server, page by page, and no more than so many.
-    pub(super) async fn list(&self, most: usize) -> Result<Vec<rmcp::model::Tool>, NotConnected> {
-        let mut tools = Vec::new();
+    /// How often the server said that its tools changed.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.count()
+    }
+
+    pub(super) fn digits(&self) -> &Digits {
+        &self.digits
+    }
+
+    /// What the server says it has.
+    fn has(&self, what: impl Fn(&ServerCapabilities) -> bool) -> bool {
+        self.peer.peer_info().is_some_and(|info| what(&info.capabilities))
+    }
+
+    /// The tools of the server, and no more than so many.
+    pub(super) async fn tools(&self, most: usize) -> Result<Vec<rmcp::model::Tool>, NotConnected> {
+        let page = |page| async {
+            let page = self.peer.list_tools(page).await?;
+            Ok((page.tools, page.next_cursor))
+        };
+        self.all("tools", most, page).await
+    }
+
+    /// The resources of the server.
+    pub(super) async fn resources(
+        &self,
+        most: usize,
+    ) -> Result<Vec<rmcp::model::Resource>, NotConnected> {
+        if !self.has(|it| it.resources.is_some()) {
+            return Ok(Vec::new());
+        }
+        let page = |page| async {
+            let page = self.peer.list_resources(page).await?;
+            Ok((page.resources, page.next_cursor))
+        };
+        self.all("resources", most, page).await
+    }
+
+    /// The prompts of the server.
+    pub(super) async fn prompts(
+        &self,
+        most: usize,
+    ) -> Result<Vec<rmcp::model::Prompt>, NotConnected> {
+        if !self.has(|it| it.prompts.is_some()) {
+            return Ok(Vec::new());
+        }
+        let page = |page| async {
+            let page = self.peer.list_prompts(page).await?;
+            Ok((page.prompts, page.next_cursor))
+        };
+        self.all("prompts", most, page).await
+    }
+
+    /// What the server lists, page by page, and no more than so many.
+    async fn all<T, P>(
+        &self,
+        what: &str,
+        most: usize,
+        page: impl Fn(Option<PaginatedRequestParams>) -> P,
+    ) -> Result<Vec<T>, NotConnected>
+    where
+        P: Future<Output = Result<(Vec<T>, Option<String>), ServiceError>>,
+    {
+        let mut listed = Vec::new();
         let mut cursor = None;
         loop {
-            let page = PaginatedRequestParams::default().with_cursor(cursor);
-            let page = self.peer.list_tools(Some(page)).await.map_err(NotConnected::new)?;
-            tools.extend(page.tools);
-            if tools.len() > most {
-                return Err(NotConnected::new(format!("it lists more than {most} tools")));
+            let asked = PaginatedRequestParams::default().with_cursor(cursor.clone());
+            let page = page(Some(asked)).await.inspect_err(|error| self.note(error));
+            let (items, next) = page.map_err(NotConnected::new)?;
+            let is_empty = items.is_empty();
+            listed.extend(items);
+            if listed.len() > most {
+                return Err(NotConnected::new(format!("it lists more than {most} {what}")));
             }
-            cursor = page.next_cursor;
-            if cursor.is_none() {
-                return Ok(tools);
+            match next {
+                None => return Ok(listed),
+                // Pages without anything on them could go on for ever.
+                Some(_) if is_empty => {
+                    let why = format!("it lists a page without {what}, and more");
+                    return Err(NotConnected::new(why));
+                }
+                next => cursor = next,
             }
         }
     }
@@ -132,13 +207,13 @@ impl Connection {
     /// Makes a call of the tool that the server calls so.
     pub(super) async fn call(&self, tool: &str, call: &Call) -> Outcome {
         let mut params = CallToolRequestParams::new(tool.to_owned());
-        params.arguments = Some(arguments(call)?);
+        params.arguments = Some(self.digits.arguments(call.arguments())?);
         let request = ClientRequest::CallToolRequest(Request::new(params));
         // A report that comes before the call is listed waits for the lock.
         let mut calls = self.listeners.calls.lock().await;
         let options = PeerRequestOptions::no_options();
         let sent = self.peer.send_cancellable_request(request, options).await;
-        let handle = sent.map_err(failure)?;
+        let handle = sent.map_err(|error| self.failure(error))?;
         let token = handle.progress_token.clone();
         let mut running = Running {
             peer: self.peer.clone(),
@@ -150,38 +225,27 @@ impl Connection {
         drop(calls);
         let answer = handle.await_response().await;
         running.id = None;
-        match answer.map_err(failure)? {
-            ServerResult::CallToolResult(result) => content::outcome(result),
-            ServerResult::EmptyResult(_) => content::outcome(Default::default()),
+        match answer.map_err(|error| self.failure(error))? {
+            ServerResult::CallToolResult(result) => content::outcome(result, &self.digits),
+            ServerResult::EmptyResult(_) => content::outcome(Default::default(), &self.digits),
             ServerResult::InputRequiredResult(_) => {
                 Err(Failure::new("the tool asks for something that nobody here can answer"))
             }
             _ => Err(Failure::new("the server answers with something that is no result")),
         }
     }
-}
 
-fn arguments(call: &Call) -> Result<Map<String, Value>, Failure> {
-    let text = call.arguments();
-    serde_json::from_str(text).map_err(|_| Failure::new("the arguments are no JSON object"))
-}
+    /// What the model is told of an error.
+    fn failure(&self, error: ServiceError) -> Failure {
+        self.note(&error);
+        failure(error)
+    }
 
-/// What the model is told. What the transport says of addresses and files is not for it.
-fn failure(error: ServiceError) -> Failure {
-    match error {
-        ServiceError::McpError(error) if error.message == TOO_LONG => {
-            Failure::with_code(Code::ToolOutput, format!("the answer is longer than {MOST} bytes"))
+    /// Remembers what an error means for the connection.
+    fn note(&self, error: &ServiceError) {
+        if is_broken_by(error) {
+            self.is_broken.store(true, Ordering::SeqCst);
         }
-        ServiceError::McpError(error) => {
-            Failure::new(format!("the server refuses the call: {}", error.message))
-        }
-        ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
-            Failure::new("the server of the tool is gone")
-        }
-        ServiceError::UnexpectedResponse => {
-            Failure::new("the server answers with something that is no result")
-        }
-        _ => Failure::new("the server gave the call up"),
     }
 }
 

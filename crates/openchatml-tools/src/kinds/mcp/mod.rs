@@ -1,26 +1,38 @@
 //! Servers of the Model Context Protocol: what they list become function tools.
 //!
-//! A call carries its progress and its cancellation to and from the server. A server that dies takes
-//! with it the calls that it was to answer, and no others: they fail, and so does every later one.
+//! A call carries its progress and its cancellation to and from the server. When a connection breaks, the
+//! calls that run on it fail, and their replies say that nobody knows whether they were done. No call is made
+//! again for that. The next one connects anew.
+//!
+//! A server may say that its tools changed. They are listed again before the next call then: a tool that is
+//! no longer there is refused. Tools that are new are there when [`Server::refresh`] is asked for them, or
+//! when the server is connected to the next time.
 
 mod bound;
 mod connection;
 mod content;
+mod dial;
+mod digits;
+mod failure;
+mod http;
+mod listing;
+#[cfg(feature = "oauth")]
+mod oauth;
+mod remote;
 mod tool;
+mod watch;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{HeaderName, HeaderValue};
-use reqwest::redirect::Policy;
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::common::client_side_sse::ExponentialBackoff;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use self::bound::Bounded;
-use self::connection::Connection;
+use self::dial::{Dial, Http};
+#[cfg(feature = "oauth")]
+pub use self::oauth::OAuth;
+use self::remote::Remote;
+use crate::offer::{ServerPrompt, ServerResource};
 use crate::{Entry, NotAName, Toolbox};
 
 /// A server, and the tools that it listed when it was connected to.
@@ -46,7 +58,8 @@ use crate::{Entry, NotAName, Toolbox};
 #[derive(Debug)]
 pub struct Server {
     entries: Vec<(String, Entry)>,
-    connection: Arc<Connection>,
+    instructions: Option<String>,
+    remote: Arc<Remote>,
 }
 
 /// How a server is connected to, and how far it is trusted.
@@ -67,8 +80,12 @@ pub struct ServerOptions {
     pub trusts_hints: bool,
     /// How long to wait until it has listed its tools.
     pub timeout: Duration,
-    /// How many tools it may list.
+    /// How many tools it may list, and how many resources, and how many prompts.
     pub tools: usize,
+    /// How often to try to connect again before a call fails, once the connection has broken.
+    pub reconnects: u32,
+    /// How long to wait after the first of these attempts. Each time after that, it is twice as long.
+    pub backoff: Duration,
 }
 
 impl Default for ServerOptions {
@@ -78,6 +95,8 @@ impl Default for ServerOptions {
             trusts_hints: false,
             timeout: Duration::from_secs(30),
             tools: 1_000,
+            reconnects: 3,
+            backoff: Duration::from_millis(250),
         }
     }
 }
@@ -109,26 +128,18 @@ impl std::error::Error for NotConnected {}
 /// Starts a program and speaks with it over its input and output.
 ///
 /// It leads a process group of its own, which is killed once nobody has the server or one of its
-/// tools anymore. Its standard error is yours, unless the command says otherwise.
+/// tools anymore. Its standard error is yours, unless the command says otherwise. If it ends before, the next
+/// call starts it again.
 ///
 /// # Errors
 ///
 /// The program cannot be started, is no such server, or does not list its tools in time.
 #[cfg(unix)]
 pub async fn connect_stdio(
-    mut command: tokio::process::Command,
+    command: tokio::process::Command,
     options: &ServerOptions,
 ) -> Result<Server, NotConnected> {
-    use std::process::Stdio;
-
-    use super::process::Group;
-
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut group = Group::spawn(&mut command).map_err(NotConnected::new)?;
-    let piped = group.child().stdout.take().zip(group.child().stdin.take());
-    let (read, write) = piped.ok_or_else(|| NotConnected::new("the program has no pipes"))?;
-    let connection = Connection::open((Bounded::new(read), write), options).await?;
-    list(connection.with_program(group), options).await
+    Server::open(Dial::Program(Box::new(command)), None, options).await
 }
 
 /// Connects to a server over streamable HTTP, with these headers on every request. Redirects are
@@ -155,25 +166,40 @@ pub async fn connect_http(
     headers: impl IntoIterator<Item = (&str, &str)>,
     options: &ServerOptions,
 ) -> Result<Server, NotConnected> {
-    let mut config = StreamableHttpClientTransportConfig::with_uri(url);
-    let mut patience = ExponentialBackoff::default();
-    (patience.max_times, patience.base_duration) = (Some(3), Duration::from_millis(250));
-    config.retry_config = Arc::new(patience);
-    for (name, value) in headers {
-        let wrong = |_| NotConnected::new(format!("`{}` is no header", name.escape_debug()));
-        let key: HeaderName = name.parse().map_err(|_| wrong(()))?;
-        let mut value: HeaderValue = value.parse().map_err(|_| wrong(()))?;
-        value.set_sensitive(true);
-        config.custom_headers.insert(key, value);
-    }
-    // As the SDK's own client: an idle connection whose last answer was not read to its end stalls.
-    let client = crate::client::builder().redirect(Policy::none()).pool_max_idle_per_host(0);
-    let client = client.build().map_err(NotConnected::new)?;
-    let transport = StreamableHttpClientTransport::with_client(client, config);
-    list(Connection::open(transport, options).await?, options).await
+    Server::open(Dial::Http(Http::new(url, headers)?), None, options).await
 }
 
-/// Speaks with a server over any pair of streams, one message a line.
+/// Connects to a server over streamable HTTP as [`connect_http`] does, and shows it an access token with each
+/// request. No secret and no token is sent to anybody but the authorization server and the server.
+///
+/// # Errors
+///
+/// As [`connect_http`]; or there is no authorization.
+///
+/// ```no_run
+/// use openchatml_tools::kinds::mcp::{self, OAuth, ServerOptions};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let oauth = OAuth::new("my-client", "s3cret");
+/// let options = ServerOptions::default();
+/// let server = mcp::connect_authorized("https://tools.example/mcp", [], oauth, &options).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[cfg(feature = "oauth")]
+pub async fn connect_authorized(
+    url: &str,
+    headers: impl IntoIterator<Item = (&str, &str)>,
+    oauth: OAuth,
+    options: &ServerOptions,
+) -> Result<Server, NotConnected> {
+    let authorization = oauth::Authorization::new(url, oauth, options.timeout)?;
+    let http = Http::new(url, headers)?.with_authorization(Arc::new(authorization))?;
+    Server::open(Dial::Http(http), None, options).await
+}
+
+/// Speaks with a server over any pair of streams, one message a line. Once they have ended, its tools fail.
 ///
 /// # Errors
 ///
@@ -183,26 +209,89 @@ pub async fn connect(
     write: impl AsyncWrite + Send + Unpin + 'static,
     options: &ServerOptions,
 ) -> Result<Server, NotConnected> {
-    list(Connection::open((Bounded::new(read), write), options).await?, options).await
-}
-
-async fn list(connection: Connection, options: &ServerOptions) -> Result<Server, NotConnected> {
-    let connection = Arc::new(connection);
-    let listed = tokio::time::timeout(options.timeout, connection.list(options.tools));
-    let listed = listed.await.map_err(|_| NotConnected::new("its tools took too long"))??;
-    let mut entries: Vec<(String, Entry)> = Vec::with_capacity(listed.len());
-    for listed in listed {
-        let name = format!("{}.{}", options.namespace, tool::name(&listed.name));
-        if entries.iter().any(|(other, _)| *other == name) {
-            let theirs = listed.name.escape_debug();
-            return Err(NotConnected::new(format!("its tool `{theirs}` is a second `{name}`")));
-        }
-        entries.push((name, tool::entry(&connection, listed, options)?));
-    }
-    Ok(Server { entries, connection })
+    let connection = dial::over(read, write, options).await?;
+    Server::open(Dial::Once, Some(connection), options).await
 }
 
 impl Server {
+    async fn open(
+        dial: Dial,
+        connection: Option<connection::Connection>,
+        options: &ServerOptions,
+    ) -> Result<Self, NotConnected> {
+        let (remote, listed) = Remote::new(dial, connection, options).await?;
+        let instructions = listed.connection.instructions();
+        let entries = tool::entries(&remote, listed)?;
+        Ok(Self { entries, instructions, remote })
+    }
+
+    /// Lists the tools of the server again. [`entries`](Self::entries) are what it has now; tools that were
+    /// handed out before stay as they are, and calls of those that are gone are refused.
+    ///
+    /// # Errors
+    ///
+    /// The server cannot be reached, or does not list its tools in time. The entries are those before.
+    ///
+    /// ```no_run
+    /// # async fn check(mut server: openchatml_tools::kinds::mcp::Server)
+    /// # -> Result<(), Box<dyn std::error::Error>> {
+    /// server.refresh().await?;
+    /// let mut tools = openchatml_tools::Toolbox::default();
+    /// server.add_to(&mut tools)?; // For the next router.
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn refresh(&mut self) -> Result<(), NotConnected> {
+        let listed = self.remote.list().await?;
+        let instructions = listed.connection.instructions();
+        self.entries = tool::entries(&self.remote, listed)?;
+        self.instructions = instructions;
+        Ok(())
+    }
+
+    /// The resources that the server lists: none, if it has none.
+    ///
+    /// What they say is the server's word, and may hold control characters.
+    ///
+    /// # Errors
+    ///
+    /// The server cannot be reached, does not list them in time, or lists more than
+    /// [`ServerOptions::tools`].
+    ///
+    /// ```no_run
+    /// # async fn check(server: openchatml_tools::kinds::mcp::Server)
+    /// # -> Result<(), Box<dyn std::error::Error>> {
+    /// for resource in server.resources().await? {
+    ///     println!("{:?} is {:?}", resource.name, resource.uri);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn resources(&self) -> Result<Vec<ServerResource>, NotConnected> {
+        let connection = self.remote.connection().await?;
+        let resources = connection.resources(self.remote.options().tools);
+        Ok(self.in_time(resources).await?.into_iter().map(listing::resource).collect())
+    }
+
+    /// The prompts that the server lists: none, if it has none.
+    ///
+    /// # Errors
+    ///
+    /// As [`resources`](Self::resources).
+    pub async fn prompts(&self) -> Result<Vec<ServerPrompt>, NotConnected> {
+        let connection = self.remote.connection().await?;
+        let prompts = connection.prompts(self.remote.options().tools);
+        Ok(self.in_time(prompts).await?.into_iter().map(listing::prompt).collect())
+    }
+
+    async fn in_time<T>(
+        &self,
+        listed: impl Future<Output = Result<T, NotConnected>>,
+    ) -> Result<T, NotConnected> {
+        let listed = tokio::time::timeout(self.remote.options().timeout, listed).await;
+        listed.map_err(|_| NotConnected::new("what it lists took too long"))?
+    }
+
     /// Its tools, by the names that models call them by.
     ///
     /// Letters of its own names that no name of ours can have are `_`: `files/read` is
@@ -224,11 +313,11 @@ impl Server {
     /// What the server says on how to use its tools. It is the server's word: whoever takes it into
     /// a prompt trusts the server.
     pub fn instructions(&self) -> Option<String> {
-        self.connection.instructions()
+        self.instructions.clone()
     }
 
-    /// Whether the server is gone.
+    /// Whether the connection is known to be broken. The next call connects anew, if that is possible.
     pub fn is_gone(&self) -> bool {
-        self.connection.is_gone()
+        self.remote.is_gone()
     }
 }

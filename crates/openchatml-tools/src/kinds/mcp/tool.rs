@@ -4,33 +4,53 @@ use std::sync::Arc;
 
 use openchatml::{Limits, Value};
 
-use super::connection::Connection;
-use super::{NotConnected, ServerOptions};
+use super::NotConnected;
+use super::digits::Digits;
+use super::remote::{Listed, Remote};
 use crate::{Call, Entry, Run, Tool};
 
-struct Remote {
-    connection: Arc<Connection>,
+/// A tool of a server.
+struct ServerTool {
+    remote: Arc<Remote>,
     /// What the server calls it.
     name: String,
 }
 
-impl Tool for Remote {
+impl Tool for ServerTool {
     fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
-        Box::pin(self.connection.call(&self.name, call))
+        Box::pin(self.remote.call(&self.name, call))
     }
 }
 
+/// The tools of a server as it lists them, by the names that models call them by.
+pub(super) fn entries(
+    remote: &Arc<Remote>,
+    listed: Listed,
+) -> Result<Vec<(String, Entry)>, NotConnected> {
+    let digits = listed.connection.digits();
+    let mut entries: Vec<(String, Entry)> = Vec::with_capacity(listed.tools.len());
+    for listed in listed.tools {
+        let name = format!("{}.{}", remote.options().namespace, name(&listed.name));
+        if entries.iter().any(|(other, _)| *other == name) {
+            let theirs = listed.name.escape_debug();
+            return Err(NotConnected::new(format!("its tool `{theirs}` is a second `{name}`")));
+        }
+        entries.push((name, entry(remote, listed, digits)?));
+    }
+    Ok(entries)
+}
+
 /// What models call a tool that its server calls so.
-pub(super) fn name(theirs: &str) -> String {
+fn name(theirs: &str) -> String {
     let fits = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     theirs.chars().map(|c| if fits(&c) { c } else { '_' }).collect()
 }
 
 /// A tool as its server lists it.
-pub(super) fn entry(
-    connection: &Arc<Connection>,
+fn entry(
+    remote: &Arc<Remote>,
     listed: rmcp::model::Tool,
-    options: &ServerOptions,
+    digits: &Digits,
 ) -> Result<Entry, NotConnected> {
     let name = listed.name.into_owned();
     let wrong = |why: String| {
@@ -38,13 +58,14 @@ pub(super) fn entry(
     };
     let schema =
         serde_json::to_string(&*listed.input_schema).map_err(|it| wrong(it.to_string()))?;
+    let schema = digits.restore(&schema);
     let schema = Value::from_json(&schema, &Limits::default()).map_err(|it| wrong(it.message))?;
     let schema = schema.into_owned();
-    let hints = listed.annotations.filter(|_| options.trusts_hints);
+    let hints = listed.annotations.filter(|_| remote.options().trusts_hints);
     let is_idempotent = hints.is_some_and(|hints| {
         hints.idempotent_hint == Some(true) || hints.read_only_hint == Some(true)
     });
-    let mut entry = Entry::new(Remote { connection: connection.clone(), name });
+    let mut entry = Entry::new(ServerTool { remote: remote.clone(), name });
     entry.description = listed.description.map(String::from).or(listed.title);
     entry.parameters = Some(schema);
     entry.is_idempotent = is_idempotent;

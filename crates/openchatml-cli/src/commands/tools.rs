@@ -1,0 +1,199 @@
+//! `tools`: what a `tools.toml` offers.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use openchatml_tools::Entry;
+use openchatml_tools::config::Offer;
+use openchatml_tools::{ServerPrompt, ServerResource};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::run::{conceal, tools};
+use crate::console::Console;
+use crate::failure::{Failure, Status};
+use crate::output::Target;
+use crate::visible::visible_line;
+
+/// List the tools of a `tools.toml`, and what its servers have beside them
+///
+/// Sandboxes are tried and servers are started or connected to, as `ocml run` does. No tool is called.
+/// Servers of the Model Context Protocol are asked for their resources and prompts as well.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  ocml tools tools.toml
+  ocml tools --json tools.toml      a JSON object for each section, with the schemas of the tools")]
+pub(crate) struct ToolsArgs {
+    /// The tools: a `tools.toml`
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Write a JSON object for each section, a line each
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `tools`.
+pub(crate) fn run(args: &ToolsArgs, console: &Console) -> Result<Status, Failure> {
+    let config = tools::read(&args.file, console)?;
+    conceal()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Io(format!("no threads: {error}")))?;
+    let offers = runtime.block_on(tools::offers(config, &args.file, console))?;
+    let mut text = String::new();
+    for offer in &offers {
+        if args.json {
+            write_json(offer, &mut text)?;
+        } else {
+            write_text(offer, &mut text);
+        }
+    }
+    drop(offers);
+    // Servers that do not end are not waited for.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    Target::stdout().write(text.as_bytes())?;
+    Ok(Status::Fine)
+}
+
+/// What one section offers, for people. What servers say of themselves is made harmless.
+fn write_text(offer: &Offer, text: &mut String) {
+    let mut line = |indent: &str, line: &str| {
+        text.push_str(indent);
+        text.push_str(&visible_line(line));
+        text.push('\n');
+    };
+    line("", &offer.section);
+    for (name, entry) in &offer.tools {
+        line("  ", name);
+        entry.description.iter().for_each(|it| line("    ", it));
+    }
+    for resource in &offer.resources {
+        let mut head = format!("resource {}: {}", resource.uri, resource.name);
+        if let Some(kind) = &resource.mime_type {
+            // Writing to a `String` cannot fail.
+            let _ = write!(head, ", {kind}");
+        }
+        line("  ", &head);
+        resource.description.iter().for_each(|it| line("    ", it));
+    }
+    for prompt in &offer.prompts {
+        let arguments = prompt.arguments.iter();
+        let arguments = arguments.map(|it| match it.is_required {
+            true => it.name.clone(),
+            false => format!("[{}]", it.name),
+        });
+        let arguments: Vec<_> = arguments.collect();
+        line("  ", &format!("prompt {}({})", prompt.name, arguments.join(", ")));
+        prompt.description.iter().for_each(|it| line("    ", it));
+    }
+}
+
+/// What one section offers, as a line of JSON.
+fn write_json(offer: &Offer, text: &mut String) -> Result<(), Failure> {
+    let tools = offer.tools.iter().map(|(name, entry)| Tool::new(name, entry));
+    let section = Section {
+        section: &offer.section,
+        tools: tools.collect::<Result<_, _>>()?,
+        resources: offer.resources.iter().map(Resource::new).collect(),
+        prompts: offer.prompts.iter().map(Prompt::new).collect(),
+    };
+    let json = serde_json::to_string(&section).map_err(no_json)?;
+    for c in json.chars() {
+        // JSON lets some of them stand in strings, and a terminal takes them for commands.
+        if c.is_control() {
+            let _ = write!(text, "\\u{:04x}", u32::from(c));
+        } else {
+            text.push(c);
+        }
+    }
+    text.push('\n');
+    Ok(())
+}
+
+fn no_json(error: serde_json::Error) -> Failure {
+    Failure::Refused(format!("the tools cannot be written as JSON: {error}"))
+}
+
+#[derive(Serialize)]
+struct Section<'o> {
+    section: &'o str,
+    tools: Vec<Tool<'o>>,
+    resources: Vec<Resource<'o>>,
+    prompts: Vec<Prompt<'o>>,
+}
+
+#[derive(Serialize)]
+struct Tool<'o> {
+    name: &'o str,
+    description: Option<&'o str>,
+    parameters: Option<Box<RawValue>>,
+    idempotent: bool,
+}
+
+impl<'o> Tool<'o> {
+    fn new(name: &'o str, entry: &'o Entry) -> Result<Self, Failure> {
+        let parameters = entry.parameters.as_ref().map(|it| RawValue::from_string(it.to_json()));
+        Ok(Self {
+            name,
+            description: entry.description.as_deref(),
+            parameters: parameters.transpose().map_err(no_json)?,
+            idempotent: entry.is_idempotent,
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct Resource<'o> {
+    uri: &'o str,
+    name: &'o str,
+    title: Option<&'o str>,
+    description: Option<&'o str>,
+    mime_type: Option<&'o str>,
+    size: Option<u64>,
+}
+
+impl<'o> Resource<'o> {
+    fn new(resource: &'o ServerResource) -> Self {
+        Self {
+            uri: &resource.uri,
+            name: &resource.name,
+            title: resource.title.as_deref(),
+            description: resource.description.as_deref(),
+            mime_type: resource.mime_type.as_deref(),
+            size: resource.size,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Prompt<'o> {
+    name: &'o str,
+    title: Option<&'o str>,
+    description: Option<&'o str>,
+    arguments: Vec<Argument<'o>>,
+}
+
+#[derive(Serialize)]
+struct Argument<'o> {
+    name: &'o str,
+    description: Option<&'o str>,
+    required: bool,
+}
+
+impl<'o> Prompt<'o> {
+    fn new(prompt: &'o ServerPrompt) -> Self {
+        let arguments = prompt.arguments.iter().map(|argument| Argument {
+            name: &argument.name,
+            description: argument.description.as_deref(),
+            required: argument.is_required,
+        });
+        Self {
+            name: &prompt.name,
+            title: prompt.title.as_deref(),
+            description: prompt.description.as_deref(),
+            arguments: arguments.collect(),
+        }
+    }
+}

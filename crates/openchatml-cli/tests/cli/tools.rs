@@ -1,0 +1,99 @@
+//! `ocml tools`: what a `tools.toml` offers.
+
+#![cfg(unix)]
+
+use serde_json::{Value, json};
+
+use crate::support::Folder;
+
+/// A server whose texts hold commands for terminals.
+const SERVER: &str = r#"
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"read","description":"Reads.\u001b[2J\u009b1m\nAll.","inputSchema":{"type":"object","maxProperties":100000000000000000000}}]}' ;;
+    *'"resources/list"'*) result='{"resources":[{"uri":"file:///a\u0007","name":"a","mimeType":"text/plain","description":"A file."}]}' ;;
+    *'"prompts/list"'*) result='{"prompts":[{"name":"review","description":"Reviews.","arguments":[{"name":"code","required":true},{"name":"style"}]}]}' ;;
+    *) continue ;;
+    esac
+    printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+"#;
+
+const TOOLS: &str = "\
+[tools.echo]
+command = 'cat'
+idempotent = true
+
+[mcp.files]
+command = 'sh'
+args = ['server']
+prefix = 'files_'
+";
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.file("server", SERVER);
+    folder.file("tools.toml", TOOLS);
+    folder
+}
+
+#[test]
+fn sections_are_listed_and_texts_of_servers_are_harmless() {
+    let listed = folder().ocml(["tools", "tools.toml"]).silent().stdout;
+    let expected = "\
+tools.echo
+  functions.echo
+mcp.files
+  functions.files_read
+    Reads.␛[2J\u{fffd}1m␊All.
+  resource file:///a␇: a, text/plain
+    A file.
+  prompt review(code, [style])
+    Reviews.
+";
+    assert_eq!(listed, expected);
+}
+
+#[test]
+fn sections_are_json_a_line_each() {
+    let listed = folder().ocml(["tools", "--json", "tools.toml"]).silent().stdout;
+    assert!(!listed.chars().any(|c| c.is_control() && c != '\n'), "{listed:?}");
+    // Numbers keep their digits.
+    assert!(listed.contains(r#""maxProperties":100000000000000000000"#), "{listed}");
+    let lines: Vec<Value> =
+        listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    let echo = json!({"name": "functions.echo", "description": null, "parameters": null,
+        "idempotent": true});
+    assert_eq!(
+        lines[0],
+        json!({"section": "tools.echo", "tools": [echo], "resources": [],
+        "prompts": []})
+    );
+    let files = &lines[1];
+    assert_eq!(files["tools"][0]["description"], "Reads.\u{1b}[2J\u{9b}1m\nAll.");
+    assert_eq!(
+        files["resources"],
+        json!([{"uri": "file:///a\u{7}", "name": "a", "title": null,
+        "description": "A file.", "mime_type": "text/plain", "size": null}])
+    );
+    let argument = |name: &str, required: bool| json!({"name": name, "description": null, "required": required});
+    assert_eq!(
+        files["prompts"],
+        json!([{"name": "review", "title": null,
+        "description": "Reviews.",
+        "arguments": [argument("code", true), argument("style", false)]}])
+    );
+}
+
+#[test]
+fn what_cannot_be_opened_is_told_with_its_place() {
+    let folder = folder();
+    folder.file("tools.toml", format!("{TOOLS}exclude_tools = ['write']\n"));
+    let ran = folder.ocml(["tools", "tools.toml"]).exits(1);
+    assert_eq!(ran.stdout, "");
+    let ran = ran.says("the server has no tool `write`").says("tools.toml:9:18");
+    ran.says("the tools in `tools.toml` cannot be used");
+}

@@ -1,0 +1,138 @@
+//! How a server is connected to, as often as it must be.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::bound::Bounded;
+use super::connection::Connection;
+use super::digits::{Digits, Restored};
+use super::http::{Authorize, HttpClient};
+use super::{NotConnected, ServerOptions};
+
+/// How a server is connected to.
+pub(super) enum Dial {
+    /// Streams that somebody else made: there are no others.
+    Once,
+    /// A program that is started.
+    #[cfg(unix)]
+    Program(Box<tokio::process::Command>),
+    /// A server over HTTP.
+    Http(Http),
+}
+
+impl Dial {
+    /// Whether there can be another connection.
+    pub(super) fn is_repeatable(&self) -> bool {
+        !matches!(self, Self::Once)
+    }
+
+    pub(super) async fn connect(
+        &mut self,
+        options: &ServerOptions,
+    ) -> Result<Connection, NotConnected> {
+        match self {
+            Self::Once => Err(NotConnected::new("its streams have ended")),
+            #[cfg(unix)]
+            Self::Program(command) => start(command, options).await,
+            Self::Http(http) => http.connect(options).await,
+        }
+    }
+}
+
+#[cfg(unix)]
+async fn start(
+    command: &mut tokio::process::Command,
+    options: &ServerOptions,
+) -> Result<Connection, NotConnected> {
+    use std::process::Stdio;
+
+    use crate::kinds::process::Group;
+
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut group = Group::spawn(command).map_err(NotConnected::new)?;
+    let piped = group.child().stdout.take().zip(group.child().stdin.take());
+    let (read, write) = piped.ok_or_else(|| NotConnected::new("the program has no pipes"))?;
+    Ok(over(read, write, options).await?.with_program(group))
+}
+
+/// A connection over streams, one message a line.
+pub(super) async fn over(
+    read: impl AsyncRead + Send + Unpin + 'static,
+    write: impl AsyncWrite + Send + Unpin + 'static,
+    options: &ServerOptions,
+) -> Result<Connection, NotConnected> {
+    use rmcp::transport::async_rw::AsyncRwTransport;
+
+    let digits = Digits::new();
+    let (read, write) = (Bounded::new(read, &digits), Restored::new(write, digits.clone()));
+    // Lines are bounded already, and would be passed over here without a word.
+    let transport = AsyncRwTransport::new_client(read, write).with_max_line_length(usize::MAX);
+    Connection::open(transport, digits, options).await
+}
+
+/// A server over streamable HTTP.
+pub(super) struct Http {
+    url: Arc<str>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    client: reqwest::Client,
+    authorization: Option<Arc<dyn Authorize>>,
+}
+
+impl Http {
+    pub(super) fn new<'n, 'v>(
+        url: &str,
+        headers: impl IntoIterator<Item = (&'n str, &'v str)>,
+    ) -> Result<Self, NotConnected> {
+        let mut parsed = Vec::new();
+        for (name, value) in headers {
+            let wrong = |_| NotConnected::new(format!("`{}` is no header", name.escape_debug()));
+            let key: HeaderName = name.parse().map_err(|_| wrong(()))?;
+            let mut value: HeaderValue = value.parse().map_err(|_| wrong(()))?;
+            value.set_sensitive(true);
+            parsed.push((key, value));
+        }
+        // As the SDK's own client: an idle connection whose last answer was not read to its end stalls.
+        let client = crate::client::builder().redirect(Policy::none()).pool_max_idle_per_host(0);
+        let client = client.build().map_err(NotConnected::new)?;
+        Ok(Self { url: url.into(), headers: parsed, client, authorization: None })
+    }
+
+    /// The same server, which is shown a token with each request.
+    #[cfg(feature = "oauth")]
+    pub(super) fn with_authorization(
+        mut self,
+        authorization: Arc<dyn Authorize>,
+    ) -> Result<Self, NotConnected> {
+        if self.headers.iter().any(|it| it.0 == reqwest::header::AUTHORIZATION) {
+            return Err(NotConnected::new("a header is an authorization already"));
+        }
+        self.authorization = Some(authorization);
+        Ok(self)
+    }
+
+    async fn connect(&self, options: &ServerOptions) -> Result<Connection, NotConnected> {
+        // The transport would say no more than that it has none.
+        if let Some(authorization) = &self.authorization {
+            authorization.token().await?;
+        }
+        let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.clone());
+        let mut patience = ExponentialBackoff::default();
+        (patience.max_times, patience.base_duration) = (Some(3), Duration::from_millis(250));
+        config.retry_config = Arc::new(patience);
+        // A call is made once: the SDK would make it again in a new session.
+        config.reinit_on_expired_session = false;
+        config.custom_headers.extend(self.headers.iter().cloned());
+        let digits = Digits::new();
+        let client =
+            HttpClient::new(self.client.clone(), digits.clone(), self.authorization.clone());
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        Connection::open(transport, digits, options).await
+    }
+}

@@ -1,0 +1,358 @@
+//! Keeps the digits of numbers that `serde_json` would change: integers beyond 64 bits, and other spellings.
+//!
+//! The types of the SDK hold JSON as [`serde_json::Value`], which has 64 bits for a number. So a number that
+//! these bits cannot spell passes through the SDK as a string with a mark that nobody else knows. The mark is
+//! taken off again before anybody sees the text: the server, the model, a header.
+
+use std::borrow::Cow;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use memchr::{memchr2, memmem};
+use serde_json::{Map, Number, Value};
+use tokio::io::AsyncWrite;
+
+use crate::Failure;
+
+/// The keys whose values the SDK holds as JSON. Where it has types of its own, a string would be wrong.
+const KEYS: [&[u8]; 2] = [b"structuredContent", b"inputSchema"];
+
+/// The mark of one connection.
+#[derive(Clone, Debug)]
+pub(super) struct Digits {
+    mark: Arc<str>,
+}
+
+impl Digits {
+    pub(super) fn new() -> Self {
+        // Each has random keys of its own.
+        let [first, second] = [0; 2].map(|none: u64| RandomState::new().hash_one(none));
+        Self { mark: format!("openchatml-digits-{first:016x}{second:016x}:").into() }
+    }
+
+    /// What hides the numbers of messages of a server.
+    pub(super) fn hider(&self) -> Hider {
+        Hider::new(self.mark.clone(), false)
+    }
+
+    /// A message of a server, whose numbers are hidden.
+    pub(super) fn hide(&self, text: &[u8]) -> Vec<u8> {
+        hidden(self.hider(), text)
+    }
+
+    /// The arguments of a call, whose numbers are hidden.
+    pub(super) fn arguments(&self, text: &str) -> Result<Map<String, Value>, Failure> {
+        let text = hidden(Hider::new(self.mark.clone(), true), text.as_bytes());
+        serde_json::from_slice(&text).map_err(|_| Failure::new("the arguments are no JSON object"))
+    }
+
+    /// JSON as it was before numbers were hidden.
+    pub(super) fn restore<'t>(&self, json: &'t str) -> Cow<'t, str> {
+        let quoted = format!("\"{}", self.mark);
+        let mut parts = json.split(&quoted);
+        let first = parts.next().unwrap_or_default();
+        if first.len() == json.len() {
+            return Cow::Borrowed(json);
+        }
+        let mut text = first.to_owned();
+        for part in parts {
+            let (number, rest) = part.split_once('"').unwrap_or((part, ""));
+            text.push_str(number);
+            text.push_str(rest);
+        }
+        Cow::Owned(text)
+    }
+
+    /// Text that is not JSON, without the mark.
+    pub(super) fn without_mark<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if text.contains(&*self.mark) {
+            Cow::Owned(text.replace(&*self.mark, ""))
+        } else {
+            Cow::Borrowed(text)
+        }
+    }
+}
+
+fn hidden(mut hider: Hider, text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    hider.feed(text, &mut out);
+    hider.end(&mut out);
+    out
+}
+
+/// Hides numbers in JSON that arrives in parts. What is not JSON passes as it is.
+pub(super) struct Hider {
+    mark: Arc<str>,
+    /// Whether all numbers are hidden, and not only those under [`KEYS`].
+    is_everywhere: bool,
+    depth: usize,
+    /// The depth of the value whose numbers are hidden.
+    hides_from: Option<usize>,
+    /// Whether the next value is one whose numbers are hidden.
+    is_next: bool,
+    place: Place,
+    /// The beginning of the last string, as far as it can be a key.
+    key: Vec<u8>,
+    number: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Value,
+    String,
+    Escape,
+    Number,
+    /// Behind a string, which may be a key.
+    AfterString,
+}
+
+impl Hider {
+    fn new(mark: Arc<str>, is_everywhere: bool) -> Self {
+        let (key, number) = (Vec::new(), Vec::new());
+        let (depth, hides_from, is_next, place) = (0, None, false, Place::Value);
+        Self { mark, is_everywhere, depth, hides_from, is_next, place, key, number }
+    }
+
+    pub(super) fn feed(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
+        while let Some((&byte, rest)) = bytes.split_first() {
+            match self.place {
+                Place::String => {
+                    let end = memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
+                    let (text, rest) = bytes.split_at(end);
+                    self.key_part(text);
+                    out.extend_from_slice(text);
+                    let Some((&byte, rest)) = rest.split_first() else { return };
+                    out.push(byte);
+                    self.place = if byte == b'"' { Place::AfterString } else { Place::Escape };
+                    bytes = rest;
+                    continue;
+                }
+                Place::Escape => {
+                    self.key_part(b"\\");
+                    out.push(byte);
+                    self.place = Place::String;
+                }
+                Place::Number if is_of_number(byte) => self.number.push(byte),
+                Place::Number => {
+                    self.end(out);
+                    continue;
+                }
+                Place::Value | Place::AfterString => self.value(byte, out),
+            }
+            bytes = rest;
+        }
+    }
+
+    /// The end of a message. The next one begins anew.
+    pub(super) fn end(&mut self, out: &mut Vec<u8>) {
+        if self.place == Place::Number {
+            self.end_number(out);
+            self.place = Place::Value;
+        }
+    }
+
+    /// Forgets the message that was being read.
+    pub(super) fn reset(&mut self) {
+        *self = Self::new(self.mark.clone(), self.is_everywhere);
+    }
+
+    fn value(&mut self, byte: u8, out: &mut Vec<u8>) {
+        let is_hidden = self.is_everywhere || self.is_next || self.hides_from.is_some();
+        match byte {
+            b'"' => {
+                self.key.clear();
+                self.place = Place::String;
+            }
+            b'-' | b'0'..=b'9' if is_hidden => {
+                self.number.push(byte);
+                self.place = Place::Number;
+                return;
+            }
+            b':' if self.place == Place::AfterString => {
+                self.is_next = KEYS.contains(&&*self.key);
+                self.place = Place::Value;
+            }
+            b'{' | b'[' => {
+                if std::mem::take(&mut self.is_next) && self.hides_from.is_none() {
+                    self.hides_from = Some(self.depth);
+                }
+                self.depth += 1;
+                self.place = Place::Value;
+            }
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.hides_from == Some(self.depth) {
+                    self.hides_from = None;
+                }
+                self.is_next = false;
+                self.place = Place::Value;
+            }
+            b',' => {
+                self.is_next = false;
+                self.place = Place::Value;
+            }
+            _ => {}
+        }
+        out.push(byte);
+    }
+
+    /// A part of a string, which is kept as far as it can be one of [`KEYS`].
+    fn key_part(&mut self, part: &[u8]) {
+        const LONGEST: usize = 32;
+        let room = LONGEST.saturating_sub(self.key.len());
+        self.key.extend_from_slice(&part[..part.len().min(room)]);
+    }
+
+    fn end_number(&mut self, out: &mut Vec<u8>) {
+        let number = std::mem::take(&mut self.number);
+        let text = str::from_utf8(&number).unwrap_or_default();
+        let is_kept = match serde_json::from_str::<Number>(text) {
+            Ok(read) => read.to_string() == text,
+            // Either no number of JSON, or one that is out of range.
+            Err(_) => openchatml::Value::from_json(text, &openchatml::Limits::default()).is_err(),
+        };
+        if is_kept {
+            out.extend_from_slice(&number);
+        } else {
+            out.push(b'"');
+            out.extend_from_slice(self.mark.as_bytes());
+            out.extend_from_slice(&number);
+            out.push(b'"');
+        }
+    }
+}
+
+fn is_of_number(byte: u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E')
+}
+
+/// Writes lines with their numbers as they were before they were hidden.
+pub(super) struct Restored<W> {
+    inner: W,
+    digits: Digits,
+    /// The line that has not ended.
+    line: Vec<u8>,
+    /// What is to be written.
+    out: Vec<u8>,
+    written: usize,
+}
+
+impl<W: AsyncWrite + Unpin> Restored<W> {
+    pub(super) fn new(inner: W, digits: Digits) -> Self {
+        Self { inner, digits, line: Vec::new(), out: Vec::new(), written: 0 }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        let Some(end) = memchr::memrchr(b'\n', bytes) else {
+            return self.line.extend_from_slice(bytes);
+        };
+        let (whole, rest) = bytes.split_at(end + 1);
+        self.line.extend_from_slice(whole);
+        match str::from_utf8(&self.line) {
+            Ok(text) if memmem::find(&self.line, self.digits.mark.as_bytes()).is_some() => {
+                self.out.extend_from_slice(self.digits.restore(text).as_bytes());
+            }
+            _ => self.out.extend_from_slice(&self.line),
+        }
+        self.line.clear();
+        self.line.extend_from_slice(rest);
+    }
+
+    fn drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.written < self.out.len() {
+            let rest = &self.out[self.written..];
+            let written = ready!(Pin::new(&mut self.inner).poll_write(context, rest))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.written += written;
+        }
+        self.out.clear();
+        self.written = 0;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<W: AsyncWrite + Unpin> AsyncWrite for Restored<W> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        ready!(this.drain(context))?;
+        this.take(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        ready!(this.drain(context))?;
+        Pin::new(&mut this.inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        ready!(this.drain(context))?;
+        Pin::new(&mut this.inner).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Digits, Restored};
+
+    const MESSAGE: &str = r#"{"id":18446744073709551616,"result":{"structuredContent":
+        {"a":18446744073709551616,"b":[-0,1.50,1e400,0.1,7],"c\"":{"d":1E2}},"e":1.50},"f":"1.50"}"#;
+
+    #[test]
+    fn numbers_pass_through_the_sdk_as_they_are_spelled() {
+        let digits = Digits::new();
+        let hidden = digits.hide(MESSAGE.as_bytes());
+        let value: serde_json::Value = serde_json::from_slice(&hidden).unwrap();
+        assert!(value["result"]["structuredContent"]["a"].is_string());
+        assert!(value["result"]["structuredContent"]["b"][3].is_f64());
+        // What is not held as JSON is left alone.
+        assert!(value["id"].is_f64() && value["result"]["e"].is_f64());
+        assert_eq!(value["f"], "1.50");
+        assert_eq!(digits.restore(str::from_utf8(&hidden).unwrap()), MESSAGE);
+        // The same, however it is cut.
+        for at in 0..MESSAGE.len() {
+            let (mut hider, mut out) = (digits.hider(), Vec::new());
+            hider.feed(&MESSAGE.as_bytes()[..at], &mut out);
+            hider.feed(&MESSAGE.as_bytes()[at..], &mut out);
+            assert_eq!(out, hidden, "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_of_json_is_left_alone() {
+        let digits = Digits::new();
+        for text in ["{", "01", "1.", "-", "structuredContent: 1.50", r#""a": 1.50"#, "1e", "\"1"] {
+            assert_eq!(digits.hide(text.as_bytes()), text.as_bytes());
+        }
+        assert!(digits.arguments("[1]").is_err());
+        let arguments = digits.arguments(r#"{"a":1.50}"#).unwrap();
+        assert!(digits.without_mark(arguments["a"].as_str().unwrap()) == "1.50");
+    }
+
+    #[tokio::test]
+    async fn lines_are_written_with_their_digits() {
+        use tokio::io::AsyncWriteExt as _;
+        let digits = Digits::new();
+        let hidden = digits.hide(br#"{"inputSchema":{"maximum":100000000000000000000}}"#);
+        let line = [hidden, b"\n".to_vec()].concat();
+        for at in 0..line.len() {
+            let mut out = Vec::new();
+            let mut writer = Restored::new(&mut out, digits.clone());
+            writer.write_all(&line[..at]).await.unwrap();
+            writer.write_all(&line[at..]).await.unwrap();
+            writer.flush().await.unwrap();
+            assert_eq!(out, b"{\"inputSchema\":{\"maximum\":100000000000000000000}}\n");
+        }
+    }
+}

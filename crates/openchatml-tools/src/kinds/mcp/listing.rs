@@ -1,0 +1,31 @@
+//! What servers list beside tools.
+
+use rmcp::model;
+
+use crate::offer::{PromptArgument, ServerPrompt, ServerResource};
+
+pub(super) fn resource(listed: model::Resource) -> ServerResource {
+    ServerResource {
+        uri: listed.uri,
+        name: listed.name,
+        title: listed.title,
+        description: listed.description,
+        mime_type: listed.mime_type,
+        size: listed.size,
+    }
+}
+
+pub(super) fn prompt(listed: model::Prompt) -> ServerPrompt {
+    let arguments = listed.arguments.unwrap_or_default().into_iter();
+    let arguments = arguments.map(|argument| PromptArgument {
+        name: argument.name,
+        description: argument.description,
+        is_required: argument.required == Some(true),
+    });
+    ServerPrompt {
+        name: listed.name,
+        title: listed.title,
+        description: listed.description,
+        arguments: arguments.collect(),
+    }
+}

@@ -1,0 +1,180 @@
+//! A server whose connection may break, and whose tools may change.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::connection::Connection;
+use super::dial::Dial;
+use super::failure::{gone, removed};
+use super::{NotConnected, ServerOptions};
+use crate::{Call, Failure, Outcome};
+
+/// A server that is connected to anew when its connection has broken.
+pub(super) struct Remote {
+    options: ServerOptions,
+    state: Mutex<State>,
+    /// How often nobody could be reached.
+    failures: AtomicU64,
+}
+
+/// The tools of a server, and the connection that they were listed on.
+pub(super) struct Listed {
+    pub(super) tools: Vec<rmcp::model::Tool>,
+    pub(super) connection: Arc<Connection>,
+}
+
+struct State {
+    dial: Dial,
+    connection: Arc<Connection>,
+    /// The tools that the server listed last, by its own names.
+    offered: HashSet<String>,
+    /// How often the server had said that they changed when it listed them, or `None` if this connection
+    /// never listed them.
+    listed: Option<u64>,
+}
+
+impl Remote {
+    /// Connects to the server, and lists its tools. The connection to it is there already where it can be had
+    /// once only.
+    pub(super) async fn new(
+        mut dial: Dial,
+        connection: Option<Connection>,
+        options: &ServerOptions,
+    ) -> Result<(Arc<Self>, Listed), NotConnected> {
+        let connection = match connection {
+            Some(connection) => connection,
+            None => dial.connect(options).await?,
+        };
+        let connection = Arc::new(connection);
+        let mut state = State { dial, connection, offered: HashSet::new(), listed: None };
+        let listed = state.list(options).await?;
+        let (options, failures) = (options.clone(), AtomicU64::new(0));
+        Ok((Arc::new(Self { options, state: Mutex::new(state), failures }), listed))
+    }
+
+    /// A connection on which the tools are known as they are now.
+    async fn ready(
+        &self,
+        tool: &str,
+        deadline: Option<Instant>,
+    ) -> Result<Arc<Connection>, Failure> {
+        let failures = self.failures.load(Ordering::SeqCst);
+        let mut state = self.state.lock().await;
+        // A list may be what finds out that nobody is there: nothing was called yet.
+        let mut is_listed = false;
+        for _ in 0..2 {
+            if state.connection.is_gone() {
+                // Others have tried in the meantime, and calls that wait must not each try for so long.
+                if failures != self.failures.load(Ordering::SeqCst) {
+                    return Err(gone());
+                }
+                if state.reconnect(&self.options, deadline).await.is_err() {
+                    self.failures.fetch_add(1, Ordering::SeqCst);
+                    return Err(gone());
+                }
+            }
+            // A server may say at once that they changed again: that is for the next call.
+            is_listed = state.is_listed() || state.list(&self.options).await.is_ok();
+            if is_listed {
+                break;
+            }
+        }
+        if !is_listed {
+            return Err(Failure::new("the server does not list its tools").retryable());
+        }
+        if !state.offered.contains(tool) {
+            return Err(removed());
+        }
+        Ok(state.connection.clone())
+    }
+
+    /// Makes a call of the tool that the server calls so, once.
+    pub(super) async fn call(&self, tool: &str, call: &Call) -> Outcome {
+        self.ready(tool, call.deadline()).await?.call(tool, call).await
+    }
+
+    /// The connection that there is, or another one if it has broken.
+    pub(super) async fn connection(&self) -> Result<Arc<Connection>, NotConnected> {
+        let mut state = self.state.lock().await;
+        if state.connection.is_gone() {
+            state.reconnect(&self.options, None).await?;
+        }
+        Ok(state.connection.clone())
+    }
+
+    /// The tools that the server has now.
+    pub(super) async fn list(&self) -> Result<Listed, NotConnected> {
+        let mut state = self.state.lock().await;
+        if state.connection.is_gone() {
+            state.reconnect(&self.options, None).await?;
+        }
+        state.list(&self.options).await
+    }
+
+    pub(super) fn options(&self) -> &ServerOptions {
+        &self.options
+    }
+
+    /// Whether the connection is known to be broken. While it is at work, it is not.
+    pub(super) fn is_gone(&self) -> bool {
+        self.state.try_lock().is_ok_and(|state| state.connection.is_gone())
+    }
+}
+
+impl State {
+    /// Connects anew: at once, and then some more times, with twice the time between them each time.
+    async fn reconnect(
+        &mut self,
+        options: &ServerOptions,
+        deadline: Option<Instant>,
+    ) -> Result<(), NotConnected> {
+        let attempts = if self.dial.is_repeatable() { options.reconnects } else { 0 };
+        let mut wait = options.backoff;
+        let mut result = Err(NotConnected::new("the connection has broken"));
+        for attempt in 0..attempts {
+            if attempt > 0 {
+                let next = Instant::now() + wait;
+                if deadline.is_some_and(|deadline| deadline <= next) {
+                    break;
+                }
+                tokio::time::sleep_until(next).await;
+                wait = wait.saturating_mul(2);
+            }
+            match self.dial.connect(options).await {
+                Ok(connection) => {
+                    self.connection = Arc::new(connection);
+                    self.listed = None;
+                    return Ok(());
+                }
+                Err(error) => result = Err(error),
+            }
+        }
+        result
+    }
+
+    /// Whether the tools are those that the server has now, as far as it said.
+    fn is_listed(&self) -> bool {
+        self.listed == Some(self.connection.changes())
+    }
+
+    async fn list(&mut self, options: &ServerOptions) -> Result<Listed, NotConnected> {
+        // What changes while they are listed is listed again.
+        let changes = self.connection.changes();
+        let tools = tokio::time::timeout(options.timeout, self.connection.tools(options.tools));
+        let tools = tools.await.map_err(|_| NotConnected::new("its tools took too long"))??;
+        self.offered = tools.iter().map(|tool| tool.name.to_string()).collect();
+        self.listed = Some(changes);
+        Ok(Listed { tools, connection: self.connection.clone() })
+    }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote").field("is_gone", &self.is_gone()).finish_non_exhaustive()
+    }
+}

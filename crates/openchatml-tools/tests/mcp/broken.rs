@@ -1,0 +1,137 @@
+//! Connections that break: what becomes of the calls on them, and of those after.
+
+#![cfg(unix)]
+
+use std::path::Path;
+use std::time::Duration;
+
+use openchatml::Value;
+use openchatml_tools::kinds::mcp::{self, Server, ServerOptions};
+use openchatml_tools::{Router, RouterOptions, Toolbox};
+use tokio::process::Command;
+
+use super::support::{answer, dispatch, done, router};
+
+const BROKE: &str =
+    "E-TOOL-FAILED: the connection to the server broke; the call may or may not have been done";
+const GONE: &str = "E-TOOL-FAILED: the server of the tool is gone; the call was not made";
+
+/// A server in a shell. It writes down when it starts, and each call. It dies when it is told to, and lists
+/// `old` only the first time.
+const SCRIPT: &str = r#"
+echo start >> log
+tools='{"name":"die","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}},{"name":"echo","inputSchema":{"type":"object"}}'
+[ "$(grep -c start log)" -gt 1 ] || tools="$tools"',{"name":"old","inputSchema":{"type":"object"}}'
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case $line in
+    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"tools/list"'*) result='{"tools":['$tools']}' ;;
+    *'"name":"die"'*) echo die >> log; exit 1 ;;
+    *'"name":"hang"'*) echo hang >> log; continue ;;
+    *'"name":"echo"'*) echo echo >> log; result='{"content":[{"type":"text","text":"here"}]}' ;;
+    *) continue ;;
+    esac
+    printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+"#;
+
+fn log(folder: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(folder.join("log")).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+async fn start(folder: &Path, options: &ServerOptions) -> Server {
+    std::fs::write(folder.join("server"), SCRIPT).unwrap();
+    let mut command = Command::new("sh");
+    command.arg("server").current_dir(folder).stderr(std::process::Stdio::null());
+    mcp::connect_stdio(command, options).await.unwrap()
+}
+
+fn quick() -> ServerOptions {
+    let mut options = ServerOptions::default();
+    options.backoff = Duration::from_millis(1);
+    options
+}
+
+#[tokio::test]
+async fn the_next_call_starts_a_program_again_and_no_call_is_made_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path(), &quick()).await;
+    let router = router(&[&server]);
+    let mut turn = router.turn([]);
+    dispatch(&mut turn, "hang", "functions.hang", "{}").await;
+    dispatch(&mut turn, "die", "functions.die", "{}").await;
+    for _ in 0..2 {
+        assert_eq!(done(&mut turn).await.1, Err(BROKE.to_owned()));
+    }
+    assert!(server.is_gone());
+    assert_eq!(answer(&router, "functions.echo", "{}").await, Ok(Value::from("here")));
+    assert!(!server.is_gone());
+    let mut log = log(folder.path());
+    log[1..3].sort();
+    assert_eq!(log, ["start", "die", "hang", "start", "echo"]);
+    // The server that was started anew lists this tool no longer.
+    let gone = "E-CALL-UNKNOWN: the server no longer offers this tool".to_owned();
+    assert_eq!(answer(&router, "functions.old", "{}").await, Err(gone));
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_be_started_again_is_gone_until_it_can() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path(), &quick()).await;
+    let router = router(&[&server]);
+    assert_eq!(answer(&router, "functions.die", "{}").await, Err(BROKE.to_owned()));
+    std::fs::write(folder.path().join("server"), "echo try >> log").unwrap();
+    assert_eq!(answer(&router, "functions.echo", "{}").await, Err(GONE.to_owned()));
+    assert_eq!(log(folder.path()), ["start", "die", "try", "try", "try"]);
+    std::fs::write(folder.path().join("server"), SCRIPT).unwrap();
+    assert_eq!(answer(&router, "functions.echo", "{}").await, Ok(Value::from("here")));
+}
+
+#[tokio::test]
+async fn nobody_waits_for_an_attempt_that_would_come_too_late() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = ServerOptions::default();
+    options.backoff = Duration::from_secs(3600);
+    let server = start(folder.path(), &options).await;
+    let router = router(&[&server]);
+    assert_eq!(answer(&router, "functions.die", "{}").await, Err(BROKE.to_owned()));
+    std::fs::write(folder.path().join("server"), "echo try >> log").unwrap();
+    let body = r#"{"deadline_ms":60000}"#;
+    assert_eq!(answer(&router, "functions.echo", body).await, Err(GONE.to_owned()));
+    assert_eq!(log(folder.path()), ["start", "die", "try"]);
+}
+
+#[tokio::test]
+async fn a_program_is_not_started_again_where_that_is_not_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = quick();
+    options.reconnects = 0;
+    let server = start(folder.path(), &options).await;
+    let router = router(&[&server]);
+    assert_eq!(answer(&router, "functions.die", "{}").await, Err(BROKE.to_owned()));
+    assert_eq!(answer(&router, "functions.echo", "{}").await, Err(GONE.to_owned()));
+    assert_eq!(log(folder.path()), ["start", "die"]);
+}
+
+#[tokio::test]
+async fn only_idempotent_tools_are_called_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path(), &quick()).await;
+    for (is_idempotent, made) in [(false, 1), (true, 3)] {
+        std::fs::write(folder.path().join("log"), "").unwrap();
+        let mut tools = Toolbox::default();
+        for (name, entry) in server.entries() {
+            let mut entry = entry.clone();
+            entry.is_idempotent = is_idempotent;
+            tools.insert(name, entry).unwrap();
+        }
+        let mut options = RouterOptions::default();
+        options.backoff = Duration::from_millis(1);
+        let router = Router::new(tools, options).unwrap();
+        assert_eq!(answer(&router, "functions.die", "{}").await, Err(BROKE.to_owned()));
+        let died = log(folder.path()).iter().filter(|line| *line == "die").count();
+        assert_eq!(died, made, "idempotent: {is_idempotent}");
+    }
+}

@@ -1,0 +1,205 @@
+//! Servers that want an authorization, and who is told the secret.
+
+#![cfg(feature = "oauth")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use openchatml_tools::kinds::mcp::{self, NotConnected, OAuth, ServerOptions};
+use serde_json::{Value, json};
+
+use super::server::{self, Answer, Asked, Server};
+use super::support::{answer, router};
+
+const SECRET: &str = "s3cret/+";
+
+fn json_answer(status: &str, body: &Value) -> Answer {
+    server::answer(status, "application/json", body.to_string())
+}
+
+/// What an authorization server at this origin says of itself.
+fn metadata(origin: &str) -> Answer {
+    json_answer(
+        "200 OK",
+        &json!({"issuer": origin, "authorization_endpoint": format!("{origin}/authorize"),
+            "token_endpoint": format!("{origin}/token"), "response_types_supported": ["code"],
+            "grant_types_supported": ["client_credentials"],
+            "token_endpoint_auth_methods_supported": ["client_secret_post"]}),
+    )
+}
+
+/// The origin that was asked, as it was asked for it.
+fn origin(asked: &Asked) -> String {
+    format!("http://{}", asked.header("host").unwrap())
+}
+
+/// An authorization server that gives `t1`, `t2` and so on, which live so long.
+fn authorize(asked: &Asked, given: &AtomicUsize, seconds: u64) -> Answer {
+    match asked.target() {
+        "/.well-known/oauth-authorization-server" => metadata(&origin(asked)),
+        "/token" if !asked.body.contains("client_secret=s3cret%2F%2B") => {
+            json_answer("401 Unauthorized", &json!({"error": "invalid_client"}))
+        }
+        "/token" => {
+            let token = format!("t{}", given.fetch_add(1, Ordering::SeqCst) + 1);
+            let body =
+                json!({"access_token": token, "token_type": "Bearer", "expires_in": seconds});
+            json_answer("200 OK", &body)
+        }
+        _ => server::answer("404 Not Found", "text/plain", ""),
+    }
+}
+
+/// A server that takes the token of this number, or any if it is 0.
+fn serve(asked: &Asked, accepted: &AtomicUsize) -> Answer {
+    let token = accepted.load(Ordering::SeqCst);
+    let is_authorized =
+        token == 0 || asked.header("authorization") == Some(&*format!("Bearer t{token}"));
+    if !is_authorized {
+        return server::answer("401 Unauthorized", "text/plain", "");
+    }
+    if !asked.line.starts_with("POST") {
+        return server::answer("405 Method Not Allowed", "text/plain", "");
+    }
+    let message: Value = serde_json::from_str(&asked.body).unwrap();
+    let result = match message["method"].as_str().unwrap() {
+        "initialize" => json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "http", "version": "1"}}),
+        "tools/list" => json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}),
+        "tools/call" => json!({"content": []}),
+        _ => return server::answer("202 Accepted", "text/plain", ""),
+    };
+    json_answer("200 OK", &json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+}
+
+fn oauth(issuer: Option<String>) -> OAuth {
+    let mut oauth = OAuth::new("me", SECRET);
+    (oauth.scopes, oauth.issuer) = (vec!["read".to_owned()], issuer);
+    oauth
+}
+
+async fn connect(http: &Server, oauth: OAuth) -> Result<mcp::Server, NotConnected> {
+    let options = ServerOptions::default();
+    mcp::connect_authorized(&http.url("/mcp"), [], oauth, &options).await
+}
+
+/// The tokens that a server was shown, each once.
+fn tokens(http: &Server) -> Vec<String> {
+    let asked = http.asked();
+    let shown = asked.iter().filter_map(|it| it.header("authorization").map(str::to_owned));
+    let mut shown: Vec<_> = shown.collect();
+    shown.dedup();
+    shown
+}
+
+#[tokio::test]
+async fn a_token_is_fetched_once_and_again_when_it_is_refused() {
+    let given = Arc::new(AtomicUsize::new(0));
+    let shared = given.clone();
+    let login = Server::new(move |asked| authorize(asked, &shared, 3600)).await;
+    let accepted = Arc::new(AtomicUsize::new(1));
+    let shared = accepted.clone();
+    let http = Server::new(move |asked| serve(asked, &shared)).await;
+    let issuer = format!("http://{}", login.address);
+    let server = connect(&http, oauth(Some(issuer))).await.unwrap();
+    let router = router(&[&server]);
+    assert!(answer(&router, "functions.echo", "{}").await.is_ok());
+    assert_eq!(tokens(&http), ["Bearer t1"]);
+    let asked = login.asked();
+    let bodies: Vec<_> =
+        asked.iter().filter(|it| it.target() == "/token").map(|it| it.body.as_str()).collect();
+    assert_eq!(bodies.len(), 1);
+    for part in ["grant_type=client_credentials", "client_id=me", "scope=read", "resource=http"] {
+        assert!(bodies[0].contains(part), "{part}: {}", bodies[0]);
+    }
+    // The call that is refused is not made again; the next one has another token.
+    accepted.store(2, Ordering::SeqCst);
+    let error = answer(&router, "functions.echo", "{}").await.unwrap_err();
+    assert_eq!(error, "E-TOOL-FAILED: the server answers with the status 401");
+    assert!(answer(&router, "functions.echo", "{}").await.is_ok());
+    assert_eq!(tokens(&http), ["Bearer t1", "Bearer t2"]);
+    assert_eq!(given.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_token_that_has_expired_is_not_shown() {
+    let given = AtomicUsize::new(0);
+    let login = Server::new(move |asked| authorize(asked, &given, 0)).await;
+    let http = Server::new(|asked| serve(asked, &AtomicUsize::new(0))).await;
+    let issuer = format!("http://{}", login.address);
+    let server = connect(&http, oauth(Some(issuer))).await.unwrap();
+    assert!(answer(&router(&[&server]), "functions.echo", "{}").await.is_ok());
+    let shown = tokens(&http);
+    assert!(shown.len() > 3, "{shown:?}");
+}
+
+#[tokio::test]
+async fn an_authorization_server_at_the_same_origin_need_not_be_named() {
+    let given = AtomicUsize::new(0);
+    let http = Server::new(move |asked| match asked.target() {
+        "/mcp" if asked.line.starts_with("POST") => serve(asked, &AtomicUsize::new(1)),
+        _ => authorize(asked, &given, 3600),
+    });
+    let http = http.await;
+    let server = connect(&http, oauth(None)).await.unwrap();
+    assert!(answer(&router(&[&server]), "functions.echo", "{}").await.is_ok());
+}
+
+#[tokio::test]
+async fn a_server_cannot_send_the_secret_elsewhere() {
+    let given = AtomicUsize::new(0);
+    let foreign = Server::new(move |asked| authorize(asked, &given, 3600)).await;
+    let elsewhere = format!("http://{}", foreign.address);
+    // By its own metadata, and by that of an authorization server that it claims to be.
+    for path in
+        ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server"]
+    {
+        let to = elsewhere.clone();
+        let http = Server::new(move |asked| {
+            let own = origin(asked);
+            if asked.target() != path {
+                return server::answer("404 Not Found", "text/plain", "");
+            }
+            if path.contains("protected") {
+                let body = json!({"resource": format!("{own}/mcp"), "authorization_servers": [to]});
+                return json_answer("200 OK", &body);
+            }
+            let body = json!({"issuer": own, "authorization_endpoint": format!("{own}/authorize"),
+                "token_endpoint": format!("{to}/token"), "response_types_supported": ["code"]});
+            json_answer("200 OK", &body)
+        });
+        let error = connect(&http.await, oauth(None)).await.unwrap_err();
+        assert!(error.why.contains(&format!("`{elsewhere}`, which was not named")), "{error}");
+        assert!(foreign.asked().is_empty(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_an_authorization_is_told_without_the_secret() {
+    let given = AtomicUsize::new(0);
+    let login = Server::new(move |asked| authorize(asked, &given, 3600)).await;
+    let http = Server::new(|asked| serve(asked, &AtomicUsize::new(1))).await;
+    let issuer = format!("http://{}", login.address);
+    let mut wrong = oauth(Some(issuer.clone()));
+    wrong.client_secret = "wr0ng".to_owned();
+    let error = connect(&http, wrong).await.unwrap_err();
+    assert!(error.why.contains("invalid_client") && !error.why.contains("wr0ng"), "{error}");
+    // Nobody is there who could say where tokens are.
+    let nobody = Server::new(|_| server::answer("404 Not Found", "text/plain", "")).await;
+    let error = connect(&http, oauth(Some(nobody.url("")))).await.unwrap_err();
+    assert_eq!(error.why, "no authorization server says what it can do");
+    // It says that it is somebody else.
+    let liar = Server::new(move |asked| match asked.target() {
+        "/.well-known/oauth-authorization-server" => metadata(&issuer),
+        _ => server::answer("404 Not Found", "text/plain", ""),
+    });
+    let error = connect(&http, oauth(Some(liar.await.url("")))).await.unwrap_err();
+    assert!(error.why.starts_with("no authorization: "), "{error}");
+    let error = connect(&http, oauth(Some("http://login.example".to_owned()))).await.unwrap_err();
+    assert!(error.why.contains("would be told the secret without TLS"), "{error}");
+    let header = [("Authorization", "Basic 1234")];
+    let options = ServerOptions::default();
+    let error = mcp::connect_authorized(&http.url("/mcp"), header, oauth(None), &options).await;
+    assert_eq!(error.unwrap_err().why, "a header is an authorization already");
+    assert!(http.asked().is_empty());
+}
