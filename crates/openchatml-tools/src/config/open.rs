@@ -44,6 +44,7 @@ impl Config {
     pub async fn open(self, base: impl AsRef<Path>) -> Result<Toolbox, Vec<ConfigError>> {
         let mut opening = Opening {
             base: base.as_ref().to_owned(),
+            is_continued: self.is_continued,
             tools: Toolbox::default(),
             errors: Vec::new(),
         };
@@ -77,6 +78,8 @@ fn valid(schema: Value<'static>, place: &Place) -> Found<Value<'static>> {
 
 struct Opening {
     base: PathBuf,
+    #[cfg_attr(not(all(unix, feature = "python")), allow(dead_code))]
+    is_continued: bool,
     tools: Toolbox,
     errors: Vec<ConfigError>,
 }
@@ -284,6 +287,10 @@ impl Opening {
         limits.cpu_seconds = section.cpu_seconds.unwrap_or(limits.cpu_seconds);
         limits.processes = section.processes.unwrap_or(limits.processes);
         limits.disk_bytes = section.disk_bytes.unwrap_or(limits.disk_bytes);
+        python.is_stateless = section.is_stateless;
+        if self.is_continued {
+            python = python.continued();
+        }
         let mut entry = python.entry();
         entry.approve = section.approve;
         Ok(("python".into(), entry))
