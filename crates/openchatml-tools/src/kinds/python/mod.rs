@@ -24,7 +24,8 @@ use crate::{Call, Entry, Failure, Outcome, Output, Run, Tool};
 /// traceback.
 ///
 /// The interpreter starts with the first call and ends when this is dropped, so that it belongs to one
-/// conversation; a clone has an interpreter of its own. Calls are made one after the other. Their
+/// conversation; a clone has an interpreter of its own. Calls are made one after the other, by a router
+/// in the order in which they were dispatched ([`Entry::is_sequential`]). Their
 /// [`Limits::time`] begins with their turn; that of a router, which is longer, begins before.
 ///
 /// A call that takes too long, writes too much or is cancelled is interrupted (`KeyboardInterrupt`).
@@ -125,7 +126,9 @@ impl Python {
         } else {
             "Variables and files are kept from one call to the next."
         };
+        let is_sequential = !self.is_stateless;
         let mut entry = Entry::new(self);
+        entry.is_sequential = is_sequential;
         entry.timeout = Some(Duration::MAX);
         entry.description = Some(format!(
             "Runs Python code and answers with what it printed and the value of its last \
