@@ -2,6 +2,7 @@
 //!
 //! That concerns a whole process: each case runs in one of its own.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)]
 
 mod held;
 

@@ -80,10 +80,10 @@ async fn explains(python: &Python) {
     assert!(said.contains("line 4") && said.contains("1 / 0"), "{said}");
     assert!(said.ends_with("ZeroDivisionError: division by zero\n"), "{said}");
     assert!(!said.contains("driver") && !said.contains("<string>"), "{said}");
-    let failure = run(python, "print('x')\nraise SystemExit(3)").await.unwrap_err();
+    let failure = run(python, "print('x')\nraise SystemExit(3)").await.expect_err("it ends");
     assert_eq!(failure.code, Code::ToolFailed);
     assert_eq!(failure.message, "the code ended with status 3");
-    assert_eq!(failure.details.unwrap().to_json(), r#"{"output":"x\n"}"#);
+    assert_eq!(failure.details.expect("it says more").to_json(), r#"{"output":"x\n"}"#);
     // What is no code, and what is no text of code.
     assert!(self::said(python, "1 +").await.contains("SyntaxError"));
     assert!(self::said(python, "a\0b").await.contains("Error"));
