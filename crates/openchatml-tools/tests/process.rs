@@ -201,7 +201,9 @@ async fn a_call_that_is_dropped_takes_all_of_its_processes_along() {
 async fn a_call_that_is_dropped_is_told_first() {
     let mut held = Held::new();
     // The descendant does not listen, and is killed all the same.
-    let mut process = held.program("trap 'echo told >&3; exit' TERM; wait");
+    let mut process = held.program("wait");
+    process.args[1] =
+        format!("trap 'echo told >&3; exit' TERM; {}", process.args[1].display()).into();
     process.limits.grace = std::time::Duration::from_secs(60);
     let call = Call::new("functions.f", "c1", "{}");
     {
