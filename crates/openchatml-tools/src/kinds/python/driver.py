@@ -66,7 +66,7 @@ def once():
 
 
 def session():
-    import io, queue, signal, socket, threading, time
+    import io, math, queue, signal, socket, threading, time
 
     control = socket.socket(fileno=os.dup(0))
     own, main = os.getpid(), threading.main_thread().ident
@@ -169,7 +169,7 @@ def session():
         signal.signal(signal.SIGXCPU, on_processor_time)
         # Of each cell anew: the hard limit is none, since it could not be raised again.
         hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-        soft = int(time.process_time()) + seconds
+        soft = math.ceil(time.process_time()) + seconds
         soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
         resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
