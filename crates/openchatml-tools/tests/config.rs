@@ -244,6 +244,30 @@ parameters = "wrong.json"
         assert!(errors[0].starts_with("line 1, column 1: `browser`:"), "{errors:?}");
     }
 
+    #[cfg(feature = "python")]
+    #[tokio::test]
+    async fn an_interpreter_is_kept_unless_the_file_says_otherwise() {
+        let is_required = std::env::var("OPENCHATML_SANDBOX").is_ok_and(|it| it == "required");
+        let folder = tempfile::tempdir().unwrap();
+        for (text, is_kept) in
+            [("", true), ("stateless = false\n", true), ("stateless = true\n", false)]
+        {
+            let tools = match open(&format!("[python]\n{text}"), folder.path()).await {
+                Ok(tools) => tools,
+                Err(errors) if is_required => panic!("{errors:?}"),
+                Err(errors) => {
+                    openchatml_testkit::elsewhere::say_skipped("python", &errors.concat());
+                    return;
+                }
+            };
+            let python = &tools.get("python").unwrap().tool;
+            let [set, get] = ["x = 1", "x"].map(|code| Call::new("python", "c1", code));
+            python.call(&set).await.unwrap();
+            let said = python.call(&get).await.unwrap();
+            assert_eq!(said.content.as_str() == Some("1\n"), is_kept, "{text}");
+        }
+    }
+
     #[cfg(feature = "http")]
     #[tokio::test]
     async fn operations_are_those_that_are_named() {

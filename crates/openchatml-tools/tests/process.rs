@@ -1,13 +1,16 @@
 //! Real programs as tools.
 #![cfg(unix)]
 
+mod held;
+
 use std::ffi::OsString;
 
 use openchatml::{Code, Value};
 use openchatml_tools::kinds::process::{Process, Result as Form};
 use openchatml_tools::{Call, Failure, Output, Tool};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::unix::pipe;
+use tokio::io::AsyncReadExt;
+
+use self::held::Held;
 
 /// A shell that runs this script.
 fn shell(script: &str) -> Process {
@@ -136,12 +139,13 @@ async fn the_environment_is_what_was_said() {
         let text = output.content.as_str().unwrap().to_owned();
         text.lines().map(|line| line.split('=').next().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(names(&output), ["PATH", "TOKEN"]);
+    assert_eq!(names(&output), ["OPENCHATML_PROCESS", "PATH", "TOKEN"]);
     assert!(output.content.as_str().unwrap().contains("TOKEN=a b\n"));
     // A shell that sets limits tells where it is, and nothing more.
     process.limits.cpu_seconds = Some(60);
     let output = run(&process, "").await.unwrap();
-    assert!(names(&output).iter().all(|name| ["PATH", "PWD", "TOKEN"].contains(&name.as_str())));
+    let known = ["OPENCHATML_PROCESS", "PATH", "PWD", "TOKEN"];
+    assert!(names(&output).iter().all(|name| known.contains(&name.as_str())));
 }
 
 #[tokio::test]
@@ -178,57 +182,6 @@ async fn the_shell_that_sets_limits_reads_no_argument() {
     assert_eq!(output.content.as_str(), Some("$(id)|'|-c|a b|"));
 }
 
-/// What a program and all that it started hold open: it ends when the last of them is dead.
-struct Held {
-    directory: tempfile::TempDir,
-    pipe: BufReader<pipe::Receiver>,
-    /// Keeps the pipe open until the first word.
-    ours: Option<pipe::Sender>,
-    /// What the program waits for.
-    go: pipe::Sender,
-}
-
-impl Held {
-    fn new() -> Self {
-        let directory = tempfile::tempdir().expect("there is room");
-        let [held, go] = ["held", "go"].map(|name| directory.path().join(name));
-        let made = std::process::Command::new("mkfifo").args([&held, &go]).status();
-        assert!(made.is_ok_and(|status| status.success()));
-        let open = |path| pipe::OpenOptions::new().read_write(true).open_sender(path);
-        let pipe = pipe::OpenOptions::new().open_receiver(&held).expect("it was made");
-        let (ours, go) = (open(&held).expect("it has a reader"), open(&go).expect("it is ours"));
-        Self { directory, pipe: BufReader::new(pipe), ours: Some(ours), go }
-    }
-
-    /// Waits for a word of the program.
-    async fn word(&mut self) -> String {
-        let mut line = String::new();
-        self.pipe.read_line(&mut line).await.expect("it is open");
-        self.ours = None;
-        line.trim_end().into()
-    }
-
-    /// Waits for a word of the program, and lets it go on.
-    async fn go(&mut self) -> String {
-        let word = self.word().await;
-        self.go.write_all(b"go\n").await.expect("it is open");
-        word
-    }
-
-    /// Waits until nobody holds it.
-    async fn let_go(&mut self) {
-        self.pipe.read_to_end(&mut Vec::new()).await.expect("it is open");
-    }
-
-    /// A program that holds the pipe, starts a descendant that does, too, and then does this.
-    fn program(&self, then: &str) -> Process {
-        let sleeper = "trap '' TERM HUP INT; echo ready >&3; while :; do sleep 60; done";
-        let mut process = shell(&format!("exec 3>held; ({sleeper}) & {then}"));
-        process.directory = Some(self.directory.path().into());
-        process
-    }
-}
-
 #[tokio::test]
 async fn a_call_that_is_dropped_takes_all_of_its_processes_along() {
     let mut held = Held::new();
@@ -248,7 +201,9 @@ async fn a_call_that_is_dropped_takes_all_of_its_processes_along() {
 async fn a_call_that_is_dropped_is_told_first() {
     let mut held = Held::new();
     // The descendant does not listen, and is killed all the same.
-    let mut process = held.program("trap 'echo told >&3; exit' TERM; wait");
+    let mut process = held.program("wait");
+    process.args[1] =
+        format!("trap 'echo told >&3; exit' TERM; {}", process.args[1].display()).into();
     process.limits.grace = std::time::Duration::from_secs(60);
     let call = Call::new("functions.f", "c1", "{}");
     {
@@ -292,17 +247,71 @@ async fn a_flood_ends_all_of_its_processes() {
     held.let_go().await;
 }
 
+/// Has a descendant in a session of its own that holds the pipe and no other, and names itself.
+const ESCAPE: &str = "exec 3>held; \
+     setsid sh -c 'echo $$ >&3; exec sleep 1000' </dev/null >/dev/null 2>&1 &";
+
+#[cfg(not(target_os = "linux"))]
 #[tokio::test]
 async fn a_descendant_that_escapes_does_not_hold_the_result_back() {
     let mut held = Held::new();
-    // In a session of its own, with the pipes of its ancestor.
-    let mut process = held.program("");
-    process.args[1] =
-        "exec 3>held; setsid sh -c 'echo $$ >&3; exec sleep 1000' & read l <go; echo 1".into();
+    // With the pipes of its ancestor.
+    let escape = ESCAPE.replace("</dev/null >/dev/null 2>&1", "");
+    let process = held.shell(&format!("{escape} read l <go; echo 1"));
     let call = Call::new("functions.f", "c1", "{}");
     let (outcome, escaped) = tokio::join!(process.call(&call), held.go());
     assert_eq!(outcome.unwrap().content.to_json(), "1");
     let killed = std::process::Command::new("kill").args(["-9", &escaped]).status();
     assert!(killed.unwrap().success());
     held.let_go().await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_descendant_in_a_session_of_its_own_is_killed_with_the_call() {
+    // With outputs of its own, and with those of its ancestor.
+    for escape in [ESCAPE.to_owned(), ESCAPE.replace("</dev/null >/dev/null 2>&1", "")] {
+        let mut held = Held::new();
+        let process = held.shell(&format!("{escape} read l <go; echo 1"));
+        let call = Call::new("functions.f", "c1", "{}");
+        let (outcome, _) = tokio::join!(process.call(&call), held.go());
+        assert_eq!(outcome.unwrap().content.to_json(), "1");
+        held.let_go().await;
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_call_that_is_dropped_takes_those_along_that_left_its_group() {
+    for grace in [0, 60] {
+        let mut held = Held::new();
+        let mut process = held.shell(&format!("{ESCAPE} wait; sleep 1000"));
+        process.limits.grace = std::time::Duration::from_secs(grace);
+        let call = Call::new("functions.f", "c1", "{}");
+        tokio::select! {
+            _ = process.call(&call) => unreachable!("it waits for ever"),
+            _ = held.word() => {}
+        }
+        held.let_go().await;
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_end_of_a_call_spares_the_descendants_of_others() {
+    let [mut ends, mut goes_on] = [Held::new(), Held::new()];
+    let one = goes_on.shell(&format!("{ESCAPE} read l <go; kill -0 \"$(cat pid)\" && echo 1"));
+    let other = ends.shell(&format!("{ESCAPE} read l <go; echo 1"));
+    let call = Call::new("functions.f", "c1", "{}");
+    let first = async {
+        let escaped = goes_on.word().await;
+        std::fs::write(goes_on.directory().join("pid"), escaped).unwrap();
+        let (outcome, _) = tokio::join!(other.call(&call), ends.go());
+        assert_eq!(outcome.unwrap().content.to_json(), "1");
+        ends.let_go().await;
+        goes_on.let_it_go().await;
+    };
+    let (outcome, ()) = tokio::join!(one.call(&call), first);
+    assert_eq!(outcome.unwrap().content.to_json(), "1");
+    goes_on.let_go().await;
 }

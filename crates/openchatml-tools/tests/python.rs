@@ -33,6 +33,13 @@ async fn said(python: &Python, code: &str) -> String {
     }
 }
 
+/// The same, which keeps its interpreter and which does not.
+fn both(python: Python) -> [Python; 2] {
+    let mut once = python.clone();
+    once.is_stateless = true;
+    [python, once]
+}
+
 #[tokio::test]
 async fn code_runs_as_a_cell_of_a_notebook() {
     let Some(python) = python().await else { return };
@@ -50,27 +57,36 @@ async fn code_runs_as_a_cell_of_a_notebook() {
         ("import os; open('a', 'w').write('b'); os.getcwd()", "'/mnt/data'\n"),
         ("input()", "Traceback"),
     ];
-    for (code, expected) in cases {
-        let said = said(&python, code).await;
-        assert!(said == expected || expected == "Traceback" && said.contains("EOFError"), "{said}");
+    for python in both(python) {
+        for (code, expected) in cases {
+            let said = said(&python, code).await;
+            let is_traceback = expected == "Traceback" && said.contains("EOFError");
+            assert!(said == expected || is_traceback, "{said}");
+        }
     }
 }
 
 #[tokio::test]
 async fn an_exception_is_read_by_the_model() {
     let Some(python) = python().await else { return };
-    let said = said(&python, "def f():\n    1 / 0\nprint('before')\nf()").await;
+    for python in both(python) {
+        explains(&python).await;
+    }
+}
+
+async fn explains(python: &Python) {
+    let said = said(python, "def f():\n    1 / 0\nprint('before')\nf()").await;
     assert!(said.starts_with("before\nTraceback"), "{said}");
     assert!(said.contains("line 4") && said.contains("1 / 0"), "{said}");
     assert!(said.ends_with("ZeroDivisionError: division by zero\n"), "{said}");
     assert!(!said.contains("driver") && !said.contains("<string>"), "{said}");
-    let failure = run(&python, "print('x')\nraise SystemExit(3)").await.unwrap_err();
+    let failure = run(python, "print('x')\nraise SystemExit(3)").await.expect_err("it ends");
     assert_eq!(failure.code, Code::ToolFailed);
     assert_eq!(failure.message, "the code ended with status 3");
-    assert_eq!(failure.details.unwrap().to_json(), r#"{"output":"x\n"}"#);
+    assert_eq!(failure.details.expect("it says more").to_json(), r#"{"output":"x\n"}"#);
     // What is no code, and what is no text of code.
-    assert!(self::said(&python, "1 +").await.contains("SyntaxError"));
-    assert!(self::said(&python, "a\0b").await.contains("Error"));
+    assert!(self::said(python, "1 +").await.contains("SyntaxError"));
+    assert!(self::said(python, "a\0b").await.contains("Error"));
 }
 
 #[tokio::test]
@@ -105,7 +121,8 @@ async fn files_outside_are_neither_written_nor_read() {
         let said = said(&python, &code).await;
         assert!(said.contains("Error"), "{place}: {said}");
     }
-    // Nothing is left for the next call.
+    // Nothing is left for the next call, if nothing is to be left.
+    let [_, python] = both(python);
     assert_eq!(said(&python, "open('/tmp/left', 'w').close()").await, "");
     assert_eq!(said(&python, "import os; os.listdir('/tmp')").await, "[]\n");
 }
@@ -147,16 +164,18 @@ async fn memory_files_and_processes_are_bounded() {
 
 #[tokio::test]
 async fn time_and_output_are_bounded() {
-    let Some(mut python) = python().await else { return };
-    python.limits.output_bytes = 1000;
-    let failure = run(&python, "while True: print('x' * 100)").await.unwrap_err();
-    assert_eq!(failure.code, Code::ToolOutput);
-    python.limits.cpu_seconds = 1;
-    let failure = run(&python, "while True: pass").await.unwrap_err();
-    assert_eq!(failure.message, "the code used all of its processor time");
-    python.limits.time = Duration::from_millis(1);
-    let failure = run(&python, "__import__('time').sleep(1000)").await.unwrap_err();
-    assert_eq!(failure.code, Code::ToolTimeout);
+    let Some(python) = python().await else { return };
+    for mut python in both(python) {
+        python.limits.output_bytes = 1000;
+        let failure = run(&python, "while True: print('x' * 100)").await.unwrap_err();
+        assert_eq!(failure.code, Code::ToolOutput);
+        python.limits.cpu_seconds = 1;
+        let failure = run(&python, "while True: pass").await.unwrap_err();
+        assert_eq!(failure.message, "the code used all of its processor time");
+        python.limits.time = Duration::from_millis(1);
+        let failure = run(&python, "__import__('time').sleep(1000)").await.unwrap_err();
+        assert_eq!(failure.code, Code::ToolTimeout);
+    }
 }
 
 #[tokio::test]
@@ -167,4 +186,248 @@ async fn a_python_that_is_none_is_refused() {
     let Some(_) = python().await else { return };
     let error = Sandbox::with_python("/nowhere/python3").await.unwrap_err().to_string();
     assert!(error.contains("could not be started"), "{error}");
+}
+
+/// What a reply says when variables are gone.
+const GONE: &str =
+    "the interpreter was started anew: variables and files of earlier calls are gone";
+
+/// What a reply says when they are not.
+const KEPT: &str = "it was interrupted, and the variables are kept";
+
+/// Code that no interrupt ends.
+const STUBBORN: &str = "import time\nwhile True:\n    try:\n        while True: time.sleep(1)\n    \
+                        except BaseException: pass";
+
+#[tokio::test]
+async fn variables_and_files_are_kept_from_one_call_to_the_next() {
+    let Some(python) = python().await else { return };
+    let begin = "def double(x):\n    return 2 * x\nopen('/mnt/data/a', 'w').write('b')\nx = 20";
+    let go_on = "open('/mnt/data/a').read(), double(x + 1)";
+    let [python, once] = both(python);
+    for python in [&python, &once] {
+        assert_eq!(said(python, begin).await, "");
+    }
+    assert_eq!(said(&python, go_on).await, "('b', 42)\n");
+    // A traceback has the lines of both calls.
+    assert_eq!(said(&python, "def fail():\n    return 1 / 0").await, "");
+    let trace = said(&python, "fail()").await;
+    assert!(trace.contains("    fail()\n") && trace.contains("    return 1 / 0\n"), "{trace}");
+    for other in [&once, &python.clone()] {
+        assert!(said(other, "x").await.contains("NameError"));
+        assert!(said(other, "open('/mnt/data/a')").await.contains("FileNotFoundError"));
+    }
+    let described = |python: Python| python.entry().description.unwrap();
+    assert!(described(python).contains("kept") && described(once).contains("starts anew"));
+}
+
+#[tokio::test]
+async fn a_call_that_is_interrupted_leaves_the_variables() {
+    let Some(mut python) = python().await else { return };
+    assert_eq!(said(&python, "import time; x = 1").await, "");
+    python.limits.time = Duration::from_millis(500);
+    let failure = run(&python, "print('a'); time.sleep(1000)").await.unwrap_err();
+    assert_eq!(failure.code, Code::ToolTimeout);
+    assert_eq!(failure.message, format!("the code ran longer than 500ms; {KEPT}"));
+    assert_eq!(failure.details.unwrap().to_json(), r#"{"output":"a\n"}"#);
+    python.limits = Default::default();
+    python.limits.output_bytes = 1000;
+    let failure = run(&python, "while True: print('flood')").await.unwrap_err();
+    assert_eq!(failure.message, format!("the output is longer than 1000 bytes; {KEPT}"));
+    // One that is cancelled.
+    let call = Call::new("python", "c1", "time.sleep(1000)");
+    assert!(tokio::time::timeout(Duration::from_millis(300), python.call(&call)).await.is_err());
+    assert_eq!(said(&python, "x").await, "1\n");
+    // And one of which an interrupt is all that is seen.
+    let seen = said(&python, "import signal\nx = 2\nsignal.raise_signal(signal.SIGINT)").await;
+    assert!(seen.ends_with("KeyboardInterrupt\n") && !seen.contains("on_interrupt"), "{seen}");
+    assert_eq!(said(&python, "x").await, "2\n");
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_be_interrupted_takes_the_interpreter_along() {
+    let Some(mut python) = python().await else { return };
+    assert_eq!(said(&python, "x = 1").await, "");
+    python.limits.time = Duration::from_millis(500);
+    let failure = run(&python, STUBBORN).await.unwrap_err();
+    assert_eq!(failure.message, format!("the code ran longer than 500ms; {GONE}"));
+    python.limits = Default::default();
+    // It was told, and is not told again.
+    let next = said(&python, "x").await;
+    assert!(next.starts_with("Traceback") && next.contains("NameError"), "{next}");
+}
+
+#[tokio::test]
+async fn the_reply_after_one_that_was_cancelled_tells_what_is_gone() {
+    let Some(python) = python().await else { return };
+    for code in ["print(1)", "raise SystemExit(3)"] {
+        assert_eq!(said(&python, "x = 1").await, "");
+        let call = Call::new("python", "c1", STUBBORN);
+        assert!(tokio::time::timeout(Duration::from_secs(1), python.call(&call)).await.is_err());
+        match run(&python, code).await {
+            Ok(output) => assert_eq!(output.content.as_str(), Some(&*format!("[{GONE}]\n1\n"))),
+            Err(failure) => {
+                assert_eq!(failure.message, format!("the code ended with status 3; {GONE}"));
+            }
+        }
+        assert!(said(&python, "x").await.starts_with("Traceback"));
+    }
+}
+
+#[tokio::test]
+async fn an_interpreter_that_ends_is_started_anew() {
+    let Some(python) = python().await else { return };
+    for (code, status) in [
+        ("import os; print('x', flush=True); os._exit(3)", 3),
+        ("import os; print('x'); os.abort()", 134),
+        ("print('x'); import ctypes; ctypes.string_at(0)", 139),
+    ] {
+        assert_eq!(said(&python, "y = 1").await, "");
+        let failure = run(&python, code).await.unwrap_err();
+        assert_eq!(failure.message, format!("the code ended with status {status}; {GONE}"));
+        assert_eq!(failure.details.unwrap().to_json(), r#"{"output":"x\n"}"#);
+        assert!(said(&python, "y").await.starts_with("Traceback"));
+    }
+    // One that ends when no call runs is missed by the next call, or by one that just began.
+    said(&python, "import os, threading; threading.Timer(0.2, os._exit, [1]).start()").await;
+    let told = loop {
+        match run(&python, "1").await {
+            Ok(output) if output.content.as_str() == Some("1\n") => {}
+            Ok(output) => break output.content.as_str().unwrap().to_owned(),
+            Err(failure) => break failure.message,
+        }
+    };
+    assert!(told.contains(GONE), "{told}");
+    assert_eq!(said(&python, "1").await, "1\n");
+}
+
+#[tokio::test]
+async fn what_earlier_calls_go_on_to_write_is_in_no_reply() {
+    let Some(python) = python().await else { return };
+    let begin = "import subprocess, sys, threading, time\n\
+                 def chat():\n    while True:\n        print('thread')\n        \
+                 print('thread', file=sys.stderr); time.sleep(0.001)\n\
+                 thread = threading.Thread(target=chat, daemon=True)\n\
+                 thread.start()\n\
+                 child = subprocess.Popen(['sh', '-c', 'while echo child; do sleep 0.001; done'])\n\
+                 time.sleep(0.2)";
+    let first = said(&python, begin).await;
+    assert!(first.contains("thread") && first.contains("child"), "{first}");
+    for _ in 0..3 {
+        assert_eq!(said(&python, "time.sleep(0.1); print('clean')").await, "clean\n");
+    }
+    // They go on: nothing but their output is dropped.
+    assert_eq!(said(&python, "thread.is_alive(), child.poll()").await, "(True, None)\n");
+    // What a call itself starts it hears, and what an earlier one imported writes for it.
+    let own = "t = threading.Thread(target=print, args=['own']); t.start(); t.join()";
+    assert_eq!(said(&python, own).await, "own\n");
+    let log = "import logging; logging.warning('log')";
+    for _ in 0..2 {
+        assert_eq!(said(&python, log).await, "WARNING:root:log\n");
+    }
+    assert_eq!(said(&python, "import os; os.system('echo shell')").await, "shell\n0\n");
+    // A fork that comes out of its call is none.
+    assert_eq!(said(&python, "pid = os.fork()").await, "");
+    assert_eq!(said(&python, "pid > 0").await, "True\n");
+}
+
+/// The names of the driver, as code finds them.
+const INSIDE: &str = "import os, socket, sys, time\nframe = sys._getframe()\n\
+                      while frame.f_code.co_name != 'session': frame = frame.f_back\n\
+                      control, nonce = frame.f_locals['control'], frame.f_locals['nonce']\n";
+
+#[tokio::test]
+async fn code_that_forges_its_end_gains_nothing() {
+    let Some(mut python) = python().await else { return };
+    python.limits.time = Duration::from_secs(2);
+    let cases = [
+        // Its own end, more than once, and what is no end.
+        "control.sendall(f'done {nonce} 0\\n'.encode() * 100)",
+        "control.sendall(b'done\\n\\n\\xff done x y z\\ndone 0 0\\n')",
+        "control.sendall(f'done {nonce} 256\\ndone {nonce} -1\\ndone {nonce}\\n'.encode())",
+        "control.sendall(b'x' * 10_000_000)",
+        "while True: control.sendall(b'done 0 0\\n' * 1000)",
+        "while True: os.write(1, b'x')",
+        "socket.send_fds(control, [b'x'], [0, 1, 2])",
+        // An end while it goes on: the next call has to wait for it.
+        "control.sendall(f'done {nonce} 0\\n'.encode()); time.sleep(1000)",
+        // No end at all.
+        "control.shutdown(socket.SHUT_WR); time.sleep(1000)",
+        "control.shutdown(socket.SHUT_RDWR); time.sleep(1000)",
+        "control.close(); time.sleep(1000)",
+        "control.close()",
+        "os.closerange(0, 1000)",
+        "os.dup2(os.open('/dev/null', os.O_RDWR), control.fileno())",
+        "class Closed:\n    def write(self, _): raise OSError\n    def flush(self): raise OSError\n\
+         sys.stdout = sys.stderr = Closed()",
+        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(1000)",
+    ];
+    for case in cases {
+        // What comes of it is up to the code; that something comes of it is not.
+        let _ = run(&python, &format!("{INSIDE}{case}")).await;
+        let _ = run(&python, "1").await;
+        let _ = run(&python, "__import__('os')._exit(0)").await;
+        assert_eq!(said(&python, "1 + 1").await, "2\n", "{case}");
+    }
+}
+
+#[tokio::test]
+async fn calls_are_made_one_after_the_other_and_each_has_its_time() {
+    let Some(mut python) = python().await else { return };
+    python.limits.time = Duration::from_secs(5);
+    assert_eq!(said(&python, "import time; made = []").await, "");
+    // All of them together take longer.
+    let code = |n| format!("print('in {n}'); time.sleep(2); made.append({n}); print('out {n}')");
+    let [a, b, c] = [0, 1, 2].map(code);
+    let told = tokio::join!(said(&python, &a), said(&python, &b), said(&python, &c));
+    assert_eq!(told.0, "in 0\nout 0\n");
+    assert_eq!(told.1, "in 1\nout 1\n");
+    assert_eq!(told.2, "in 2\nout 2\n");
+    assert_eq!(said(&python, "made").await, "[0, 1, 2]\n");
+}
+
+#[tokio::test]
+async fn each_call_has_its_own_processor_time() {
+    let Some(mut python) = python().await else { return };
+    python.limits.cpu_seconds = 2;
+    let burn =
+        "import time\nend = time.process_time() + 1.2\nwhile time.process_time() < end: pass";
+    for _ in 0..3 {
+        assert_eq!(said(&python, burn).await, "");
+    }
+    let failure = run(&python, "x = 1\nwhile True: pass").await.unwrap_err();
+    assert_eq!(failure.message, "the code used all of its processor time");
+    assert_eq!(said(&python, "x").await, "1\n");
+}
+
+#[tokio::test]
+async fn a_conversation_that_goes_on_is_told_that_the_variables_are_gone() {
+    let Some(python) = python().await else { return };
+    let python = python.continued();
+    assert_eq!(said(&python, "print(1)").await, format!("[{GONE}]\n1\n"));
+    assert_eq!(said(&python, "print(1)").await, "1\n");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_interpreter_ends_with_its_tool() {
+    /// Nobody else has so much room.
+    const SIGN: &str = "54321987";
+    let is_there = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let mut lines = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
+        lines.any(|line| line.split(|byte| *byte == 0).any(|word| word == SIGN.as_bytes()))
+    };
+    let Some(mut python) = python().await else { return };
+    python.limits.disk_bytes = SIGN.parse().unwrap();
+    assert_eq!(said(&python, "x = 1").await, "");
+    assert!(is_there());
+    // While an interrupt is waited for, too.
+    let call = Call::new("python", "c1", STUBBORN);
+    assert!(tokio::time::timeout(Duration::from_millis(300), python.call(&call)).await.is_err());
+    assert!(is_there());
+    drop(python);
+    while is_there() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }

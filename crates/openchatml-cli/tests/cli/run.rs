@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod output;
+mod programs;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};

@@ -38,7 +38,7 @@
 //!
 //! [python]                            # python, in a sandbox
 //! timeout_ms = 60000                  # python, output_bytes, memory_bytes, cpu_seconds,
-//! processes = 16                      # disk_bytes
+//! processes = 16                      # disk_bytes; stateless
 //!
 //! [browser]                           # browser.search, browser.open, browser.find
 //! hosts = ["docs.example", "*.docs.example"]
@@ -122,6 +122,7 @@ pub struct Config {
     servers: Vec<Mcp>,
     python: Option<PythonSection>,
     browser: Option<BrowserSection>,
+    is_continued: bool,
 }
 
 impl Config {
@@ -148,6 +149,21 @@ impl Config {
         }
     }
 
+    /// The same tools, for a conversation that had an interpreter before (the tool `python`): the first
+    /// reply of the new one says that the variables are gone.
+    ///
+    /// ```
+    /// use openchatml_tools::config::Config;
+    ///
+    /// let config = Config::parse("[python]\nstateless = false\n").unwrap();
+    /// let resumed = config.clone().continued();
+    /// assert_ne!(resumed, config);
+    /// ```
+    pub fn continued(mut self) -> Self {
+        self.is_continued = true;
+        self
+    }
+
     fn read(mut file: Section<'_, '_>) -> Self {
         let config = Self {
             router: file.section("router", RouterSettings::read).unwrap_or_default(),
@@ -156,6 +172,7 @@ impl Config {
             servers: file.sections("mcp", Mcp::read),
             python: file.section("python", PythonSection::read),
             browser: file.section("browser", BrowserSection::read),
+            is_continued: false,
         };
         file.finish();
         config

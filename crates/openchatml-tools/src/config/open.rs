@@ -72,7 +72,7 @@ impl Config {
     }
 
     async fn open_all(&self, base: &Path) -> Opening {
-        let mut opening = Opening::new(base);
+        let mut opening = Opening::new(base, self.is_continued);
         for section in &self.programs {
             opening.add(opening.program(section).map(|entry| vec![entry]), &section.place);
         }
@@ -103,6 +103,8 @@ fn valid(schema: Value<'static>, place: &Place) -> Found<Value<'static>> {
 
 struct Opening {
     base: PathBuf,
+    #[cfg_attr(not(all(unix, feature = "python")), allow(dead_code))]
+    is_continued: bool,
     tools: Toolbox,
     offers: Vec<Offer>,
     /// The servers, and which of the offers is theirs.
@@ -115,9 +117,10 @@ struct Opening {
 type Named = (String, Entry);
 
 impl Opening {
-    fn new(base: &Path) -> Self {
+    fn new(base: &Path, is_continued: bool) -> Self {
         Self {
             base: base.to_owned(),
+            is_continued,
             tools: Toolbox::default(),
             offers: Vec::new(),
             #[cfg(all(unix, feature = "mcp"))]
@@ -358,6 +361,10 @@ impl Opening {
         limits.cpu_seconds = section.cpu_seconds.unwrap_or(limits.cpu_seconds);
         limits.processes = section.processes.unwrap_or(limits.processes);
         limits.disk_bytes = section.disk_bytes.unwrap_or(limits.disk_bytes);
+        python.is_stateless = section.is_stateless;
+        if self.is_continued {
+            python = python.continued();
+        }
         let mut entry = python.entry();
         entry.approve = section.approve;
         Ok(("python".into(), entry))

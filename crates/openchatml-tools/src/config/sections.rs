@@ -316,6 +316,7 @@ pub(super) struct PythonSection {
     pub(super) cpu_seconds: Option<u64>,
     pub(super) processes: Option<u64>,
     pub(super) disk_bytes: Option<u64>,
+    pub(super) is_stateless: bool,
 }
 
 impl PythonSection {
@@ -330,6 +331,7 @@ impl PythonSection {
             cpu_seconds: section.number("cpu_seconds", 1),
             processes: section.number("processes", 1),
             disk_bytes: section.number("disk_bytes", 1),
+            is_stateless: section.flag("stateless").unwrap_or_default(),
         };
         section.finish();
         Some(read)

@@ -64,6 +64,8 @@ struct Core {
 struct Known {
     entry: Entry,
     schema: Option<Schema>,
+    /// Where the calls of a sequential tool queue up, one of which is made.
+    line: Option<Arc<Semaphore>>,
 }
 
 impl Router {
@@ -78,7 +80,8 @@ impl Router {
         for (name, entry) in tools.iter() {
             let schema = entry.parameters.as_ref();
             let schema = schema.map(|schema| Schema::new(name, schema)).transpose()?;
-            known.insert(name.to_owned(), Arc::new(Known { entry: entry.clone(), schema }));
+            let line = entry.is_sequential.then(|| Arc::new(Semaphore::new(1)));
+            known.insert(name.to_owned(), Arc::new(Known { entry: entry.clone(), schema, line }));
         }
         let places = |places: usize| Arc::new(Semaphore::new(places.clamp(1, 1 << 20)));
         let core = Core {

@@ -1,7 +1,9 @@
 //! The calls of one turn of the assistant.
 
 use std::collections::{HashMap, HashSet};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use openchatml::{Code, Message, Settings};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -124,6 +126,7 @@ impl Turn {
             board: self.board.clone(),
             call,
             addressee: addressee.clone(),
+            line: tool.line.as_ref().map(Line::join),
             tool,
             arguments,
             deadline,
@@ -187,6 +190,26 @@ impl Drop for Turn {
 impl std::fmt::Debug for Turn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Turn").field("calls", &self.running.len()).finish_non_exhaustive()
+    }
+}
+
+/// A place in a line, which was taken when this was made.
+pub(super) struct Line(Pin<Box<dyn Future<Output = OwnedSemaphorePermit> + Send + Sync>>);
+
+impl Line {
+    fn join(places: &Arc<Semaphore>) -> Self {
+        let places = places.clone();
+        let mut waiting = Box::pin(tokio::task::unconstrained(async move { place(&places).await }));
+        // Whoever was polled once is in the line.
+        match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(permit) => Self(Box::pin(std::future::ready(permit))),
+            Poll::Pending => Self(waiting),
+        }
+    }
+
+    /// Waits until it is the turn of this place.
+    pub(super) async fn turn(self) -> OwnedSemaphorePermit {
+        self.0.await
     }
 }
 

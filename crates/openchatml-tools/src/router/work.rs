@@ -13,7 +13,7 @@ use super::admit::fits;
 use super::approve::{Approval, Approve, Proposal};
 use super::board::Board;
 use super::reply::Addressee;
-use super::turn::place;
+use super::turn::{Line, place};
 use super::{Core, Known};
 use crate::{Call, Failure, Outcome};
 
@@ -25,8 +25,17 @@ pub(super) struct Job {
     pub(super) call: usize,
     pub(super) addressee: Arc<Addressee>,
     pub(super) tool: Arc<Known>,
+    /// Until it is its turn, if its tool is sequential.
+    pub(super) line: Option<Line>,
     pub(super) arguments: String,
     pub(super) deadline: Instant,
+}
+
+/// What a call takes up that runs.
+struct Room {
+    _running: OwnedSemaphorePermit,
+    /// Its turn, if its tool is sequential.
+    _turn: Option<OwnedSemaphorePermit>,
 }
 
 /// Waits until there is room, runs the call, and puts its outcome on the board.
@@ -86,8 +95,16 @@ impl Job {
     }
 
     /// Makes the call once there is room.
-    async fn make(&self, queued: OwnedSemaphorePermit) -> Outcome {
-        match timeout_at(self.deadline, place(&self.core.running)).await {
+    async fn make(&mut self, queued: OwnedSemaphorePermit) -> Outcome {
+        let line = self.line.take();
+        let room = async {
+            let _turn = match line {
+                Some(line) => Some(line.turn().await),
+                None => None,
+            };
+            Room { _running: place(&self.core.running).await, _turn }
+        };
+        match timeout_at(self.deadline, room).await {
             Ok(room) => {
                 drop(queued);
                 self.board.start(self.call, &self.addressee.name);
@@ -98,7 +115,7 @@ impl Job {
     }
 
     /// Calls the tool, and again if that may help.
-    async fn attempts(&self, room: Arc<OwnedSemaphorePermit>) -> Outcome {
+    async fn attempts(&self, room: Arc<Room>) -> Outcome {
         let mut attempt = 0;
         loop {
             let outcome = self.attempt(room.clone()).await;
@@ -116,7 +133,7 @@ impl Job {
     }
 
     /// Calls the tool once.
-    async fn attempt(&self, room: Arc<OwnedSemaphorePermit>) -> Outcome {
+    async fn attempt(&self, room: Arc<Room>) -> Outcome {
         let (name, id) = (&self.addressee.name, self.addressee.call_id.as_deref());
         let (board, number) = (self.board.clone(), self.call);
         let call = Call::new(name, id.unwrap_or_default(), &self.arguments)

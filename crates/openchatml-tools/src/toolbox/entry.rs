@@ -19,6 +19,9 @@ pub struct Entry {
     pub parameters: Option<Value<'static>>,
     /// Whether a call may be made twice. Only then it is made again after a failure that may pass.
     pub is_idempotent: bool,
+    /// Whether its calls are made one after the other, in the order in which they were dispatched.
+    /// Those of a tool that keeps something from one call to the next may have to be.
+    pub is_sequential: bool,
     /// How long a call may take that names no `deadline_ms`. The router's default, if none.
     pub timeout: Option<Duration>,
     /// Which of its calls somebody approves before they are made. The router's default, if none.
@@ -33,6 +36,7 @@ impl Entry {
             description: None,
             parameters: None,
             is_idempotent: false,
+            is_sequential: false,
             timeout: None,
             approve: None,
         }
@@ -45,6 +49,7 @@ impl fmt::Debug for Entry {
             .field("description", &self.description)
             .field("parameters", &self.parameters)
             .field("is_idempotent", &self.is_idempotent)
+            .field("is_sequential", &self.is_sequential)
             .field("timeout", &self.timeout)
             .field("approve", &self.approve)
             .finish_non_exhaustive()

@@ -63,6 +63,45 @@ async fn a_call_has_until_its_deadline() {
     assert_eq!(time(takes(99 * MS), options, "{}").await, (None, 99));
 }
 
+/// In order, one at a time, whatever thread each call comes to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn calls_of_a_sequential_tool_are_made_one_after_the_other() {
+    for is_sequential in [true, false] {
+        let (running, most) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+        let made = Arc::new(Mutex::new(Vec::new()));
+        let (most_seen, order) = (most.clone(), made.clone());
+        let mut entry = Entry::new(function(move |call| {
+            let (running, most, made) = (running.clone(), most.clone(), made.clone());
+            async move {
+                most.fetch_max(running.fetch_add(1, SeqCst) + 1, SeqCst);
+                made.lock().unwrap().push(call.arguments().to_owned());
+                sleep(2 * MS).await;
+                running.fetch_sub(1, SeqCst);
+                Ok(Output::text("done"))
+            }
+        }));
+        entry.is_sequential = is_sequential;
+        let router = Router::new(boxed(entry), RouterOptions::default()).unwrap();
+        let mut turn = router.turn([]);
+        let numbers: Vec<_> = (0..100).map(|number| number.to_string()).collect();
+        for number in &numbers {
+            turn.dispatch(&call("functions.f", number, number)).await;
+        }
+        // One that is cancelled while it waits holds nobody up.
+        turn.cancel("50", "not needed");
+        assert_eq!(replies(&mut turn).await.len(), 100);
+        let mut order = order.lock().unwrap().clone();
+        if is_sequential {
+            assert_eq!(most_seen.load(SeqCst), 1);
+            order.retain(|number| number != "50");
+            let expected: Vec<_> = numbers.iter().filter(|it| *it != "50").cloned().collect();
+            assert_eq!(order, expected);
+        } else {
+            assert!(most_seen.load(SeqCst) > 1);
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_call_that_waits_is_answered_on_time() {
     let mut options = RouterOptions::default();

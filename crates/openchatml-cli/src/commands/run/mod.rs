@@ -226,7 +226,9 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
     args.check()?;
     let config = tools::read(&args.tools, console)?;
     conceal()?;
+    contain(console);
     let Some(work) = Work::open(args, console)? else { return Ok(Status::Found) };
+    let config = if work.has_python_replies() { config.continued() } else { config };
     let model = args.model(work.format, console)?;
     let cancel = CancellationToken::new();
     stop_on_interrupt(&cancel)?;
@@ -483,6 +485,22 @@ pub(super) fn conceal() -> Result<(), Failure> {
     openchatml_tools::kinds::process::conceal()
         .map_err(|error| Failure::Io(format!("secrets cannot be kept from tools: {error}")))?;
     Ok(())
+}
+
+/// Keeps programs from outliving their calls, as well as the system can.
+fn contain(console: &Console) {
+    #[cfg(unix)]
+    {
+        use openchatml_tools::kinds::process::{Containment, contain};
+
+        console.detail(match contain() {
+            Ok(Containment::ControlGroup) => "programs run in control groups of their own",
+            Ok(Containment::Subreaper) => "orphans of programs become children of this command",
+            Err(_) => "programs that change their session and their environment are not found",
+        });
+    }
+    #[cfg(not(unix))]
+    let _ = console;
 }
 
 /// An interrupt ends the session in good order, and a second one at once.

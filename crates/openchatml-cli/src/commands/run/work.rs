@@ -57,6 +57,16 @@ impl Work {
     }
 }
 
+impl Work {
+    /// Whether an interpreter has answered calls of `python`, and is gone since.
+    pub(super) fn has_python_replies(&self) -> bool {
+        let is_reply = |message: &Message<'_>| {
+            message.role == Role::Tool && message.name.as_deref() == Some("python")
+        };
+        self.conversation.messages.iter().any(is_reply)
+    }
+}
+
 /// Why the desk cannot be had.
 fn locked(args: &RunArgs, error: &DeskError) -> Failure {
     let name = Origin::of(args.target().unwrap_or(&args.transcript)).name();

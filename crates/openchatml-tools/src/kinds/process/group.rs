@@ -7,10 +7,12 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
-use super::watch::{self, Watched};
+use super::mark::{self, Mark};
+use super::watch;
 
 /// A program that leads a process group. The group is killed when this is dropped, and when this
-/// process ends, however it ends.
+/// process ends, however it ends, and so are processes that left it, where they can be found.
+#[derive(Debug)]
 pub(crate) struct Group {
     /// Until it is handed to whoever waits for its end.
     child: Option<Child>,
@@ -18,17 +20,27 @@ pub(crate) struct Group {
     leader: Option<Pid>,
     /// How long it may go on once it was told to end.
     grace: Duration,
-    _watched: Option<Watched>,
+    /// Until what the program left behind is killed.
+    mark: Option<Mark>,
 }
 
 impl Group {
     pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
         watch::prepare();
-        let child = command.process_group(0).kill_on_drop(true).spawn()?;
-        let id = child.id().and_then(|id| i32::try_from(id).ok());
-        let leader = id.and_then(Pid::from_raw);
-        let watched = leader.map(Watched::new);
-        Ok(Self { child: Some(child), leader, grace: Duration::ZERO, _watched: watched })
+        let mut mark = Mark::new(command);
+        command.process_group(0).kill_on_drop(true);
+        let child = mark.start(command)?;
+        let leader = mark::pid(&child);
+        Ok(Self { child: Some(child), leader, grace: Duration::ZERO, mark: Some(mark) })
+    }
+
+    /// The same, whose processes cannot outlive it, since they are in namespaces of their own.
+    #[cfg_attr(not(feature = "python"), allow(dead_code, reason = "a sandbox is such a program"))]
+    pub(crate) fn sealed(self) -> Self {
+        if let Some(mark) = &self.mark {
+            mark.seal();
+        }
+        self
     }
 
     /// The same, which is told to end (`SIGTERM`) so long before it is killed.
@@ -49,6 +61,10 @@ impl Group {
         // there was no time to give it away.
         self.signal(Signal::KILL);
         self.leader = None;
+        if let Some(mark) = self.mark.take() {
+            // All processes are looked at, which takes a moment.
+            let _ = tokio::task::spawn_blocking(move || drop(mark)).await;
+        }
         status
     }
 
@@ -69,7 +85,7 @@ impl Drop for Group {
                 child: self.child.take(),
                 leader: self.leader.take(),
                 grace: Duration::ZERO,
-                _watched: self._watched.take(),
+                mark: self.mark.take(),
             };
             let grace = self.grace;
             // If the runtime ends before, this is dropped, and the group is killed then.

@@ -1,6 +1,10 @@
 //! Programs that are tools: the arguments on their input, the result on their output.
 
+mod adopt;
+mod cgroup;
+mod contain;
 mod group;
+mod mark;
 mod run;
 mod watch;
 
@@ -13,9 +17,16 @@ use std::time::Duration;
 use openchatml::{Code, Data, Value};
 use tokio::process::Command;
 
+pub use self::contain::{Containment, contain, contain_by};
 #[cfg_attr(not(feature = "mcp"), allow(unused_imports, reason = "servers are programs"))]
 pub(crate) use self::group::Group;
-pub(crate) use self::run::{Bounds, Broken, Ended, run};
+#[cfg_attr(not(feature = "python"), allow(unused_imports, reason = "a sandbox hides it"))]
+pub(crate) use self::mark::MARK;
+#[cfg_attr(
+    not(feature = "python"),
+    allow(unused_imports, reason = "an interpreter is listened to")
+)]
+pub(crate) use self::run::{Bounds, Broken, Ended, Kept, Take, drain, pump, run};
 use crate::{Call, Failure, Outcome, Output, Run, Tool};
 
 /// A program that is a tool. Each call starts it anew.
@@ -24,11 +35,13 @@ use crate::{Call, Failure, Outcome, Output, Run, Tool};
 /// ends is the result. It leads a process group of its own, and the whole group is killed when the
 /// program ends, when the call is dropped, and as soon as more was written than
 /// [`Limits::output_bytes`]; and when this process ends, whatever ends it: a shell that does nothing else
-/// watches for that. A descendant that leaves the group escapes that: what runs code that
-/// nobody vouches for belongs into a sandbox.
+/// watches for that. On Linux, so are descendants that left the group (`setsid`), if they have
+/// kept `OPENCHATML_PROCESS` in their environment, or [`contain`] keeps them. What runs code that nobody
+/// vouches for belongs into a sandbox all the same.
 ///
 /// It is told nothing but what is said here: of the environment it sees the variables of
-/// [`inherit`](Self::inherit) and of [`env`](Self::env), and `PWD` where a shell sets the limits.
+/// [`inherit`](Self::inherit) and of [`env`](Self::env), `OPENCHATML_PROCESS`, by which its descendants
+/// are known, and `PWD` where a shell sets the limits.
 ///
 /// ```
 /// use openchatml_tools::kinds::process::{Process, Result as Form};

@@ -76,14 +76,14 @@ pub(crate) async fn run(
 }
 
 /// Takes what a program writes.
-trait Take {
+pub(crate) trait Take {
     fn take(&mut self, bytes: &[u8]) -> Result<(), Broken>;
 }
 
 /// All of it.
-struct Kept {
-    bytes: Vec<u8>,
-    limit: usize,
+pub(crate) struct Kept {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) limit: usize,
 }
 
 impl Take for Kept {
@@ -118,7 +118,11 @@ const CHUNK: usize = 8 << 10;
 /// More than a pipe holds. What is read beyond that was written after the end.
 const PIPE: usize = 1 << 20;
 
-async fn pump(from: &mut (impl AsyncRead + Unpin), into: &mut impl Take) -> Result<(), Broken> {
+/// Takes what is written until nobody can write any more.
+pub(crate) async fn pump(
+    from: &mut (impl AsyncRead + Unpin),
+    into: &mut impl Take,
+) -> Result<(), Broken> {
     let mut chunk = [0; CHUNK];
     loop {
         match from.read(&mut chunk).await.map_err(Broken::Pipe)? {
@@ -129,7 +133,7 @@ async fn pump(from: &mut (impl AsyncRead + Unpin), into: &mut impl Take) -> Resu
 }
 
 /// Takes what is in the pipe, and waits for nothing.
-fn drain(from: &impl AsFd, into: &mut impl Take) -> Result<(), Broken> {
+pub(crate) fn drain(from: &impl AsFd, into: &mut impl Take) -> Result<(), Broken> {
     let mut chunk = [0; CHUNK];
     for _ in 0..PIPE / CHUNK {
         match rustix::io::read(from, &mut chunk) {

@@ -2,33 +2,69 @@
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::process::Pid;
 
-/// A shell that reads which process groups run, and kills those that still do when its input ends:
-/// that is when this process ends, and nothing that kills it can keep that from happening. Nothing else
-/// would end them then, since what a process asks of the system for its descendants takes unsafe code.
+use super::adopt;
+
+/// A shell that reads which programs run, and kills those that still do when its input ends: that is when
+/// this process ends, and nothing that kills it can keep that from happening. Nothing else would end
+/// them then, since what a process asks of the system for its descendants takes unsafe code.
+///
+/// It reads a line for the tree of control groups, if there is one, and for each program one before it
+/// starts, one with its process group, and one when all of it is dead. Processes that left their
+/// group are known by their control group and by their mark.
 ///
 /// Signals of the terminal are none of its business: it has a process group of its own.
 const SCRIPT: &str = r#"
+PATH=/usr/bin:/bin
 trap '' HUP INT TERM
-groups=
-while read -r what group; do
+tree= tokens= groups=
+without() {
+    left= token=$1
+    shift
+    for one; do
+        [ "${one%%:*}" = "$token" ] || left="$left $one"
+    done
+}
+while read -r what one more; do
     case $what in
-    +) groups="$groups $group" ;;
-    -)
-        left=
-        for one in $groups; do
-            [ "$one" = "$group" ] || left="$left $one"
-        done
+    tree) tree=$one${more:+ $more} ;;
+    start) tokens="$tokens $one" ;;
+    lead) groups="$groups $one:$more" ;;
+    end)
+        without "$one" $tokens
+        tokens=$left
+        without "$one" $groups
         groups=$left
         ;;
     esac
 done
 for one in $groups; do
-    kill -s KILL -- "-$one" 2>/dev/null
+    kill -s KILL -- "-${one#*:}" 2>/dev/null
+done
+[ -z "$tree" ] || echo 1 >"$tree/cgroup.kill"
+set --
+for one in $tokens; do
+    set -- "$@" -e "OPENCHATML_PROCESS=$one"
+done
+round=0
+while [ $# -gt 0 ] && [ $round -lt 100 ]; do
+    found=
+    for one in $(grep -l -F "$@" /proc/[0-9]*/environ 2>/dev/null); do
+        one=${one#/proc/}
+        kill -s KILL "${one%/environ}" 2>/dev/null && found=1
+    done
+    [ -n "$found" ] || break
+    round=$((round + 1))
+done
+round=0
+while [ -n "$tree" ] && [ -d "$tree" ] && [ $round -lt 100 ]; do
+    rmdir "$tree"/*/ "$tree" 2>/dev/null
+    round=$((round + 1))
 done
 "#;
 
@@ -50,26 +86,39 @@ pub(super) fn prepare() {
     }
 }
 
-/// A process group that is watched until this is dropped.
-pub(super) struct Watched(Pid);
+/// A program that is watched until this is dropped.
+#[derive(Debug)]
+pub(super) struct Watched(String);
 
 impl Watched {
-    pub(super) fn new(leader: Pid) -> Self {
-        tell('+', leader);
-        Self(leader)
+    /// Watches what is marked so.
+    pub(super) fn new(token: &str) -> Self {
+        tell(format_args!("start {token}"));
+        Self(token.into())
+    }
+
+    /// Watches the process group, too.
+    pub(super) fn lead(&self, leader: Pid) {
+        tell(format_args!("lead {} {}", self.0, leader.as_raw_nonzero()));
     }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        tell('-', self.0);
+        tell(format_args!("end {}", self.0));
     }
 }
 
-fn tell(what: char, group: Pid) {
+/// Watches a tree of control groups until this process ends.
+pub(super) fn tell_tree(tree: &Path) {
+    prepare();
+    tell(format_args!("tree {}", tree.display()));
+}
+
+fn tell(line: std::fmt::Arguments<'_>) {
     let mut watch = WATCH.lock().unwrap_or_else(PoisonError::into_inner);
     if let Watch::Started(input) = &mut *watch
-        && input.write_all(format!("{what} {}\n", group.as_raw_nonzero()).as_bytes()).is_err()
+        && input.write_all(format!("{line}\n").as_bytes()).is_err()
     {
         *watch = Watch::Missing;
     }
@@ -79,40 +128,61 @@ fn start() -> Option<ChildStdin> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", SCRIPT]).env_clear().current_dir("/").process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().ok()?.stdin
+    adopt::child(|| command.spawn(), |child| Some(child.id())).ok()?.stdin
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead as _, BufReader, Write as _};
     use std::os::unix::process::CommandExt as _;
-    use std::process::{Command, Stdio};
+    use std::process::{Child, Command, Stdio};
 
+    use super::super::mark::MARK;
     use super::SCRIPT;
+
+    /// A program that this script becomes, once it has said that it is there.
+    fn sleeper(script: &str, token: &str) -> Child {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).process_group(0).env(MARK, token);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        child
+    }
+
+    const SLEEP: &str = "echo here; exec sleep 1000";
+
+    /// What becomes of programs of which the shell reads this.
+    fn watched(told: &str) {
+        let mut watch = Command::new("/bin/sh");
+        let mut watch = watch.args(["-c", SCRIPT]).stdin(Stdio::piped()).spawn().unwrap();
+        watch.stdin.take().unwrap().write_all(told.as_bytes()).unwrap();
+        watch.wait().unwrap();
+    }
+
+    fn is_spared(mut child: Child) {
+        assert!(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 
     #[test]
     fn groups_that_still_run_are_killed_at_the_end_of_the_input() {
-        let sleeper = || {
-            let mut command = Command::new("sh");
-            command.args(["-c", "echo here; exec sleep 1000"]).process_group(0);
-            let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-            let mut line = String::new();
-            BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-            child
-        };
-        let (mut killed, mut spared) = (sleeper(), sleeper());
-        let mut watch = Command::new("/bin/sh");
-        let mut watch = watch.args(["-c", SCRIPT]).stdin(Stdio::piped()).spawn().unwrap();
-        let mut input = watch.stdin.take().unwrap();
-        for child in [&killed, &spared] {
-            writeln!(input, "+ {}", child.id()).unwrap();
-        }
-        writeln!(input, "- {}", spared.id()).unwrap();
-        drop(input);
-        watch.wait().unwrap();
+        let (mut killed, spared) = (sleeper(SLEEP, "none"), sleeper(SLEEP, "none"));
+        let told: String = [(&killed, "watch-a"), (&spared, "watch-b")]
+            .map(|(child, token)| format!("start {token}\nlead {token} {}\n", child.id()))
+            .concat();
+        watched(&format!("{told}end watch-b\n"));
         assert!(!killed.wait().unwrap().success());
-        assert!(spared.try_wait().unwrap().is_none());
-        spared.kill().unwrap();
-        spared.wait().unwrap();
+        is_spared(spared);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_left_its_group_is_known_by_its_mark() {
+        let (mut killed, spared) = (sleeper(SLEEP, "watch-c"), sleeper(SLEEP, "watch-e"));
+        watched("start watch-c\nstart watch-d\nstart watch-e\nend watch-e\n");
+        assert!(!killed.wait().unwrap().success());
+        is_spared(spared);
     }
 }

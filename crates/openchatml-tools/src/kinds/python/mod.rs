@@ -1,38 +1,74 @@
 //! The tool `python` of Harmony: code runs in a sandbox, as a cell of a notebook.
 
+mod interpreter;
+mod notebook;
 mod sandbox;
 
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use openchatml::{Code, Data, Value};
 
+use self::interpreter::End;
+use self::notebook::{Notebook, Turn};
+use self::sandbox::Mode;
 pub use self::sandbox::{NoSandbox, Sandbox};
-use crate::kinds::process::{Bounds, Ended, how, refusal, run, text};
+use crate::kinds::process::{Bounds, Broken, Kept, how, refusal, run, text};
 use crate::{Call, Entry, Failure, Outcome, Output, Run, Tool};
 
-/// Runs the code that is its argument.
+/// Runs the code that is its argument, in an interpreter that keeps its variables and files from one
+/// call to the next, as Harmony's declaration of the tool promises.
 ///
 /// The result is what the code wrote to its output and to its standard error, in order, and the
 /// `repr` of its last expression. An exception is part of it, as in a notebook: the model reads the
-/// traceback. Each call begins anew: no variable and no file is left of the one before, which
-/// Harmony's declaration of the tool promises and [`Entry::description`] denies.
-#[derive(Clone, Debug)]
+/// traceback.
+///
+/// The interpreter starts with the first call and ends when this is dropped, so that it belongs to one
+/// conversation; a clone has an interpreter of its own. Calls are made one after the other, by a router
+/// in the order in which they were dispatched ([`Entry::is_sequential`]). Their
+/// [`Limits::time`] begins with their turn; that of a router, which is longer, begins before.
+///
+/// A call that takes too long, writes too much or is cancelled is interrupted (`KeyboardInterrupt`).
+/// If the interpreter does not answer within five seconds, or ends by itself, it is started anew, and
+/// a reply says that variables and files are gone: that of the call, or that of the next one if the call
+/// was cancelled.
+///
+/// What a thread of an earlier call prints, or a program that it left running, is in no reply.
+#[derive(Debug)]
 pub struct Python {
     sandbox: Sandbox,
     /// How much the code may use.
     pub limits: Limits,
+    /// Whether each call has an interpreter of its own, and nothing is left of the one before.
+    pub is_stateless: bool,
+    is_continued: bool,
+    notebook: Notebook,
+}
+
+impl Clone for Python {
+    fn clone(&self) -> Self {
+        Self {
+            sandbox: self.sandbox.clone(),
+            limits: self.limits.clone(),
+            is_stateless: self.is_stateless,
+            is_continued: self.is_continued,
+            notebook: Notebook::new(self.is_continued),
+        }
+    }
 }
 
 /// How much code may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long it may take.
+    /// How long it may take, once its turn has come.
     pub time: Duration,
-    /// The bytes of its output. Code that writes more is killed.
+    /// The bytes of its output. Code that writes more is ended.
     pub output_bytes: usize,
     /// The bytes of address space that each of its processes has.
     pub memory_bytes: u64,
-    /// The seconds of processor time that each of its processes has.
+    /// The seconds of processor time that each of its processes has, for each call. In an interpreter
+    /// that is kept, code in C that does not return to Python, and code that lifts this limit, is
+    /// bounded by `time` alone.
     pub cpu_seconds: u64,
     /// How many processes and threads it has.
     pub processes: u64,
@@ -53,47 +89,137 @@ impl Default for Limits {
     }
 }
 
+/// What the model is told when an interpreter is gone.
+const GONE: &str =
+    "the interpreter was started anew: variables and files of earlier calls are gone";
+
+/// What it is told when one was interrupted.
+const INTERRUPTED: &str = "it was interrupted, and the variables are kept";
+
 impl Python {
     /// Code in this sandbox.
     pub fn new(sandbox: Sandbox) -> Self {
-        Self { sandbox, limits: Limits::default() }
+        Self {
+            sandbox,
+            limits: Limits::default(),
+            is_stateless: false,
+            is_continued: false,
+            notebook: Notebook::new(false),
+        }
+    }
+
+    /// The same, for a conversation with calls that another interpreter answered: the first reply
+    /// says that their variables are gone.
+    pub fn continued(mut self) -> Self {
+        self.is_continued = true;
+        self.notebook = Notebook::new(true);
+        self
     }
 
     /// The entry of a toolbox for `python`.
+    ///
+    /// It has no timeout but the longest that the router allows: [`Limits::time`] is kept here, where
+    /// the time that other calls take does not count.
     pub fn entry(self) -> Entry {
-        let time = self.limits.time;
+        let state = if self.is_stateless {
+            "Every call starts anew."
+        } else {
+            "Variables and files are kept from one call to the next."
+        };
+        let is_sequential = !self.is_stateless;
         let mut entry = Entry::new(self);
-        entry.timeout = Some(time);
-        entry.description = Some(
+        entry.is_sequential = is_sequential;
+        entry.timeout = Some(Duration::MAX);
+        entry.description = Some(format!(
             "Runs Python code and answers with what it printed and the value of its last \
-             expression. Every call starts anew. There is no network; `/mnt/data` can be written."
-                .into(),
-        );
+             expression. {state} There is no network; `/mnt/data` can be written."
+        ));
         entry
     }
 
-    async fn run(&self, call: &Call) -> Outcome {
-        let mut command = self.sandbox.command(&self.limits);
-        let grace = std::time::Duration::ZERO;
-        let bounds = Bounds { output: self.limits.output_bytes, tail: 2 << 10, grace };
+    async fn run_once(&self, call: &Call) -> Outcome {
+        let mut command = self.sandbox.command(&self.limits, Mode::Once);
+        let bounds =
+            Bounds { output: self.limits.output_bytes, tail: 2 << 10, grace: Duration::ZERO };
         let running = run(&mut command, call.arguments().as_bytes(), bounds);
         let ended = match tokio::time::timeout(self.limits.time, running).await {
             Ok(ended) => ended.map_err(|broken| refusal(&broken))?,
-            Err(_) => {
-                let message = format!("the code ran longer than {:?}", self.limits.time);
-                return Err(Failure::with_code(Code::ToolTimeout, message));
-            }
+            Err(_) => return Err(self.late()),
         };
         if ended.status.success() {
             return Ok(Output::text(text(ended.stdout)?));
         }
-        Err(unsuccessful(ended))
+        Err(with_output(exited(ended.status), &ended.stdout))
     }
+
+    async fn run_in_turn(&self, call: &Call) -> Outcome {
+        let limits = &self.limits;
+        let mut turn = self.notebook.turn().await;
+        let mut kept = Kept { bytes: Vec::new(), limit: limits.output_bytes };
+        let running = turn.run(&self.sandbox, limits, call.arguments(), &mut kept);
+        let end = tokio::time::timeout(limits.time, running).await;
+        match end {
+            Ok(Ok(End::Status(0))) => said(kept.bytes, &mut turn),
+            Ok(Ok(End::Status(status))) => {
+                let failure = Failure::new(format!("the code ended with status {status}"));
+                Err(told(with_output(failure, &kept.bytes), &mut turn))
+            }
+            Ok(Ok(End::ProcessorTime)) => {
+                Err(told(with_output(Failure::new(PROCESSOR_TIME), &kept.bytes), &mut turn))
+            }
+            Ok(Ok(End::Exit(status))) => {
+                turn.tell_loss();
+                Err(with_output(and(exited(status), GONE), &kept.bytes))
+            }
+            Ok(Err(broken @ Broken::Start(_))) => Err(refusal(&broken)),
+            Ok(Err(broken)) => Err(interrupted(refusal(&broken), &mut turn).await),
+            Err(_) => Err(interrupted(with_output(self.late(), &kept.bytes), &mut turn).await),
+        }
+    }
+
+    fn late(&self) -> Failure {
+        let message = format!("the code ran longer than {:?}", self.limits.time);
+        Failure::with_code(Code::ToolTimeout, message)
+    }
+}
+
+/// What the code wrote, and what became of the state before it.
+fn said(output: Vec<u8>, turn: &mut Turn) -> Outcome {
+    let output = text(output).map_err(|failure| told(failure, turn))?;
+    if turn.tell_loss() {
+        return Ok(Output::text(format!("[{GONE}]\n{output}")));
+    }
+    Ok(Output::text(output))
+}
+
+/// A failure after which the interpreter is as it was, and what became of the state before it.
+fn told(failure: Failure, turn: &mut Turn) -> Failure {
+    if turn.tell_loss() { and(failure, GONE) } else { failure }
+}
+
+/// A failure whose cell still runs.
+async fn interrupted(failure: Failure, turn: &mut Turn) -> Failure {
+    if turn.interrupt().await {
+        told(and(failure, INTERRUPTED), turn)
+    } else {
+        turn.tell_loss();
+        and(failure, GONE)
+    }
+}
+
+/// A failure that says this, too.
+fn and(mut failure: Failure, more: &str) -> Failure {
+    failure.message = format!("{}; {more}", failure.message);
+    failure
 }
 
 impl Tool for Python {
     fn call<'t>(&'t self, call: &'t Call) -> Run<'t> {
-        Box::pin(self.run(call))
+        if self.is_stateless {
+            Box::pin(self.run_once(call))
+        } else {
+            Box::pin(self.run_in_turn(call))
+        }
     }
 }
 
@@ -101,14 +227,18 @@ impl Tool for Python {
 const SIGNALLED: i32 = 128;
 const SIGXCPU: i32 = 24;
 
-fn unsuccessful(ended: Ended) -> Failure {
-    let message = if ended.status.code() == Some(SIGNALLED + SIGXCPU) {
-        "the code used all of its processor time".into()
-    } else {
-        format!("the code ended with {}", how(ended.status))
-    };
-    let mut failure = Failure::new(message);
-    let output = Value::from(String::from_utf8_lossy(&ended.stdout).into_owned());
+const PROCESSOR_TIME: &str = "the code used all of its processor time";
+
+fn exited(status: ExitStatus) -> Failure {
+    if status.code() == Some(SIGNALLED + SIGXCPU) {
+        return Failure::new(PROCESSOR_TIME);
+    }
+    Failure::new(format!("the code ended with {}", how(status)))
+}
+
+/// A failure that has what the code wrote.
+fn with_output(mut failure: Failure, output: &[u8]) -> Failure {
+    let output = Value::from(String::from_utf8_lossy(output).into_owned());
     failure.details = Some(Data::Map(vec![("output".into(), output)]).into());
     failure
 }

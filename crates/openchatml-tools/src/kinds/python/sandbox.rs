@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use super::Limits;
-use crate::kinds::process::{Bounds, Broken, Ended, how, run};
+use crate::kinds::process::{Bounds, Broken, Ended, MARK, how, run};
 
 /// A sandbox that was tried.
 ///
@@ -21,6 +21,15 @@ pub struct Sandbox {
     python: PathBuf,
     /// What the interpreter needs beside `/usr`.
     roots: Vec<PathBuf>,
+}
+
+/// How code gets into the sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// It is all of the input, and the interpreter ends with it.
+    Once,
+    /// Cell by cell, as an [`Interpreter`](super::interpreter::Interpreter) sends them.
+    Session,
 }
 
 /// Nobody, and the group of nobody. Root is bound by no number of processes.
@@ -76,7 +85,7 @@ impl Sandbox {
         }
         let sandbox = Self { bwrap, python, roots };
         let limits = Limits { memory_bytes: 256 << 20, ..Limits::default() };
-        let mut command = sandbox.command(&limits);
+        let mut command = sandbox.command(&limits, Mode::Once);
         let probe = run(&mut command, PROBE.as_bytes(), BOUNDS);
         match heard(probe).await?.trim_end() {
             "done" => Ok(sandbox),
@@ -87,8 +96,8 @@ impl Sandbox {
         }
     }
 
-    /// The command that runs, in the sandbox, the code on its input.
-    pub(super) fn command(&self, limits: &Limits) -> Command {
+    /// The command that runs code in the sandbox.
+    pub(super) fn command(&self, limits: &Limits, mode: Mode) -> Command {
         let mut command = Command::new(&self.bwrap);
         base(&mut command).args(["--unshare-all", "--unshare-user", "--disable-userns"]);
         command.args(["--die-with-parent", "--new-session", "--cap-drop", "ALL"]);
@@ -114,7 +123,11 @@ impl Sandbox {
         for (name, value) in [("PATH", "/usr/bin:/bin"), ("HOME", "/mnt/data")] {
             command.args(["--setenv", name, value]);
         }
-        command.arg("--").arg(&self.python).args(["-I", "-u", "-c", DRIVER]);
+        command.args(["--unsetenv", MARK, "--"]).arg(&self.python).args(["-I", "-u", "-c", DRIVER]);
+        command.arg(match mode {
+            Mode::Once => "once",
+            Mode::Session => "session",
+        });
         let numbers = [limits.memory_bytes, limits.cpu_seconds, limits.processes];
         command.args(numbers.map(|number| number.to_string()));
         command

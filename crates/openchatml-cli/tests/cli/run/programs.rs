@@ -1,0 +1,101 @@
+//! Programs of tools: what they see, and what is left of them.
+
+use openchatml_testkit::elsewhere;
+
+use super::{QUESTION, call, folder};
+use crate::support::{Ran, command};
+
+/// A run whose environment has a key for a server, and one for a tool.
+fn run_with_keys(folder: &crate::support::Folder) -> Ran {
+    let args = ["run", "--tools", "tools.toml", "--in-place", "chat.ocml"];
+    let mut command = command(args);
+    command.env("OCML_API_KEY", "key-of-server").env("KEY_OF_LOOK", "key-of-look");
+    crate::support::run(command.current_dir(folder.path()), "")
+}
+
+#[test]
+fn a_program_sees_no_key_but_its_own() {
+    let text = format!(
+        "{QUESTION}<|start|>assistant{}\n<|start|>assistant{}\n",
+        call(1, "note"),
+        call(2, "look"),
+    );
+    let folder = folder(&text);
+    let tools = "[tools.note]\ncommand = \"sh\"\nargs = [\"-c\", \"env > note; echo 1\"]\n\
+                 [tools.look]\ncommand = \"sh\"\nargs = [\"-c\", \"env > look; echo 1\"]\n\
+                 env = { KEY = \"${KEY_OF_LOOK}\" }\n";
+    folder.file("tools.toml", tools);
+    run_with_keys(&folder).silent();
+    let (note, look) = (folder.read("note"), folder.read("look"));
+    assert!(note.contains("PATH=") && look.contains("KEY=key-of-look"), "{note}{look}");
+    assert!(!look.contains("key-of-server"), "{look}");
+    assert!(!note.contains("key-of"), "{note}");
+}
+
+/// Leaves a process in a session of its own, names it, and waits until it is there.
+#[cfg(target_os = "linux")]
+fn leave(then: &str) -> String {
+    let left = "echo $$ > name; mv name pid; exec sleep 1000";
+    format!(
+        "[tools.note]\ncommand = \"sh\"\nargs = [\"-c\", \"\"\"\n\
+         setsid sh -c '{left}' </dev/null >/dev/null 2>&1 &\n\
+         until [ -e pid ]; do sleep 0.01; done\n{then}\n\"\"\"]\n"
+    )
+}
+
+/// Whether a process is there and not dead.
+#[cfg(target_os = "linux")]
+fn is_alive(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_leaves_its_process_group_ends_all_the_same() {
+    for (then, status) in [("echo 1", 0), ("kill -9 $PPID; sleep 1000", -1)] {
+        let folder = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "note")));
+        folder.file("tools.toml", leave(then));
+        super::run(&folder, &["chat.ocml"]).exits(status);
+        let pid = folder.read("pid");
+        while is_alive(pid.trim()) {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn a_new_interpreter_says_that_variables_are_gone() {
+    let code = |n: usize, code: &str| {
+        format!(
+            "<|start|>assistant to=python call_id=c{n}<|channel|>analysis<|message|>{code}<|call|>\n"
+        )
+    };
+    let reply = |text: &str| {
+        format!(
+            "<|start|>tool name=python call_id=c1 to=assistant<|channel|>commentary<|message|>{text}<|end|>\n"
+        )
+    };
+    let gone =
+        "[the interpreter was started anew: variables and files of earlier calls are gone]\n";
+    let later = [code(2, "y = 2; print(y)"), code(3, "print(y + 1)")].concat();
+    let earlier = [code(1, "x = 1"), reply("")].concat();
+    for (text, begins) in [(format!("{earlier}{later}"), gone), (later, "")] {
+        let folder = folder(&format!("{QUESTION}{text}"));
+        folder.file("tools.toml", "[router]\nenvelope = \"raw\"\n[python]\n");
+        let ran = super::run(&folder, &["chat.ocml"]);
+        if ran.stderr.contains("no sandbox") {
+            let is_required = std::env::var("OPENCHATML_SANDBOX").is_ok_and(|it| it == "required");
+            assert!(!is_required, "{ran:?}");
+            elsewhere::say_skipped("python in a sandbox", &ran.stderr);
+            return;
+        }
+        ran.silent();
+        let written = folder.read("chat.ocml");
+        let expected = format!("<|message|>{begins}2\n<|end|>");
+        assert!(
+            written.contains(&expected) && written.contains("<|message|>3\n<|end|>"),
+            "{written}"
+        );
+    }
+}

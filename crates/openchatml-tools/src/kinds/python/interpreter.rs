@@ -1,0 +1,235 @@
+//! An interpreter that runs one cell after the other.
+//!
+//! It is spoken to over a socket (see `driver.py`). To it go `run NONCE SECONDS BYTES`, the code, and
+//! with them the write end of a pipe for the output of that cell; and `stop NONCE`. From it comes
+//! `done NONCE STATUS`. The code can forge and break all of that: what is read here is bounded, decides
+//! no more than when a cell ends and with which status, and is not waited for without a deadline.
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::Limits;
+use super::sandbox::{Mode, Sandbox};
+use crate::kinds::process::{Broken, Group, Kept, Take, drain, pump};
+
+/// How long a cell has to end once it was interrupted.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many pipes of earlier cells are kept open for the programs that these left behind. What is
+/// written to them is dropped; without a reader, writing would end the program.
+const EARLIER: usize = 8;
+
+/// The bytes of a line that means something.
+const LINE: usize = 128;
+
+/// An interpreter in a sandbox. It is killed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Interpreter {
+    group: Group,
+    control: UnixStream,
+    /// The beginning of a line.
+    heard: Vec<u8>,
+    earlier: VecDeque<AbortOnDropHandle<()>>,
+}
+
+/// A cell that is run.
+#[derive(Debug)]
+pub(super) struct Cell {
+    /// Whether all of it was sent: only then the interpreter listens to what is sent next.
+    is_sent: bool,
+    nonce: String,
+    output: Option<pipe::Receiver>,
+}
+
+/// How a cell ended.
+pub(super) enum End {
+    Status(u8),
+    /// It used all of its processor time.
+    ProcessorTime,
+    /// The interpreter ended with it.
+    Exit(ExitStatus),
+}
+
+impl Interpreter {
+    pub(super) fn start(sandbox: &Sandbox, limits: &Limits) -> io::Result<Self> {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let mut command = sandbox.command(limits, Mode::Session);
+        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
+        let group = Group::spawn(&mut command)?.sealed();
+        let control = UnixStream::from_std(ours)?;
+        Ok(Self { group, control, heard: Vec::new(), earlier: VecDeque::new() })
+    }
+
+    /// Whether it ended by itself.
+    pub(super) fn is_gone(&mut self) -> bool {
+        !matches!(self.group.child().try_wait(), Ok(None))
+    }
+
+    /// Runs a cell until it ends. Its output is in `kept`, whatever comes of it. If it did not end,
+    /// it goes on until it is [interrupted](Self::interrupt).
+    pub(super) async fn run(
+        &mut self,
+        cell: &mut Cell,
+        source: &str,
+        limits: &Limits,
+        kept: &mut Kept,
+    ) -> Result<End, Broken> {
+        let (reader, writer) = io::pipe().map_err(Broken::Pipe)?;
+        let output = pipe::Receiver::from_owned_fd(reader.into()).map_err(Broken::Pipe)?;
+        let output = cell.output.insert(output);
+        let Self { group, control, heard, .. } = self;
+        let (is_sent, nonce) = (&mut cell.is_sent, &cell.nonce);
+        let feed = async {
+            let head = format!("run {nonce} {} {}\n", limits.cpu_seconds, source.len());
+            send(control, head.as_bytes(), Some(writer.into())).await?;
+            send(control, source.as_bytes(), None).await?;
+            *is_sent = true;
+            Ok(())
+        };
+        let talk =
+            async { tokio::try_join!(feed, done(control, heard, nonce)).map(|(_, end)| end) };
+        let listen = async {
+            pump(output, kept).await?;
+            // Whoever has closed all of its outputs may go on.
+            std::future::pending::<Result<(), Broken>>().await
+        };
+        let end = tokio::select! {
+            // What was written before the end of the interpreter tells why it ended.
+            status = group.child().wait() => End::Exit(status.map_err(Broken::Pipe)?),
+            Ok(end) = talk => end,
+            Err(broken) = listen => return Err(broken),
+            else => return Err(Broken::Pipe(io::ErrorKind::BrokenPipe.into())),
+        };
+        let output = cell.output.take();
+        if let Some(output) = &output {
+            drain(output, kept)?;
+        }
+        self.drop_later(output);
+        Ok(end)
+    }
+
+    /// Interrupts a cell, and tells whether the interpreter can run another one.
+    pub(super) async fn interrupt(&mut self, mut cell: Cell) -> bool {
+        let Some(mut output) = cell.output.take() else { return true };
+        if !cell.is_sent {
+            return false;
+        }
+        let Self { group, control, heard, .. } = self;
+        let stop = async {
+            send(control, format!("stop {}\n", cell.nonce).as_bytes(), None).await?;
+            done(control, heard, &cell.nonce).await
+        };
+        let settled = async {
+            tokio::select! {
+                _ = group.child().wait() => false,
+                end = stop => end.is_ok(),
+                // It could not go on if nobody read what it writes.
+                () = discard(&mut output) => false,
+            }
+        };
+        let is_settled = tokio::time::timeout(PATIENCE, settled).await.unwrap_or(false);
+        self.drop_later(Some(output));
+        is_settled
+    }
+
+    /// Drops what is written from now on.
+    fn drop_later(&mut self, output: Option<pipe::Receiver>) {
+        self.earlier.retain(|earlier| !earlier.is_finished());
+        let Some(mut output) = output else { return };
+        if self.earlier.len() == EARLIER {
+            self.earlier.pop_front();
+        }
+        let task = tokio::spawn(async move {
+            let _ = pump(&mut output, &mut Nothing).await;
+        });
+        self.earlier.push_back(AbortOnDropHandle::new(task));
+    }
+}
+
+impl Cell {
+    pub(super) fn new() -> Self {
+        // A cell that knew it could end the next one before it began.
+        let nonce = format!("{:016x}", RandomState::new().hash_one(0));
+        Self { is_sent: false, nonce, output: None }
+    }
+}
+
+/// Keeps nothing.
+struct Nothing;
+
+impl Take for Nothing {
+    fn take(&mut self, _: &[u8]) -> Result<(), Broken> {
+        Ok(())
+    }
+}
+
+/// Drops what is written, without an end.
+async fn discard(output: &mut pipe::Receiver) {
+    let _ = pump(output, &mut Nothing).await;
+    std::future::pending().await
+}
+
+/// Sends bytes, and a descriptor with the first of them.
+async fn send(control: &UnixStream, mut bytes: &[u8], pass: Option<OwnedFd>) -> Result<(), Broken> {
+    let mut pass = pass;
+    while !bytes.is_empty() {
+        let sent = control.async_io(Interest::WRITABLE, || {
+            let descriptors = pass.as_ref().map(AsFd::as_fd);
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut ancillary = SendAncillaryBuffer::new(&mut space);
+            ancillary.push(SendAncillaryMessage::ScmRights(descriptors.as_slice()));
+            Ok(sendmsg(control, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL)?)
+        });
+        bytes = &bytes[sent.await.map_err(Broken::Pipe)?..];
+        pass = None;
+    }
+    Ok(())
+}
+
+/// Waits until the interpreter says that this cell ended. Anything else that it says is dropped.
+async fn done(control: &UnixStream, heard: &mut Vec<u8>, nonce: &str) -> Result<End, Broken> {
+    let mut chunk = [0; LINE];
+    loop {
+        while let Some(end) = heard.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = heard.drain(..=end).collect();
+            if let Some(end) = ended(&line, nonce) {
+                return Ok(end);
+            }
+        }
+        if heard.len() > LINE {
+            heard.clear();
+        }
+        // A plain read: descriptors that the code sends along are closed by the system.
+        let read =
+            control.async_io(Interest::READABLE, || Ok(rustix::io::read(control, &mut chunk)?));
+        match read.await.map_err(Broken::Pipe)? {
+            0 => return Err(Broken::Pipe(io::ErrorKind::UnexpectedEof.into())),
+            read => heard.extend_from_slice(&chunk[..read]),
+        }
+    }
+}
+
+/// `done NONCE STATUS`
+fn ended(line: &[u8], nonce: &str) -> Option<End> {
+    let line = std::str::from_utf8(line).ok()?;
+    let mut words = line.split_ascii_whitespace();
+    if words.next() != Some("done") || words.next() != Some(nonce) {
+        return None;
+    }
+    match words.next()? {
+        "cpu" => Some(End::ProcessorTime),
+        status => Some(End::Status(status.parse().ok()?)),
+    }
+}

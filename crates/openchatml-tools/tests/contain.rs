@@ -1,0 +1,168 @@
+//! Programs that leave their process group and change their environment, where the system keeps them.
+//!
+//! That concerns a whole process: each case runs in one of its own.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)]
+
+mod held;
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+
+use openchatml_testkit::elsewhere;
+use openchatml_tools::kinds::process::{Containment, Process, contain_by};
+use openchatml_tools::{Call, Tool};
+
+use self::held::Held;
+
+/// The folder of a case.
+const FOLDER: &str = "OPENCHATML_CASE_FOLDER";
+
+/// Runs a case.
+fn alone(case: &str, held: Option<&Held>) -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", case, "--ignored", "--nocapture"]);
+    command.envs(held.map(|held| (FOLDER, held.directory())));
+    command.spawn().unwrap()
+}
+
+fn succeeds_alone(case: &str) -> bool {
+    alone(case, None).wait().unwrap().success()
+}
+
+/// Whether there are control groups for programs here.
+fn has_control_groups() -> bool {
+    succeeds_alone("can_make_control_groups")
+}
+
+#[test]
+#[ignore = "a case"]
+fn can_make_control_groups() {
+    contain_by(Containment::ControlGroup).unwrap();
+}
+
+/// Has a descendant in a session of its own that holds the pipe and names itself.
+fn escape(environment: &str) -> String {
+    let sleeper = "echo $$ >&3; exec sleep 1000";
+    format!("exec 3>held; {environment} setsid sh -c '{sleeper}' </dev/null >/dev/null 2>&1 &")
+}
+
+const SCRUBBED: &str = "env -i PATH=\"$PATH\"";
+
+async fn succeeds(process: &Process) {
+    let outcome = process.call(&Call::new("functions.f", "c1", "{}")).await;
+    assert_eq!(outcome.unwrap().content.to_json(), "1");
+}
+
+/// A descendant that kept nothing of its environment ends with the call.
+async fn ends_with_its_call() {
+    let mut held = Held::new();
+    let process = held.shell(&format!("{} read l <go; echo 1", escape(SCRUBBED)));
+    tokio::join!(succeeds(&process), held.go());
+    held.let_go().await;
+}
+
+/// The end of a call spares the descendants of others.
+async fn spares_others(environment: &str) {
+    let [mut ends, mut goes_on] = [Held::new(), Held::new()];
+    let then = "read l <go; kill -0 \"$(cat pid)\" && echo 1";
+    let one = goes_on.shell(&format!("{} {then}", escape(environment)));
+    let other = ends.shell(&format!("{} read l <go; echo 1", escape("")));
+    let first = async {
+        let escaped = goes_on.word().await;
+        std::fs::write(goes_on.directory().join("pid"), escaped).unwrap();
+        tokio::join!(succeeds(&other), ends.go());
+        ends.let_go().await;
+        goes_on.let_it_go().await;
+    };
+    tokio::join!(succeeds(&one), first);
+    goes_on.let_go().await;
+}
+
+#[test]
+fn control_groups_keep_what_leaves() {
+    if has_control_groups() {
+        assert!(succeeds_alone("in_control_groups"));
+    } else {
+        elsewhere::say_skipped("control groups", "none can be made here");
+    }
+}
+
+#[tokio::test]
+#[ignore = "a case"]
+async fn in_control_groups() {
+    contain_by(Containment::ControlGroup).unwrap();
+    ends_with_its_call().await;
+    spares_others(SCRUBBED).await;
+    // This process is where it was, whether programs start or not.
+    let missing = Process::new("/nowhere/program");
+    assert!(missing.call(&Call::new("functions.f", "c1", "{}")).await.is_err());
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap();
+    assert!(!groups.contains("/openchatml-"), "{groups}");
+}
+
+#[test]
+fn a_subreaper_finds_what_leaves() {
+    assert!(succeeds_alone("as_a_subreaper"));
+}
+
+#[tokio::test]
+#[ignore = "a case"]
+async fn as_a_subreaper() {
+    contain_by(Containment::Subreaper).unwrap();
+    ends_with_its_call().await;
+    spares_others("").await;
+    // What has no mark may be that of any call that runs.
+    spares_others(SCRUBBED).await;
+    // Who dies is reaped.
+    succeeds(&Held::new().shell("echo 1")).await;
+    for child in children() {
+        let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        assert!(!stat.contains(") Z "), "{stat}");
+    }
+}
+
+fn children() -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let lists = tasks.filter_map(|it| std::fs::read_to_string(it.path().join("children")).ok());
+    lists.flat_map(|it| it.split(' ').map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// A program that takes the process with it that started it.
+async fn is_killed(environment: &str) {
+    let folder = PathBuf::from(std::env::var_os(FOLDER).expect("it is a case"));
+    let mut process = Process::new("/bin/sh");
+    let script = format!("{} read l <go; kill -9 $PPID; sleep 1000", escape(environment));
+    process.args = vec!["-c".into(), script.into()];
+    process.directory = Some(folder);
+    let _ = process.call(&Call::new("functions.f", "c1", "{}")).await;
+}
+
+#[tokio::test]
+#[ignore = "a case"]
+async fn is_killed_with_marks() {
+    is_killed("").await;
+}
+
+#[tokio::test]
+#[ignore = "a case"]
+async fn is_killed_with_control_groups() {
+    contain_by(Containment::ControlGroup).unwrap();
+    is_killed(SCRUBBED).await;
+}
+
+#[tokio::test]
+async fn what_left_its_group_ends_with_a_process_that_is_killed() {
+    let mut cases = vec!["is_killed_with_marks"];
+    if has_control_groups() {
+        cases.push("is_killed_with_control_groups");
+    }
+    for case in cases {
+        let mut held = Held::new();
+        let mut killed = alone(case, Some(&held));
+        held.go().await;
+        assert_eq!(killed.wait().unwrap().signal(), Some(9), "{case}");
+        held.let_go().await;
+    }
+}
