@@ -74,6 +74,7 @@ mod router;
 mod session;
 mod tool;
 mod toolbox;
+mod trace;
 
 pub use self::call::{Call, Progress};
 #[cfg(any(feature = "completions", feature = "session"))]

@@ -2,14 +2,13 @@
 
 #![cfg(unix)]
 
+mod kills;
 mod output;
 mod programs;
 
-use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 
 use openchatml::{ReadOptions, parse};
-use openchatml_testkit::Source;
 use openchatml_testkit::upstream::{Answer, Scripted, said};
 
 use crate::support::{Folder, Ran, command, finish, json};
@@ -260,112 +259,6 @@ fn signal(process: u32, name: &str) {
     assert!(status.unwrap().success());
 }
 
-/// How many calls the model makes before it answers.
-const CALLS: usize = 6;
-
-/// What the model says after a prompt: what it says depends on nothing else.
-fn goes_on(prompt: &str) -> Answer {
-    let made = prompt.matches("<|call|>").count();
-    if made >= CALLS {
-        return Answer::saying(ANSWER);
-    }
-    let tool = |n: usize| if n.is_multiple_of(3) { "look" } else { "note" };
-    let calls = [made + 1, made + 2].map(|n| call(n, tool(n)));
-    Answer::saying(&format!(
-        "<|channel|>analysis<|message|>I call.<|end|><|start|>assistant{}",
-        calls.join("<|start|>assistant")
-    ))
-}
-
-#[test]
-fn kill_9_at_any_point_makes_no_call_twice_and_loses_nothing() {
-    let wanted = std::env::var("OPENCHATML_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
-    let server = Scripted::start(|body, _| goes_on(body["prompt"].as_str().unwrap()));
-    let (mut kills, mut round) = (0, 0_u64);
-    let mut interrupted = 0;
-    while kills < wanted {
-        round += 1;
-        let bytes: Vec<u8> = noise(round);
-        let mut source = Source::new(&bytes);
-        let chat = folder(QUESTION);
-        while !run_and_kill(&chat, server.url(), &mut source) {
-            kills += 1;
-            is_valid(&chat.read("chat.ocml"));
-        }
-        let text = chat.read("chat.ocml");
-        is_valid(&text);
-        assert!(text.ends_with("Done.<|return|>\n"), "{text}");
-        interrupted += made_once(&text, &chat);
-        assert!(!chat.path().join(".chat.ocml.ocml-journal").exists());
-    }
-    // Otherwise the kills are not where it hurts.
-    assert!(interrupted > 0, "{kills} kills, and none of them hit a call");
-}
-
-/// Every call was made once, or has a reply that says that nobody knows; how many have such a reply.
-fn made_once(text: &str, chat: &Folder) -> usize {
-    let parsed = parse(text, "openchatml-2.2".parse().unwrap(), &ReadOptions::default());
-    let conversation = parsed.into_conversation();
-    let mut made: BTreeMap<String, usize> = BTreeMap::new();
-    let log = chat.path().join("log");
-    for line in std::fs::read_to_string(log).unwrap_or_default().lines() {
-        *made.entry(line.to_owned()).or_default() += 1;
-    }
-    let mut interrupted = 0;
-    let calls = conversation.messages.iter().filter(|message| message.is_call());
-    for call in calls {
-        let of_call = |message: &&openchatml::Message<'_>| {
-            message.call_id == call.call_id && !message.is_call()
-        };
-        let replies: Vec<_> = conversation.messages.iter().filter(of_call).collect();
-        assert_eq!(replies.len(), 1, "{text}");
-        let is_interrupted = replies[0].body.text().contains("may or may not have been done");
-        interrupted += usize::from(is_interrupted);
-        if call.recipient.as_deref() == Some("functions.note") {
-            let times = made.get(&*call.body.text()).copied().unwrap_or_default();
-            assert!(times == 1 || times == 0 && is_interrupted, "{times} times\n{text}\n{made:?}");
-        }
-    }
-    interrupted
-}
-
-/// Runs the command, and kills it after some of what it tells. Whether it ended before that.
-fn run_and_kill(chat: &Folder, url: &str, source: &mut Source<'_>) -> bool {
-    let args =
-        ["run", "--tools", "tools.toml", "--in-place", "--json", "--upstream", url, "chat.ocml"];
-    let mut child = command(args).current_dir(chat.path()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // Anywhere, or where a call begins or ends.
-    let at = source.int_in_range(0..=40).unwrap_or(1_000_usize);
-    let word = ["", "tool.start", "tool.done", "run.step"][source.int_in_range(0..=3).unwrap_or(0)];
-    let at = if word.is_empty() { at } else { at / 20 };
-    let mut passed = 0;
-    let is_there = |line: std::io::Result<String>| {
-        let hit = line.unwrap().contains(word);
-        passed += usize::from(hit);
-        hit && passed > at
-    };
-    let is_killed = lines.by_ref().any(is_there);
-    if is_killed {
-        child.kill().unwrap();
-        child.wait().unwrap();
-        return false;
-    }
-    finish(child).exits(0);
-    true
-}
-
-fn noise(seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.to_le_bytes()[3]
-    };
-    std::iter::repeat_with(next).take(512).collect()
-}
-
 /// Kills at the very worst moments: right after the call is noted, by the tool itself.
 #[test]
 fn a_tool_that_takes_the_command_with_it_is_not_called_again() {
@@ -382,7 +275,8 @@ fn a_tool_that_takes_the_command_with_it_is_not_called_again() {
     run(&folder, &["chat.ocml"]).silent();
     let text = folder.read("chat.ocml");
     is_valid(&text);
-    assert!(made_once(&text, &folder) >= 1, "{text}");
+    let messages = kills::read(&text, "openchatml-2.2".parse().unwrap());
+    assert!(kills::made_once(&messages, &text, &folder) >= 1, "{text}");
 }
 
 #[test]

@@ -248,6 +248,27 @@ pub enum UpstreamError {
     },
 }
 
+impl UpstreamError {
+    /// Whether the same request may succeed later: nobody answers, the connection broke, or the server
+    /// says that it is busy or broken.
+    ///
+    /// ```
+    /// use openchatml_tools::UpstreamError;
+    ///
+    /// let refused = |status| UpstreamError::Refused { status, message: String::new() };
+    /// assert!(refused(502).may_pass() && !refused(404).may_pass());
+    /// ```
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Connection(_) | Self::Failed(_) => true,
+            Self::Refused { status, .. } => matches!(status, 408 | 429 | 500 | 502..=504),
+            Self::Garbage(_) | Self::NoIds(_) | Self::NoGrammars { .. } | Self::NoRoom { .. } => {
+                false
+            }
+        }
+    }
+}
+
 impl fmt::Display for UpstreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

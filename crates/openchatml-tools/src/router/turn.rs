@@ -16,6 +16,7 @@ use super::board::{Board, Happening, News};
 use super::reply::Addressee;
 use super::work::{self, Job};
 use crate::Failure;
+use crate::trace::here;
 
 /// The calls of one turn of the assistant: they are dispatched as their messages finish, and what
 /// happens to them is fetched one by one, in the order in which it happens.
@@ -131,7 +132,7 @@ impl Turn {
             arguments,
             deadline,
         };
-        let task = tokio::spawn(work::run(job, queued)).abort_handle();
+        let task = tokio::spawn(here(work::run(job, queued))).abort_handle();
         self.running.push(Running { addressee, task });
         self.by_id.insert(call_id.clone(), call);
         self.taken.insert(call_id);

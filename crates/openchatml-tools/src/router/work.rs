@@ -15,6 +15,7 @@ use super::board::Board;
 use super::reply::Addressee;
 use super::turn::{Line, place};
 use super::{Core, Known};
+use crate::trace::{Span, here};
 use crate::{Call, Failure, Outcome};
 
 /// A call that was admitted.
@@ -44,10 +45,12 @@ struct Room {
 /// that blocks its thread keeps the reply back.
 pub(super) async fn run(job: Job, queued: OwnedSemaphorePermit) {
     let mut guard = Guard { job, is_done: false };
-    let outcome = match guard.job.approve().await {
-        Ok(()) => guard.job.make(queued).await,
-        Err(failure) => Err(failure),
-    };
+    let addressee = guard.job.addressee.clone();
+    let span = Span::tool(&addressee.name, addressee.call_id.as_deref());
+    let outcome = span.around(guard.job.outcome(queued)).await;
+    if let Err(failure) = &outcome {
+        span.failed_with(failure.code);
+    }
     guard.job.finish(outcome);
     guard.is_done = true;
 }
@@ -63,6 +66,11 @@ fn denied(reason: &str) -> Failure {
 }
 
 impl Job {
+    async fn outcome(&mut self, queued: OwnedSemaphorePermit) -> Outcome {
+        self.approve().await?;
+        self.make(queued).await
+    }
+
     /// Asks whether the call may be made, if somebody is to be asked. That takes nothing of its time.
     async fn approve(&mut self) -> Result<(), Failure> {
         let options = &self.core.options;
@@ -140,12 +148,12 @@ impl Job {
             .with_deadline(self.deadline)
             .with_listener(move |progress| board.progress(number, progress));
         let tool = self.tool.entry.tool.clone();
-        let task = tokio::spawn(async move {
+        let task = tokio::spawn(here(async move {
             // Given back when the tool is gone, not when its reply is: a tool that cannot be
             // stopped takes up room as long as it runs.
             let _room = room;
             tool.call(&call).await
-        });
+        }));
         match timeout_at(self.deadline, AbortOnDropHandle::new(task)).await {
             Err(_) => Err(late()),
             Ok(Ok(outcome)) => outcome,

@@ -28,6 +28,15 @@ pub enum SessionEvent<'e> {
         /// How often it is asked at most.
         most: usize,
     },
+    /// The model is asked again, since it was asked in vain.
+    Retry {
+        /// For the so manieth time in a row, from 1.
+        number: usize,
+        /// How often in a row it is asked again at most.
+        most: usize,
+        /// Why.
+        why: &'e str,
+    },
     /// What the model is asked, where that is ids.
     Prompt {
         /// How many ids.
@@ -82,6 +91,7 @@ impl SessionEvent<'_> {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Step { .. } => "run.step",
+            Self::Retry { .. } => "run.retry",
             Self::Prompt { .. } => "run.prompt",
             Self::CutOff { .. } => "run.cut_off",
             Self::Usage(_) => "run.usage",
@@ -136,6 +146,11 @@ impl SessionEvent<'_> {
             Self::Step { number, most } => {
                 field("step", (*number).into());
                 field("max", (*most).into());
+            }
+            Self::Retry { number, most, why } => {
+                field("retry", (*number).into());
+                field("max", (*most).into());
+                field("reason", (*why).into());
             }
             Self::Prompt { ids, shared } => {
                 field("ids", (*ids).into());

@@ -107,6 +107,8 @@ struct Spent {
     steps: usize,
     calls: usize,
     tokens: u64,
+    /// How often in a row the model was asked in vain.
+    vain: usize,
 }
 
 /// A call that may have been made before a crash.
@@ -126,6 +128,13 @@ pub struct SessionOptions {
     /// After how many tokens, of all prompts and completions of one run, the model is not asked
     /// again. Servers count them; where one does not, only ids can be counted.
     pub most_tokens: Option<u64>,
+    /// How often the model is asked again where that may help: the server is down or fails, the
+    /// connection breaks, or the completion has no message that is certain. So often in a row, and each
+    /// time is a step. Calls of a completion that broke are made all the same, and once.
+    pub most_retries: usize,
+    /// The pause before the model is asked again for the first time. Each is twice as long as the one
+    /// before, and 30 s at most.
+    pub backoff: Duration,
     /// How long one run may take. Then calls are cancelled, and their replies say so.
     pub most_time: Option<Duration>,
     /// How completions and the transcript are read.
@@ -137,7 +146,16 @@ pub struct SessionOptions {
 impl Default for SessionOptions {
     fn default() -> Self {
         let (read, render) = (ReadOptions::default(), RenderOptions::default());
-        Self { most_steps: 32, most_calls: None, most_tokens: None, most_time: None, read, render }
+        Self {
+            most_steps: 32,
+            most_calls: None,
+            most_tokens: None,
+            most_retries: 0,
+            backoff: Duration::from_millis(500),
+            most_time: None,
+            read,
+            render,
+        }
     }
 }
 
@@ -179,6 +197,19 @@ pub enum SessionError {
     Transcript(RenderError),
     /// A file cannot be written.
     Io(io::Error),
+}
+
+impl SessionError {
+    /// A word for it.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Upstream(_) => "upstream",
+            Self::Prompt(_) => "prompt",
+            Self::Grammar(_) => "grammar",
+            Self::Transcript(_) => "transcript",
+            Self::Io(_) => "io",
+        }
+    }
 }
 
 impl fmt::Display for SessionError {

@@ -17,6 +17,7 @@ use super::hear::{Emit, Heard, Hearing, is_partial};
 use super::plan::{self, Names, Next, Waiting};
 use super::spell::respell;
 use super::{Ended, Known, Model, Session, SessionError, Spent};
+use crate::trace::Span;
 use crate::{Completion, Constraint, Failure, Piece, Prompt, Usage};
 
 /// Why calls are cancelled.
@@ -27,6 +28,12 @@ const UNWRITABLE: &str = "the output cannot be written in the format of the tran
 
 /// What the reply to a call says that began before a crash.
 const INTERRUPTED: &str = "interrupted; may or may not have been done";
+
+/// Why the model is asked again whose completion is of no use.
+const NOTHING: &str = "the completion has no message that is certain";
+
+/// No pause before the model is asked again is longer.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// How long, and for how many pieces, what a completion took is waited for once it has ended.
 const AFTER_THE_END: Duration = Duration::from_secs(1);
@@ -65,7 +72,12 @@ impl Session {
                 limited.cancel();
             }))
         });
-        match self.go_on(&limited, &mut emit).await? {
+        let span = Span::run();
+        let ended = span.around(self.go_on(&limited, &mut emit)).await;
+        if let Err(error) = &ended {
+            span.failed(error.kind());
+        }
+        match ended? {
             Ended::Cancelled if !cancel.is_cancelled() => Ok(Ended::Time),
             ended => Ok(ended),
         }
@@ -105,7 +117,16 @@ impl Session {
                     self.spent.steps += 1;
                     self.forget_partial();
                     emit(SessionEvent::Step { number: self.spent.steps, most });
-                    let sampled = self.sample(cancel, emit).await?;
+                    let sampled = match self.sample(cancel, emit).await {
+                        Err(SessionError::Upstream(error)) if error.may_pass() => {
+                            let why = error.to_string();
+                            match self.asks_again(&why, cancel, emit).await {
+                                true => continue,
+                                false => return Err(SessionError::Upstream(error)),
+                            }
+                        }
+                        sampled => sampled?,
+                    };
                     let Sampled { is_kept, has_calls, heard, is_cancelled } = sampled;
                     match () {
                         () if is_cancelled => return Ok(Ended::Cancelled),
@@ -116,13 +137,36 @@ impl Session {
                         {
                             return Ok(Ended::CutOff);
                         }
-                        () if !is_kept => return Ok(Ended::Nothing),
-                        () => {}
+                        () if !is_kept => {
+                            if !self.asks_again(NOTHING, cancel, emit).await {
+                                return Ok(Ended::Nothing);
+                            }
+                        }
+                        () => self.spent.vain = 0,
                     }
                 }
                 Next::Sample | Next::Done => return Ok(Ended::Replied),
             }
         }
+    }
+
+    /// Waits until the model may be asked again after it was asked in vain. Whether it is.
+    async fn asks_again(
+        &mut self,
+        why: &str,
+        cancel: &CancellationToken,
+        emit: &mut Emit<'_>,
+    ) -> bool {
+        if self.spent.vain >= self.options.most_retries {
+            return false;
+        }
+        let times = u32::try_from(self.spent.vain).unwrap_or(u32::MAX);
+        let pause = self.options.backoff.saturating_mul(2_u32.saturating_pow(times));
+        self.spent.vain += 1;
+        emit(SessionEvent::Retry { number: self.spent.vain, most: self.options.most_retries, why });
+        // Where it is cancelled, the loop ends.
+        cancel.run_until_cancelled(tokio::time::sleep(pause.min(LONGEST_PAUSE))).await;
+        true
     }
 
     /// The calls of a turn that begins, in which the ids of these calls are free.
@@ -340,12 +384,18 @@ impl Session {
         let before = self.conversation.messages.len();
         let mut hearing = Hearing::new(&model, &self.options.read, self.told);
         let mut calls = self.turn(&[]);
-        let result = self.listen(&model, &mut hearing, &mut calls, cancel, emit).await;
+        let span = Span::completion(model.format());
+        let heard = self.listen(&model, &mut hearing, &mut calls, cancel, emit);
+        let result = span.around(heard).await;
+        if let Err(error) = &result {
+            span.failed(error.kind());
+        }
         let is_cancelled = matches!(result, Ok(Heeded::Cancelled));
         let (rest, mut heard) = match is_cancelled {
             true => hearing.cancel(emit),
             false => hearing.finish(emit),
         };
+        heard.usage.iter().for_each(|usage| span.took(*usage));
         self.told += heard.began;
         self.sampled.hear(&heard.ids);
         let said = self.sampled.end(&model, &self.options.read);

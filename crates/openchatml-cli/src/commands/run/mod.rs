@@ -183,6 +183,11 @@ struct MostArgs {
     #[arg(long, value_name = "N", default_value_t = 32)]
     max_steps: usize,
 
+    /// Ask the model again, so many times in a row, when the server fails, the connection breaks, or
+    /// nothing of a completion is certain; each is a step
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    retries: usize,
+
     /// Make so many calls at most; those that are left are made by the next run
     #[arg(long, value_name = "N")]
     max_calls: Option<usize>,
@@ -388,6 +393,7 @@ fn session(
     let mut options = SessionOptions::default();
     options.most_steps = args.most.max_steps;
     options.most_calls = args.most.max_calls;
+    options.most_retries = args.most.retries;
     options.most_tokens = args.most.max_total_tokens;
     options.most_time = args.most.max_time;
     Ok(session.with_options(options))

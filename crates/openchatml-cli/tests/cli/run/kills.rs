@@ -1,0 +1,192 @@
+//! Crashes at any point, in every format that a transcript can be in.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+
+use openchatml::{
+    Channel, Conversation, End, Format, Message, ReadOptions, RenderOptions, Role, convert,
+    history, parse,
+};
+use openchatml_testkit::Source;
+use openchatml_testkit::upstream::{Answer, Scripted};
+
+use super::TOOLS;
+use crate::support::{Folder, command, finish};
+
+/// The formats of transcripts, and those of the prompts that a model goes on from.
+const FORMATS: &[(&str, &str)] = &[
+    ("openchatml-2.2", "openchatml-2.2"),
+    ("openchatml-2.0", "openchatml-2.0"),
+    ("harmony", "harmony"),
+    ("apertus", "apertus"),
+    ("json", "openchatml-2.2"),
+    ("openchatml-2.2:json", "harmony"),
+    ("openchatml-2.0:json", "openchatml-2.0"),
+    ("harmony:json", "harmony"),
+    ("apertus:json", "apertus"),
+    ("openai", "harmony"),
+    ("responses", "openchatml-2.2"),
+];
+
+/// How many calls the model makes before it answers.
+const CALLS: usize = 4;
+
+fn format(name: &str) -> Format {
+    name.parse().unwrap()
+}
+
+fn options() -> RenderOptions {
+    let mut options = RenderOptions::default();
+    // Apertus says the date where nobody else spoke first.
+    options.system.get_or_insert_default().current_date = Some("2026-01-01".into());
+    options
+}
+
+/// What the model says in this format: thought and a call, or an answer.
+fn said(format: Format, call: Option<usize>) -> String {
+    let messages = match call {
+        None => {
+            let mut answer = Message::answer("Done.");
+            answer.end = End::Return;
+            vec![answer]
+        }
+        Some(n) => {
+            let mut call = Message::new(Role::Assistant, format!("{{\"n\":{n}}}"));
+            let tool = if n.is_multiple_of(3) { "look" } else { "note" };
+            call.recipient = Some(format!("functions.{tool}").into());
+            call.channel = Some(Channel::Commentary);
+            call.end = End::Call;
+            let carries = format.carries();
+            call.call_id = carries.call_ids.then(|| format!("c{n}").into());
+            if format.to_string() != "openchatml-2.0" {
+                (call.constrained, call.content_type) = (true, Some("json".into()));
+            }
+            vec![Message::reasoning("I call."), call]
+        }
+    };
+    let system = Message::new(Role::System, "-");
+    let before = Conversation::from_messages([system, Message::new(Role::User, "Go.")]);
+    let mut all = before.clone();
+    all.messages.extend(messages);
+    let write = |conversation: Conversation<'static>, options: &RenderOptions| {
+        convert::convert(&conversation.into(), format, options).unwrap().output
+    };
+    let mut options = options();
+    let all = write(all, &options);
+    options.generation_prompt = Some(Role::Assistant);
+    let prompt = write(before, &options);
+    all.strip_prefix(&prompt).unwrap_or_else(|| panic!("{prompt}\n{all}")).trim_end().to_owned()
+}
+
+/// The messages of a transcript that has no error.
+#[track_caller]
+pub(super) fn read(text: &str, format: Format) -> Vec<Message<'static>> {
+    let parsed = parse(text, format, &ReadOptions::default());
+    assert!(!parsed.has_errors(), "{format}: {:?}\n{text}", parsed.diagnostics);
+    parsed.into_conversation().into_owned().messages
+}
+
+#[test]
+fn kill_9_at_any_point_makes_no_call_twice_and_loses_nothing() {
+    let wanted = std::env::var("OPENCHATML_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    let (mut kills, mut interrupted) = (0, 0);
+    for round in 0.. {
+        let (transcript, prompts) = FORMATS[round % FORMATS.len()];
+        if kills >= wanted && round >= FORMATS.len() {
+            break;
+        }
+        let (transcript, prompts) = (format(transcript), format(prompts));
+        let server = Scripted::start(move |body, _| {
+            let prompt = body["prompt"].as_str().unwrap();
+            // What was said so far tells what comes next.
+            let has_call = |n: &usize| prompt.contains(&format!("{{\"n\":{n}}}"));
+            let made = (1..=CALLS).filter(has_call).count();
+            Answer::saying(&said(prompts, (made < CALLS).then_some(made + 1)))
+        });
+        let bytes = noise(u64::try_from(round).unwrap());
+        let mut source = Source::new(&bytes);
+        let chat = Folder::new();
+        // Apertus declares no tool without a description.
+        chat.file("tools.toml", TOOLS.replace("command", "description = \"One.\"\ncommand"));
+        let system = Message::new(Role::System, "-");
+        let question = Conversation::from_messages([system, Message::new(Role::User, "Go.")]);
+        let question = convert::convert(&question.into(), transcript, &options()).unwrap().output;
+        chat.file("chat.ocml", question);
+        let names = [transcript.to_string(), prompts.to_string()];
+        while !run_and_kill(&chat, [&names[0], &names[1], server.url()], &mut source) {
+            kills += 1;
+            read(&chat.read("chat.ocml"), transcript);
+        }
+        let text = chat.read("chat.ocml");
+        let messages = read(&text, transcript);
+        let answer = messages.last().unwrap();
+        assert!(answer.is_answer() && answer.body.text() == "Done.", "{transcript}: {text}");
+        assert_eq!(messages.iter().filter(|it| it.is_call()).count(), CALLS, "{text}");
+        interrupted += made_once(&messages, &text, &chat);
+        assert!(!chat.path().join(".chat.ocml.ocml-journal").exists());
+    }
+    // Otherwise the kills are not where it hurts.
+    assert!(interrupted > 0, "{kills} kills, and none of them hit a call");
+}
+
+/// Every call was made once, or has a reply that says that nobody knows; how many have such a reply.
+pub(super) fn made_once(messages: &[Message<'_>], text: &str, chat: &Folder) -> usize {
+    let mut made: BTreeMap<String, usize> = BTreeMap::new();
+    let log = std::fs::read_to_string(chat.path().join("log")).unwrap_or_default();
+    for line in log.lines() {
+        let line = line.replace(' ', "");
+        *made.entry(line).or_default() += 1;
+    }
+    let answers = history::answers(messages);
+    let mut interrupted = 0;
+    for (at, call) in messages.iter().enumerate().filter(|(_, message)| message.is_call()) {
+        let replies = answers.iter().enumerate().filter(|(_, answered)| **answered == Some(at));
+        let replies: Vec<usize> = replies.map(|(reply, _)| reply).collect();
+        let [reply] = replies.as_slice() else { panic!("{} replies\n{text}", replies.len()) };
+        let is_interrupted = messages[*reply].body.text().contains("may or may not have been done");
+        interrupted += usize::from(is_interrupted);
+        if call.recipient.as_deref() == Some("functions.note") {
+            let body = call.body.text().replace(' ', "");
+            let times = made.get(&body).copied().unwrap_or_default();
+            assert!(times == 1 || times == 0 && is_interrupted, "{times} times\n{text}\n{made:?}");
+        }
+    }
+    interrupted
+}
+
+/// Runs the command, and kills it after some of what it tells. Whether it ended before that.
+fn run_and_kill(chat: &Folder, [from, to, url]: [&str; 3], source: &mut Source<'_>) -> bool {
+    let args = ["run", "--tools", "tools.toml", "--in-place", "--json", "--upstream", url];
+    let args = args.into_iter().chain(["-f", from, "-t", to, "chat.ocml"]);
+    let mut child = command(args).current_dir(chat.path()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // Anywhere, or where a call begins or ends.
+    let at = source.int_in_range(0..=40).unwrap_or(1_000_usize);
+    let word = ["", "tool.start", "tool.done", "run.step"][source.int_in_range(0..=3).unwrap_or(0)];
+    let at = if word.is_empty() { at } else { at / 20 };
+    let mut passed = 0;
+    let is_there = |line: std::io::Result<String>| {
+        let hit = line.unwrap().contains(word);
+        passed += usize::from(hit);
+        hit && passed > at
+    };
+    let is_killed = lines.by_ref().any(is_there);
+    if is_killed {
+        child.kill().unwrap();
+        child.wait().unwrap();
+        return false;
+    }
+    finish(child).exits(0);
+    true
+}
+
+fn noise(seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[3]
+    };
+    std::iter::repeat_with(next).take(512).collect()
+}

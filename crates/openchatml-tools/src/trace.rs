@@ -1,0 +1,138 @@
+//! Spans of runs, completions and calls, for those who trace a program.
+//!
+//! They are spans of the crate `tracing`, with the names and attributes of OpenTelemetry's semantic
+//! conventions for generative AI, so that `tracing-opentelemetry` exports them as they are. No span
+//! holds what was said: no prompt, no arguments, no output.
+
+#[cfg(not(feature = "tracing"))]
+pub(crate) use self::nothing::{Span, here};
+#[cfg(feature = "tracing")]
+pub(crate) use self::spans::{Span, here};
+
+#[cfg(feature = "tracing")]
+mod spans {
+    use std::future::Future;
+
+    use openchatml::Code;
+    use tracing::field::{Empty, display};
+    use tracing::{Instrument as _, info_span};
+
+    /// What takes time and may fail.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Span(tracing::Span);
+
+    #[cfg_attr(
+        not(feature = "session"),
+        allow(dead_code, reason = "runs and completions have spans")
+    )]
+    impl Span {
+        /// A run of the loop.
+        pub(crate) fn run() -> Self {
+            Self(info_span!(
+                "invoke_agent",
+                gen_ai.operation.name = "invoke_agent",
+                otel.status_code = Empty,
+                "error.type" = Empty,
+            ))
+        }
+
+        /// A completion in this format.
+        pub(crate) fn completion(format: openchatml::Format) -> Self {
+            Self(info_span!(
+                "text_completion",
+                otel.kind = "client",
+                gen_ai.operation.name = "text_completion",
+                openchatml.format = %format,
+                gen_ai.usage.input_tokens = Empty,
+                gen_ai.usage.output_tokens = Empty,
+                otel.status_code = Empty,
+                "error.type" = Empty,
+            ))
+        }
+
+        /// A call of this tool.
+        pub(crate) fn tool(name: &str, call_id: Option<&str>) -> Self {
+            Self(info_span!(
+                "execute_tool",
+                otel.name = format!("execute_tool {name}"),
+                gen_ai.operation.name = "execute_tool",
+                gen_ai.tool.name = name,
+                gen_ai.tool.call.id = call_id,
+                otel.status_code = Empty,
+                "error.type" = Empty,
+            ))
+        }
+
+        /// Does this inside of the span.
+        pub(crate) async fn around<T>(&self, what: impl Future<Output = T>) -> T {
+            what.instrument(self.0.clone()).await
+        }
+
+        /// It failed, in this way.
+        pub(crate) fn failed(&self, how: &str) {
+            self.0.record("otel.status_code", "ERROR");
+            self.0.record("error.type", how);
+        }
+
+        /// The call failed with this code.
+        pub(crate) fn failed_with(&self, code: Code) {
+            self.failed(code.as_str());
+        }
+
+        /// What a completion took.
+        #[cfg(feature = "session")]
+        pub(crate) fn took(&self, usage: crate::Usage) {
+            self.0.record("gen_ai.usage.input_tokens", display(usage.prompt));
+            self.0.record("gen_ai.usage.output_tokens", display(usage.completion));
+        }
+    }
+
+    /// The same, inside of the span that we are in, wherever it is run.
+    pub(crate) fn here<F: Future>(what: F) -> impl Future<Output = F::Output> {
+        what.in_current_span()
+    }
+}
+
+#[cfg(not(feature = "tracing"))]
+mod nothing {
+    use std::future::Future;
+
+    use openchatml::Code;
+
+    /// Nothing: nobody traces.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Span;
+
+    #[cfg_attr(
+        not(feature = "session"),
+        allow(dead_code, reason = "runs and completions have spans")
+    )]
+    impl Span {
+        pub(crate) fn run() -> Self {
+            Self
+        }
+
+        pub(crate) fn completion(_: openchatml::Format) -> Self {
+            Self
+        }
+
+        pub(crate) fn tool(_: &str, _: Option<&str>) -> Self {
+            Self
+        }
+
+        pub(crate) async fn around<T>(&self, what: impl Future<Output = T>) -> T {
+            what.await
+        }
+
+        pub(crate) fn failed(&self, _: &str) {}
+
+        pub(crate) fn failed_with(&self, _: Code) {}
+
+        #[cfg(feature = "session")]
+        pub(crate) fn took(&self, _: crate::Usage) {}
+    }
+
+    pub(crate) fn here<F: Future>(what: F) -> impl Future<Output = F::Output> {
+        what
+    }
+}
