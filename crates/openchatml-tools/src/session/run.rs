@@ -114,40 +114,55 @@ impl Session {
                     if self.options.most_tokens.is_some_and(|most| self.spent.tokens >= most) {
                         return Ok(Ended::Tokens);
                     }
-                    self.spent.steps += 1;
-                    self.forget_partial();
-                    emit(SessionEvent::Step { number: self.spent.steps, most });
-                    let sampled = match self.sample(cancel, emit).await {
-                        Err(SessionError::Upstream(error)) if error.may_pass() => {
-                            let why = error.to_string();
-                            match self.asks_again(&why, cancel, emit).await {
-                                true => continue,
-                                false => return Err(SessionError::Upstream(error)),
-                            }
-                        }
-                        sampled => sampled?,
-                    };
-                    let Sampled { is_kept, has_calls, heard, is_cancelled } = sampled;
-                    match () {
-                        () if is_cancelled => return Ok(Ended::Cancelled),
-                        // It may have answered before that.
-                        () if heard.is_cut
-                            && !has_calls
-                            && !matches!(plan::next(&self.conversation), Next::Done) =>
-                        {
-                            return Ok(Ended::CutOff);
-                        }
-                        () if !is_kept => {
-                            if !self.asks_again(NOTHING, cancel, emit).await {
-                                return Ok(Ended::Nothing);
-                            }
-                        }
-                        () => self.spent.vain = 0,
+                    if let Some(ended) = self.step(cancel, emit).await? {
+                        return Ok(ended);
                     }
                 }
                 Next::Sample | Next::Done => return Ok(Ended::Replied),
             }
         }
+    }
+
+    /// Asks the model once. How the session ends, if it does.
+    async fn step(
+        &mut self,
+        cancel: &CancellationToken,
+        emit: &mut Emit<'_>,
+    ) -> Result<Option<Ended>, SessionError> {
+        self.spent.steps += 1;
+        self.forget_partial();
+        let (number, most) = (self.spent.steps, self.options.most_steps);
+        emit(SessionEvent::Step { number, most });
+        let before = self.conversation.messages.len();
+        let sampled = self.sample(cancel, emit).await;
+        let is_whole = |it: &Message<'_>| it.is_call() || it.is_answer() && !is_partial(it);
+        let new = self.conversation.messages.get(before..).unwrap_or_default();
+        // What was only thought, or broke off, is no step forward.
+        if new.iter().any(is_whole) {
+            self.spent.vain = 0;
+        }
+        let sampled = match sampled {
+            Err(SessionError::Upstream(error)) if error.may_pass() => {
+                return match self.asks_again(&error.to_string(), cancel, emit).await {
+                    true => Ok(None),
+                    false => Err(SessionError::Upstream(error)),
+                };
+            }
+            sampled => sampled?,
+        };
+        let Sampled { is_kept, has_calls, heard, is_cancelled } = sampled;
+        Ok(match () {
+            () if is_cancelled => Some(Ended::Cancelled),
+            // It may have answered before that.
+            () if heard.is_cut
+                && !has_calls
+                && !matches!(plan::next(&self.conversation), Next::Done) =>
+            {
+                Some(Ended::CutOff)
+            }
+            () if is_kept || self.asks_again(NOTHING, cancel, emit).await => None,
+            () => Some(Ended::Nothing),
+        })
     }
 
     /// Waits until the model may be asked again after it was asked in vain. Whether it is.

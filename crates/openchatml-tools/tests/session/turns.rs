@@ -334,3 +334,49 @@ async fn a_run_takes_as_long_as_it_may() {
     let came = came.ends(Ended::Time);
     assert!(came.text.contains("E-TOOL-CANCELLED"), "{}", came.text);
 }
+
+#[tokio::test]
+async fn the_model_is_asked_again_where_that_may_help() {
+    // A server that is down; a connection that breaks in a call that was begun, behind one that is
+    // complete; a completion of which nothing is certain; and an answer.
+    let answers = |number| match number {
+        0 => Answer::error(502, "{}"),
+        1 => {
+            let mut acts = said(&call("c1", "echo", r#"{"n":1}"#));
+            acts.extend(said("<|start|>assistant to=functions.echo"));
+            acts.push(Act::Break);
+            Answer::stream(acts)
+        }
+        2 => Answer::saying("<|channel|>commentary<|constrain|>json<|message|>{}<|call|>"),
+        _ => Answer::saying(ANSWER),
+    };
+    let with = |retries| {
+        let mut options = SessionOptions::default();
+        options.most_retries = retries;
+        options.backoff = std::time::Duration::from_millis(1);
+        options
+    };
+    let log = Log::default();
+    let came = run_with(with(2), QUESTION, tools(&log), answers).await;
+    let came = came.checked("openchatml-2.2").ends(Ended::Answered);
+    assert_eq!((came.asked.len(), log.lines().len()), (4, 1));
+    let told = came.events.iter().filter(|event| event.contains("run.retry")).count();
+    assert!(told >= 2, "{:?}", came.events);
+    let refused = run_with(with(0), QUESTION, tools(&log), answers).await;
+    assert!(refused.ended.is_err() && refused.asked.len() == 1);
+    // What will not pass is not asked again.
+    let unknown = |_| Answer::error(404, "{}");
+    let refused = run_with(with(9), QUESTION, tools(&log), unknown).await;
+    assert!(refused.ended.is_err() && refused.asked.len() == 1);
+    // In vain is in a row.
+    let down = |_| Answer::error(502, "{}");
+    let breaks = |_| {
+        let text = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>4";
+        Answer::stream(said(text).into_iter().chain([Act::Break]).collect())
+    };
+    let answers: [fn(usize) -> Answer; 2] = [down, breaks];
+    for answer in answers {
+        let refused = run_with(with(2), QUESTION, tools(&log), answer).await;
+        assert!(refused.ended.is_err() && refused.asked.len() == 3, "{:?}", refused.ended);
+    }
+}
