@@ -104,6 +104,11 @@ impl Builder<'_> {
         framed: &Framed,
         namespaces: &[Namespace<'_>],
     ) -> Result<Shape, GrammarError> {
+        let wanted = [self.options.reasoning, self.options.preambles];
+        let required = wanted.iter().filter(|it| **it == Presence::Required).count();
+        if self.options.before.is_some_and(|before| before < required) {
+            return Err(GrammarError::Before);
+        }
         let callees = self.callees(namespaces)?;
         let mut last = Vec::new();
         if matches!(self.options.choice, Choice::Auto | Choice::None) {

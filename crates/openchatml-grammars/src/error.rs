@@ -10,7 +10,7 @@ use openchatml::Format;
 /// use openchatml_grammars::{Language, grammar};
 ///
 /// let error = grammar("chatml:json".parse()?, &[], Language::Lark, &Default::default());
-/// assert_eq!(error.unwrap_err().to_string(), "no model speaks `chatml:json`");
+/// assert_eq!(error.unwrap_err().to_string(), "there are no grammars of `chatml:json`");
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,14 +24,19 @@ pub enum GrammarError {
     UnknownTool(String),
     /// The schema of the answer allows nothing.
     Nothing,
+    /// More messages must stand before the last one than may.
+    Before,
 }
 
 impl fmt::Display for GrammarError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Format(format) => write!(f, "no model speaks `{format}`"),
+            Self::Format(format) => write!(f, "there are no grammars of `{format}`"),
             Self::NoCall => f.write_str("a call is required, and no tool can be called"),
             Self::UnknownTool(name) => write!(f, "no tool is called `{}`", name.escape_debug()),
+            Self::Before => {
+                f.write_str("more messages are required before the last one than are allowed")
+            }
             Self::Nothing => f.write_str("the schema of the answer allows nothing"),
         }
     }

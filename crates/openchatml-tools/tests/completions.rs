@@ -263,7 +263,7 @@ async fn a_connection_that_is_kept_alive_says_nothing() {
     options.idle_timeout = Duration::from_millis(100);
     let (pieces, error) = heard(server.url(), options, prompt()).await;
     assert_eq!(pieces, [text("half")]);
-    let silent = "the upstream cannot be reached: nothing came for 0.1 s";
+    let silent = "no connection to the upstream: nothing came for 0.1 s";
     assert_eq!(error.map(|error| error.to_string()).as_deref(), Some(silent));
     drop(hold);
 }

@@ -59,9 +59,9 @@ struct ShapeArgs {
     /// Whether there are preambles
     #[arg(long, value_name = "WHETHER", default_value = "allowed")]
     preambles: PresenceArg,
-    /// How many messages may stand before the answer or the first call
-    #[arg(long, value_name = "N")]
-    before: Option<usize>,
+    /// How many messages may stand before the answer or the first call: 32 at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=32))]
+    before: Option<u8>,
     /// The answer is JSON as the JSON Schema in this file wants it
     #[arg(long, value_name = "FILE")]
     answer: Option<PathBuf>,
@@ -184,7 +184,7 @@ fn options(args: &GrammarArgs, console: &Console) -> Result<Options, Failure> {
     options.calls = if shape.parallel { Calls::Many } else { Calls::One };
     options.reasoning = presence(shape.reasoning);
     options.preambles = presence(shape.preambles);
-    options.before = shape.before;
+    options.before = shape.before.map(usize::from);
     if let Some(path) = &shape.answer {
         options.answer = Some(tools::schema(path, console)?);
     }

@@ -114,6 +114,8 @@ for name in dict.fromkeys(key[0] for key in total):
     print(f"{name}:", ", ".join(f"{what}: {times}" for what, times in of_kind))
 if options.grammar and total["well-formed", True] * 100 < options.count * WELL_FORMED:
     faults.append(f"{total['well-formed', True]} of {options.count} required calls are well-formed")
-for fault in faults:
+for fault in faults[:10]:
     print(fault, file=sys.stderr)
+if len(faults) > 10:
+    print(f"and {len(faults) - 10} more", file=sys.stderr)
 sys.exit(1 if faults else 0)

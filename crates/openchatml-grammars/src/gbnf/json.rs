@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use super::keys;
 use super::rules::{FORMATS, Rules, quoted};
 use super::text::{Kind, named, text};
+use super::{integer, keys};
 use crate::schema::{Array, Count, Id, Node, Number, Object, Schema, Text};
 use crate::tokens::{Region, Tokens};
 use crate::unsaid::Unsaid;
@@ -97,10 +97,16 @@ impl Writer<'_> {
             Node::Array(array) => self.array(id, array),
             Node::String(text) => self.text(id, text),
             Node::Number(number) => {
+                let range = number.range();
                 for (keyword, _) in &number.bounds {
-                    self.unsaid.push(self.schema.keyword(id, keyword));
+                    if range.is_none() || *keyword == "multipleOf" {
+                        self.unsaid.push(self.schema.keyword(id, keyword));
+                    }
                 }
-                self.plain_number(number).to_owned()
+                match range {
+                    Some(range) => integer::range(range),
+                    None => self.plain_number(number).to_owned(),
+                }
             }
             _ => self.name(id),
         }

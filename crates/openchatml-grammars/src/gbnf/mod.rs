@@ -1,5 +1,6 @@
 //! GBNF, the grammars of llama.cpp.
 
+mod integer;
 mod json;
 mod keys;
 mod rules;

@@ -9,7 +9,7 @@ mod read;
 mod unions;
 mod write;
 
-use openchatml::Value;
+use openchatml::{Data, Value};
 
 pub(crate) use self::read::read;
 pub(crate) use self::write::{Dialect, write};
@@ -96,6 +96,45 @@ pub(crate) struct Number {
     pub(crate) bounds: Vec<(&'static str, Value<'static>)>,
 }
 
+/// The integers from here to there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) least: Option<i64>,
+    pub(crate) most: Option<i64>,
+}
+
+impl Number {
+    /// The integers that its bounds leave, if it is an integer that has any, of which none is too
+    /// large to be told exactly.
+    pub(crate) fn range(&self) -> Option<Range> {
+        let bound = |keyword: &str| match &self.bounds.iter().find(|it| it.0 == keyword)?.1.data {
+            Data::Number(spelling) => Some(spelling.parse::<f64>().unwrap_or(f64::NAN)),
+            _ => Some(f64::NAN),
+        };
+        let lower = [bound("minimum"), bound("exclusiveMinimum").map(|it| it.floor() + 1.0)];
+        let upper = [bound("maximum"), bound("exclusiveMaximum").map(|it| it.ceil() - 1.0)];
+        let all = || lower.iter().chain(&upper).flatten();
+        // Beyond that, a float is not each integer.
+        let are_exact = all().all(|it| it.abs() <= 9_007_199_254_740_992.0);
+        if !self.is_integer || all().next().is_none() || !are_exact {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "they are whole and not too large")]
+        let whole = |bound: f64| bound as i64;
+        Some(Range {
+            least: lower.into_iter().flatten().map(|it| whole(it.ceil())).max(),
+            most: upper.into_iter().flatten().map(|it| whole(it.floor())).min(),
+        })
+    }
+}
+
+impl Range {
+    /// Whether there is no such integer.
+    pub(crate) fn is_empty(self) -> bool {
+        self.least.zip(self.most).is_some_and(|(least, most)| least > most)
+    }
+}
+
 /// A number of things, and the keywords that bound it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Count {
@@ -109,6 +148,11 @@ impl Count {
     pub(crate) fn said(self) -> impl Iterator<Item = (&'static str, usize)> {
         let least = (self.least > 0).then_some((self.keywords[0], self.least));
         least.into_iter().chain(self.most.map(|most| (self.keywords[1], most)))
+    }
+
+    /// Whether there is no such number.
+    pub(crate) fn is_empty(self) -> bool {
+        self.most.is_some_and(|most| most < self.least)
     }
 
     /// Whether any number will do.

@@ -8,7 +8,7 @@ use openchatml::{Data, Value};
 use super::keywords::{are_apart, count, escaped, has_type, listed, resolve, weight};
 use super::merge::{Map, get, is_note, merge, nothing, words};
 use super::unions;
-use super::{Array, Entry, Id, Node, Number, Object, Property, Schema, Text};
+use super::{Array, Entry, Id, Node, Number, Object, Property, Range, Schema, Text};
 use crate::unsaid::{Unsaid, What};
 
 /// Reads a schema, no deeper than `depth` and into no more than `nodes` nodes.
@@ -222,17 +222,19 @@ impl<'a> Reader<'_, 'a> {
         match kind {
             "object" => self.object(id, map, depth),
             "array" => self.array(id, map, depth),
-            "string" => Node::String(Text {
-                count: count(map, ["minLength", "maxLength"]),
-                pattern: text("pattern"),
-                format: text("format"),
-            }),
+            "string" => {
+                let count = count(map, ["minLength", "maxLength"]);
+                let text = Text { count, pattern: text("pattern"), format: text("format") };
+                if count.is_empty() { Node::Never } else { Node::String(text) }
+            }
             "boolean" => Node::Bool,
             "null" => Node::Null,
             kind => {
                 let bound = |key: &&'static str| Some((*key, get(map, key)?.clone().into_owned()));
                 let bounds = BOUNDS.iter().filter_map(bound).collect();
-                Node::Number(Number { is_integer: kind == "integer", bounds })
+                let number = Number { is_integer: kind == "integer", bounds };
+                let is_never = number.range().is_some_and(Range::is_empty);
+                if is_never { Node::Never } else { Node::Number(number) }
             }
         }
     }
@@ -268,6 +270,9 @@ impl<'a> Reader<'_, 'a> {
         let additional = (additional.as_bool() != Some(false))
             .then(|| self.part(id, "/additionalProperties".to_owned(), additional, depth));
         let count = count(map, ["minProperties", "maxProperties"]);
+        if count.is_empty() {
+            return Node::Never;
+        }
         Node::Object(Object { properties, additional, count })
     }
 

@@ -239,6 +239,8 @@ pub enum UpstreamError {
         /// The language that was wanted.
         language: Option<Language>,
     },
+    /// The caller sends a grammar of its own, in this field, beside the one of the format.
+    TwoGrammars(String),
     /// The prompt leaves no room for a completion.
     NoRoom {
         /// How many ids the prompt is.
@@ -262,9 +264,11 @@ impl UpstreamError {
         match self {
             Self::Connection(_) | Self::Failed(_) => true,
             Self::Refused { status, .. } => matches!(status, 408 | 429 | 500 | 502..=504),
-            Self::Garbage(_) | Self::NoIds(_) | Self::NoGrammars { .. } | Self::NoRoom { .. } => {
-                false
-            }
+            Self::Garbage(_)
+            | Self::NoIds(_)
+            | Self::NoGrammars { .. }
+            | Self::TwoGrammars(_)
+            | Self::NoRoom { .. } => false,
         }
     }
 }
@@ -272,7 +276,7 @@ impl UpstreamError {
 impl fmt::Display for UpstreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Connection(why) => write!(f, "the upstream cannot be reached: {why}"),
+            Self::Connection(why) => write!(f, "no connection to the upstream: {why}"),
             Self::Refused { status, message } if message.is_empty() => {
                 write!(f, "the upstream answers {status}")
             }
@@ -291,6 +295,10 @@ impl fmt::Display for UpstreamError {
                 let kind = language.map_or(String::new(), |it| format!(" in {}", it.as_str()));
                 write!(f, "the upstream{name} takes no grammars{kind}")
             }
+            Self::TwoGrammars(field) => write!(
+                f,
+                "the sampling options have a grammar of their own (`{field}`), beside that of the format"
+            ),
             Self::NoRoom { prompt, context } => write!(
                 f,
                 "the prompt of {prompt} tokens leaves no room: the upstream takes {context}"

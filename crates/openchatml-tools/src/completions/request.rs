@@ -43,10 +43,11 @@ pub(super) fn body(
     if let Some(key) = facts.controls.filter(|_| !request.controls.is_empty()) {
         say(key, json!(request.controls));
     }
+    let mut sampling = options.sampling.clone();
     if let Some(constraint) = request.constraint {
-        constrain(&mut body, constraint, server.engine)?;
+        sampling = constrain(&mut body, constraint, server.engine, sampling)?;
     }
-    body.extend(options.sampling.clone());
+    body.extend(sampling);
     let prompt = match &request.prompt {
         Prompt::Text(text) => json!(text),
         Prompt::Ids(ids) => json!(ids),
@@ -56,31 +57,64 @@ pub(super) fn body(
     Ok(Value::Object(body))
 }
 
-/// Says what a completion is held to, in the words of an engine.
+/// Says what a completion is held to, in the words of an engine. Gives what else is to be sampled by:
+/// bans of the caller's own are added to these.
+///
+/// # Errors
+///
+/// The engine takes no such grammar, or the caller sends another one.
 fn constrain(
     body: &mut Map<String, Value>,
     constraint: &Constraint,
     engine: Engine,
-) -> Result<(), UpstreamError> {
+    mut sampling: Map<String, Value>,
+) -> Result<Map<String, Value>, UpstreamError> {
+    const BIAS: &str = "logit_bias";
     let way = engine.takes_grammars(Some(constraint.language))?;
     let grammar = match way.is_json {
         true => serde_json::from_str(&constraint.grammar)
             .map_err(|error| UpstreamError::Garbage(format!("the grammar is no JSON: {error}")))?,
         false => json!(constraint.grammar),
     };
-    match way.field.split_once('.') {
-        Some((outer, inner)) => body.insert(outer.to_owned(), json!({inner: grammar})),
-        None => body.insert(way.field.to_owned(), grammar),
+    let (key, value) = match way.field.split_once('.') {
+        Some((outer, inner)) => (outer, json!({inner: grammar})),
+        None => (way.field, grammar),
     };
-    let banned = constraint.banned_ids.iter();
-    if !constraint.banned_ids.is_empty() {
-        let bias: Value = match engine.facts().bans {
-            Bans::Pairs => banned.map(|id| json!([id, false])).collect(),
-            Bans::Biases => banned.map(|id| (id.to_string(), json!(-100))).collect(),
-        };
-        body.insert("logit_bias".to_owned(), bias);
+    if sampling.contains_key(key) {
+        return Err(UpstreamError::TwoGrammars(key.to_owned()));
     }
-    Ok(())
+    body.insert(key.to_owned(), value);
+    let banned = constraint.banned_ids.iter();
+    let own = sampling.remove(BIAS).unwrap_or(Value::Null);
+    let bias = match (engine.facts().bans, own) {
+        (Bans::Pairs, Value::Array(own)) => {
+            own.into_iter().chain(banned.map(|id| json!([id, false]))).collect()
+        }
+        (Bans::Pairs, Value::Object(own)) => {
+            let own = own.into_iter().map(|(key, bias)| match key.parse::<u32>() {
+                Ok(id) => json!([id, bias]),
+                Err(_) => json!([key, bias]),
+            });
+            own.chain(banned.map(|id| json!([id, false]))).collect()
+        }
+        (Bans::Pairs, Value::Null) => banned.map(|id| json!([id, false])).collect(),
+        (Bans::Biases, Value::Object(mut own)) => {
+            own.extend(banned.map(|id| (id.to_string(), json!(-100))));
+            Value::Object(own)
+        }
+        (Bans::Biases, Value::Null) => banned.map(|id| (id.to_string(), json!(-100))).collect(),
+        // What is no bias is the server's to refuse.
+        (_, own) => own,
+    };
+    let is_empty = match &bias {
+        Value::Array(all) => all.is_empty(),
+        Value::Object(all) => all.is_empty(),
+        _ => false,
+    };
+    if !is_empty {
+        body.insert(BIAS.to_owned(), bias);
+    }
+    Ok(sampling)
 }
 
 /// How long the completion may be: as long as there is room. `None` if only the server knows.
@@ -172,12 +206,13 @@ mod tests {
 
     #[test]
     fn each_server_takes_grammars_in_its_own_way() {
+        let options = CompletionsOptions::default();
         let held = |engine, language: Language, grammar: &str| {
             let mut constraint = Constraint::new(language, grammar.to_owned());
             constraint.banned_ids = vec![7, 8];
             let mut request = Request::new(ids());
             request.constraint = Some(&constraint);
-            body(&CompletionsOptions::default(), &request, Server { engine, context: None })
+            body(&options, &request, Server { engine, context: None })
         };
         let llama = held(Engine::LlamaCpp, Language::Gbnf, "root ::= x").expect("it takes it");
         assert_eq!(llama["grammar"], json!("root ::= x"));
@@ -197,6 +232,33 @@ mod tests {
             let refused = UpstreamError::NoGrammars { upstream, language: Some(language) };
             assert_eq!(held(engine, language, "x"), Err(refused));
         }
+    }
+
+    #[test]
+    fn sampling_has_no_grammar_of_its_own_and_adds_to_the_bans() {
+        let held = |engine, language: Language, sampling: Value| {
+            let mut constraint = Constraint::new(language, "x".to_owned());
+            constraint.banned_ids = vec![7];
+            let mut request = Request::new(ids());
+            request.constraint = Some(&constraint);
+            let mut options = CompletionsOptions::default();
+            options.sampling = sampling.as_object().expect("an object").clone();
+            body(&options, &request, Server { engine, context: None })
+        };
+        let (llama, vllm) = (Engine::LlamaCpp, Engine::Vllm);
+        let two = |key: &str| Err(UpstreamError::TwoGrammars(key.to_owned()));
+        assert_eq!(held(llama, Language::Gbnf, json!({"grammar": "y"})), two("grammar"));
+        let own = json!({"structured_outputs": {"regex": "y"}});
+        assert_eq!(held(vllm, Language::StructuralTag, own), two("structured_outputs"));
+        let bias = |engine, language, own: Value| {
+            let sent = held(engine, language, json!({"logit_bias": own}));
+            sent.map(|sent| sent["logit_bias"].clone())
+        };
+        let (gbnf, tag) = (Language::Gbnf, Language::StructuralTag);
+        assert_eq!(bias(llama, gbnf, json!([[5, -1]])), Ok(json!([[5, -1], [7, false]])));
+        assert_eq!(bias(llama, gbnf, json!({"5": -1})), Ok(json!([[5, -1], [7, false]])));
+        let both = json!({"5": -1, "7": -100});
+        assert_eq!(bias(vllm, tag, json!({"5": -1, "7": 50})), Ok(both));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use openchatml::{Format, RenderOptions};
-use openchatml_grammars::Language;
+use openchatml_grammars::{Language, What};
 use openchatml_tools::{
     CancellationToken, Completions, CompletionsOptions, Constrained, Desk, Ended, Engine, Model,
     Router, RouterOptions, Session, SessionError, SessionOptions, Toolbox,
@@ -121,8 +121,8 @@ struct UpstreamArgs {
     #[arg(long, value_name = "JSON|@FILE", value_parser = object)]
     sampling: Option<serde_json::Map<String, serde_json::Value>>,
 
-    /// Hold completions to the grammar of the format and of the tools, in the language that the server
-    /// takes (auto) or in this one
+    /// With --ids: hold completions to the grammar of the format and of the tools, in the language that
+    /// the server takes (auto) or in this one
     #[arg(long, value_name = "LANGUAGE", requires = "ids")]
     grammar: Option<GrammarArg>,
 
@@ -263,7 +263,12 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
         }
         let ended = session.run(&cancel, |event| events.add(&event, &cancel)).await;
         for unsaid in session.unsaid() {
-            console.detail(&format!("the grammar does not say: {unsaid}"));
+            let text = format!("the grammar does not say: {unsaid}");
+            match unsaid.what {
+                // These are so for every tool, and what comes of them is found.
+                What::Controls | What::CallId => console.detail(&text),
+                _ => console.loss(&text),
+            }
         }
         tell(args, &mut session, console)?;
         let cut_off = events.cut_off();
