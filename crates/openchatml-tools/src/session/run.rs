@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use openchatml::convert::{Loss, Lost, convert};
 use openchatml::{
-    Channel, Code, Conversation, Document, Event, Format, Message, Role, Settings, parse,
+    Channel, Code, Conversation, Document, Event, Format, Message, ReadOptions, Role, Settings,
+    Visibility, parse,
 };
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -428,6 +429,7 @@ impl Session {
         {
             self.keep_partial(partial);
         }
+        self.leave_preambles(before);
         let is_kept = self.conversation.messages.len() > before;
         self.wait(&mut calls, cancel, emit).await?;
         // Where nothing was said, the transcript stays as it is.
@@ -450,6 +452,37 @@ impl Session {
             read.into_conversation().messages.last().is_some_and(is_partial)
         });
         self.conversation.messages.extend(stays.then_some(partial));
+    }
+
+    /// Leaves out what the model said to the user before it broke off, where the transcript would say
+    /// that this is its answer: the next run would take it for one.
+    fn leave_preambles(&mut self, from: usize) {
+        let is_preamble = |it: &Message<'_>| {
+            it.role == Role::Assistant
+                && !it.is_call()
+                && !it.is_answer()
+                && it.visibility() == Visibility::User
+        };
+        let format = self.format;
+        let render = self.options.render.clone();
+        let reads_as_answer = |it: &Message<'static>| {
+            let messages = [Message::new(Role::User, "-"), it.clone()];
+            let document = Document::from(Conversation::from_messages(messages));
+            let Ok(written) = convert(&document, format, &render) else { return false };
+            let read = parse(&written.output, format, &ReadOptions::default());
+            read.into_conversation().messages.last().is_some_and(Message::is_answer)
+        };
+        let messages = &mut self.conversation.messages;
+        let before = messages.len();
+        while messages.len() > from && messages.last().is_some_and(is_preamble) {
+            if messages.pop_if(|last| reads_as_answer(last)).is_none() {
+                break;
+            }
+        }
+        if messages.len() < before {
+            (self.names, self.kept) = (Names::default(), None);
+            self.names.look(&self.conversation.messages);
+        }
     }
 
     /// The model answers anew: of an answer that was cut off, and of what it thought before that,

@@ -9,7 +9,7 @@ use openchatml_tools::{
 };
 use serde_json::json;
 
-use crate::{ANSWER, Log, QUESTION, call, run, run_with, tools};
+use crate::{ANSWER, Log, QUESTION, call, run, run_as, run_with, tools};
 
 #[tokio::test]
 async fn the_model_calls_until_it_answers() {
@@ -378,5 +378,38 @@ async fn the_model_is_asked_again_where_that_may_help() {
     for answer in answers {
         let refused = run_with(with(2), QUESTION, tools(&log), answer).await;
         assert!(refused.ended.is_err() && refused.asked.len() == 3, "{:?}", refused.ended);
+    }
+}
+
+#[tokio::test]
+async fn what_was_said_before_an_answer_broke_off_is_no_answer() {
+    // In messages of OpenAI, what is said to a user before a call is what is said to a user.
+    let question = r#"{"messages":[{"role":"user","content":"Go."}]}"#;
+    let preamble = " intent=preamble<|channel|>commentary<|message|>I look.<|end|>";
+    fn cut(text: &str) -> Answer {
+        let mut acts = said(text);
+        acts.push(chunk(json!({"text": "", "finish_reason": "length"})));
+        acts.push(done());
+        Answer::stream(acts)
+    }
+    let header = "<|start|>assistant to=functions.echo call_id=a<|channel|>commentary<|message|>{";
+    for text in [
+        preamble.to_owned(),
+        format!("{preamble}<|start|>assistant<|channel|>final<|message|>"),
+        format!("{preamble}{header}"),
+    ] {
+        let tools = || tools(&Log::default());
+        let came =
+            run_as("openai", "openchatml-2.2", question, tools(), move |number| match number {
+                0 => cut(&text),
+                _ => Answer::saying(ANSWER),
+            });
+        let came = came.await;
+        assert!(!came.text.contains("I look."), "{}", came.text);
+        assert!(matches!(came.ended, Ok(Ended::CutOff | Ended::Answered)), "{:?}", came.ended);
+        let again =
+            run_as("openai", "openchatml-2.2", &came.text, tools(), |_| Answer::saying(ANSWER));
+        let again = again.await.ends(Ended::Answered);
+        assert!(again.text.contains("Done."), "{}", again.text);
     }
 }

@@ -57,11 +57,18 @@ impl Approver for Person {
         let call = format!("{} {}", visible_line(call.name), visible_line(call.arguments));
         Box::pin(async move {
             let asked = tokio::task::spawn_blocking(move || {
+                forget_what_was_typed();
                 ask(&call, &mut io::stdin().lock(), &mut io::stderr())
             });
             asked.await.unwrap_or_else(|_| Approval::No("nobody answered".to_owned()))
         })
     }
+}
+
+/// What was typed before a question is no answer to it.
+fn forget_what_was_typed() {
+    #[cfg(unix)]
+    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
 /// Asks until there is an answer.

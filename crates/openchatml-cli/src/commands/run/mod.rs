@@ -262,6 +262,8 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
             console.loss(&format!("{calls} that the user left behind without a reply not made"));
         }
         let ended = session.run(&cancel, |event| events.add(&event, &cancel)).await;
+        #[cfg(unix)]
+        openchatml_tools::kinds::process::ended().await;
         for unsaid in session.unsaid() {
             let text = format!("the grammar does not say: {unsaid}");
             match unsaid.what {

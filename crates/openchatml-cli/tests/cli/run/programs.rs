@@ -1,5 +1,7 @@
 //! Programs of tools: what they see, and what is left of them.
 
+use std::io::BufRead as _;
+
 use openchatml_testkit::elsewhere;
 
 use super::{QUESTION, call, folder};
@@ -98,4 +100,43 @@ fn a_new_interpreter_says_that_variables_are_gone() {
             "{written}"
         );
     }
+}
+
+/// The program says that it runs, and writes something once it was told to end.
+#[test]
+fn an_interrupt_leaves_programs_the_time_that_they_have() {
+    let folder = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "note")));
+    let script = "trap 'sleep 0.3; echo bye > bye; exit' TERM; exec 3>held; echo here >&3; \
+                  while :; do sleep 0.02; done";
+    let tools = format!(
+        "[tools.note]\ncommand = \"sh\"\nargs = [\"-c\", \"{script}\"]\ngrace_ms = 20000\n"
+    );
+    folder.file("tools.toml", tools);
+    let held = folder.path().join("held");
+    assert!(std::process::Command::new("mkfifo").arg(&held).status().unwrap().success());
+    let args = ["run", "--tools", "tools.toml", "--in-place", "chat.ocml"];
+    let child = command(args).current_dir(folder.path()).spawn().unwrap();
+    let mut lines = std::io::BufReader::new(std::fs::File::open(held).unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "here");
+    super::signal(child.id(), "INT");
+    crate::support::finish(child).exits(130);
+    assert_eq!(folder.read("bye"), "bye\n");
+}
+
+/// A shell that has started something becomes the command.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_somebody_else_started_is_left_alone() {
+    let folder = folder(&format!("{QUESTION}<|start|>assistant{}\n", call(1, "look")));
+    let ocml = env!("CARGO_BIN_EXE_ocml");
+    let script = format!(
+        "sleep 1000 >/dev/null 2>&1 & echo $! > pid; exec {ocml} run --tools tools.toml --in-place chat.ocml"
+    );
+    let mut shell = std::process::Command::new("sh");
+    let status = shell.args(["-c", &script]).current_dir(folder.path()).status().unwrap();
+    assert!(status.success());
+    let pid = folder.read("pid");
+    assert!(is_alive(pid.trim()));
+    let killed = std::process::Command::new("kill").arg(pid.trim()).status().unwrap();
+    assert!(killed.success());
 }

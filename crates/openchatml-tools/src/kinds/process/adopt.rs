@@ -33,10 +33,14 @@ fn known() -> MutexGuard<'static, Known> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Asks for it.
+/// Asks for it, unless there are children already: what a shell started before it became this process
+/// is none of ours, and nor is what that leaves behind.
 pub(super) fn start() -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
+        if processes().any(is_child) {
+            return Err(io::Error::other("there are children of somebody else"));
+        }
         rustix::process::set_child_subreaper(Some(getpid()))?;
         IS_ON.store(true, Ordering::Release);
         Ok(())

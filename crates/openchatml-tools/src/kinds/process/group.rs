@@ -1,18 +1,21 @@
 //! A program and whatever it started.
 
+use std::fmt;
 use std::io;
 use std::process::ExitStatus;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::AsyncRead;
 use tokio::process::{Child, Command};
+use tokio::sync::watch as watch_channel;
 
 use super::mark::{self, Mark};
 use super::watch;
 
 /// A program that leads a process group. The group is killed when this is dropped, and when this
 /// process ends, however it ends, and so are processes that left it, where they can be found.
-#[derive(Debug)]
 pub(crate) struct Group {
     /// Until it is handed to whoever waits for its end.
     child: Option<Child>,
@@ -20,8 +23,18 @@ pub(crate) struct Group {
     leader: Option<Pid>,
     /// How long it may go on once it was told to end.
     grace: Duration,
+    /// As long as this process has to live so that there is such a time.
+    awaited: Option<Awaited>,
+    /// What it writes to, once nobody else reads that.
+    pipes: Arc<Mutex<Vec<Pipe>>>,
     /// Until what the program left behind is killed.
     mark: Option<Mark>,
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Group").field("leader", &self.leader).finish_non_exhaustive()
+    }
 }
 
 impl Group {
@@ -31,7 +44,9 @@ impl Group {
         command.process_group(0).kill_on_drop(true);
         let child = mark.start(command)?;
         let leader = mark::pid(&child);
-        Ok(Self { child: Some(child), leader, grace: Duration::ZERO, mark: Some(mark) })
+        let (grace, awaited) = (Duration::ZERO, None);
+        let pipes = Arc::default();
+        Ok(Self { child: Some(child), leader, grace, awaited, pipes, mark: Some(mark) })
     }
 
     /// The same, whose processes cannot outlive it, since they are in namespaces of their own.
@@ -46,7 +61,14 @@ impl Group {
     /// The same, which is told to end (`SIGTERM`) so long before it is killed.
     pub(crate) fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
+        self.awaited = (!grace.is_zero()).then(Awaited::new);
         self
+    }
+
+    /// Lends a pipe that the program writes to. If the group is dropped after that, the pipe is read until
+    /// the program ends: it could not say a word in its last moments otherwise, and would die of it.
+    pub(crate) fn lend<P: AsyncRead + Send + Unpin + 'static>(&self, pipe: P) -> Lent<P> {
+        Lent { pipe: Some(pipe), back: self.pipes.clone() }
     }
 
     /// The program.
@@ -76,6 +98,62 @@ impl Group {
     }
 }
 
+/// What a program writes to.
+type Pipe = Box<dyn AsyncRead + Send + Unpin>;
+
+fn lock(pipes: &Mutex<Vec<Pipe>>) -> MutexGuard<'_, Vec<Pipe>> {
+    pipes.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A pipe that is given back to its group.
+pub(crate) struct Lent<P: AsyncRead + Send + Unpin + 'static> {
+    pipe: Option<P>,
+    back: Arc<Mutex<Vec<Pipe>>>,
+}
+
+impl<P: AsyncRead + Send + Unpin + 'static> Lent<P> {
+    pub(crate) fn pipe(&mut self) -> &mut P {
+        self.pipe.as_mut().expect("it is given back when this is dropped")
+    }
+}
+
+impl<P: AsyncRead + Send + Unpin + 'static> Drop for Lent<P> {
+    fn drop(&mut self) {
+        let pipe = self.pipe.take().map(|pipe| Box::new(pipe) as Pipe);
+        lock(&self.back).extend(pipe);
+    }
+}
+
+/// A program that is given time to end.
+#[derive(Debug)]
+struct Awaited;
+
+/// How many there are, for those who wait for their ends.
+static AWAITED: LazyLock<watch_channel::Sender<usize>> =
+    LazyLock::new(|| watch_channel::Sender::new(0));
+
+impl Awaited {
+    fn new() -> Self {
+        AWAITED.send_modify(|count| *count += 1);
+        Self
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        AWAITED.send_modify(|count| *count -= 1);
+    }
+}
+
+/// Waits until no program is left that has [time to end](super::Limits::grace).
+///
+/// Such a program is told to end when its call is cancelled, and killed when its time is over. Where the
+/// runtime ends before that, it is killed at once.
+pub async fn ended() {
+    // Its sender is never dropped.
+    let _ = AWAITED.subscribe().wait_for(|count| *count == 0).await;
+}
+
 impl Drop for Group {
     fn drop(&mut self) {
         let runtime = tokio::runtime::Handle::try_current();
@@ -85,9 +163,16 @@ impl Drop for Group {
                 child: self.child.take(),
                 leader: self.leader.take(),
                 grace: Duration::ZERO,
+                awaited: self.awaited.take(),
+                pipes: Arc::default(),
                 mark: self.mark.take(),
             };
             let grace = self.grace;
+            for mut pipe in std::mem::take(&mut *lock(&self.pipes)) {
+                // It ends with the last process that writes to it, or with the runtime.
+                let read = async move { tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await };
+                runtime.spawn(tokio::time::timeout(grace, read));
+            }
             // If the runtime ends before, this is dropped, and the group is killed then.
             runtime.spawn(async move { tokio::time::timeout(grace, rest.wait()).await.is_ok() });
             return;

@@ -20,6 +20,7 @@ use tokio::process::Command;
 pub use self::contain::{Containment, contain, contain_by};
 #[cfg_attr(not(feature = "mcp"), allow(unused_imports, reason = "servers are programs"))]
 pub(crate) use self::group::Group;
+pub use self::group::ended;
 #[cfg_attr(not(feature = "python"), allow(unused_imports, reason = "a sandbox hides it"))]
 pub(crate) use self::mark::MARK;
 #[cfg_attr(

@@ -47,11 +47,12 @@ pub(crate) async fn run(
     let group = Group::spawn(piped(command)).map_err(Broken::Start)?;
     let mut group = group.with_grace(bounds.grace);
     let child = group.child();
-    let (Some(mut stdin), Some(mut stdout), Some(mut stderr)) =
+    let (Some(mut stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
         return Err(Broken::Pipe(io::ErrorKind::BrokenPipe.into()));
     };
+    let (mut stdout, mut stderr) = (group.lend(stdout), group.lend(stderr));
     let mut output = Kept { bytes: Vec::new(), limit: bounds.output };
     let mut tail = Tail { bytes: VecDeque::new(), limit: bounds.tail };
     let feed = async {
@@ -61,7 +62,7 @@ pub(crate) async fn run(
         Ok(())
     };
     let pumps = async {
-        tokio::try_join!(feed, pump(&mut stdout, &mut output), pump(&mut stderr, &mut tail))
+        tokio::try_join!(feed, pump(stdout.pipe(), &mut output), pump(stderr.pipe(), &mut tail))
     };
     let status = tokio::select! {
         status = group.wait() => status.map_err(Broken::Pipe)?,
@@ -69,8 +70,8 @@ pub(crate) async fn run(
     };
     // What was written before the end counts, and nothing after: a descendant that escaped may keep
     // the pipes open for ever.
-    drain(&stdout, &mut output)?;
-    drain(&stderr, &mut tail)?;
+    drain(stdout.pipe(), &mut output)?;
+    drain(stderr.pipe(), &mut tail)?;
     tail.bytes.make_contiguous();
     Ok(Ended { status, stdout: output.bytes, stderr: tail.bytes })
 }
