@@ -165,7 +165,8 @@ impl Python {
                 Err(told(with_output(failure, &kept.bytes), &mut turn))
             }
             Ok(Ok(End::ProcessorTime)) => {
-                Err(told(with_output(Failure::new(PROCESSOR_TIME), &kept.bytes), &mut turn))
+                let failure = and(Failure::new(PROCESSOR_TIME), INTERRUPTED);
+                Err(told(with_output(failure, &kept.bytes), &mut turn))
             }
             Ok(Ok(End::Exit(status))) => {
                 turn.tell_loss();
