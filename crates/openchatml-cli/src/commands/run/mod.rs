@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use openchatml::convert::{Loss, Lost};
 use openchatml::{Format, RenderOptions};
 use openchatml_grammars::{Language, What};
 use openchatml_tools::{
@@ -444,8 +445,12 @@ fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), 
     if args.kept() == Kept::Nowhere {
         return Ok(());
     }
-    let mut losses: Vec<String> =
-        session.losses().iter().map(|loss| loss.lost.to_string()).collect();
+    // How a model's format spells the end of an answer and the type of arguments is nothing that
+    // anybody said.
+    let is_said =
+        |loss: &&Loss| !matches!(loss.lost, Lost::Return | Lost::Constraint | Lost::ContentType);
+    let said = session.losses().iter().filter(is_said);
+    let mut losses: Vec<String> = said.map(|loss| loss.lost.to_string()).collect();
     losses.sort();
     losses.dedup();
     losses.iter().for_each(|lost| console.loss(lost));

@@ -138,3 +138,16 @@ fn a_list_of_items_stays_a_list() {
     let items = json(&chat.read("chat.json"));
     assert_eq!(items.as_array().map(Vec::len), Some(2), "{items}");
 }
+
+#[test]
+fn an_ordinary_run_of_json_loses_nothing() {
+    let server = Scripted::start(|_, number| match number {
+        0 => Answer::saying(&call(2, "note")),
+        _ => Answer::saying(ANSWER),
+    });
+    let folder = folder(QUESTION);
+    folder.file("chat.json", r#"[{"role":"user","content":"Go."}]"#);
+    let args = ["-t", "openchatml-2.2", "--upstream", server.url(), "chat.json"];
+    let ran = run(&folder, &args).silent();
+    assert_eq!(ran.stdout, "Done.\n");
+}
