@@ -31,6 +31,9 @@ pub struct Proposal<'p> {
     pub name: &'p str,
     /// The arguments, as the tool will get them.
     pub arguments: &'p str,
+    /// Why the arguments cannot be used that stood in the last answer, if there was one. After three
+    /// such answers the call is refused.
+    pub problem: Option<&'p str>,
 }
 
 /// What somebody says to a [`Proposal`].
@@ -38,7 +41,8 @@ pub struct Proposal<'p> {
 pub enum Approval {
     /// The call may be made.
     Yes,
-    /// It may be made with these arguments instead, which must fit the schema of the tool.
+    /// It may be made with these arguments instead, which must fit the schema of the tool: otherwise
+    /// it is asked again.
     Edited(String),
     /// It may not, for this reason, which the model is told.
     No(String),

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::admit::fits;
-use super::approve::{Approval, Approve, Proposal};
+use super::approve::{Approval, Approve, Approver, Proposal};
 use super::board::Board;
 use super::reply::Addressee;
 use super::turn::{Line, place};
@@ -60,6 +60,9 @@ pub(super) fn late() -> Failure {
     Failure::with_code(Code::ToolTimeout, "the call was not done by its deadline")
 }
 
+/// So many answers may have arguments that cannot be used.
+const ANSWERS: usize = 3;
+
 /// What a call is told that nobody approved.
 fn denied(reason: &str) -> Failure {
     Failure::with_code(Code::ToolCancelled, format!("the call was not approved: {reason}"))
@@ -73,7 +76,8 @@ impl Job {
 
     /// Asks whether the call may be made, if somebody is to be asked. That takes nothing of its time.
     async fn approve(&mut self) -> Result<(), Failure> {
-        let options = &self.core.options;
+        let core = self.core.clone();
+        let options = &core.options;
         let wanted = self.tool.entry.approve.unwrap_or(options.approve);
         if wanted == Approve::Never {
             return Ok(());
@@ -81,25 +85,39 @@ impl Job {
         let approver = options.approver.as_ref();
         let approver = approver.ok_or_else(|| denied("there is nobody to approve it"))?;
         let begun = Instant::now();
-        let mut approved = self.core.approved.lock().await;
+        let mut approved = core.approved.lock().await;
         if wanted == Approve::Always || !approved.contains(&self.addressee.name) {
-            let proposal = Proposal {
-                call_id: self.addressee.call_id.as_deref().unwrap_or_default(),
-                name: &self.addressee.name,
-                arguments: &self.arguments,
-            };
-            match approver.approve(proposal).await {
-                Approval::Yes => {}
-                Approval::Edited(arguments) => {
-                    fits(&arguments, self.tool.schema.as_ref())?;
-                    self.arguments = arguments;
-                }
-                Approval::No(reason) => return Err(denied(&reason)),
-            }
+            self.ask(approver.as_ref()).await?;
             approved.insert(self.addressee.name.clone());
         }
         self.deadline += begun.elapsed();
         Ok(())
+    }
+
+    /// Asks until there is an answer that can be used.
+    async fn ask(&mut self, approver: &dyn Approver) -> Result<(), Failure> {
+        let mut problem: Option<Failure> = None;
+        for _ in 0..ANSWERS {
+            let proposal = Proposal {
+                call_id: self.addressee.call_id.as_deref().unwrap_or_default(),
+                name: &self.addressee.name,
+                arguments: &self.arguments,
+                problem: problem.as_ref().map(|failure| &*failure.message),
+            };
+            let arguments = match approver.approve(proposal).await {
+                Approval::Yes => return Ok(()),
+                Approval::No(reason) => return Err(denied(&reason)),
+                Approval::Edited(arguments) => arguments,
+            };
+            match fits(&arguments, self.tool.schema.as_ref()) {
+                Ok(()) => {
+                    self.arguments = arguments;
+                    return Ok(());
+                }
+                Err(failure) => problem = Some(failure),
+            }
+        }
+        Err(denied("the arguments that were put in their place cannot be used"))
     }
 
     /// Makes the call once there is room.

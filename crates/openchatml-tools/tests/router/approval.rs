@@ -20,7 +20,9 @@ struct Scripted {
 impl Approver for Scripted {
     fn approve<'a>(&'a self, call: Proposal<'a>) -> Asked<'a> {
         Box::pin(async move {
-            self.asked.lock().unwrap().push(format!("{} {}", call.name, call.arguments));
+            let problem = call.problem.map_or(String::new(), |it| format!(" problem: {it}"));
+            let asked = format!("{} {}{problem}", call.name, call.arguments);
+            self.asked.lock().unwrap().push(asked);
             sleep(Duration::from_secs(3600)).await;
             self.says.lock().unwrap().remove(0)
         })
@@ -75,12 +77,21 @@ async fn one_approval_is_enough_where_that_is_wanted() {
 async fn edited_arguments_reach_the_tool_if_they_fit() {
     let schema = json(r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#);
     let tool = || boxed(Entry { parameters: Some(schema.clone()), ..echo() });
-    let edit = |text: &str| vec![Approval::Edited(text.to_owned())];
-    let (came, _) = made(tool(), Approve::Always, edit(r#"{"n":2}"#), &[r#"{"n":1}"#]).await;
+    let edit = |texts: &[&str]| {
+        texts.iter().map(|text| Approval::Edited((*text).to_owned())).collect::<Vec<_>>()
+    };
+    let (own, other) = (r#"{"n":1}"#, r#"{"n":2}"#);
+    let (came, _) = made(tool(), Approve::Always, edit(&[other]), &[own]).await;
     assert!(came[0].contains(r#"{\"n\":2}"#), "{came:?}");
     for wrong in [r#"{"n":"x"}"#, "{"] {
-        let (came, _) = made(tool(), Approve::Always, edit(wrong), &[r#"{"n":1}"#]).await;
-        assert!(came[0].contains(r#""ok":false"#), "{came:?}");
+        // Whoever edits is told, and the model is not blamed.
+        let says = edit(&[wrong, wrong, other]);
+        let (came, asked) = made(tool(), Approve::Always, says, &[own]).await;
+        assert!(came[0].contains(r#"{\"n\":2}"#), "{came:?}");
+        let problems: Vec<_> = asked.iter().map(|it| it.contains("problem")).collect();
+        assert_eq!(problems, [false, true, true], "{asked:?}");
+        let (came, _) = made(tool(), Approve::Always, edit(&[wrong; 3]), &[own]).await;
+        assert!(came[0].contains("E-TOOL-CANCELLED"), "{came:?}");
     }
 }
 

@@ -54,7 +54,14 @@ struct Person;
 impl Approver for Person {
     fn approve<'a>(&'a self, call: Proposal<'a>) -> Asked<'a> {
         // On one line: a call cannot look like something else, or like the question.
-        let call = format!("{} {}", visible_line(call.name), visible_line(call.arguments));
+        let problem =
+            call.problem.map(|it| format!("These cannot be used: {}\n", visible_line(it)));
+        let call = format!(
+            "{}{} {}",
+            problem.unwrap_or_default(),
+            visible_line(call.name),
+            visible_line(call.arguments)
+        );
         Box::pin(async move {
             let asked = tokio::task::spawn_blocking(move || {
                 forget_what_was_typed();
