@@ -241,8 +241,8 @@ mod tests {
             constraint.banned_ids = vec![7];
             let mut request = Request::new(ids());
             request.constraint = Some(&constraint);
-            let mut options = CompletionsOptions::default();
-            options.sampling = sampling.as_object().expect("an object").clone();
+            let sampling = sampling.as_object().expect("an object").clone();
+            let options = CompletionsOptions { sampling, ..CompletionsOptions::default() };
             body(&options, &request, Server { engine, context: None })
         };
         let (llama, vllm) = (Engine::LlamaCpp, Engine::Vllm);
