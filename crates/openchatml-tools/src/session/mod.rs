@@ -6,6 +6,7 @@ mod desk;
 mod event;
 mod hear;
 mod model;
+mod partial;
 mod plan;
 mod run;
 mod sampled;

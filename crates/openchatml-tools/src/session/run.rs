@@ -4,10 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use openchatml::convert::{Loss, Lost, convert};
-use openchatml::{
-    Channel, Code, Conversation, Document, Event, Format, Message, ReadOptions, Role, Settings,
-    Visibility, parse,
-};
+use openchatml::{Channel, Code, Conversation, Document, Event, Format, Message, Role, Settings};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -15,7 +12,7 @@ use super::calls::{Calls, mark};
 use super::desk::Fate;
 use super::event::SessionEvent;
 use super::hear::{Emit, Heard, Hearing, is_partial};
-use super::plan::{self, Names, Next, Waiting};
+use super::plan::{self, Next, Waiting};
 use super::spell::respell;
 use super::{Ended, Known, Model, Session, SessionError, Spent};
 use crate::trace::Span;
@@ -207,7 +204,7 @@ impl Session {
 
     /// The message as the transcript can say it; `None` if it cannot, or the reply to it cannot be said
     /// there or in a prompt: then it would end the session.
-    fn writable(&self, mut message: Message<'static>) -> Option<Message<'static>> {
+    pub(super) fn writable(&self, mut message: Message<'static>) -> Option<Message<'static>> {
         self.spelled_in().iter().for_each(|format| respell(&mut message, *format));
         let reply = message.is_call().then(|| {
             let mut reply = Message::new(Role::Tool, "{}");
@@ -439,63 +436,6 @@ impl Session {
         result?;
         let is_cancelled = is_cancelled || cancel.is_cancelled();
         Ok(Sampled { is_kept, has_calls, heard, is_cancelled })
-    }
-
-    /// Keeps an answer that was cut off, where the format can say that it has no end.
-    fn keep_partial(&mut self, partial: Message<'static>) {
-        let Some(partial) = self.writable(partial) else { return };
-        let messages = [Message::new(Role::User, "-"), partial.clone()];
-        let document = Document::from(Conversation::from_messages(messages));
-        let written = convert(&document, self.format, &self.options.render);
-        let stays = written.is_ok_and(|written| {
-            let read = parse(&written.output, self.format, &self.options.read);
-            read.into_conversation().messages.last().is_some_and(is_partial)
-        });
-        self.conversation.messages.extend(stays.then_some(partial));
-    }
-
-    /// Leaves out what the model said to the user before it broke off, where the transcript would say
-    /// that this is its answer: the next run would take it for one.
-    fn leave_preambles(&mut self, from: usize) {
-        let is_preamble = |it: &Message<'_>| {
-            it.role == Role::Assistant
-                && !it.is_call()
-                && !it.is_answer()
-                && it.visibility() == Visibility::User
-        };
-        let format = self.format;
-        let render = self.options.render.clone();
-        let reads_as_answer = |it: &Message<'static>| {
-            let messages = [Message::new(Role::User, "-"), it.clone()];
-            let document = Document::from(Conversation::from_messages(messages));
-            let Ok(written) = convert(&document, format, &render) else { return false };
-            let read = parse(&written.output, format, &ReadOptions::default());
-            read.into_conversation().messages.last().is_some_and(Message::is_answer)
-        };
-        let messages = &mut self.conversation.messages;
-        let before = messages.len();
-        while messages.len() > from && messages.last().is_some_and(is_preamble) {
-            if messages.pop_if(|last| reads_as_answer(last)).is_none() {
-                break;
-            }
-        }
-        if messages.len() < before {
-            (self.names, self.kept) = (Names::default(), None);
-            self.names.look(&self.conversation.messages);
-        }
-    }
-
-    /// The model answers anew: of an answer that was cut off, and of what it thought before that,
-    /// nothing is told it, and nothing stays once it has said more.
-    fn forget_partial(&mut self) {
-        let messages = &mut self.conversation.messages;
-        if messages.pop_if(|last| is_partial(last)).is_none() {
-            return;
-        }
-        let is_said = |last: &mut Message<'_>| last.role == Role::Assistant && !last.is_call();
-        while messages.pop_if(is_said).is_some() {}
-        (self.names, self.kept) = (Names::default(), None);
-        self.names.look(&self.conversation.messages);
     }
 
     /// Listens to a completion until it ends, or nothing that counts can come any more.

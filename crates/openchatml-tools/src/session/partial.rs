@@ -1,0 +1,67 @@
+//! What becomes of what a model said before it broke off.
+
+use openchatml::convert::convert;
+use openchatml::{Conversation, Document, Message, ReadOptions, Role, Visibility, parse};
+
+use super::Session;
+use super::hear::is_partial;
+use super::plan::Names;
+
+impl Session {
+    /// Keeps an answer that was cut off, where the format can say that it has no end.
+    pub(super) fn keep_partial(&mut self, partial: Message<'static>) {
+        let Some(partial) = self.writable(partial) else { return };
+        let messages = [Message::new(Role::User, "-"), partial.clone()];
+        let document = Document::from(Conversation::from_messages(messages));
+        let written = convert(&document, self.format, &self.options.render);
+        let stays = written.is_ok_and(|written| {
+            let read = parse(&written.output, self.format, &self.options.read);
+            read.into_conversation().messages.last().is_some_and(is_partial)
+        });
+        self.conversation.messages.extend(stays.then_some(partial));
+    }
+
+    /// Leaves out what the model said to the user before it broke off, where the transcript would say
+    /// that this is its answer: the next run would take it for one.
+    pub(super) fn leave_preambles(&mut self, from: usize) {
+        let is_preamble = |it: &Message<'_>| {
+            it.role == Role::Assistant
+                && !it.is_call()
+                && !it.is_answer()
+                && it.visibility() == Visibility::User
+        };
+        let format = self.format;
+        let render = self.options.render.clone();
+        let reads_as_answer = |it: &Message<'static>| {
+            let messages = [Message::new(Role::User, "-"), it.clone()];
+            let document = Document::from(Conversation::from_messages(messages));
+            let Ok(written) = convert(&document, format, &render) else { return false };
+            let read = parse(&written.output, format, &ReadOptions::default());
+            read.into_conversation().messages.last().is_some_and(Message::is_answer)
+        };
+        let messages = &mut self.conversation.messages;
+        let before = messages.len();
+        while messages.len() > from && messages.last().is_some_and(is_preamble) {
+            if messages.pop_if(|last| reads_as_answer(last)).is_none() {
+                break;
+            }
+        }
+        if messages.len() < before {
+            (self.names, self.kept) = (Names::default(), None);
+            self.names.look(&self.conversation.messages);
+        }
+    }
+
+    /// The model answers anew: of an answer that was cut off, and of what it thought before that,
+    /// nothing is told it, and nothing stays once it has said more.
+    pub(super) fn forget_partial(&mut self) {
+        let messages = &mut self.conversation.messages;
+        if messages.pop_if(|last| is_partial(last)).is_none() {
+            return;
+        }
+        let is_said = |last: &mut Message<'_>| last.role == Role::Assistant && !last.is_call();
+        while messages.pop_if(is_said).is_some() {}
+        (self.names, self.kept) = (Names::default(), None);
+        self.names.look(&self.conversation.messages);
+    }
+}
