@@ -173,7 +173,7 @@ impl HttpClient {
         let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         if is_json && !is_refused && status != StatusCode::TOO_MANY_REQUESTS {
             let body = body(response, LONGEST).await?.unwrap_or_default();
-            if let Ok(message @ ServerJsonRpcMessage::Error(_)) = serde_json::from_slice(&body) {
+            if let Ok(message @ ServerJsonRpcMessage::Error(_)) = serde_json::from_slice(&self.digits.hide(&body)) {
                 return Ok(StreamableHttpPostResponse::Json(message, None));
             }
         }
