@@ -203,7 +203,9 @@ async fn numbers_keep_their_digits() {
     let router = router(&[&server]);
     let body = r#"{"a":-123456789012345678901234567890,"b":-0,"c":[1.50,7,0.1]}"#;
     assert_eq!(answer(&router, "functions.exact", body).await.unwrap().to_json(), body);
-    for inner in [PRIVATE.to_owned(), PRIVATE.replace("[1,", "1"), PRIVATE.replace("\"[1,\"", "null")] {
+    for inner in
+        [PRIVATE.to_owned(), PRIVATE.replace("[1,", "1"), PRIVATE.replace("\"[1,\"", "null")]
+    {
         let body = format!(r#"{{"a":{{"b":[{inner}]}}}}"#);
         let said = answer(&router, "functions.exact", &body).await.unwrap().to_json();
         assert_eq!(said, body);
