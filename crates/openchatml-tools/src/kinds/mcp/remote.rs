@@ -95,8 +95,12 @@ impl Remote {
 
     /// Makes a call of the tool that the server calls so, once.
     pub(super) async fn call(&self, tool: &str, call: &Call) -> Outcome {
+        call.set_unmade(true);
         let outcome = match self.ready(tool, call.deadline()).await {
-            Ok(connection) => connection.call(tool, call).await,
+            Ok(connection) => {
+                call.set_unmade(false);
+                connection.call(tool, call).await
+            }
             Err(failure) => Err(failure),
         };
         outcome.map_err(|mut failure| {
