@@ -12,10 +12,11 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same for what must stay on one line: the name of a file.
+/// The same for what must stay on one line, and be shown as it is: the name of a file. Characters that end a
+/// line, have no width or turn the direction of text are shown by a sign as well.
 pub(crate) fn visible_line(text: &str) -> Cow<'_, str> {
-    if text.chars().any(char::is_control) {
-        Cow::Owned(text.chars().map(|c| if c.is_control() { picture(c) } else { c }).collect())
+    if text.chars().any(is_invisible) {
+        Cow::Owned(text.chars().map(|c| if is_invisible(c) { picture(c) } else { c }).collect())
     } else {
         Cow::Borrowed(text)
     }
@@ -24,6 +25,16 @@ pub(crate) fn visible_line(text: &str) -> Cow<'_, str> {
 /// The sign for a character: itself, unless a terminal would take it for a command.
 pub(crate) fn sign(c: char) -> char {
     if is_command(c) { picture(c) } else { c }
+}
+
+/// Whether a character is a command, or changes how the text beside it is shown: Unicode's format characters
+/// and line separators, but for the joiners that emoji and scripts need.
+pub(crate) fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0001}')
 }
 
 fn is_command(c: char) -> bool {
@@ -48,5 +59,7 @@ mod tests {
         assert_eq!(visible("a\u{1b}[31mb\u{9b}c\u{7f}\r\n\td"), "a␛[31mb\u{fffd}c␡␍\n\td");
         assert_eq!(visible("é \u{202e}"), "é \u{202e}");
         assert_eq!(visible_line("a\nb\t"), "a␊b␉");
+        let signs = "a\u{202e}b\u{2028}\u{2029}\u{200b}\u{feff}é\u{200d}";
+        assert_eq!(visible_line(signs), "a\u{fffd}b\u{fffd}\u{fffd}\u{fffd}\u{fffd}é\u{200d}");
     }
 }

@@ -1,6 +1,7 @@
 //! One call, as its tool sees it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use openchatml::Value;
 use tokio::time::Instant;
@@ -24,6 +25,8 @@ pub struct Call {
     arguments: String,
     deadline: Option<Instant>,
     listener: Option<Listener>,
+    /// Whether it is known that nothing was done for it yet.
+    is_unmade: Arc<AtomicBool>,
 }
 
 /// How far a call has come.
@@ -45,7 +48,7 @@ impl Call {
         arguments: impl Into<String>,
     ) -> Self {
         let (name, call_id, arguments) = (name.into(), call_id.into(), arguments.into());
-        Self { name, call_id, arguments, deadline: None, listener: None }
+        Self { name, call_id, arguments, deadline: None, listener: None, is_unmade: Arc::default() }
     }
 
     /// The same call with a deadline.
@@ -89,6 +92,17 @@ impl Call {
     /// can pass the deadline on.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
+    }
+
+    /// Whether nothing was done for the call yet, as far as its tool says.
+    pub(crate) fn is_unmade(&self) -> bool {
+        self.is_unmade.load(Ordering::SeqCst)
+    }
+
+    /// Says whether nothing was done for the call yet.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn set_unmade(&self, is_unmade: bool) {
+        self.is_unmade.store(is_unmade, Ordering::SeqCst);
     }
 
     /// Tells how far the call has come.

@@ -225,6 +225,39 @@ parameters = "wrong.json"
         assert!(offers[0].resources.is_empty());
     }
 
+    #[cfg(feature = "mcp")]
+    #[tokio::test]
+    async fn tools_whose_names_clash_can_be_excluded() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = SERVER.replace(
+            r#""name":"list""#,
+            r#""name":"a.b","inputSchema":{"type":"object"}},{"name":"a_b""#,
+        );
+        assert_ne!(server, SERVER);
+        std::fs::write(folder.path().join("server"), server).unwrap();
+        let text = "[mcp.a]\ncommand = 'sh'\nargs = ['server']\n";
+        let errors = open(text, folder.path()).await.unwrap_err();
+        let clash = "line 1, column 1: `mcp.a`: the server has two tools that models would call `a_b`: name it in `exclude_tools`";
+        assert_eq!(errors, [clash]);
+        let text = format!("{text}exclude_tools = ['a_b']\n");
+        let tools = open(&text, folder.path()).await.unwrap();
+        assert!(tools.iter().count() > 0 && tools.get("functions.a_b").is_none());
+    }
+
+    #[cfg(feature = "mcp")]
+    #[tokio::test]
+    async fn variables_are_not_told_in_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        // A variable that is there, in the path of a URL and in the environment of a program.
+        let path = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+        let error = r#"read -r line; echo '{"jsonrpc":"2.0","id":0,"error":{"code":-1,"message":"'"$KEY"'"}}'; read -r line"#;
+        std::fs::write(folder.path().join("server"), error).unwrap();
+        let text = "[mcp.a]\ncommand = 'sh'\nargs = ['server']\nenv = { KEY = 'x ${CARGO_MANIFEST_DIR}' }\n";
+        let errors = open(text, folder.path()).await.unwrap_err();
+        assert!(errors[0].contains("with the error -1: x [secret]"), "{errors:?}");
+        assert!(!errors[0].contains(&path));
+    }
+
     #[cfg(feature = "browser")]
     #[tokio::test]
     async fn a_browser_searches_what_the_file_says() {

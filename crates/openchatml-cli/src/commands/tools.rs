@@ -14,12 +14,13 @@ use super::run::{conceal, tools};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::output::Target;
-use crate::visible::visible_line;
+use crate::visible::{is_invisible, visible_line};
 
 /// List the tools of a `tools.toml`, and what its servers have beside them
 ///
 /// Sandboxes are tried and servers are started or connected to, as `ocml run` does. No tool is called.
-/// Servers of the Model Context Protocol are asked for their resources and prompts as well.
+/// Servers of the Model Context Protocol are asked for their resources and prompts as well. If one does not
+/// list them, there is a warning, and the exit status is 1.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -50,11 +51,12 @@ pub(crate) fn run(args: &ToolsArgs, console: &Console) -> Result<Status, Failure
             write_text(offer, &mut text);
         }
     }
+    let is_incomplete = tools::tell_unlisted(&offers, &args.file, console);
     drop(offers);
     // Servers that do not end are not waited for.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     Target::stdout().write(text.as_bytes())?;
-    Ok(Status::Fine)
+    Ok(if is_incomplete { Status::Found } else { Status::Fine })
 }
 
 /// What one section offers, for people. What servers say of themselves is made harmless.
@@ -102,7 +104,7 @@ fn write_json(offer: &Offer, text: &mut String) -> Result<(), Failure> {
     let json = serde_json::to_string(&section).map_err(no_json)?;
     for c in json.chars() {
         // JSON lets some of them stand in strings, and a terminal takes them for commands.
-        if c.is_control() {
+        if is_invisible(c) {
             let _ = write!(text, "\\u{:04x}", u32::from(c));
         } else {
             text.push(c);

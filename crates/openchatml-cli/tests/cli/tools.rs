@@ -12,7 +12,7 @@ while read -r line; do
     id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
     case $line in
     *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
-    *'"tools/list"'*) result='{"tools":[{"name":"read","description":"Reads.\u001b[2J\u009b1m\nAll.","inputSchema":{"type":"object","maxProperties":100000000000000000000}}]}' ;;
+    *'"tools/list"'*) result='{"tools":[{"name":"read","description":"Reads.\u001b[2J\u009b1m\nAll.\u202e\u2028","inputSchema":{"type":"object","maxProperties":100000000000000000000}}]}' ;;
     *'"resources/list"'*) result='{"resources":[{"uri":"file:///a\u0007","name":"a","mimeType":"text/plain","description":"A file."}]}' ;;
     *'"prompts/list"'*) result='{"prompts":[{"name":"review","description":"Reviews.","arguments":[{"name":"code","required":true},{"name":"style"}]}]}' ;;
     *) continue ;;
@@ -47,7 +47,7 @@ tools.echo
   functions.echo
 mcp.files
   functions.files_read
-    Reads.␛[2J\u{fffd}1m␊All.
+    Reads.␛[2J\u{fffd}1m␊All.\u{fffd}\u{fffd}
   resource file:///a␇: a, text/plain
     A file.
   prompt review(code, [style])
@@ -59,7 +59,9 @@ mcp.files
 #[test]
 fn sections_are_json_a_line_each() {
     let listed = folder().ocml(["tools", "--json", "tools.toml"]).silent().stdout;
-    assert!(!listed.chars().any(|c| c.is_control() && c != '\n'), "{listed:?}");
+    let is_invisible =
+        |c: char| c.is_control() && c != '\n' || matches!(c, '\u{2028}' | '\u{202e}');
+    assert!(!listed.chars().any(is_invisible), "{listed:?}");
     // Numbers keep their digits.
     assert!(listed.contains(r#""maxProperties":100000000000000000000"#), "{listed}");
     let lines: Vec<Value> =
@@ -73,7 +75,7 @@ fn sections_are_json_a_line_each() {
         "prompts": []})
     );
     let files = &lines[1];
-    assert_eq!(files["tools"][0]["description"], "Reads.\u{1b}[2J\u{9b}1m\nAll.");
+    assert_eq!(files["tools"][0]["description"], "Reads.\u{1b}[2J\u{9b}1m\nAll.\u{202e}\u{2028}");
     assert_eq!(
         files["resources"],
         json!([{"uri": "file:///a\u{7}", "name": "a", "title": null,
@@ -96,4 +98,26 @@ fn what_cannot_be_opened_is_told_with_its_place() {
     assert_eq!(ran.stdout, "");
     let ran = ran.says("the server has no tool `write`").says("tools.toml:9:18");
     ran.says("the tools in `tools.toml` cannot be used");
+}
+
+#[test]
+fn tools_are_listed_where_resources_are_not() {
+    let folder = folder();
+    let answer = r#"printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"No.\\nNever."}}\n' "$id"; continue"#;
+    let server = SERVER.replace(
+        "*'\"resources/list\"'*)",
+        &format!("*'\"resources/list\"'*) {answer} ;; *none*)"),
+    );
+    folder.file("server", server);
+    let ran = folder.ocml(["tools", "tools.toml"]).exits(1);
+    let lines: Vec<_> = ran.stdout.lines().collect();
+    assert_eq!(
+        lines[..4],
+        ["tools.echo", "  functions.echo", "mcp.files", "  functions.files_read"]
+    );
+    assert!(ran.stdout.contains("prompt review") && !ran.stdout.contains("resource "));
+    ran.says(
+        "warning: in `tools.toml`, line 5, column 1: `mcp.files`: its resources: the server cannot be used: \
+         it answers `resources/list` with the error -32601: No.\\nNever.\n",
+    );
 }

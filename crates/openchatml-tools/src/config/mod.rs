@@ -92,12 +92,14 @@ pub struct Offer {
     pub resources: Vec<ServerResource>,
     /// The prompts that the server lists, if the section is one.
     pub prompts: Vec<ServerPrompt>,
+    /// What the server has beside tools and does not list, and why.
+    pub unlisted: Vec<ConfigError>,
 }
 
 impl Offer {
     fn new(section: &str, tools: Vec<(String, Entry)>) -> Self {
-        let (resources, prompts) = (Vec::new(), Vec::new());
-        Self { section: section.to_owned(), tools, resources, prompts }
+        let (resources, prompts, unlisted) = (Vec::new(), Vec::new(), Vec::new());
+        Self { section: section.to_owned(), tools, resources, prompts, unlisted }
     }
 }
 

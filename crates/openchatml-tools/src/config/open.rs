@@ -64,7 +64,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// Each section that could not be opened, and why; or that a server does not list what it has.
+    /// Each section that could not be opened, and why. What a server does not list is
+    /// [`Offer::unlisted`].
     pub async fn offers(self, base: impl AsRef<Path>) -> Result<Vec<Offer>, Vec<ConfigError>> {
         let mut opened = self.open_all(base.as_ref()).await;
         opened.ask_servers().await;
@@ -288,12 +289,14 @@ impl Opening {
         section: &Mcp,
     ) -> Result<(crate::kinds::mcp::Server, Vec<Named>), Vec<ConfigError>> {
         use super::sections::Reach;
-        use crate::kinds::mcp::{ServerOptions, connect_stdio};
+        use crate::kinds::mcp::{Secrets, ServerOptions, connect_stdio};
 
         let mut options = ServerOptions::default();
         options.trusts_hints = section.trusts_hints;
         options.timeout = section.timeout.unwrap_or(options.timeout);
         options.reconnects = section.reconnects.unwrap_or(options.reconnects);
+        options.secrets = Secrets::new(section.reach.templates().flat_map(Template::values));
+        options.keeps_clashes = true;
         let one = |error| vec![error];
         let server = match &section.reach {
             Reach::Start(start) => {
@@ -312,6 +315,13 @@ impl Opening {
             server.entries().iter().map(|(name, entry)| (own(name), entry.clone())).collect();
         section.tools.check(entries.iter().map(|it| it.0.as_str()))?;
         entries.retain(|it| section.tools.offers(&it.0));
+        let mut names = std::collections::HashSet::new();
+        if let Some((name, _)) = entries.iter().find(|it| !names.insert(it.0.as_str())) {
+            let why = format!(
+                "the server has two tools that models would call `{name}`: name it in `exclude_tools`"
+            );
+            return Err(one(section.place.error(why)));
+        }
         for (name, entry) in &mut entries {
             *name = format!("functions.{}{name}", section.prefix);
             entry.timeout = section.timeout;
@@ -324,14 +334,14 @@ impl Opening {
     #[cfg(all(unix, feature = "mcp"))]
     async fn ask_servers(&mut self) {
         for (index, server, place) in &self.servers {
-            match (server.resources().await, server.prompts().await) {
-                (Ok(resources), Ok(prompts)) => {
-                    let offer = &mut self.offers[*index];
-                    (offer.resources, offer.prompts) = (resources, prompts);
-                }
-                (Err(error), _) | (_, Err(error)) => {
-                    self.errors.push(place.error(error.to_string()));
-                }
+            let offer = &mut self.offers[*index];
+            match server.resources().await {
+                Ok(resources) => offer.resources = resources,
+                Err(error) => offer.unlisted.push(place.error(format!("its resources: {error}"))),
+            }
+            match server.prompts().await {
+                Ok(prompts) => offer.prompts = prompts,
+                Err(error) => offer.unlisted.push(place.error(format!("its prompts: {error}"))),
             }
         }
     }

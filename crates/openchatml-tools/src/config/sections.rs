@@ -244,6 +244,19 @@ pub(super) enum Reach {
     Url { url: Template, headers: Vec<(String, Template)>, oauth: Option<Box<OAuthSection>> },
 }
 
+impl Reach {
+    /// What may hold variables.
+    #[cfg(all(unix, feature = "mcp"))]
+    pub(super) fn templates(&self) -> impl Iterator<Item = &Template> {
+        let (url, named, oauth) = match self {
+            Self::Start(start) => (None, &start.env, None),
+            Self::Url { url, headers, oauth } => (Some(url), headers, oauth.as_deref()),
+        };
+        let oauth = oauth.into_iter().flat_map(|it| [&it.client_id, &it.client_secret]);
+        named.iter().map(|it| &it.1).chain(url).chain(oauth)
+    }
+}
+
 /// `oauth` of `[mcp.NAME]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OAuthSection {

@@ -41,6 +41,15 @@ impl Template {
         Ok(Self { parts, place })
     }
 
+    /// The values of its variables that are set: secrets, as far as anybody knows.
+    #[cfg(all(unix, feature = "mcp"))]
+    pub(super) fn values(&self) -> impl Iterator<Item = String> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text(_) => None,
+            Part::Variable(name) => std::env::var(name).ok(),
+        })
+    }
+
     /// The text with the variables of the environment.
     pub(super) fn fill(&self) -> Result<String, ConfigError> {
         let mut text = String::new();

@@ -63,6 +63,11 @@ pub(super) fn late() -> Failure {
 /// So many answers may have arguments that cannot be used.
 const ANSWERS: usize = 3;
 
+/// What a call is told whose time was over before its tool began with it.
+fn unmade() -> Failure {
+    Failure::with_code(Code::ToolTimeout, "its deadline passed before the call was made")
+}
+
 /// What a call is told that nobody approved.
 fn denied(reason: &str) -> Failure {
     Failure::with_code(Code::ToolCancelled, format!("the call was not approved: {reason}"))
@@ -166,6 +171,7 @@ impl Job {
             .with_deadline(self.deadline)
             .with_listener(move |progress| board.progress(number, progress));
         let tool = self.tool.entry.tool.clone();
+        let made = call.clone();
         let task = tokio::spawn(here(async move {
             // Given back when the tool is gone, not when its reply is: a tool that cannot be
             // stopped takes up room as long as it runs.
@@ -173,6 +179,7 @@ impl Job {
             tool.call(&call).await
         }));
         match timeout_at(self.deadline, AbortOnDropHandle::new(task)).await {
+            Err(_) if made.is_unmade() => Err(unmade()),
             Err(_) => Err(late()),
             Ok(Ok(outcome)) => outcome,
             // What it says as it panics is for its developers, and goes to standard error.

@@ -104,6 +104,21 @@ async fn nobody_waits_for_an_attempt_that_would_come_too_late() {
 }
 
 #[tokio::test]
+async fn a_call_whose_time_is_over_before_there_is_a_connection_was_not_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path(), &quick()).await;
+    let router = router(&[&server]);
+    assert_eq!(answer(&router, "functions.die", "{}").await, Err(BROKE.to_owned()));
+    std::fs::write(folder.path().join("server"), "cat > log").unwrap();
+    let unmade = "E-TOOL-TIMEOUT: its deadline passed before the call was made".to_owned();
+    let body = r#"{"deadline_ms":300}"#;
+    assert_eq!(answer(&router, "functions.echo", body).await, Err(unmade));
+    std::fs::write(folder.path().join("server"), SCRIPT).unwrap();
+    let late = "E-TOOL-TIMEOUT: the call was not done by its deadline".to_owned();
+    assert_eq!(answer(&router, "functions.hang", body).await, Err(late));
+}
+
+#[tokio::test]
 async fn a_program_is_not_started_again_where_that_is_not_wanted() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = quick();

@@ -170,11 +170,66 @@ async fn answers_that_are_too_long_are_errors() {
 async fn numbers_keep_their_digits() {
     let (http, _state, server) = connected().await;
     let router = router(&[&server]);
-    let body = r#"{"a":123456789012345678901234567890,"b":-0,"c":[1.50,7]}"#;
+    let body = r#"{"a":123456789012345678901234567890,"b":-0,"c":[1.50,7],"$serde_json::private::Number":1,"d":"$serde_json::private::RawValue"}"#;
     for name in ["functions.echo", "functions.events"] {
         http.asked();
         let said: Data<'_> = answer(&router, name, body).await.unwrap();
         assert_eq!(said.to_json(), body, "{name}");
         assert!(http.asked()[0].body.contains(&format!("\"arguments\":{body}")), "{name}");
+    }
+}
+
+/// Why there is no connection to a server that answers so.
+async fn refused(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> String {
+    let http = Server::new(answer).await;
+    let header = [("x-key", "Key H3ADER"), ("x-token", "T0KEN")];
+    let url = http.url("/mcp?key=K3YK3Y").replace("http://", "http://me:pass@");
+    let error = mcp::connect_http(&url, header, &ServerOptions::default()).await;
+    error.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_server_is_told_in_plain_words() {
+    let answered = |status: &'static str, kind: &'static str, body: &'static str| {
+        refused(move |_| server::answer(status, kind, body))
+    };
+    let json = "application/json";
+    let error = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-1,"message":"no\nway\u001b H3ADER T0KEN K3YK3Y"}}"#;
+    let junk = r#"{"jsonrpc":"2.0","id":0,"result":{"foo":1}}"#;
+    for (status, kind, body, why) in [
+        ("500 Internal Server Error", "text/plain", "", "the server answers with the status 500"),
+        (
+            "401 Unauthorized",
+            "text/plain",
+            "",
+            "the server answers with the status 401: it asks for an authorization that it was not given",
+        ),
+        ("200 OK", "text/html", "<p>", "it answers with `text/html`"),
+        ("200 OK", json, "{", "it answers with something that is no message of the protocol"),
+    ] {
+        let told = answered(status, kind, body).await;
+        assert_eq!(told, format!("no connection to the server: {why}"));
+    }
+    for (body, why) in [
+        (
+            error,
+            r"it answers `initialize` with the error -1: no\nway\u{1b} [secret] [secret] [secret]",
+        ),
+        (junk, "it answers `initialize` with something that is no result"),
+    ] {
+        let told = answered("200 OK", json, body).await;
+        assert_eq!(told, format!("the server cannot be used: {why}"));
+    }
+}
+
+#[tokio::test]
+async fn a_url_is_not_told_where_nobody_is() {
+    for url in
+        ["http://me:pass@127.0.0.1:9/mcp?key=K3YK3Y", "htt p://K3YK3Y", "ftp://a.example/?K3YK3Y"]
+    {
+        let error = mcp::connect_http(url, [], &ServerOptions::default()).await.unwrap_err();
+        let error = error.to_string();
+        assert!(!error.contains("K3YK3Y") && !error.contains("pass"), "{error}");
+        assert!(!error.contains("rmcp") && !error.contains("openchatml"), "{error}");
     }
 }

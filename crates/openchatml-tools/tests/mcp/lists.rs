@@ -9,6 +9,9 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
 use super::support::{answer, router};
 
+/// An object that `serde_json` would replace by what stands in its string, which is no JSON here.
+const PRIVATE: &str = r#"{"$serde_json::private::RawValue":"[1,"}"#;
+
 /// What a server has, and what it was asked.
 #[derive(Default)]
 struct State {
@@ -33,9 +36,20 @@ fn page(key: &str, pages: &[Vec<Value>], params: &Value) -> Value {
     result
 }
 
+/// The object that a text begins with, none of whose strings has braces.
+fn object(text: &str) -> &str {
+    let mut depth = 0;
+    let end = text.find(|c| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        depth == 0
+    });
+    &text[..=end.unwrap()]
+}
+
 /// The lines that answer a request.
 fn lines(state: &mut State, line: &str) -> Vec<String> {
-    let request: Value = serde_json::from_str(line).unwrap();
+    let plain = line.replace("$serde_json::private::RawValue", "raw");
+    let request: Value = serde_json::from_str(&plain).unwrap();
     let Some(id) = request.get("id") else { return Vec::new() };
     let (method, params) = (request["method"].as_str().unwrap(), &request["params"]);
     let asked = params["name"].as_str().unwrap_or(method).to_owned();
@@ -55,13 +69,14 @@ fn lines(state: &mut State, line: &str) -> Vec<String> {
     if asked == "exact" {
         // As it came: this test's own JSON would change numbers.
         let (_, arguments) = line.split_once("\"arguments\":").unwrap();
-        let arguments = &arguments[..=arguments.find('}').unwrap()];
+        let arguments = object(arguments);
         answer = format!(
             r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[],"structuredContent":{arguments}}}}}"#
         );
     }
     if asked == "tools/list" && state.tools.contains(&"exact") {
-        answer = answer.replace(r#""object""#, r#""object","maximum":100000000000000000000"#);
+        let schema = format!(r#""object","maximum":100000000000000000000,"default":{PRIVATE}"#);
+        answer = answer.replace(r#""object""#, &schema);
     }
     let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#.to_owned();
     match &*asked {
@@ -183,8 +198,16 @@ async fn a_server_is_not_asked_for_what_it_does_not_have() {
 async fn numbers_keep_their_digits() {
     let (server, _state) = connected(state(&["exact"])).await;
     let schema = server.entries()[0].1.parameters.as_ref().unwrap().to_json();
-    assert_eq!(schema, r#"{"type":"object","maximum":100000000000000000000}"#);
+    let default = format!(r#""maximum":100000000000000000000,"default":{PRIVATE}}}"#);
+    assert_eq!(schema, format!(r#"{{"type":"object",{default}"#));
     let router = router(&[&server]);
     let body = r#"{"a":-123456789012345678901234567890,"b":-0,"c":[1.50,7,0.1]}"#;
     assert_eq!(answer(&router, "functions.exact", body).await.unwrap().to_json(), body);
+    for inner in
+        [PRIVATE.to_owned(), PRIVATE.replace("[1,", "1"), PRIVATE.replace("\"[1,\"", "null")]
+    {
+        let body = format!(r#"{{"a":{{"b":[{inner}]}}}}"#);
+        let said = answer(&router, "functions.exact", &body).await.unwrap().to_json();
+        assert_eq!(said, body);
+    }
 }

@@ -169,7 +169,7 @@ async fn a_server_cannot_send_the_secret_elsewhere() {
             json_answer("200 OK", &body)
         });
         let error = connect(&http.await, oauth(None)).await.unwrap_err();
-        assert!(error.why.contains(&format!("`{elsewhere}`, which was not named")), "{error}");
+        assert!(error.why.contains(&format!("`{elsewhere}`, which ")), "{error}");
         assert!(foreign.asked().is_empty(), "{path}");
     }
 }
@@ -202,4 +202,61 @@ async fn what_is_wrong_with_an_authorization_is_told_without_the_secret() {
     let error = mcp::connect_authorized(&http.url("/mcp"), header, oauth(None), &options).await;
     assert_eq!(error.unwrap_err().why, "a header is an authorization already");
     assert!(http.asked().is_empty());
+}
+
+#[tokio::test]
+async fn a_named_authorization_server_cannot_send_the_secret_elsewhere() {
+    let given = AtomicUsize::new(0);
+    let foreign = Server::new(move |asked| authorize(asked, &given, 3600)).await;
+    let elsewhere = format!("http://{}", foreign.address);
+    let to = elsewhere.clone();
+    let login = Server::new(move |asked| match asked.target() {
+        "/.well-known/oauth-authorization-server" => {
+            let own = origin(asked);
+            let body = json!({"issuer": own, "authorization_endpoint": format!("{own}/authorize"),
+                "token_endpoint": format!("{to}/token"), "response_types_supported": ["code"]});
+            json_answer("200 OK", &body)
+        }
+        _ => server::answer("404 Not Found", "text/plain", ""),
+    });
+    let login = login.await;
+    let issuer = login.url("");
+    let http = Server::new(|asked| serve(asked, &AtomicUsize::new(0))).await;
+    let error = connect(&http, oauth(Some(issuer))).await.unwrap_err();
+    let why = "which is not the origin of the authorization server";
+    assert_eq!(error.why, format!("the secret would go to `{elsewhere}`, {why}"));
+    assert!(foreign.asked().is_empty() && http.asked().is_empty());
+}
+
+#[tokio::test]
+async fn a_secret_that_is_repeated_is_not_told_and_errors_are_one_line() {
+    let login = Server::new(|asked| match asked.target() {
+        "/.well-known/oauth-authorization-server" => metadata(&origin(asked)),
+        "/token" => {
+            let why = format!("no\n\u{1b}[31m {SECRET} and {}", asked.body);
+            json_answer("400 Bad Request", &json!({"error": "e", "error_description": why}))
+        }
+        _ => server::answer("404 Not Found", "text/plain", ""),
+    });
+    let login = login.await;
+    let issuer = login.url("");
+    let http = Server::new(|asked| serve(asked, &AtomicUsize::new(0))).await;
+    let error = connect(&http, oauth(Some(issuer))).await.unwrap_err().to_string();
+    assert!(error.contains("[secret] and"), "{error}");
+    assert!(!error.contains("s3cret") && !error.contains(char::is_control), "{error}");
+}
+
+#[tokio::test]
+async fn the_resource_of_a_token_has_no_query() {
+    let given = AtomicUsize::new(0);
+    let login = Server::new(move |asked| authorize(asked, &given, 3600)).await;
+    let http = Server::new(|asked| serve(asked, &AtomicUsize::new(0))).await;
+    let url = http.url("/mcp?key=K3Y#part").replace("http://", "http://me:pass@");
+    let oauth = oauth(Some(login.url("")));
+    mcp::connect_authorized(&url, [], oauth, &ServerOptions::default()).await.unwrap();
+    let asked = login.asked();
+    let token = asked.iter().find(|it| it.target() == "/token").unwrap();
+    let resource = format!("resource=http%3A%2F%2F{}%2Fmcp", http.address).replacen(':', "%3A", 1);
+    assert!(token.body.split('&').any(|it| it == resource), "{}", token.body);
+    assert!(!format!("{asked:?}").contains("K3Y") && !format!("{asked:?}").contains("pass"));
 }

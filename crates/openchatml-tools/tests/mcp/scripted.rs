@@ -54,6 +54,13 @@ fn call(request: &Value) -> (Vec<String>, Option<Value>) {
         "steps" => ((1..=3).map(progress).collect(), ok(text("done"))),
         "garbage" => (vec!["Listening on stdio!".to_owned(), "{".to_owned()], ok(text("fine"))),
         "flood" => (vec![], ok(text(&"x".repeat(17 << 20)))),
+        // As it is written: see `serve`.
+        "broken" => (vec![], ok(json!("BROKEN"))),
+        "both" => {
+            let answer = json!({"result": text("a"), "error": {"code": 1, "message": "b"}});
+            (vec![], Some(answer))
+        }
+        "endless" => (vec![], ok(json!("ENDLESS"))),
         "nothing" => (vec![], ok(json!({"content": []}))),
         _ => (vec![], None),
     }
@@ -94,7 +101,16 @@ async fn serve(stream: DuplexStream, pages: Pages, heard: mpsc::UnboundedSender<
             answer.to_string()
         });
         for line in before.into_iter().chain(answer) {
-            write.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+            let (head, is_endless) = match line.split_once("\"ENDLESS\"") {
+                Some(_) => (format!(r#"{{"jsonrpc":"2.0","id":{id},"result":["#), true),
+                None => (line.replace("\"BROKEN\"", "{\"content\":[}"), false),
+            };
+            write.write_all(head.as_bytes()).await.unwrap();
+            if is_endless {
+                write.write_all(&vec![b' '; 16_100_000]).await.unwrap();
+            } else {
+                write.write_all(b"\n").await.unwrap();
+            }
         }
     }
 }
@@ -113,7 +129,7 @@ async fn connected(
 
 async fn all() -> (Server, mpsc::UnboundedReceiver<Value>) {
     let names = ["echo", "structured", "several", "fail", "refuse", "steps", "garbage"];
-    let more = ["flood", "nothing", "hang", "die"];
+    let more = ["flood", "nothing", "hang", "die", "broken", "both", "endless"];
     let pages = [&names[..], &more[..]].map(|names| names.iter().map(|it| tool(it)).collect());
     let (server, heard) = connected(pages.into(), &ServerOptions::default()).await;
     (server.unwrap(), heard)
@@ -123,7 +139,7 @@ async fn all() -> (Server, mpsc::UnboundedReceiver<Value>) {
 async fn what_a_server_lists_on_all_its_pages_become_functions() {
     let (server, _heard) = all().await;
     let names: Vec<_> = server.entries().iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!((names.len(), names[0], names[10]), (11, "functions.echo", "functions.die"));
+    assert_eq!((names.len(), names[0], names[10]), (14, "functions.echo", "functions.die"));
     let entry = &server.entries()[0].1;
     assert_eq!(entry.description.as_deref(), Some("Does echo."));
     assert_eq!(entry.parameters.as_ref().unwrap().to_json(), r#"{"type":"object"}"#);
@@ -153,6 +169,18 @@ async fn results_come_through() {
     assert_eq!(flood, Err("E-TOOL-OUTPUT: the answer is longer than 16000000 bytes".to_owned()));
     let refused = answer(&router, "functions.refuse", "{}").await;
     assert_eq!(refused, Err("E-TOOL-FAILED: the server refuses the call: bad params".to_owned()));
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_told_at_once() {
+    let (server, _heard) = all().await;
+    let router = router(&[&server]);
+    let unreadable = Err("E-TOOL-OUTPUT: the answer cannot be read".to_owned());
+    for name in ["functions.broken", "functions.both"] {
+        assert_eq!(answer(&router, name, "{}").await, unreadable, "{name}");
+    }
+    let endless = "E-TOOL-OUTPUT: the answer is longer than 16000000 bytes".to_owned();
+    assert_eq!(answer(&router, "functions.endless", "{}").await, Err(endless));
 }
 
 #[tokio::test]
@@ -280,7 +308,12 @@ async fn a_program_that_is_no_server_is_refused() {
         command.args(arguments);
         let error = mcp::connect_stdio(command, &ServerOptions::default()).await.unwrap_err();
         assert!(!error.why.is_empty(), "{program}");
+        assert!(!program.contains('/') || error.why.contains("`/nonexistent/server` cannot be"));
     }
+    let mut command = tokio::process::Command::new("true");
+    command.current_dir("/nonexistent");
+    let error = mcp::connect_stdio(command, &ServerOptions::default()).await.unwrap_err();
+    assert!(error.why.starts_with("`true` cannot run in `/nonexistent`: "), "{error}");
     let options = ServerOptions::default();
     let no_header = mcp::connect_http("http://127.0.0.1:9/", [("a b", "c")], &options).await;
     assert_eq!(no_header.unwrap_err().why, "`a b` is no header");

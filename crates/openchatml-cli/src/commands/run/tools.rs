@@ -7,7 +7,7 @@ use openchatml_tools::config::{Config, ConfigError, Offer};
 use openchatml_tools::{RouterOptions, Toolbox};
 
 use crate::args::Bounds;
-use crate::console::Console;
+use crate::console::{Console, warning_line};
 use crate::failure::Failure;
 use crate::input::{Decoded, Origin, Page};
 use crate::report;
@@ -52,6 +52,15 @@ pub(in crate::commands) async fn offers(
         Ok(offers) => Ok(offers),
         Err(errors) => with_text(path, console, |_| Err(errors)),
     }
+}
+
+/// Tells what servers do not list beside tools, and whether there is something.
+pub(in crate::commands) fn tell_unlisted(offers: &[Offer], path: &Path, console: &Console) -> bool {
+    let name = Origin::of(path).name();
+    let mut errors = offers.iter().flat_map(|it| &it.unlisted).peekable();
+    let is_there = errors.peek().is_some();
+    errors.for_each(|error| console.print(&warning_line(&format!("in `{name}`, {error}"))));
+    is_there
 }
 
 /// The folder of a file.

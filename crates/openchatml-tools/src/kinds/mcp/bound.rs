@@ -1,10 +1,12 @@
-//! Messages of a server that are too long: an answer that nobody can take is an error, and not silence.
+//! Messages of a server that are too long or that cannot be read: an answer that nobody can take is an error,
+//! and not silence.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use memchr::memchr;
+use rmcp::model::ServerJsonRpcMessage;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::digits::{Digits, Hider};
@@ -15,18 +17,29 @@ pub(super) const MOST: usize = 16_000_000;
 /// What stands in the place of an answer that is too long.
 pub(super) const TOO_LONG: &str = "the answer is too long";
 
+/// What stands in the place of an answer that cannot be read.
+pub(super) const UNREADABLE: &str = "the answer cannot be read";
+
+/// How many times as long as the longest message a line may be. The connection ends with one that is longer: no
+/// answer would come through anymore.
+const PATIENCE: usize = 16;
+
 /// How much of the beginning and of the end of a message is looked at.
 const EDGE: usize = 128;
 const CHUNK: usize = 16 << 10;
 
-/// Lines, of which those that are too long are cut off. If one was an answer, an error follows it, which
-/// answers the same request. Numbers that the SDK cannot hold are hidden from it.
+/// Lines, of which those that are too long are dropped. If one is an answer, or one that cannot be read is, an
+/// error takes its place, which answers the same request. Numbers that the SDK cannot hold are hidden from it.
 pub(super) struct Bounded<R> {
     inner: R,
     hider: Hider,
     /// What was read, and how much of it was given on.
     ready: Vec<u8>,
     given: usize,
+    /// The line that is being read, unless it is too long.
+    message: Vec<u8>,
+    /// Whether an error has taken its place already.
+    is_answered: bool,
     /// The length of the line that is being read, its beginning and, if it is too long, its end.
     line: usize,
     head: Vec<u8>,
@@ -40,8 +53,18 @@ impl<R> Bounded<R> {
     }
 
     fn with_most(inner: R, digits: &Digits, most: usize) -> Self {
-        let (ready, head, tail) = (Vec::new(), Vec::new(), Vec::new());
-        Self { inner, hider: digits.hider(), ready, given: 0, line: 0, head, tail, most }
+        Self {
+            inner,
+            hider: digits.hider(),
+            ready: Vec::new(),
+            given: 0,
+            message: Vec::new(),
+            is_answered: false,
+            line: 0,
+            head: Vec::new(),
+            tail: Vec::new(),
+            most,
+        }
     }
 
     fn take(&mut self, mut bytes: &[u8]) {
@@ -61,33 +84,63 @@ impl<R> Bounded<R> {
     fn part(&mut self, part: &[u8]) {
         let room = EDGE - self.head.len();
         self.head.extend_from_slice(&part[..part.len().min(room)]);
-        let fits = part.len().min(self.most.saturating_sub(self.line));
-        self.hider.feed(&part[..fits], &mut self.ready);
         self.line = self.line.saturating_add(part.len());
-        if self.line > self.most {
+        if self.line <= self.most {
+            self.hider.feed(part, &mut self.message);
+        } else {
+            self.message = Vec::new();
+            // It may have no end. If its id stands at its end, that is waited for.
+            self.answer_too_long(b"");
             self.tail.extend_from_slice(&part[part.len().saturating_sub(EDGE)..]);
             let excess = self.tail.len().saturating_sub(EDGE);
             self.tail.drain(..excess);
         }
     }
 
+    /// Answers the line in its stead, once, if the request is known by what is read of it.
+    fn answer_too_long(&mut self, tail: &[u8]) {
+        if self.is_answered {
+            return;
+        }
+        if let Some(id) = answered(&self.head, tail) {
+            self.ready.extend_from_slice(&error(&id, TOO_LONG));
+            self.ready.push(b'\n');
+            self.is_answered = true;
+        }
+    }
+
     /// The end of a line.
     fn end(&mut self) {
-        self.hider.end(&mut self.ready);
+        self.hider.end(&mut self.message);
         self.hider.reset();
-        self.ready.push(b'\n');
-        if self.line > self.most
-            && let Some(id) = answered(&self.head, &self.tail)
-        {
-            let error = format!(
-                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-32000,\"message\":\"{TOO_LONG}\"}}}}\n"
-            );
-            self.ready.extend_from_slice(error.as_bytes());
+        if self.line > self.most {
+            let tail = std::mem::take(&mut self.tail);
+            self.answer_too_long(&tail);
+        } else {
+            let message = std::mem::take(&mut self.message);
+            self.ready.extend_from_slice(&readable(message));
+            self.ready.push(b'\n');
         }
+        self.is_answered = false;
         self.line = 0;
         self.head.clear();
         self.tail.clear();
     }
+}
+
+/// A message, or an error in its place if it is an answer that cannot be read.
+pub(super) fn readable(message: Vec<u8>) -> Vec<u8> {
+    let (head, tail) = (&message[..message.len().min(EDGE)], message.len().saturating_sub(EDGE));
+    let Some(id) = answered(head, &message[tail..]) else { return message };
+    match serde_json::from_slice::<ServerJsonRpcMessage>(&message) {
+        Ok(_) => message,
+        Err(_) => error(&id, UNREADABLE),
+    }
+}
+
+fn error(id: &str, message: &str) -> Vec<u8> {
+    let error = format!(r#"{{"code":-32000,"message":"{message}"}}"#);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#).into_bytes()
 }
 
 /// The id of the request that a message answers, of which these are the beginning and the end. It stands
@@ -95,12 +148,18 @@ impl<R> Bounded<R> {
 fn answered(head: &[u8], tail: &[u8]) -> Option<String> {
     let plain = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace([' ', '\t', '\r'], "");
     let version = r#""jsonrpc":"2.0","#;
+    let is_answer = |rest: &str| {
+        let rest = rest.strip_prefix(version).unwrap_or(rest);
+        rest.starts_with(r#""result":"#) || rest.starts_with(r#""error":"#)
+    };
     let before = plain(head);
-    let before = before.strip_prefix('{').map(|it| it.strip_prefix(version).unwrap_or(it));
-    let before =
-        before.and_then(|it| it.strip_prefix(r#""id":"#)).and_then(|it| it.split_once(','));
-    if let Some((id, _)) = before {
-        return is_number(id).then(|| id.to_owned());
+    let before = before.strip_prefix('{')?;
+    let before = before.strip_prefix(version).unwrap_or(before);
+    if let Some((id, rest)) = before.strip_prefix(r#""id":"#).and_then(|it| it.split_once(',')) {
+        return (is_number(id) && is_answer(rest)).then(|| id.to_owned());
+    }
+    if !is_answer(before) {
+        return None;
     }
     let behind = plain(tail);
     let behind = behind.strip_suffix('}')?;
@@ -131,6 +190,9 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
                 return Poll::Ready(Ok(()));
             }
             this.take(read.filled());
+            if this.line > this.most.saturating_mul(PATIENCE) {
+                return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
+            }
         }
         let rest = &this.ready[this.given..];
         let part = &rest[..rest.len().min(into.remaining())];
@@ -144,7 +206,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
 mod tests {
     use tokio::io::AsyncReadExt as _;
 
-    use super::{Bounded, Digits};
+    use super::{Bounded, Digits, UNREADABLE, readable};
 
     #[tokio::test]
     async fn answers_that_are_too_long_become_errors() {
@@ -168,5 +230,48 @@ mod tests {
         let id = |it: &&str| it.split("\"id\":").nth(1).unwrap()[..1].to_owned();
         assert_eq!(errors.iter().map(id).collect::<String>(), "234");
         assert_eq!(out.lines().filter(|line| *line == fine).count(), 2);
+    }
+
+    #[tokio::test]
+    async fn what_is_too_long_is_answered_before_it_ends() {
+        use tokio::io::AsyncWriteExt as _;
+        let (mut write, read) = tokio::io::duplex(1 << 12);
+        let mut bounded = Bounded::with_most(read, &Digits::new(), 200);
+        let start = format!(r#"{{"jsonrpc":"2.0","id":7,"result":"{}"#, "x".repeat(300));
+        write.write_all(start.as_bytes()).await.unwrap();
+        let mut out = [0; 200];
+        let read = bounded.read(&mut out).await.unwrap();
+        assert!(out[..read].starts_with(br#"{"jsonrpc":"2.0","id":7,"error":"#));
+        write.write_all(b"\"}\n{}\n").await.unwrap();
+        let read = bounded.read(&mut out).await.unwrap();
+        assert_eq!(&out[..read], b"{}\n", "it is answered once");
+        // One that never ends ends the connection.
+        write.write_all(&[b'x'; 3300]).await.unwrap();
+        assert!(bounded.read(&mut out).await.is_err());
+    }
+
+    #[test]
+    fn answers_that_cannot_be_read_become_errors() {
+        let deep = format!(r#"{{"id":5,"result":{{"a":{}{}}}}}"#, "[".repeat(500), "]".repeat(500));
+        for text in [
+            r#"{"jsonrpc":"2.0","id":5,"result":{"content":[}}"#,
+            r#"{"jsonrpc": "2.0", "id": 5, "result": {}, "error": {"code": 1, "message": ""}}"#,
+            r#"{"jsonrpc":"2.0","id":5,"error":{"code":4294967296,"message":""}}"#,
+            r#"{"id":5,"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"\ud800"}]}}"#,
+            r#"{"result":{"content":[}},"jsonrpc":"2.0","id":5}"#,
+            &deep,
+        ] {
+            let error = readable(text.as_bytes().to_vec());
+            assert_eq!(error, super::error("5", UNREADABLE), "{text}");
+        }
+        for text in [
+            r#"{"jsonrpc":"2.0","id":5,"result":{"content":[]}}"#,
+            r#"{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":[}}"#,
+            r#"{"jsonrpc":"2.0","method":"x","params":{"id":5}"#,
+            r#"{"jsonrpc":"2.0","id":"5","result":{"content":[}}"#,
+            "Listening, id: 5",
+        ] {
+            assert_eq!(readable(text.as_bytes().to_vec()), text.as_bytes(), "{text}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use openchatml::Code;
 use rmcp::model::{
     CallToolRequestParams, CancelledNotification, CancelledNotificationParam, ClientCapabilities,
     ClientConfig, ClientRequest, Implementation, PaginatedRequestParams, ProgressNotificationParam,
@@ -17,7 +18,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::DropGuard;
 
 use super::digits::Digits;
-use super::failure::{failure, is_broken_by};
+use super::failure::{NO_RESULT, failure, is_broken_by, unlisted, unready};
 use super::watch::{Changes, watched};
 use super::{NotConnected, ServerOptions, content};
 use crate::{Call, Failure, Outcome, Progress};
@@ -82,7 +83,7 @@ impl Connection {
         let (listeners, changes) = (Arc::new(Listeners::default()), Changes::default());
         let served = listeners.clone().serve(watched(transport, changes.clone()));
         let service = match tokio::time::timeout(options.timeout, served).await {
-            Ok(service) => service.map_err(NotConnected::new)?,
+            Ok(service) => service.map_err(|error| unready(&error))?,
             Err(_) => return Err(NotConnected::new("it did not answer in time")),
         };
         let peer = service.peer().clone();
@@ -186,18 +187,18 @@ impl Connection {
         loop {
             let asked = PaginatedRequestParams::default().with_cursor(cursor.clone());
             let page = page(Some(asked)).await.inspect_err(|error| self.note(error));
-            let (items, next) = page.map_err(NotConnected::new)?;
+            let (items, next) = page.map_err(|error| unlisted(what, &error))?;
             let is_empty = items.is_empty();
             listed.extend(items);
             if listed.len() > most {
-                return Err(NotConnected::new(format!("it lists more than {most} {what}")));
+                return Err(NotConnected::unusable(format!("it lists more than {most} {what}")));
             }
             match next {
                 None => return Ok(listed),
                 // Pages without anything on them could go on for ever.
                 Some(_) if is_empty => {
                     let why = format!("it lists a page without {what}, and more");
-                    return Err(NotConnected::new(why));
+                    return Err(NotConnected::unusable(why));
                 }
                 next => cursor = next,
             }
@@ -231,7 +232,7 @@ impl Connection {
             ServerResult::InputRequiredResult(_) => {
                 Err(Failure::new("the tool asks for something that nobody here can answer"))
             }
-            _ => Err(Failure::new("the server answers with something that is no result")),
+            _ => Err(Failure::with_code(Code::ToolOutput, NO_RESULT)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What servers answer.
 
-use openchatml::{Limits, Value};
+use openchatml::{Code, Limits, Value};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 use super::digits::Digits;
@@ -23,7 +23,7 @@ pub(super) fn outcome(result: CallToolResult, digits: &Digits) -> Outcome {
         // A server says the same as text, for those who know of nothing else.
         Some(json) if is_all_text => {
             let value = Value::from_json(&json, &Limits::default());
-            let value = value.map_err(|it| Failure::new(it.message))?;
+            let value = value.map_err(|it| Failure::with_code(Code::ToolOutput, it.message))?;
             Ok(Output::json(value.into_owned()))
         }
         Some(json) => {

@@ -14,7 +14,7 @@ use super::bound::Bounded;
 use super::connection::Connection;
 use super::digits::{Digits, Restored};
 use super::http::{Authorize, HttpClient};
-use super::{NotConnected, ServerOptions};
+use super::{NotConnected, Secrets, ServerOptions};
 
 /// How a server is connected to.
 pub(super) enum Dial {
@@ -56,10 +56,23 @@ async fn start(
     use crate::kinds::process::Group;
 
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut group = Group::spawn(command).map_err(NotConnected::new)?;
+    let mut group = Group::spawn(command).map_err(|error| unstarted(command, &error))?;
     let piped = group.child().stdout.take().zip(group.child().stdin.take());
     let (read, write) = piped.ok_or_else(|| NotConnected::new("the program has no pipes"))?;
     Ok(over(read, write, options).await?.with_program(group))
+}
+
+/// Which program cannot be started, and where.
+#[cfg(unix)]
+fn unstarted(command: &tokio::process::Command, error: &std::io::Error) -> NotConnected {
+    let command = command.as_std();
+    let program = command.get_program().to_string_lossy();
+    match command.get_current_dir() {
+        Some(folder) if !folder.is_dir() => {
+            NotConnected::new(format!("`{program}` cannot run in `{}`: {error}", folder.display()))
+        }
+        _ => NotConnected::new(format!("`{program}` cannot be started: {error}")),
+    }
 }
 
 /// A connection over streams, one message a line.
@@ -86,22 +99,28 @@ pub(super) struct Http {
 }
 
 impl Http {
+    /// A server, and the options with the secrets that are sent to it.
     pub(super) fn new<'n, 'v>(
         url: &str,
         headers: impl IntoIterator<Item = (&'n str, &'v str)>,
-    ) -> Result<Self, NotConnected> {
+        options: &ServerOptions,
+    ) -> Result<(Self, ServerOptions), NotConnected> {
         let mut parsed = Vec::new();
-        for (name, value) in headers {
+        let mut secrets = Secrets::of_url(url);
+        for (name, text) in headers {
             let wrong = |_| NotConnected::new(format!("`{}` is no header", name.escape_debug()));
             let key: HeaderName = name.parse().map_err(|_| wrong(()))?;
-            let mut value: HeaderValue = value.parse().map_err(|_| wrong(()))?;
+            let mut value: HeaderValue = text.parse().map_err(|_| wrong(()))?;
             value.set_sensitive(true);
             parsed.push((key, value));
+            secrets.extend(Secrets::of_header(text));
         }
         // As the SDK's own client: an idle connection whose last answer was not read to its end stalls.
         let client = crate::client::builder().redirect(Policy::none()).pool_max_idle_per_host(0);
         let client = client.build().map_err(NotConnected::new)?;
-        Ok(Self { url: url.into(), headers: parsed, client, authorization: None })
+        let http = Self { url: url.into(), headers: parsed, client, authorization: None };
+        let secrets = options.secrets.and(secrets);
+        Ok((http, ServerOptions { secrets, ..options.clone() }))
     }
 
     /// The same server, which is shown a token with each request.

@@ -1,8 +1,10 @@
-//! Keeps the digits of numbers that `serde_json` would change: integers beyond 64 bits, and other spellings.
+//! Keeps what `serde_json` would change: the digits of numbers, beyond 64 bits or spelled otherwise, and keys
+//! that it uses itself.
 //!
 //! The types of the SDK hold JSON as [`serde_json::Value`], which has 64 bits for a number. So a number that
 //! these bits cannot spell passes through the SDK as a string with a mark that nobody else knows. The mark is
-//! taken off again before anybody sees the text: the server, the model, a header.
+//! taken off again before anybody sees the text: the server, the model, a header. Keys that `serde_json` takes
+//! for its own get the same mark: it would replace the object by the JSON in a string of it.
 
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
@@ -20,6 +22,9 @@ use crate::Failure;
 
 /// The keys whose values the SDK holds as JSON. Where it has types of its own, a string would be wrong.
 const KEYS: [&[u8]; 2] = [b"structuredContent", b"inputSchema"];
+
+/// The keys that `serde_json` uses itself. The second one means something in builds that hold numbers as text.
+const PRIVATE: [&str; 2] = ["$serde_json::private::RawValue", "$serde_json::private::Number"];
 
 /// The mark of one connection.
 #[derive(Clone, Debug)]
@@ -50,7 +55,7 @@ impl Digits {
         serde_json::from_slice(&text).map_err(|_| Failure::new("the arguments are no JSON object"))
     }
 
-    /// JSON as it was before numbers were hidden.
+    /// JSON as it was before numbers and keys were hidden.
     pub(super) fn restore<'t>(&self, json: &'t str) -> Cow<'t, str> {
         let quoted = format!("\"{}", self.mark);
         let mut parts = json.split(&quoted);
@@ -60,6 +65,12 @@ impl Digits {
         }
         let mut text = first.to_owned();
         for part in parts {
+            if !part.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
+                // It is a key.
+                text.push('"');
+                text.push_str(part);
+                continue;
+            }
             let (number, rest) = part.split_once('"').unwrap_or((part, ""));
             text.push_str(number);
             text.push_str(rest);
@@ -84,7 +95,7 @@ fn hidden(mut hider: Hider, text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Hides numbers in JSON that arrives in parts. What is not JSON passes as it is.
+/// Hides numbers and the keys of [`PRIVATE`] in JSON that arrives in parts. What is not JSON passes as it is.
 pub(super) struct Hider {
     mark: Arc<str>,
     /// Whether all numbers are hidden, and not only those under [`KEYS`].
@@ -98,6 +109,8 @@ pub(super) struct Hider {
     /// The beginning of the last string, as far as it can be a key.
     key: Vec<u8>,
     number: Vec<u8>,
+    /// A string that may be a key of [`PRIVATE`], from its quote on: it is not given on before that is known.
+    held: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,9 +125,9 @@ enum Place {
 
 impl Hider {
     fn new(mark: Arc<str>, is_everywhere: bool) -> Self {
-        let (key, number) = (Vec::new(), Vec::new());
+        let (key, number, held) = (Vec::new(), Vec::new(), Vec::new());
         let (depth, hides_from, is_next, place) = (0, None, false, Place::Value);
-        Self { mark, is_everywhere, depth, hides_from, is_next, place, key, number }
+        Self { mark, is_everywhere, depth, hides_from, is_next, place, key, number, held }
     }
 
     pub(super) fn feed(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
@@ -124,16 +137,19 @@ impl Hider {
                     let end = memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
                     let (text, rest) = bytes.split_at(end);
                     self.key_part(text);
-                    out.extend_from_slice(text);
+                    self.string_part(text, out);
                     let Some((&byte, rest)) = rest.split_first() else { return };
-                    out.push(byte);
+                    self.string_part(&[byte], out);
                     self.place = if byte == b'"' { Place::AfterString } else { Place::Escape };
+                    if byte == b'"' && !is_private(&self.held) {
+                        out.append(&mut self.held);
+                    }
                     bytes = rest;
                     continue;
                 }
                 Place::Escape => {
                     self.key_part(b"\\");
-                    out.push(byte);
+                    self.string_part(&[byte], out);
                     self.place = Place::String;
                 }
                 Place::Number if is_of_number(byte) => self.number.push(byte),
@@ -149,6 +165,7 @@ impl Hider {
 
     /// The end of a message. The next one begins anew.
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {
+        out.append(&mut self.held);
         if self.place == Place::Number {
             self.end_number(out);
             self.place = Place::Value;
@@ -161,11 +178,25 @@ impl Hider {
     }
 
     fn value(&mut self, byte: u8, out: &mut Vec<u8>) {
+        if !self.held.is_empty() {
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' => return self.held.push(byte),
+                b':' => {
+                    out.push(b'"');
+                    out.extend_from_slice(self.mark.as_bytes());
+                    out.extend_from_slice(&self.held[1..]);
+                    self.held.clear();
+                }
+                _ => out.append(&mut self.held),
+            }
+        }
         let is_hidden = self.is_everywhere || self.is_next || self.hides_from.is_some();
         match byte {
             b'"' => {
                 self.key.clear();
                 self.place = Place::String;
+                self.held.push(byte);
+                return;
             }
             b'-' | b'0'..=b'9' if is_hidden => {
                 self.number.push(byte);
@@ -207,6 +238,23 @@ impl Hider {
         self.key.extend_from_slice(&part[..part.len().min(room)]);
     }
 
+    /// A part of a string as it is spelled.
+    fn string_part(&mut self, part: &[u8], out: &mut Vec<u8>) {
+        /// Each letter may be spelled with six, as `\u0024`.
+        const LONGEST: usize = 6 * PRIVATE[0].len() + 2;
+        if self.held.is_empty() {
+            return out.extend_from_slice(part);
+        }
+        let room = LONGEST.saturating_sub(self.held.len());
+        let fits = part.len() <= room;
+        self.held.extend_from_slice(&part[..part.len().min(room)]);
+        let may_be_private = self.held.get(1).is_none_or(|it| matches!(it, b'$' | b'\\' | b'"'));
+        if !fits || !may_be_private {
+            out.append(&mut self.held);
+            out.extend_from_slice(&part[part.len().min(room)..]);
+        }
+    }
+
     fn end_number(&mut self, out: &mut Vec<u8>) {
         let number = std::mem::take(&mut self.number);
         let text = str::from_utf8(&number).unwrap_or_default();
@@ -224,6 +272,11 @@ impl Hider {
             out.push(b'"');
         }
     }
+}
+
+/// Whether a string, with its quotes, is one of [`PRIVATE`].
+fn is_private(string: &[u8]) -> bool {
+    serde_json::from_slice::<String>(string).is_ok_and(|it| PRIVATE.contains(&&*it))
 }
 
 fn is_of_number(byte: u8) -> bool {
@@ -326,6 +379,37 @@ mod tests {
             hider.feed(&MESSAGE.as_bytes()[..at], &mut out);
             hider.feed(&MESSAGE.as_bytes()[at..], &mut out);
             assert_eq!(out, hidden, "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn private_keys_pass_through_the_sdk_as_they_are() {
+        const KEY: &str = "$serde_json::private::RawValue";
+        let spelled = KEY.replace('$', r"\u0024").replace("private", r"priv\u0061te");
+        let digits = Digits::new();
+        for key in [KEY, &spelled] {
+            let text = format!(
+                r#"{{"_meta":[{{"{key}" : "{{]"}}],"inputSchema":{{"a":{{"{key}":"[1]","b":"{key}"}}}}}}"#
+            );
+            let hidden = digits.hide(text.as_bytes());
+            let value: serde_json::Value = serde_json::from_slice(&hidden).unwrap();
+            let value = value.to_string();
+            let plain: openchatml::Value<'_> =
+                openchatml::Value::from_json(&text, &openchatml::Limits::default()).unwrap();
+            assert_eq!(digits.restore(&value), plain.to_json());
+            for at in 0..text.len() {
+                let (mut hider, mut out) = (digits.hider(), Vec::new());
+                hider.feed(&text.as_bytes()[..at], &mut out);
+                hider.feed(&text.as_bytes()[at..], &mut out);
+                hider.end(&mut out);
+                assert_eq!(out, hidden, "cut at {at}");
+            }
+            let arguments = digits.arguments(&format!(r#"{{"a":{{"{key}":"1"}},"{key}":"2"}}"#));
+            let arguments = serde_json::to_string(&arguments.unwrap()).unwrap();
+            assert_eq!(
+                digits.restore(&arguments),
+                format!(r#"{{"a":{{"{KEY}":"1"}},"{KEY}":"2"}}"#)
+            );
         }
     }
 

@@ -2,14 +2,17 @@
 
 use openchatml::Code;
 use rmcp::ServiceError;
+use rmcp::model::ErrorData;
+use rmcp::service::ClientInitializeError;
 use rmcp::transport::DynamicTransportError;
 
-use super::bound::{MOST, TOO_LONG};
+use super::NotConnected;
+use super::bound::{MOST, TOO_LONG, UNREADABLE};
 use super::http::HttpError;
 use crate::Failure;
 
 const BROKE: &str = "the connection to the server broke; the call may or may not have been done";
-const NO_RESULT: &str = "the server answers with something that is no result";
+pub(super) const NO_RESULT: &str = "the server answers with something that is no result";
 const GONE: &str = "the server of the tool is gone; the call was not made";
 
 /// There is no connection, and none can be had.
@@ -49,12 +52,15 @@ pub(super) fn failure(error: ServiceError) -> Failure {
         ServiceError::McpError(error) if error.message == TOO_LONG => {
             Failure::with_code(Code::ToolOutput, format!("the answer is longer than {MOST} bytes"))
         }
+        ServiceError::McpError(error) if error.message == UNREADABLE => {
+            Failure::with_code(Code::ToolOutput, UNREADABLE)
+        }
         ServiceError::McpError(error) => {
             Failure::new(format!("the server refuses the call: {}", error.message))
         }
         ServiceError::TransportClosed => Failure::new(BROKE).retryable(),
         ServiceError::TransportSend(error) => unsent(&error),
-        ServiceError::UnexpectedResponse => Failure::new(NO_RESULT),
+        ServiceError::UnexpectedResponse => Failure::with_code(Code::ToolOutput, NO_RESULT),
         _ => Failure::new("the server gave the call up"),
     }
 }
@@ -80,7 +86,85 @@ fn unsent(error: &DynamicTransportError) -> Failure {
             HttpError::UnexpectedContentType(_)
             | HttpError::UnexpectedServerResponse(_)
             | HttpError::Deserialize(_),
-        ) => Failure::new(NO_RESULT),
+        ) => Failure::with_code(Code::ToolOutput, NO_RESULT),
         _ => Failure::new(BROKE).retryable(),
     }
+}
+
+/// Why there is no connection, in plain words.
+pub(super) fn unready(error: &ClientInitializeError) -> NotConnected {
+    use ClientInitializeError as Error;
+    match error {
+        Error::TransportError { error, .. } => NotConnected::new(unanswered(error)),
+        Error::ConnectionClosed(_) => NotConnected::new("it ended before it answered"),
+        Error::JsonRpcError(error) => refused("initialize", error),
+        Error::ExpectedInitResponse(_) | Error::ExpectedInitResult(_) => {
+            NotConnected::unusable("it answers `initialize` with something that is no result")
+        }
+        Error::ConflictInitResponseId(..) | Error::UncorrelatedErrorResponse { .. } => {
+            NotConnected::unusable("it answers a request that was not made")
+        }
+        error => NotConnected::new(error),
+    }
+}
+
+/// Why there is no list of these, in plain words.
+pub(super) fn unlisted(what: &str, error: &ServiceError) -> NotConnected {
+    match error {
+        ServiceError::McpError(error) => refused(&format!("{what}/list"), error),
+        ServiceError::TransportClosed => NotConnected::new("the connection broke"),
+        ServiceError::TransportSend(error) => NotConnected::new(unanswered(error)),
+        ServiceError::UnexpectedResponse => {
+            NotConnected::unusable(format!("it answers `{what}/list` with something else"))
+        }
+        error => NotConnected::new(error),
+    }
+}
+
+/// What is told of an error that a server answers a request of ours with.
+fn refused(method: &str, error: &ErrorData) -> NotConnected {
+    NotConnected::unusable(match &*error.message {
+        TOO_LONG => format!("its answer to `{method}` is longer than {MOST} bytes"),
+        UNREADABLE => format!("its answer to `{method}` cannot be read"),
+        message => format!("it answers `{method}` with the error {}: {message}", error.code.0),
+    })
+}
+
+/// What is told of a request over HTTP that has no answer, or none that is one.
+fn unanswered(error: &DynamicTransportError) -> String {
+    const UNAUTHORIZED: &str = "it asks for an authorization that it was not given";
+    let Some(error) = error.error.downcast_ref::<HttpError>() else {
+        return error.error.to_string();
+    };
+    match error {
+        HttpError::Client(error) => {
+            let what =
+                if error.is_connect() { "it cannot be reached" } else { "the request failed" };
+            format!("{what}: {}", root(error))
+        }
+        HttpError::HttpStatus(error) if error.status == 401 => {
+            format!("the server answers with the status 401: {UNAUTHORIZED}")
+        }
+        HttpError::HttpStatus(error) => {
+            format!("the server answers with the status {}", error.status)
+        }
+        HttpError::AuthRequired(_) => UNAUTHORIZED.to_owned(),
+        HttpError::InsufficientScope(_) => "its authorization is not for this".to_owned(),
+        HttpError::SessionExpired => "the server answers with the status 404".to_owned(),
+        HttpError::UnexpectedContentType(Some(kind)) => format!("it answers with `{kind}`"),
+        HttpError::UnexpectedContentType(None) => "it answers without a type".to_owned(),
+        HttpError::Deserialize(_) | HttpError::UnexpectedServerResponse(_) => {
+            "it answers with something that is no message of the protocol".to_owned()
+        }
+        error => error.to_string(),
+    }
+}
+
+/// What is behind an error: that a connection is refused, a name unknown.
+fn root(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut root = error;
+    while let Some(source) = root.source() {
+        root = source;
+    }
+    root.to_string()
 }

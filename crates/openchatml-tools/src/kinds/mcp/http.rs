@@ -19,7 +19,7 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::{Sse, SseStream};
 
 use super::NotConnected;
-use super::bound::{MOST, TOO_LONG};
+use super::bound::{MOST, TOO_LONG, readable};
 use super::digits::Digits;
 
 pub(super) type HttpError = StreamableHttpError<reqwest::Error>;
@@ -64,7 +64,7 @@ impl HttpClient {
             let token = token.map_err(|error| AuthRequiredError::new(error.why));
             request = request.bearer_auth(token.map_err(HttpError::AuthRequired)?);
         }
-        let response = request.send().await.map_err(HttpError::Client)?;
+        let response = request.send().await.map_err(unreached)?;
         if let (Some(authorization), StatusCode::UNAUTHORIZED) =
             (&self.authorization, response.status())
         {
@@ -173,7 +173,9 @@ impl HttpClient {
         let is_refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         if is_json && !is_refused && status != StatusCode::TOO_MANY_REQUESTS {
             let body = body(response, LONGEST).await?.unwrap_or_default();
-            if let Ok(message @ ServerJsonRpcMessage::Error(_)) = serde_json::from_slice(&body) {
+            if let Ok(message @ ServerJsonRpcMessage::Error(_)) =
+                serde_json::from_slice(&self.digits.hide(&body))
+            {
                 return Ok(StreamableHttpPostResponse::Json(message, None));
             }
         }
@@ -191,7 +193,7 @@ impl HttpClient {
                     }
                     Ok(Some(chunk)) => Some((Ok(chunk), Some((response, size)))),
                     Ok(None) => None,
-                    Err(error) => Some((Err(Broken::Connection(error)), None)),
+                    Err(error) => Some((Err(Broken::Connection(error.without_url())), None)),
                 }
             });
         let digits = self.digits.clone();
@@ -209,8 +211,13 @@ impl HttpClient {
     }
 }
 
+/// What is told of a request that failed: its URL may hold a secret.
+fn unreached(error: reqwest::Error) -> HttpError {
+    HttpError::Client(error.without_url())
+}
+
 fn hidden(digits: &Digits, data: String) -> String {
-    String::from_utf8(digits.hide(data.as_bytes())).unwrap_or(data)
+    String::from_utf8(readable(digits.hide(data.as_bytes()))).unwrap_or(data)
 }
 
 fn json(message: &ServerJsonRpcMessage) -> Result<String, SseError> {
@@ -277,7 +284,7 @@ impl EventSize {
 /// The body of an answer, or `None` if it is longer than this.
 async fn body(mut response: Response, most: usize) -> Result<Option<Vec<u8>>, HttpError> {
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(HttpError::Client)? {
+    while let Some(chunk) = response.chunk().await.map_err(unreached)? {
         if body.len() + chunk.len() > most {
             return Ok(None);
         }

@@ -18,6 +18,7 @@ mod http;
 mod listing;
 #[cfg(feature = "oauth")]
 mod oauth;
+mod plain;
 mod remote;
 mod tool;
 mod watch;
@@ -31,6 +32,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use self::dial::{Dial, Http};
 #[cfg(feature = "oauth")]
 pub use self::oauth::OAuth;
+pub(crate) use self::plain::Secrets;
 use self::remote::Remote;
 use crate::offer::{ServerPrompt, ServerResource};
 use crate::{Entry, NotAName, Toolbox};
@@ -86,6 +88,10 @@ pub struct ServerOptions {
     pub reconnects: u32,
     /// How long to wait after the first of these attempts. Each time after that, it is twice as long.
     pub backoff: Duration,
+    /// What no error repeats, beside the secrets that the connection has.
+    pub(crate) secrets: Secrets,
+    /// Whether the entries have names twice if the server does: whoever takes them chooses among them.
+    pub(crate) keeps_clashes: bool,
 }
 
 impl Default for ServerOptions {
@@ -97,29 +103,50 @@ impl Default for ServerOptions {
             tools: 1_000,
             reconnects: 3,
             backoff: Duration::from_millis(250),
+            secrets: Secrets::default(),
+            keeps_clashes: false,
         }
     }
 }
 
-/// Why there is no connection to a server.
+/// Why there is no connection to a server, or why a server is not used that there is one to.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NotConnected {
-    /// Why. It may quote the server, and is for whoever runs this, not for the model.
+    /// Why, on one line and without the secrets of the connection. It may quote the server, and is for whoever
+    /// runs this, not for the model.
     pub why: String,
+    /// Whether there is a connection all the same: the server says something that it should not.
+    pub is_connected: bool,
 }
 
 impl NotConnected {
     fn new(why: impl fmt::Display) -> Self {
+        Self { why: plain::one_line(&why.to_string()), is_connected: false }
+    }
+
+    /// Why a server is not used that there is a connection to.
+    fn unusable(why: impl fmt::Display) -> Self {
+        Self { is_connected: true, ..Self::new(why) }
+    }
+
+    /// The same, as it can be told.
+    fn without(self, secrets: &Secrets) -> Self {
         const LONGEST: usize = 1_000;
-        let mut why = why.to_string();
+        let mut why = secrets.redact(self.why);
         why.truncate(why.floor_char_boundary(LONGEST));
-        Self { why }
+        Self { why, ..self }
     }
 }
 
 impl fmt::Display for NotConnected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no connection to the server: {}", self.why)
+        let what = if self.is_connected {
+            "the server cannot be used"
+        } else {
+            "no connection to the server"
+        };
+        write!(f, "{what}: {}", self.why)
     }
 }
 
@@ -166,7 +193,8 @@ pub async fn connect_http(
     headers: impl IntoIterator<Item = (&str, &str)>,
     options: &ServerOptions,
 ) -> Result<Server, NotConnected> {
-    Server::open(Dial::Http(Http::new(url, headers)?), None, options).await
+    let (http, options) = Http::new(url, headers, options)?;
+    Server::open(Dial::Http(http), None, &options).await
 }
 
 /// Connects to a server over streamable HTTP as [`connect_http`] does, and shows it an access token with each
@@ -194,9 +222,12 @@ pub async fn connect_authorized(
     oauth: OAuth,
     options: &ServerOptions,
 ) -> Result<Server, NotConnected> {
-    let authorization = oauth::Authorization::new(url, oauth, options.timeout)?;
-    let http = Http::new(url, headers)?.with_authorization(Arc::new(authorization))?;
-    Server::open(Dial::Http(http), None, options).await
+    let (http, mut options) = Http::new(url, headers, options)?;
+    options.secrets = options.secrets.and([oauth.client_secret.clone()]);
+    let told = |error: NotConnected| error.without(&options.secrets);
+    let authorization = oauth::Authorization::new(url, oauth, options.timeout).map_err(told)?;
+    let http = http.with_authorization(Arc::new(authorization))?;
+    Server::open(Dial::Http(http), None, &options).await
 }
 
 /// Speaks with a server over any pair of streams, one message a line. Once they have ended, its tools fail.
@@ -209,7 +240,8 @@ pub async fn connect(
     write: impl AsyncWrite + Send + Unpin + 'static,
     options: &ServerOptions,
 ) -> Result<Server, NotConnected> {
-    let connection = dial::over(read, write, options).await?;
+    let connection = dial::over(read, write, options).await;
+    let connection = connection.map_err(|error| error.without(&options.secrets))?;
     Server::open(Dial::Once, Some(connection), options).await
 }
 
@@ -219,9 +251,10 @@ impl Server {
         connection: Option<connection::Connection>,
         options: &ServerOptions,
     ) -> Result<Self, NotConnected> {
-        let (remote, listed) = Remote::new(dial, connection, options).await?;
+        let told = |error: NotConnected| error.without(&options.secrets);
+        let (remote, listed) = Remote::new(dial, connection, options).await.map_err(told)?;
         let instructions = listed.connection.instructions();
-        let entries = tool::entries(&remote, listed)?;
+        let entries = tool::entries(&remote, listed).map_err(told)?;
         Ok(Self { entries, instructions, remote })
     }
 
@@ -242,9 +275,10 @@ impl Server {
     /// # }
     /// ```
     pub async fn refresh(&mut self) -> Result<(), NotConnected> {
-        let listed = self.remote.list().await?;
+        let told = |error: NotConnected| error.without(&self.remote.options().secrets);
+        let listed = self.remote.list().await.map_err(told)?;
         let instructions = listed.connection.instructions();
-        self.entries = tool::entries(&self.remote, listed)?;
+        self.entries = tool::entries(&self.remote, listed).map_err(told)?;
         self.instructions = instructions;
         Ok(())
     }
@@ -268,8 +302,8 @@ impl Server {
     /// # }
     /// ```
     pub async fn resources(&self) -> Result<Vec<ServerResource>, NotConnected> {
-        let connection = self.remote.connection().await?;
-        let resources = connection.resources(self.remote.options().tools);
+        let most = self.remote.options().tools;
+        let resources = async { self.remote.connection().await?.resources(most).await };
         Ok(self.in_time(resources).await?.into_iter().map(listing::resource).collect())
     }
 
@@ -279,8 +313,8 @@ impl Server {
     ///
     /// As [`resources`](Self::resources).
     pub async fn prompts(&self) -> Result<Vec<ServerPrompt>, NotConnected> {
-        let connection = self.remote.connection().await?;
-        let prompts = connection.prompts(self.remote.options().tools);
+        let most = self.remote.options().tools;
+        let prompts = async { self.remote.connection().await?.prompts(most).await };
         Ok(self.in_time(prompts).await?.into_iter().map(listing::prompt).collect())
     }
 
@@ -288,8 +322,10 @@ impl Server {
         &self,
         listed: impl Future<Output = Result<T, NotConnected>>,
     ) -> Result<T, NotConnected> {
-        let listed = tokio::time::timeout(self.remote.options().timeout, listed).await;
-        listed.map_err(|_| NotConnected::new("what it lists took too long"))?
+        let ServerOptions { timeout, secrets, .. } = self.remote.options();
+        let listed = tokio::time::timeout(*timeout, listed).await;
+        let late = || NotConnected::unusable("what it lists took too long");
+        listed.unwrap_or_else(|_| Err(late())).map_err(|error| error.without(secrets))
     }
 
     /// Its tools, by the names that models call them by.

@@ -6,7 +6,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::Mutex as Lock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -70,8 +69,6 @@ pub(super) struct Authorization {
     credentials: ClientCredentialsConfig,
     /// Where the authorization server is looked for.
     base: Url,
-    /// Whether the caller named it.
-    is_named: bool,
     client: Arc<Guarded>,
     /// `None` until somebody wants a token.
     manager: Mutex<Option<AuthorizationManager>>,
@@ -85,20 +82,21 @@ impl Authorization {
         let base = oauth.issuer.as_deref().unwrap_or(url);
         // Not quoted: it may hold a secret.
         let parsed = Url::parse(base).map_err(|error| NotConnected::new(format!("a URL: {error}")));
-        let base = parsed?;
+        let base = bare(parsed?);
+        let resource =
+            Url::parse(url).map(bare).map_err(|_| NotConnected::new("the URL is none"))?;
         let client = crate::client::builder().redirect(Policy::none()).build();
         let client = client.map_err(NotConnected::new)?;
-        let allowed = Lock::new(vec![origin(&base)]);
+        let allowed = origin(&base);
         let credentials = ClientCredentialsConfig::ClientSecret {
             client_id: oauth.client_id,
             client_secret: oauth.client_secret,
             scopes: oauth.scopes,
-            resource: Some(url.to_owned()),
+            resource: Some(resource.into()),
         };
         Ok(Self {
             credentials,
             base,
-            is_named: oauth.issuer.is_some(),
             client: Arc::new(Guarded { client, allowed }),
             manager: Mutex::new(None),
             is_refused: AtomicBool::new(false),
@@ -134,9 +132,11 @@ impl Authorization {
         }
         let endpoint = Url::parse(&found.metadata.token_endpoint);
         let endpoint = endpoint.map_err(|_| NotConnected::new("tokens are at no URL"))?;
-        // Whom the caller trusts with the secret says where it goes.
-        if self.is_named {
-            self.client.allow(&endpoint);
+        if origin(&endpoint) != self.client.allowed {
+            return Err(NotConnected::new(format!(
+                "the secret would go to `{}`, which is not the origin of the authorization server",
+                origin(&endpoint)
+            )));
         }
         self.client.check(&endpoint).map_err(NotConnected::new)?;
         manager.set_metadata(found.metadata);
@@ -181,21 +181,17 @@ fn unauthorized(error: AuthError) -> NotConnected {
     NotConnected::new(text)
 }
 
-/// A client of HTTP that asks known origins only, and follows no redirects.
+/// A client of HTTP that asks one origin only, and follows no redirects.
 struct Guarded {
     client: reqwest::Client,
-    /// These origins, as browsers write them.
-    allowed: Lock<Vec<String>>,
+    /// This origin, as browsers write it.
+    allowed: String,
 }
 
 impl Guarded {
-    fn allow(&self, url: &Url) {
-        self.allowed.lock().expect("nobody panics with it").push(origin(url));
-    }
-
     fn check(&self, url: &Url) -> Result<(), Forbidden> {
         let origin = origin(url);
-        if !self.allowed.lock().expect("nobody panics with it").contains(&origin) {
+        if self.allowed != origin {
             return Err(Forbidden::Origin(origin));
         }
         match url.scheme() {
@@ -204,6 +200,15 @@ impl Guarded {
             _ => Err(Forbidden::Scheme(origin)),
         }
     }
+}
+
+/// A URL without what may be a secret in it, and without what no resource has.
+fn bare(mut url: Url) -> Url {
+    url.set_query(None);
+    url.set_fragment(None);
+    // Those that cannot have them have none.
+    let _ = url.set_username("").and_then(|()| url.set_password(None));
+    url
 }
 
 /// The scheme, host and port of a URL: `https://login.example`.
@@ -246,11 +251,12 @@ impl OAuthHttpClient for Guarded {
         Box::pin(async move {
             let request = reqwest::Request::try_from(request.request)?;
             self.check(request.url())?;
-            let mut response = self.client.execute(request).await?;
+            let response = self.client.execute(request).await;
+            let mut response = response.map_err(reqwest::Error::without_url)?;
             let mut answer = http::Response::new(Vec::new());
             *answer.status_mut() = response.status();
             *answer.headers_mut() = response.headers().clone();
-            while let Some(chunk) = response.chunk().await? {
+            while let Some(chunk) = response.chunk().await.map_err(reqwest::Error::without_url)? {
                 if answer.body().len() + chunk.len() > LONGEST {
                     return Err(OAuthHttpClientError::from("the answer is too long"));
                 }

@@ -95,7 +95,18 @@ impl Remote {
 
     /// Makes a call of the tool that the server calls so, once.
     pub(super) async fn call(&self, tool: &str, call: &Call) -> Outcome {
-        self.ready(tool, call.deadline()).await?.call(tool, call).await
+        call.set_unmade(true);
+        let outcome = match self.ready(tool, call.deadline()).await {
+            Ok(connection) => {
+                call.set_unmade(false);
+                connection.call(tool, call).await
+            }
+            Err(failure) => Err(failure),
+        };
+        outcome.map_err(|mut failure| {
+            failure.message = self.options.secrets.redact(failure.message);
+            failure
+        })
     }
 
     /// The connection that there is, or another one if it has broken.
@@ -166,7 +177,8 @@ impl State {
         // What changes while they are listed is listed again.
         let changes = self.connection.changes();
         let tools = tokio::time::timeout(options.timeout, self.connection.tools(options.tools));
-        let tools = tools.await.map_err(|_| NotConnected::new("its tools took too long"))??;
+        let tools =
+            tools.await.map_err(|_| NotConnected::unusable("its tools took too long"))??;
         self.offered = tools.iter().map(|tool| tool.name.to_string()).collect();
         self.listed = Some(changes);
         Ok(Listed { tools, connection: self.connection.clone() })

@@ -31,9 +31,11 @@ pub(super) fn entries(
     let mut entries: Vec<(String, Entry)> = Vec::with_capacity(listed.tools.len());
     for listed in listed.tools {
         let name = format!("{}.{}", remote.options().namespace, name(&listed.name));
-        if entries.iter().any(|(other, _)| *other == name) {
+        if !remote.options().keeps_clashes && entries.iter().any(|(other, _)| *other == name) {
             let theirs = listed.name.escape_debug();
-            return Err(NotConnected::new(format!("its tool `{theirs}` is a second `{name}`")));
+            return Err(NotConnected::unusable(format!(
+                "its tool `{theirs}` is a second `{name}`"
+            )));
         }
         entries.push((name, entry(remote, listed, digits)?));
     }
@@ -54,7 +56,7 @@ fn entry(
 ) -> Result<Entry, NotConnected> {
     let name = listed.name.into_owned();
     let wrong = |why: String| {
-        NotConnected::new(format!("the schema of its tool `{}`: {why}", name.escape_debug()))
+        NotConnected::unusable(format!("the schema of its tool `{}`: {why}", name.escape_debug()))
     };
     let schema =
         serde_json::to_string(&*listed.input_schema).map_err(|it| wrong(it.to_string()))?;
