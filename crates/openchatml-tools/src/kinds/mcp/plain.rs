@@ -22,7 +22,9 @@ impl Secrets {
             // As a form, and as a string of JSON.
             let encoded = encoded(&secret);
             let json = serde_json::to_string(&secret).unwrap_or_default();
-            known.push(json.trim_matches('"').to_owned());
+            // Between its quotes.
+            let json = json.strip_prefix('"').and_then(|json| json.strip_suffix('"'));
+            known.extend(json.map(str::to_owned));
             known.extend([encoded, secret]);
         }
         known.retain(|it| it.len() >= SHORTEST);
