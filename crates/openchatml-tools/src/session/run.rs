@@ -217,8 +217,9 @@ impl Session {
         let at = messages.len();
         messages.extend([Some(message), reply].into_iter().flatten());
         let document = Document::from(Conversation::from_messages(messages));
-        // What says nothing would leave its turn open.
-        let is_lost = |loss: &Loss| loss.message == Some(at) && loss.lost == Lost::Empty;
+        // What says nothing would leave its turn open, and of a call that is left out, the reply stays.
+        let is_lost =
+            |loss: &Loss| loss.message == Some(at) && matches!(loss.lost, Lost::Empty | Lost::Call);
         let written = convert(&document, self.format, &self.options.render);
         let is_writable = written.is_ok_and(|it| !it.losses.iter().any(is_lost))
             && self.model.as_ref().is_none_or(|model| {

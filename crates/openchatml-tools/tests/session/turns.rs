@@ -413,3 +413,17 @@ async fn what_was_said_before_an_answer_broke_off_is_no_answer() {
         assert!(again.text.contains("Done."), "{}", again.text);
     }
 }
+
+#[tokio::test]
+async fn a_transcript_has_no_reply_to_a_call_that_it_cannot_have() {
+    // A call without its end is no call in messages of OpenAI: it would look certain.
+    let uncertain = call("a", "echo", r#"{"n":1}"#).replace("<|call|>", "<|end|>");
+    let question = r#"{"messages":[{"role":"user","content":"Go."}]}"#;
+    let log = Log::default();
+    let said = format!("{uncertain}<|start|>assistant{ANSWER}");
+    let came =
+        run_as("openai", "openchatml-2.2", question, tools(&log), move |_| Answer::saying(&said));
+    let came = came.await.ends(Ended::Answered);
+    assert!(!came.text.contains(r#""tool""#), "{}", came.text);
+    assert!(log.lines().is_empty());
+}
