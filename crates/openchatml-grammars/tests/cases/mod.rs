@@ -31,8 +31,8 @@ pub(crate) const AGAINST_SCHEMA: &str = "not what the schema allows";
 pub(crate) const FORMATS: &[&str] =
     &["harmony", "openchatml-2.2", "openchatml-2.0", "chatml", "im", "openchatml-0.1"];
 
-/// Tokens of a tokenizer that no format has.
-const FOREIGN: &[&str] = &["<|endoftext|>", "[INST]", "</s", "<|start|", "<|reserved_"];
+/// Tokens of a tokenizer that no format has. llama.cpp ends a text at `<|endoftext|>` wherever it can end.
+const FOREIGN: &[&str] = &["<|foreign|>", "[INST]", "</s", "<|start|", "<|reserved_"];
 
 /// What is wrong where one of them stands in a completion.
 pub(crate) const FOREIGN_TOKEN: &str = "a token of no format";
