@@ -80,8 +80,7 @@ impl<'o> Tokens<'o> {
     /// What the tokens of the tokenizer that the format does not have begin with: their spellings, but
     /// of those that differ in a number alone, what stands before it.
     pub(crate) fn others(self) -> BTreeSet<&'o str> {
-        let is_of_format =
-            |spelling: &str| self.table.entries().iter().any(|(_, known)| *known == spelling);
+        let is_of_format = |spelling: &str| self.table.control(spelling).is_some();
         let spellings = self.vocabulary.iter().map(|token| token.0.as_str());
         let others: Vec<_> = spellings.filter(|it| !it.is_empty() && !is_of_format(it)).collect();
         let before_number = |spelling: &'o str| {

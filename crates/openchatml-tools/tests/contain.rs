@@ -37,7 +37,7 @@ fn has_control_groups() -> bool {
 }
 
 #[test]
-#[ignore = "a case"]
+#[ignore = "another test runs it, in a process of its own"]
 fn can_make_control_groups() {
     contain_by(Containment::ControlGroup).unwrap();
 }
@@ -90,7 +90,7 @@ fn control_groups_keep_what_leaves() {
 }
 
 #[tokio::test]
-#[ignore = "a case"]
+#[ignore = "another test runs it, in a process of its own"]
 async fn in_control_groups() {
     contain_by(Containment::ControlGroup).unwrap();
     ends_with_its_call().await;
@@ -108,7 +108,7 @@ fn a_subreaper_finds_what_leaves() {
 }
 
 #[tokio::test]
-#[ignore = "a case"]
+#[ignore = "another test runs it, in a process of its own"]
 async fn as_a_subreaper() {
     contain_by(Containment::Subreaper).unwrap();
     ends_with_its_call().await;
@@ -140,13 +140,13 @@ async fn is_killed(environment: &str) {
 }
 
 #[tokio::test]
-#[ignore = "a case"]
+#[ignore = "another test runs it, in a process of its own"]
 async fn is_killed_with_marks() {
     is_killed("").await;
 }
 
 #[tokio::test]
-#[ignore = "a case"]
+#[ignore = "another test runs it, in a process of its own"]
 async fn is_killed_with_control_groups() {
     contain_by(Containment::ControlGroup).unwrap();
     is_killed(SCRUBBED).await;
@@ -165,4 +165,20 @@ async fn what_left_its_group_ends_with_a_process_that_is_killed() {
         assert_eq!(killed.wait().unwrap().signal(), Some(9), "{case}");
         held.let_go().await;
     }
+}
+
+/// Children that were there before are somebody else's, and so is what they leave behind.
+#[test]
+fn no_orphans_are_taken_where_there_are_children_already() {
+    assert!(succeeds_alone("with_a_child_of_somebody_else"));
+}
+
+#[test]
+#[ignore = "another test runs it, in a process of its own"]
+fn with_a_child_of_somebody_else() {
+    let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    assert!(contain_by(Containment::Subreaper).is_err());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    contain_by(Containment::Subreaper).unwrap();
 }

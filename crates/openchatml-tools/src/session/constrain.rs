@@ -62,10 +62,8 @@ impl Constrained {
             options.vocabulary = vocabulary(tokenizer);
         }
         let found = grammar(format, &self.tools, language, &options)?;
-        let is_of_format = |spelling: &str| {
-            format.dialect().controls.entries().iter().any(|(_, known)| *known == spelling)
-        };
-        let foreign = options.vocabulary.iter().filter(|(spelling, _)| !is_of_format(spelling));
+        let controls = format.dialect().controls;
+        let foreign = options.vocabulary.iter().filter(|it| controls.control(&it.0).is_none());
         let mut banned_ids: Vec<u32> = foreign.map(|(_, id)| *id).collect();
         let wrong = [Control::Return, Control::Call];
         let wrong = wrong.iter().filter(|end| !found.ends.contains(end));

@@ -1,23 +1,26 @@
 //! What becomes of what a model said before it broke off.
 
 use openchatml::convert::convert;
-use openchatml::{Conversation, Document, Message, ReadOptions, Role, Visibility, parse};
+use openchatml::{Conversation, Document, Message, Role, Visibility, parse};
 
 use super::Session;
 use super::hear::is_partial;
 use super::plan::Names;
 
 impl Session {
+    /// What a message becomes that is the last one of a transcript, once that is read again.
+    fn written_and_read(&self, message: &Message<'static>) -> Option<Message<'static>> {
+        let messages = [Message::new(Role::User, "-"), message.clone()];
+        let document = Document::from(Conversation::from_messages(messages));
+        let written = convert(&document, self.format, &self.options.render).ok()?;
+        let read = parse(&written.output, self.format, &self.options.read);
+        read.into_conversation().into_owned().messages.pop()
+    }
+
     /// Keeps an answer that was cut off, where the format can say that it has no end.
     pub(super) fn keep_partial(&mut self, partial: Message<'static>) {
         let Some(partial) = self.writable(partial) else { return };
-        let messages = [Message::new(Role::User, "-"), partial.clone()];
-        let document = Document::from(Conversation::from_messages(messages));
-        let written = convert(&document, self.format, &self.options.render);
-        let stays = written.is_ok_and(|written| {
-            let read = parse(&written.output, self.format, &self.options.read);
-            read.into_conversation().messages.last().is_some_and(is_partial)
-        });
+        let stays = self.written_and_read(&partial).as_ref().is_some_and(is_partial);
         self.conversation.messages.extend(stays.then_some(partial));
     }
 
@@ -30,23 +33,14 @@ impl Session {
                 && !it.is_answer()
                 && it.visibility() == Visibility::User
         };
-        let format = self.format;
-        let render = self.options.render.clone();
-        let reads_as_answer = |it: &Message<'static>| {
-            let messages = [Message::new(Role::User, "-"), it.clone()];
-            let document = Document::from(Conversation::from_messages(messages));
-            let Ok(written) = convert(&document, format, &render) else { return false };
-            let read = parse(&written.output, format, &ReadOptions::default());
-            read.into_conversation().messages.last().is_some_and(Message::is_answer)
-        };
-        let messages = &mut self.conversation.messages;
-        let before = messages.len();
-        while messages.len() > from && messages.last().is_some_and(is_preamble) {
-            if messages.pop_if(|last| reads_as_answer(last)).is_none() {
-                break;
-            }
+        let before = self.conversation.messages.len();
+        while let Some(last) = self.conversation.messages.get(from..).and_then(<[_]>::last)
+            && is_preamble(last)
+            && self.written_and_read(last).as_ref().is_some_and(Message::is_answer)
+        {
+            self.conversation.messages.pop();
         }
-        if messages.len() < before {
+        if self.conversation.messages.len() < before {
             (self.names, self.kept) = (Names::default(), None);
             self.names.look(&self.conversation.messages);
         }
