@@ -28,13 +28,13 @@ pub(crate) fn sign(c: char) -> char {
 }
 
 /// Whether a character is a command, or changes how the text beside it is shown: Unicode's format characters
-/// and line separators, but for the joiners that emoji and scripts need.
+/// and line separators, but for the joiners that emoji and scripts need. Tags spell text that nobody sees.
 pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0001}')
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 fn is_command(c: char) -> bool {

@@ -295,6 +295,12 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
     let lines: Vec<_> = ran.stdout.lines().map(json).collect();
     assert_eq!((lines.len(), &lines[0]["refused"]), (2, &serde_json::Value::Null));
     assert_eq!(lines[1]["refused"]["code"], "E-CALL-UNKNOWN");
+    let ran = run(&folder, &["--dry-run", "--max-calls", "1", "chat.ocml"]).exits(0);
+    assert!(ran.stdout.ends_with("functions.nothing {\"n\":2}\n  not in this run (--max-calls)\n"));
+    // There is no terminal at which anybody could be asked.
+    folder.file("tools.toml", TOOLS.replace("[tools.note]", "[tools.note]\napprove = \"once\""));
+    let ran = run(&folder, &["--dry-run", "chat.ocml"]).exits(0);
+    assert!(ran.stdout.contains("refused[E-TOOL-CANCELLED]"), "{}", ran.stdout);
     assert_eq!((folder.read("chat.ocml"), folder.names().len()), (text, 2));
 }
 

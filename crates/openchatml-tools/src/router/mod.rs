@@ -11,9 +11,9 @@ mod work;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::Semaphore;
 
 pub use self::approve::{Approval, Approve, Approver, Asked, Proposal};
 pub use self::board::Happening;
@@ -52,8 +52,10 @@ struct Core {
     tools: HashMap<String, Arc<Known>>,
     options: RouterOptions,
     replies: Replies,
-    /// The tools of which a call was approved. Who holds it may ask.
+    /// The tools of which a call was approved.
     approved: Mutex<HashSet<String>>,
+    /// Where calls queue up that somebody is to approve, one of which is asked for.
+    questions: Arc<Semaphore>,
     /// Room for calls that run.
     running: Arc<Semaphore>,
     /// Room for calls that wait.
@@ -66,6 +68,18 @@ struct Known {
     schema: Option<Schema>,
     /// Where the calls of a sequential tool queue up, one of which is made.
     line: Option<Arc<Semaphore>>,
+}
+
+impl Core {
+    /// Which calls of a tool are approved before they are made.
+    fn approve(&self, tool: &Known) -> Approve {
+        tool.entry.approve.unwrap_or(self.options.approve)
+    }
+
+    /// The tools of which a call was approved.
+    fn approved(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.approved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Router {
@@ -87,6 +101,7 @@ impl Router {
         let core = Core {
             tools: known,
             approved: Mutex::default(),
+            questions: places(1),
             running: places(options.at_once),
             queue: places(options.queue),
             replies: Replies::new(options.clone()),
@@ -100,15 +115,24 @@ impl Router {
         Turn::new(self.core.clone(), taken.into_iter().collect())
     }
 
-    /// Whether a call would be made.
+    /// Whether a call would be made, and if so, which approval it would wait for.
     #[cfg(feature = "session")]
     pub(crate) fn check(
         &self,
         call: &openchatml::Message<'_>,
         settings: &openchatml::Settings,
         taken: &HashSet<String>,
-    ) -> Result<(), crate::Failure> {
-        self.core.admit(call, settings, taken).map(drop).map_err(|refusal| refusal.failure)
+    ) -> Result<Approve, crate::Failure> {
+        let admission = self.core.admit(call, settings, taken);
+        let tool = admission.map_err(|refusal| refusal.failure)?.tool;
+        let name = call.recipient.as_deref().unwrap_or_default();
+        match self.core.approve(&tool) {
+            Approve::Once if self.core.approved().contains(name) => Ok(Approve::Never),
+            Approve::Once | Approve::Always if self.core.options.approver.is_none() => {
+                Err(work::denied(work::NOBODY))
+            }
+            wanted => Ok(wanted),
+        }
     }
 
     /// The reply to a call that is not made.

@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Core;
 use super::admit::{Admission, Refusal};
+use super::approve::Approve;
 use super::board::{Board, Happening, News};
 use super::reply::Addressee;
 use super::work::{self, Job};
@@ -128,6 +129,8 @@ impl Turn {
             call,
             addressee: addressee.clone(),
             line: tool.line.as_ref().map(Line::join),
+            question: (self.core.approve(&tool) != Approve::Never)
+                .then(|| Line::join(&self.core.questions)),
             tool,
             arguments,
             deadline,

@@ -28,6 +28,8 @@ pub(super) struct Job {
     pub(super) tool: Arc<Known>,
     /// Until it is its turn, if its tool is sequential.
     pub(super) line: Option<Line>,
+    /// Until somebody may be asked whether it may be made, if somebody is to be asked.
+    pub(super) question: Option<Line>,
     pub(super) arguments: String,
     pub(super) deadline: Instant,
 }
@@ -68,8 +70,11 @@ fn unmade() -> Failure {
     Failure::with_code(Code::ToolTimeout, "its deadline passed before the call was made")
 }
 
+/// Why a call is not made that nobody can approve.
+pub(super) const NOBODY: &str = "there is nobody to approve it";
+
 /// What a call is told that nobody approved.
-fn denied(reason: &str) -> Failure {
+pub(super) fn denied(reason: &str) -> Failure {
     Failure::with_code(Code::ToolCancelled, format!("the call was not approved: {reason}"))
 }
 
@@ -81,19 +86,16 @@ impl Job {
 
     /// Asks whether the call may be made, if somebody is to be asked. That takes nothing of its time.
     async fn approve(&mut self) -> Result<(), Failure> {
+        let Some(question) = self.question.take() else { return Ok(()) };
         let core = self.core.clone();
-        let options = &core.options;
-        let wanted = self.tool.entry.approve.unwrap_or(options.approve);
-        if wanted == Approve::Never {
-            return Ok(());
-        }
-        let approver = options.approver.as_ref();
-        let approver = approver.ok_or_else(|| denied("there is nobody to approve it"))?;
+        let approver = core.options.approver.as_ref();
+        let approver = approver.ok_or_else(|| denied(NOBODY))?;
         let begun = Instant::now();
-        let mut approved = core.approved.lock().await;
-        if wanted == Approve::Always || !approved.contains(&self.addressee.name) {
+        let _turn = question.turn().await;
+        let is_approved = || core.approved().contains(&self.addressee.name);
+        if core.approve(&self.tool) == Approve::Always || !is_approved() {
             self.ask(approver.as_ref()).await?;
-            approved.insert(self.addressee.name.clone());
+            core.approved().insert(self.addressee.name.clone());
         }
         self.deadline += begun.elapsed();
         Ok(())

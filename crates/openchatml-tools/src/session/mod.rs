@@ -37,7 +37,7 @@ use self::plan::{Names, Next};
 use self::sampled::Sampled;
 pub use self::shape::Shape;
 pub use self::transcript::Transcript;
-use crate::{Failure, Router, Toolbox, UpstreamError};
+use crate::{Approve, Failure, Router, Toolbox, UpstreamError};
 
 /// A transcript, the tools that it calls and, perhaps, a model that goes on with it.
 ///
@@ -158,6 +158,20 @@ impl Default for SessionOptions {
             render,
         }
     }
+}
+
+/// What would become of a call that has no reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outlook {
+    /// It would be made.
+    Made,
+    /// It would be made if somebody approves it, who is asked.
+    Asked,
+    /// It would be refused, for this reason.
+    Refused(Failure),
+    /// It would wait for the next run: more calls than [`most_calls`](SessionOptions::most_calls).
+    Later,
 }
 
 /// How a session ended.
@@ -323,9 +337,8 @@ impl Session {
         &self.conversation
     }
 
-    /// The calls that [`run`](Self::run) would make first, each with whether the router would make it
-    /// or, if not, why.
-    pub fn waiting(&self) -> Vec<(Message<'static>, Result<(), Failure>)> {
+    /// The calls that [`run`](Self::run) would make first, each with what would become of it.
+    pub fn waiting(&self) -> Vec<(Message<'static>, Outlook)> {
         let messages = &self.conversation.messages;
         let Next::Answer(waiting) = plan::next(&self.conversation) else { return Vec::new() };
         let header = self.conversation.header.as_ref();
@@ -336,13 +349,21 @@ impl Session {
             |id: &str| waiting.iter().any(|call| call.repeated.is_none() && call.id == id);
         let taken = names.calls().iter().filter(|call| !is_free(&call.id));
         let mut taken: HashSet<String> = taken.map(|call| call.id.clone()).collect();
+        let mut left = self.options.most_calls.unwrap_or(usize::MAX);
         let calls = waiting.iter().map(|call| {
             let mut message = messages[call.at].clone();
             let id = call.repeated.as_ref().unwrap_or(&call.id);
             message.call_id = Some(id.clone().into());
             let checked = self.router.check(&message, &settings, &taken);
             taken.insert(call.id.clone());
-            (message, checked)
+            let outlook = match checked {
+                _ if left == 0 => Outlook::Later,
+                Ok(Approve::Never) => Outlook::Made,
+                Ok(_) => Outlook::Asked,
+                Err(failure) => Outlook::Refused(failure),
+            };
+            left = left.saturating_sub(1);
+            (message, outlook)
         });
         calls.collect()
     }

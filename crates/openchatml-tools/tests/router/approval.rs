@@ -64,6 +64,33 @@ async fn each_call_is_approved_and_the_answer_takes_none_of_its_time() {
     assert!(came[1].contains("E-TOOL-CANCELLED") && came[1].contains("too late"), "{came:?}");
 }
 
+/// Approves everything, and knows in which order it was asked.
+#[derive(Default)]
+struct Nodding(Mutex<Vec<String>>);
+
+impl Approver for Nodding {
+    fn approve<'a>(&'a self, call: Proposal<'a>) -> Asked<'a> {
+        self.0.lock().unwrap().push(call.call_id.to_owned());
+        Box::pin(async { Approval::Yes })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn questions_come_in_the_order_of_the_calls() {
+    let approver = Arc::new(Nodding::default());
+    let mut options = RouterOptions::default();
+    options.approve = Approve::Always;
+    options.approver = Some(approver.clone());
+    let router = Router::new(boxed(echo()), options).unwrap();
+    let mut turn = router.turn([]);
+    let ids: Vec<_> = (0..500).map(|number| format!("c{number}")).collect();
+    for id in &ids {
+        turn.dispatch(&call("functions.f", id, "a")).await;
+    }
+    assert_eq!(replies(&mut turn).await.len(), ids.len());
+    assert_eq!(*approver.0.lock().unwrap(), ids);
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_approval_is_enough_where_that_is_wanted() {
     let says = vec![Approval::No("no".into()), Approval::Yes];

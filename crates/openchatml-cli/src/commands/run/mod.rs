@@ -16,7 +16,7 @@ use openchatml::{Format, RenderOptions};
 use openchatml_grammars::{Language, What};
 use openchatml_tools::{
     CancellationToken, Completions, CompletionsOptions, Constrained, Desk, Ended, Engine, Model,
-    Router, RouterOptions, Session, SessionError, SessionOptions, Toolbox,
+    Outlook, Router, RouterOptions, Session, SessionError, SessionOptions, Toolbox,
 };
 
 use self::approve::ApproveArg;
@@ -410,26 +410,36 @@ fn session(
 /// Says which calls would be made: for people, or as JSON, a call a line.
 fn dry_run(session: &Session, as_json: bool) -> Result<Status, Failure> {
     let mut text = String::new();
-    for (call, checked) in session.waiting() {
+    for (call, outlook) in session.waiting() {
         let name = call.recipient.as_deref().unwrap_or_default();
         let arguments = call.body.text();
         if as_json {
-            let refused = checked.err().map(|failure| {
-                serde_json::json!({"code": failure.code.as_str(), "message": failure.message})
-            });
+            let refused = match &outlook {
+                Outlook::Refused(failure) => {
+                    serde_json::json!({"code": failure.code.as_str(), "message": failure.message})
+                }
+                _ => serde_json::Value::Null,
+            };
             let line = serde_json::json!({
                 "call_id": call.call_id,
                 "name": name,
                 "arguments": arguments,
                 "refused": refused,
+                "asks": outlook == Outlook::Asked,
+                "later": outlook == Outlook::Later,
             });
             text.push_str(&format!("{line}\n"));
             continue;
         }
         text.push_str(&format!("{} {}\n", visible_line(name), visible_line(&arguments)));
-        if let Err(failure) = checked {
-            let code = failure.code;
-            text.push_str(&format!("  refused[{code}]: {}\n", visible_line(&failure.message)));
+        match outlook {
+            Outlook::Refused(failure) => {
+                let code = failure.code;
+                text.push_str(&format!("  refused[{code}]: {}\n", visible_line(&failure.message)));
+            }
+            Outlook::Asked => text.push_str("  you would be asked first\n"),
+            Outlook::Later => text.push_str("  not in this run (--max-calls)\n"),
+            _ => {}
         }
     }
     Target::stdout().write(text.as_bytes())?;
