@@ -299,6 +299,9 @@ parameters = "wrong.json"
             let said = python.call(&get).await.unwrap();
             assert_eq!(said.content.as_str() == Some("1\n"), is_kept, "{text}");
         }
+        let errors = open("[python]\nmemory_bytes = 4096\n", folder.path()).await.unwrap_err();
+        assert!(errors[0].starts_with("line 1, column 1: `python`:"), "{errors:?}");
+        assert!(errors[0].contains("within its limits: 4096 bytes of memory"), "{errors:?}");
     }
 
     #[cfg(feature = "http")]

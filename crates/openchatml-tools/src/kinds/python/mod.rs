@@ -4,6 +4,7 @@ mod interpreter;
 mod notebook;
 mod sandbox;
 
+use std::fmt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -49,7 +50,7 @@ impl Clone for Python {
     fn clone(&self) -> Self {
         Self {
             sandbox: self.sandbox.clone(),
-            limits: self.limits.clone(),
+            limits: Limits { time: Duration::from_secs(60), ..self.limits.clone() },
             is_stateless: self.is_stateless,
             is_continued: self.is_continued,
             notebook: Notebook::new(self.is_continued),
@@ -89,6 +90,25 @@ impl Default for Limits {
     }
 }
 
+/// Limits within which no code runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitsTooSmall {
+    limits: Limits,
+}
+
+impl fmt::Display for LimitsTooSmall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Limits { memory_bytes, cpu_seconds, processes, .. } = &self.limits;
+        write!(
+            f,
+            "python does not start within its limits: {memory_bytes} bytes of memory, \
+             {cpu_seconds} s of processor time, {processes} processes"
+        )
+    }
+}
+
+impl std::error::Error for LimitsTooSmall {}
+
 /// What the model is told when an interpreter is gone.
 const GONE: &str =
     "the interpreter was started anew: variables and files of earlier calls are gone";
@@ -114,6 +134,25 @@ impl Python {
         self.is_continued = true;
         self.notebook = Notebook::new(true);
         self
+    }
+
+    /// Tries whether code runs within the [limits](Self::limits), whatever time that takes.
+    ///
+    /// # Errors
+    ///
+    /// It does not.
+    pub async fn check(&self) -> Result<(), LimitsTooSmall> {
+        let trial = Self {
+            sandbox: self.sandbox.clone(),
+            limits: self.limits.clone(),
+            is_stateless: self.is_stateless,
+            is_continued: false,
+            notebook: Notebook::new(false),
+        };
+        match trial.call(&Call::new("python", "check", "")).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(LimitsTooSmall { limits: trial.limits }),
+        }
     }
 
     /// The entry of a toolbox for `python`.
