@@ -94,7 +94,11 @@ fn what_cannot_be_called_is_left_out() {
     let tool =
         |name: &'static str, parameters| Tool { name: name.into(), parameters, ..Tool::default() };
     let never = map([("type", "object".into()), ("enum", list(Vec::new()))]);
+    let next = map([("next", map([("$ref", "#".into())]))]);
+    let required = list(vec!["next".into()]);
+    let endless = map([("type", "object".into()), ("properties", next), ("required", required)]);
     for (one, what) in [
+        (tool("f", Some(endless)), What::Nothing),
         (tool("a b", None), What::Name),
         (tool("", None), What::Name),
         (tool("<|end|>", None), What::Name),

@@ -3,6 +3,7 @@
 //! References are followed, `allOf` is merged, and what no grammar can say is noted. What remains
 //! is small enough for each language to say all of it, or to note what it does not.
 
+mod endless;
 mod keywords;
 mod merge;
 mod read;

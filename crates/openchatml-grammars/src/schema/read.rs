@@ -7,8 +7,8 @@ use openchatml::{Data, Value};
 
 use super::keywords::{are_apart, count, escaped, has_type, listed, resolve, weight};
 use super::merge::{Map, get, is_note, merge, nothing, words};
-use super::unions;
 use super::{Array, Entry, Id, Node, Number, Object, Property, Range, Schema, Text};
+use super::{endless, unions};
 use crate::unsaid::{Unsaid, What};
 
 /// Reads a schema, no deeper than `depth` and into no more than `nodes` nodes.
@@ -28,6 +28,7 @@ pub(crate) fn read(root: &Value<'_>, depth: usize, nodes: usize) -> Schema {
         reader.fill(id, target, 0);
     }
     unions::unroll(&mut reader.schema);
+    endless::prune(&mut reader.schema);
     reader.schema
 }
 

@@ -76,6 +76,9 @@ struct Writer<'s> {
 
 impl Writer<'_> {
     fn part(&mut self, id: Id) -> Value<'static> {
+        if matches!(self.schema.node(id), Node::Never) {
+            return false.into();
+        }
         let is_named = self.schema.is_named(id);
         Data::Map(if is_named { vec![reference(id)] } else { self.node(id) }).into()
     }
@@ -87,7 +90,7 @@ impl Writer<'_> {
     fn node(&mut self, id: Id) -> Entries {
         match self.schema.node(id) {
             Node::Any => Vec::new(),
-            // Only where a reference leads to it; everywhere else it is gone.
+            // Of a part it is said otherwise, and of all there is no grammar.
             Node::Never => vec![("enum".into(), Data::List(Vec::new()).into())],
             Node::Const(values) => vec![("enum".into(), Data::List(values.clone()).into())],
             Node::Union(parts) => vec![("anyOf".into(), self.parts(parts))],

@@ -1,8 +1,10 @@
 //! Tools that are declared in a file of their own.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use openchatml::{ReadOptions, Severity, Tool, Value, parse};
+use serde::de::IgnoredAny;
 
 use crate::args::Bounds;
 use crate::console::Console;
@@ -49,6 +51,11 @@ fn declared(
     // A document that declares the tools and says nothing.
     let [before, after] = around(&decoded.text);
     let document = [before, &decoded.text, after].concat();
+    // It is likely the wrong file. A list of tools may well be empty.
+    let keys = serde_json::from_str::<HashMap<String, IgnoredAny>>(&document);
+    if keys.is_ok_and(|keys| !keys.contains_key("tools")) {
+        return Err(Failure::Refused(format!("`{name}` declares no tools: it has no key `tools`")));
+    }
     let parsed = parse(&document, JSON, &ReadOptions::default());
     let mut found = decoded.found.clone();
     for mut diagnostic in parsed.diagnostics {
@@ -67,9 +74,5 @@ fn declared(
         return Err(Failure::Refused(format!("{what} in `{name}` cannot be used")));
     }
     let conversation = parsed.document.into_conversation();
-    // A list may well be empty; a conversation without tools is likely the wrong file.
-    if conversation.tools.is_empty() && before.is_empty() {
-        return Err(Failure::Refused(format!("`{name}` declares no tools: it has no key `tools`")));
-    }
     Ok(conversation.tools.into_iter().map(Tool::into_owned).collect())
 }
