@@ -64,25 +64,30 @@ impl Reader {
     /// Reads a document. If no format was named, and this one does not take in all of it, another
     /// one that the document fits does.
     pub(crate) fn parse<'t>(&self, text: &'t str, format: Format) -> Parsed<'t> {
+        self.parse_as(text, format).0
+    }
+
+    /// The same, with the format in which it was read.
+    pub(crate) fn parse_as<'t>(&self, text: &'t str, format: Format) -> (Parsed<'t>, Format) {
         if let Some(ids) = &self.ids {
-            return ids.parse(text, &self.options);
+            return (ids.parse(text, &self.options), format);
         }
         let parsed = parse(text, format, &self.options);
         if !self.is_auto || parsed.diagnostics.is_empty() {
-            return parsed;
+            return (parsed, format);
         }
         if is_json(format)
             && let Some(recognized) = recognize([text])
         {
-            return foreign(&recognized);
+            return (foreign(&recognized), format);
         }
         if !parsed.dropped_input() {
-            return parsed;
+            return (parsed, format);
         }
         let found = detect(text);
         let best = found.first().filter(|best| best.is_certain() && best.format != format);
-        let other = best.map(|best| parse(text, best.format, &self.options));
-        other.filter(|other| !other.dropped_input()).unwrap_or(parsed)
+        let other = best.map(|best| (parse(text, best.format, &self.options), best.format));
+        other.filter(|(other, _)| !other.dropped_input()).unwrap_or((parsed, format))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `detect`: which format files are in, and what speaks for it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -11,10 +12,11 @@ use crate::args::{Bounds, Choice, JsonlArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::input::{
-    Batches, Decoded, Input, MOST_LINES, Origin, Page, Slot, detect_lines, origins,
+    Batches, Decoded, Input, MOST_LINES, Origin, Page, Slot, detect_lines, of_line, of_lines,
+    origins,
 };
 use crate::output::Target;
-use crate::report::PlaceSpan;
+use crate::report::{PlaceSpan, count};
 use crate::visible::visible_line;
 
 /// Say which format files are in, how sure that is, and what speaks for it
@@ -72,6 +74,9 @@ struct Seen {
     confidence: u8,
     evidence: Vec<Clue>,
     others: Vec<Other>,
+    /// What the lines are, each by itself, if they are not all the same: how many of them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    lines: BTreeMap<String, usize>,
     /// What it is instead of a format of ours, if that is recognized.
     #[serde(skip_serializing_if = "Option::is_none")]
     recognized: Option<&'static str>,
@@ -116,16 +121,54 @@ fn look(origin: &Origin, is_jsonl: bool, console: &Console) -> Result<Seen, Fail
     let pages: Vec<_> = pages.map(|(line, it)| Page::new(&name, it, line.number)).collect();
     let pages: Vec<&Page<'_>> = pages.iter().collect();
     let texts: Vec<&str> = pages.iter().map(|page| page.text).collect();
-    let (found, slot) = detect_lines(&texts);
-    let mut seen = Seen { jsonl: true, ..Seen::of(&pages, slot, &found) };
-    seen.recognize(&name, &pages);
+    let kinds = kinds(&texts);
+    let (mut found, mut slot) = detect_lines(&texts);
+    let mut looked = pages;
+    if let Some(format) = of_lines(&texts)
+        && found.first().is_none_or(|best| best.format != format)
+    {
+        // The lines that are in it speak for it.
+        let is_in = |page: &&Page<'_>| of_line(page.text).is_some_and(|it| it.format == format);
+        looked.retain(is_in);
+        let texts: Vec<&str> = looked.iter().map(|page| page.text).collect();
+        (found, slot) = detect_lines(&texts);
+    }
+    let mut seen = Seen { jsonl: true, ..Seen::of(&looked, slot, &found) };
+    seen.recognize(&name, &looked);
+    if kinds.len() > 1 {
+        seen.lines = kinds;
+    }
     Ok(seen)
+}
+
+/// What these lines are, each by itself, and how many of them.
+fn kinds(lines: &[&str]) -> BTreeMap<String, usize> {
+    let mut kinds = BTreeMap::new();
+    for line in lines {
+        let kind = match (of_line(line), recognize([*line])) {
+            (_, Some(recognized)) => recognized.name.to_owned(),
+            (Some(best), None) => best.format.to_string(),
+            (None, None) => "no format".to_owned(),
+        };
+        *kinds.entry(kind).or_default() += 1;
+    }
+    kinds
 }
 
 impl Seen {
     fn nothing(file: String) -> Self {
         let (evidence, others) = (Vec::new(), Vec::new());
-        Self { file, format: None, jsonl: false, confidence: 0, evidence, others, recognized: None }
+        let (lines, recognized) = (BTreeMap::new(), None);
+        Self {
+            file,
+            format: None,
+            jsonl: false,
+            confidence: 0,
+            evidence,
+            others,
+            lines,
+            recognized,
+        }
     }
 
     /// What is detected in these records. If they are texts in JSON strings, the evidence is in the
@@ -191,6 +234,9 @@ fn text(seen: &Seen) -> String {
     for clue in &seen.evidence {
         // Writing to a `String` cannot fail.
         let _ = writeln!(out, "  {}:{}: {}", clue.line, clue.column, visible_line(&clue.what));
+    }
+    for (kind, lines) in &seen.lines {
+        let _ = writeln!(out, "  {}: {kind}", count(*lines, "line"));
     }
     for other in &seen.others {
         let _ = writeln!(out, "  less likely: {} ({} %)", other.format, other.confidence);

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use openchatml::render::LayoutChoice;
-use openchatml::{
-    Conversation, Diagnostic, Format, Mode, ReadOptions, RenderOptions, Severity, parse, render,
-};
+use openchatml::{Conversation, Diagnostic, Format, Mode, RenderOptions, Severity, parse, render};
 
 use crate::args::{Choice, JsonlArgs, ReadArgs, Verbosity};
 use crate::console::{Console, error_line};
@@ -16,6 +14,7 @@ use crate::input::{
 };
 use crate::jsonl::{Entry, Feed};
 use crate::output::Target;
+use crate::reader::Reader;
 use crate::report::{Style, count};
 
 /// Lay files out in the canonical way
@@ -45,8 +44,8 @@ pub(crate) fn run(args: &FmtArgs, console: &Console) -> Result<Status, Failure> 
     if matches!(args.read.from, Choice::Tokens(_)) {
         return Err(Failure::Usage("token ids have no layout".to_owned()));
     }
-    let options = args.read.reader.options(Mode::Lenient);
-    let layout = Layout { options, verbosity: console.verbosity() };
+    let reader = Reader::with(&args.read, Mode::Lenient, None)?;
+    let layout = Layout { reader, verbosity: console.verbosity() };
     let mut run = Run { args, console, layout, changed: 0, unchanged: 0, refused: 0 };
     let mut status = Status::Fine;
     for origin in &origins(&args.files) {
@@ -188,7 +187,7 @@ impl Run<'_> {
 /// Lays documents out.
 #[derive(Clone, Debug)]
 struct Layout {
-    options: ReadOptions,
+    reader: Reader,
     verbosity: Verbosity,
 }
 
@@ -201,7 +200,7 @@ impl Layout {
         format: Format,
         report: &mut String,
     ) -> Option<String> {
-        let parsed = parse(&slot.text, format, &self.options);
+        let (parsed, format) = self.reader.parse_as(&slot.text, format);
         let has_errors = parsed.has_errors();
         let mut found = parsed.diagnostics;
         let mut options = RenderOptions::default();
@@ -224,7 +223,7 @@ impl Layout {
         self.tell(page, &found, report);
         let rendered = rendered?;
         // Nothing but the layout may change, whatever happens.
-        if parse(&rendered, format, &self.options).document != parsed.document {
+        if parse(&rendered, format, &self.reader.options).document != parsed.document {
             let text = "laid out, this would say something else; it is left as it is";
             report.push_str(&error_line(&format!("{}:{}: {text}", page.name, page.first_line())));
             return None;

@@ -65,30 +65,11 @@ pub(crate) fn format_of_lines(
     let lines: Vec<_> = lines.take(MOST_LINES).collect();
     let decoded: Vec<_> = lines.iter().map(|it| Decoded::new(it.bytes, it.offset)).collect();
     let texts: Vec<&str> = decoded.iter().map(|it| it.text.as_ref()).collect();
-    let alone: Vec<_> = texts.iter().map(|line| of_line(line)).collect();
-    // What one line says does not outweigh what most of them say.
-    if let Some(format) = of_most(&alone, PLAIN + 1) {
-        console.detail(&format!("{name}: most lines are {format}, one document per line"));
+    if let Some(format) = of_lines(&texts) {
+        console.detail(&format!("{name}: detected {format}, one document per line"));
         return Ok(format);
     }
     let (found, slot) = detect_lines(&texts);
-    if let Some(best) = found.first().filter(|best| best.is_certain()) {
-        console.detail(&format!(
-            "{name}: detected {} ({} %), one document per line",
-            best.format, best.confidence
-        ));
-        return Ok(best.format);
-    }
-    if let Some(format) = of_most(&alone, Candidate::CERTAIN) {
-        console.detail(&format!("{name}: most lines are {format}, one document per line"));
-        return Ok(format);
-    }
-    // A line that is in no format is refused by itself, and not the others with it.
-    let known: Vec<_> = alone.into_iter().flatten().map(Some).collect();
-    if let Some(format) = of_most(&known, Candidate::CERTAIN) {
-        console.detail(&format!("{name}: most lines in a known format are {format}"));
-        return Ok(format);
-    }
     let recognized = recognize(texts.iter().copied());
     let best = found.first().and_then(|best| best.evidence.first());
     let record = recognized.as_ref().map(|it| &it.evidence).or(best).map_or(0, |it| it.record);
@@ -99,6 +80,26 @@ pub(crate) fn format_of_lines(
     let page = Page::new(name, decoded, line.number);
     let evidence = Evidence { page: &page, slot: slot.as_ref().map(|(_, slot)| slot) };
     Err(unknown(name, &found, recognized.as_ref(), &evidence))
+}
+
+/// The format that lines are read in, those that are in another one excepted. `None` if there is not
+/// enough evidence for any.
+pub(crate) fn of_lines(lines: &[&str]) -> Option<Format> {
+    let alone: Vec<_> = lines.iter().map(|line| of_line(line)).collect();
+    // What one line says does not outweigh what most of them say.
+    if let Some(format) = of_most(&alone, PLAIN + 1) {
+        return Some(format);
+    }
+    let found = detect_lines(lines).0;
+    if let Some(best) = found.first().filter(|best| best.is_certain()) {
+        return Some(best.format);
+    }
+    if let Some(format) = of_most(&alone, Candidate::CERTAIN) {
+        return Some(format);
+    }
+    // A line that is in no format is refused by itself, and not the others with it.
+    let known: Vec<_> = alone.into_iter().flatten().map(Some).collect();
+    of_most(&known, Candidate::CERTAIN).or_else(|| first_of_json(&known))
 }
 
 /// How certain the format of a line with plain chat is, which other formats could hold as well.
@@ -119,6 +120,13 @@ fn of_most(lines: &[Option<Candidate>], confidence: u8) -> Option<Format> {
     }
     let (format, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
     (2 * count > lines.len()).then_some(format)
+}
+
+/// The format of the first line, if all are JSON: each of the others is read in its own.
+fn first_of_json(lines: &[Option<Candidate>]) -> Option<Format> {
+    let mut formats = lines.iter().flatten().map(|line| line.format);
+    let first = formats.next().filter(|first| is_json(*first))?;
+    formats.all(is_json).then_some(first)
 }
 
 /// The format that a line by itself is certain to be in: that of its JSON, or of the text in it.

@@ -9,7 +9,7 @@ mod slot;
 pub(crate) use self::batches::{Batch, Batches};
 pub(crate) use self::decode::Decoded;
 pub(crate) use self::format::{
-    MOST_LINES, UNKNOWN, Unreadable, format_of, format_of_lines, of_line,
+    MOST_LINES, UNKNOWN, Unreadable, format_of, format_of_lines, of_line, of_lines,
 };
 pub(crate) use self::page::Page;
 pub(crate) use self::slot::{Slot, detect_lines};
@@ -175,7 +175,7 @@ impl Opened {
         Ok(bytes)
     }
 
-    /// Whether the first line is a JSON value by itself, and another one begins in a later line.
+    /// Whether the first line is a JSON value by itself, and is not all.
     /// What is read to see this is given on by later reads.
     fn begins_with_lines_of_json(&mut self) -> Result<bool, Failure> {
         let mut chunk = vec![0; 64 << 10];
@@ -198,8 +198,8 @@ impl Opened {
     }
 }
 
-/// Whether text that begins like this has a JSON value in its first line, and another one after it.
-/// `None` if that does not show yet.
+/// Whether text that begins like this has a JSON value in its first line, and more after it: after a
+/// string, which text may begin with, another value. `None` if that does not show yet.
 fn are_lines_of_json(begin: &[u8]) -> Option<bool> {
     let begin = begin.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(begin).trim_ascii_start();
     let begins_json = |text: &[u8]| matches!(text.first(), Some(b'{' | b'[' | b'"'));
@@ -211,7 +211,7 @@ fn are_lines_of_json(begin: &[u8]) -> Option<bool> {
         return Some(false);
     }
     let rest = begin[end..].trim_ascii_start();
-    (!rest.is_empty()).then(|| begins_json(rest))
+    (!rest.is_empty()).then(|| begins_json(rest) || !begin.starts_with(b"\""))
 }
 
 impl Read for Opened {

@@ -53,6 +53,8 @@ pub(crate) enum Sign {
     Content(&'static str, Kind),
     /// The type of a part of content.
     Part(&'static str),
+    /// A key of a tool that is declared.
+    Tool(&'static str),
 }
 
 /// What counts against a format.
@@ -95,6 +97,7 @@ const FOREIGN: &[(&str, &[(Sign, u32)])] = &[
             (Sign::Key("stop_sequences"), 60),
             (Sign::Key("stop_reason"), 90),
             (Sign::Key("anthropic_version"), 90),
+            (Sign::Tool("input_schema"), 90),
         ],
     ),
     (
@@ -144,6 +147,7 @@ impl Sign {
             }
             Self::Content(key, kind) => items.mapping.get(&(key.to_owned(), kind)).copied(),
             Self::Part(kind) => items.parts.get(kind).copied(),
+            Self::Tool(key) => Some(sketch.items.get("tools")?.keys.get(key)?.1),
         }
     }
 
@@ -159,6 +163,7 @@ impl Sign {
             Self::WordStart(key, start) => format!("`{key}` that begins with `{start}`"),
             Self::Content(key, _) => format!("content that is a mapping with `{key}`"),
             Self::Part(kind) => format!("content of type `{kind}`"),
+            Self::Tool(key) => format!("key `{key}` of a tool"),
         }
     }
 }

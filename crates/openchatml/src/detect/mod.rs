@@ -204,7 +204,10 @@ impl Case {
     fn speaks(&mut self, weight: u32, what: impl Into<String>, seen: Seen) {
         self.score += weight;
         let Seen { record, span } = seen;
-        self.evidence.push(Evidence { what: what.into(), record, span });
+        let evidence = Evidence { what: what.into(), record, span };
+        if !self.evidence.contains(&evidence) {
+            self.evidence.push(evidence);
+        }
     }
 
     /// Adds evidence, if there is any.

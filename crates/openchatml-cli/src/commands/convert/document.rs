@@ -216,9 +216,7 @@ fn beside_text((key, span): &(String, openchatml::Span)) -> Diagnostic {
 /// Says that nothing was written, why, and how to allow it.
 pub(super) fn refusal(name: &str, what: &str, refused: &[String]) -> String {
     let names = refused.join(",");
-    format!(
-        "{name}: {what} because something would be lost; to write it anyway: --allow-loss={names}"
-    )
+    format!("{name}: {what} because something would be lost; to allow that: --allow-loss={names}")
 }
 
 /// A line of the file of rejects: a document, with what was found in it as JSON objects.
