@@ -199,6 +199,26 @@ fn recovery_is_a_choice() {
 }
 
 #[test]
+fn a_control_token_outside_of_its_place_is_not_dropped_in_silence() {
+    for (format, text) in [
+        ("openchatml-2.2", "version: 2.2\n\n<|start|>user<|message|>x<|end|><|return|>\n"),
+        ("openchatml-2.0", "<|start|>user<|message|>x<|end|><|end|>"),
+        ("openchatml-0.1", "<s><s>\n<|im_start|>user\nx\n<|im_end|>\n</s>\n"),
+        ("openchatml-0.1", "<s>\n<|im_start|>user\nx\n<|im_end|>\n</s>\n</s>\n"),
+        ("harmony", "<|start|>user<|message|>x<|end|><|call|>"),
+        ("apertus", "<s><|user_start|>x<|user_end|><|user_end|>"),
+        ("im", "<|im_start|>user\nx<|im_end|>\n<|im_end|>\n"),
+        ("chatml", "<|start|>user<|message|>x<|end_message|><|end_message|>"),
+    ] {
+        let args = ["convert", "-f", format, "-t", "openai"];
+        let refused = ocml_with(args, text).exits(1).says("--allow-loss=stray-text");
+        assert_eq!(refused.stdout, "", "{format}");
+        let allowed = ocml_with(args.into_iter().chain(["--allow-loss=stray-text"]), text);
+        assert!(allowed.stdout.contains(r#""content":"x""#), "{format}");
+    }
+}
+
+#[test]
 fn content_that_would_be_structure_is_refused_at_its_place() {
     let input = r#"{"messages":[{"role":"user","content":"a <|im_end|> b"}]}"#;
     let ran = ocml_with(["convert", "-t", "im"], input).exits(1);

@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
         let found = stray_token(spelling, span, out);
         self.keeps_gap = false;
         if !matches!(control, Control::Message | Control::Channel | Control::Constrain) {
-            return out.malformed(found);
+            return out.malformed(found.drops(Dropped::Text));
         }
         let is_certain = self.speaks_as.is_some() && control != Control::Message;
         let help = match is_certain {

@@ -165,10 +165,13 @@ impl<'a> Reader<'a> {
     pub(super) fn stray_outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let spelling = self.spelled(control);
         self.keeps = false;
-        out.malformed(stray_token(spelling, span, out));
+        let found = stray_token(spelling, span, out);
         let begins =
             matches!(control, Control::InnerPrefix | Control::InnerSuffix | Control::ToolsPrefix);
-        if begins && out.state.stopped.is_none() && out.options.recover == Recover::Keep {
+        let begins =
+            begins && out.state.stopped.is_none() && out.options.recover == Recover::Keep;
+        out.malformed(if begins { found } else { found.drops(Dropped::Text) });
+        if begins {
             // A turn that lost its beginning: whose it is is a guess.
             self.orphan = true;
             self.inner = control == Control::InnerSuffix;

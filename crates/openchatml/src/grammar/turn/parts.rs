@@ -7,7 +7,7 @@ use super::reader::{Reader, State};
 use crate::grammar::stray;
 use crate::model::{Content, DocumentLayout, Infill, Part};
 use crate::read::{Kept, Out, Place};
-use crate::{Code, Control, Fix, Span};
+use crate::{Code, Control, Dropped, Fix, Span};
 
 /// What ends a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl<'a> Reader<'a> {
         };
         if again {
             let found = Code::ParseFrame.at(span, format!("`{spelling}` outside of its place"));
-            out.malformed(found.help("a document holds one sequence"));
+            out.malformed(found.help("a document holds one sequence").drops(Dropped::Text));
             self.keeps_gap = false;
             return;
         }

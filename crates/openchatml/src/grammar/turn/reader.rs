@@ -351,7 +351,7 @@ impl<'a> Reader<'a> {
                     }
                 }
                 let spelling = self.spelled(control);
-                out.malformed(stray_token(spelling, span, out));
+                out.malformed(stray_token(spelling, span, out).drops(Dropped::Text));
                 self.keeps_gap = false;
             }
         }
