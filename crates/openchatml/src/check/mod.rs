@@ -95,12 +95,15 @@ pub(crate) struct Checker {
     book: &'static Book,
     settings: Settings,
     calls: Calls,
+    /// Whether the header says a version before 2, and no message has shown yet that it is another.
+    is_before_2: bool,
 }
 
 impl Checker {
     /// A checker by the rules of `book`.
     pub(crate) fn new(book: &'static Book) -> Self {
-        Self { book, settings: Settings::default(), calls: Calls::new(book.pairing) }
+        let (settings, calls) = (Settings::default(), Calls::new(book.pairing));
+        Self { book, settings, calls, is_before_2: false }
     }
 
     /// Takes the header, which stands at `span`.
@@ -110,6 +113,7 @@ impl Checker {
         // A header that could not be read has no fields; that was said already.
         if !header.fields().is_empty() {
             check_version(header, span, self.book.versions, found);
+            self.is_before_2 = version::is_before_2(header);
         }
         self.settings = settings;
     }
@@ -141,8 +145,10 @@ impl Checker {
                 || !self.book.requires_channels
                 || message.role != Role::Assistant)
             && (message.end == End::End || message.end == End::Return && message.is_answer());
-        let passes =
-            is_plain && self.settings.capabilities.is_none() && self.settings.harmony.is_none();
+        let passes = is_plain
+            && !self.is_before_2
+            && self.settings.capabilities.is_none()
+            && self.settings.harmony.is_none();
         if passes {
             self.calls.turn(message);
         }
@@ -170,6 +176,9 @@ impl Checker {
         };
         for rule in self.book.rules {
             rule(&scene, message, found);
+        }
+        if self.is_before_2 {
+            self.is_before_2 = !version::shows_2(&scene, message, found);
         }
         let lenient = options.mode == Mode::Lenient || self.is_harmony();
         let before = found.len();

@@ -103,6 +103,12 @@ fn a_second_tag_is_called_a_tag() {
         let said = words(&text, "openchatml-2.2", Code::ParseHeader).0;
         assert_eq!(said, "a second channel tag: a message has one channel");
     }
+    for format in ["openchatml-2.2", "harmony"] {
+        let text = "<|start|>assistant<|constrain|>json<|channel|>final<|message|>{}<|end|>";
+        let text = format!("{}{text}", if format == "harmony" { "" } else { "version: 2.2\n\n" });
+        let said = words(&text, format, Code::ParseHeader).0;
+        assert_eq!(said, "the channel tag is out of place: it comes before all other tags");
+    }
 }
 
 /// RFC 8259 §8.2 allows half of a surrogate pair.

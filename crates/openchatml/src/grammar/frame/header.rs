@@ -66,12 +66,16 @@ pub(super) fn read<'a>(
     };
     reader.message.span = opening.span;
     reader.start(opening);
-    let mut before = None;
+    let (mut before, mut has_channel) = (None, false);
     for region in opening.regions() {
         let words = match region.control {
             Control::Channel if before.is_none() => reader.channel(region),
             Control::Channel => {
-                reader.hide("a second channel tag: a message has one channel", region);
+                let what = match has_channel {
+                    true => "a second channel tag: a message has one channel",
+                    false => "the channel tag is out of place: it comes before all other tags",
+                };
+                reader.hide(what, region);
                 let word = words(region.text.as_str(), region.at).next();
                 if let Some((word, _)) = word.filter(|it| Channel::from_word(it.0).is_some()) {
                     reader.unread(word);
@@ -87,6 +91,7 @@ pub(super) fn read<'a>(
             }
         };
         reader.words_of(&region.text, region.at, words);
+        has_channel |= region.control == Control::Channel;
         before = Some(region.control);
     }
     if context.shape == Shape::Whole {

@@ -168,8 +168,7 @@ impl<'a> Reader<'a> {
         let found = stray_token(spelling, span, out);
         let begins =
             matches!(control, Control::InnerPrefix | Control::InnerSuffix | Control::ToolsPrefix);
-        let begins =
-            begins && out.state.stopped.is_none() && out.options.recover == Recover::Keep;
+        let begins = begins && out.state.stopped.is_none() && out.options.recover == Recover::Keep;
         out.malformed(if begins { found } else { found.drops(Dropped::Text) });
         if begins {
             // A turn that lost its beginning: whose it is is a guess.
