@@ -88,11 +88,43 @@ pub fn convert(
     target: Format,
     options: &RenderOptions,
 ) -> Result<Conversion, RenderError> {
-    let Prepared { document, losses, origins, .. } = prepare(document, target, options)?;
-    match render_adapted(&document, target, options) {
-        Ok(output) => Ok(Conversion { output, losses }),
-        Err(error) => Err(origins.place(error)),
+    let Prepared { document: prepared, mut losses, origins } = prepare(document, target, options)?;
+    let written = render_adapted(&prepared, target, options);
+    let output = written.map_err(|error| origins.place(error))?;
+    if losses.iter().any(is_of_marks) {
+        let kept = marked_again(document, &prepared, &output, target, &origins);
+        losses.retain(|loss| !is_of_marks(loss) || loss.message.is_none_or(|at| !kept[at]));
     }
+    Ok(Conversion { output, losses })
+}
+
+/// Whether a loss is that of what a reader noted of a message that it could not read as it should.
+fn is_of_marks(loss: &Loss) -> bool {
+    matches!(loss.lost, Lost::Unread | Lost::Recovered)
+}
+
+/// For each message of a document, whether it is as uncertain as it was once it was written: a header
+/// that could not be read stands there as it stood.
+fn marked_again(
+    document: &Document<'_>,
+    prepared: &Document<'_>,
+    output: &str,
+    target: Format,
+    origins: &Origins,
+) -> Vec<bool> {
+    let nothing = Conversation::default();
+    let [original, prepared] =
+        [document, prepared].map(|it| it.as_conversation().unwrap_or(&nothing));
+    let read = ReadOptions { open_prompt: true, ..ReadOptions::default() };
+    let again = parse(output, target, &read).into_conversation();
+    let origins = origins.read_again(&prepared.messages, &again.messages);
+    let mut kept = vec![false; original.messages.len()];
+    for (at, message) in again.messages.iter().enumerate() {
+        let Some(from) = origins.of(at) else { continue };
+        let before = &original.messages[from];
+        kept[from] = (message.recovered, &message.unread) == (before.recovered, &before.unread);
+    }
+    kept
 }
 
 /// The same, with what the target format cannot carry kept in a [`Sidecar`] as far as that can hold
