@@ -218,6 +218,24 @@ fn a_control_token_outside_of_its_place_is_not_dropped_in_silence() {
     }
 }
 
+/// What a prompt leaves out is what a prompt is; but whoever wants no loss is told.
+#[test]
+fn reasoning_that_is_no_part_of_a_prompt_is_named_where_nothing_may_be_lost() {
+    let said =
+        [("user", ""), ("assistant", "<|channel|>analysis"), ("assistant", "<|channel|>final")];
+    let turn: String =
+        said.iter().map(|(role, on)| format!("<|start|>{role}{on}<|message|>Hm.<|end|>")).collect();
+    for (command, target) in [("render", "openchatml-2.2"), ("tokens", "harmony")] {
+        let args = [command, "-f", "harmony", "-t", target];
+        ocml_with(args, &turn).silent();
+        ocml_with(args.into_iter().chain(["-v"]), &turn).exits(0).says("earlier reasoning dropped");
+        let refused = ocml_with(args.into_iter().chain(["--no-loss"]), &turn).exits(1);
+        refused.says("--allow-loss=earlier-reasoning");
+        let kept = args.into_iter().chain(["--no-loss", "--keep-reasoning"]);
+        ocml_with(kept, &turn).exits(0);
+    }
+}
+
 #[test]
 fn content_that_would_be_structure_is_refused_at_its_place() {
     let input = r#"{"messages":[{"role":"user","content":"a <|im_end|> b"}]}"#;

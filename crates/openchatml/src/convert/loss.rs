@@ -101,6 +101,9 @@ lost! {
     Developer = "developer merged into system",
     /// A message of reasoning.
     Analysis = "analysis dropped",
+    /// Reasoning that is no part of the next prompt: that of turns that an answer ended. No format lacks a
+    /// place for it; see [`history`](crate::history).
+    History = "earlier reasoning dropped",
     /// A message of commentary.
     Commentary = "commentary dropped",
     /// Commentary that is not for the user becomes reasoning, where a format would show it.

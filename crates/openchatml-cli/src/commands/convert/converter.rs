@@ -268,11 +268,12 @@ impl Converter {
             converted.found.push(Diagnostic { help: Some(help.to_owned()), ..found });
         }
         let said = self.numbers(&document);
-        let mut document = self.prepare(document);
+        let (mut document, left_out) = self.prepare(document);
+        converted.losses = left_out;
         if let (Some(budget), Document::Conversation(conversation)) = (&self.budget, &mut document)
         {
             match budget.fit(conversation, &self.render) {
-                Ok(losses) => converted.losses = losses,
+                Ok(losses) => converted.losses.extend(losses),
                 Err(found) => {
                     converted.found.push(found);
                     return converted;
@@ -292,7 +293,7 @@ impl Converter {
         match self.write(&document, said.as_deref()) {
             Ok(Output { text, losses, sidecar }) => {
                 converted.output = Some(text);
-                converted.losses.extend(losses.into_iter().filter(|loss| self.is_told(loss)));
+                converted.losses.extend(losses.into_iter().map(|loss| self.named(loss)));
                 converted.sidecar = sidecar;
             }
             Err(Refused::Render(error)) => {
@@ -305,17 +306,21 @@ impl Converter {
         converted
     }
 
-    /// Whether a loss is one that the user should know. In a prompt the reasoning of earlier turns is
-    /// left out, whoever does it.
-    fn is_told(&self, loss: &Loss) -> bool {
+    /// A loss, by the name that it has here. In a prompt the reasoning of earlier turns is left out,
+    /// whoever does it.
+    fn named(&self, mut loss: Loss) -> Loss {
         let is_template =
             matches!(self.render.harmony, Profile::HfTemplate | Profile::HfTemplateStrings);
         let is_history = matches!(loss.lost, Lost::Analysis | Lost::Commentary);
-        !(self.purpose == Purpose::Prompt && is_template && is_history)
+        if self.purpose == Purpose::Prompt && is_template && is_history {
+            loss.lost = Lost::History;
+        }
+        loss
     }
 
-    /// The document as its purpose wants it.
-    fn prepare<'t>(&self, mut document: Document<'t>) -> Document<'t> {
+    /// The document as its purpose wants it, and what that leaves out.
+    fn prepare<'t>(&self, mut document: Document<'t>) -> (Document<'t>, Vec<Loss>) {
+        let mut losses = Vec::new();
         if let Document::Conversation(conversation) = &mut document {
             match self.purpose {
                 Purpose::Faithful => {}
@@ -325,7 +330,7 @@ impl Converter {
                     self.ends(conversation);
                 }
                 Purpose::Prompt => {
-                    *conversation = match self.render.harmony {
+                    let next = match self.render.harmony {
                         Profile::Reference | Profile::OssHarmony => {
                             history::reference_prompt(conversation)
                         }
@@ -334,7 +339,9 @@ impl Converter {
                             history::drop_foreign(conversation)
                         }
                         _ => history::next_prompt(conversation),
-                    }
+                    };
+                    losses = left_out(&conversation.messages, &next.messages);
+                    *conversation = next;
                 }
                 Purpose::PromptWithReasoning | Purpose::Training => self.ends(conversation),
             }
@@ -342,7 +349,7 @@ impl Converter {
                 conversation.tools.clone_from(tools);
             }
         }
-        document
+        (document, losses)
     }
 
     /// Sampling ended by `<|return|>`; what is stored ends by `<|end|>`, but for the last answer
@@ -362,6 +369,20 @@ impl Converter {
             answer.end = End::Return;
         }
     }
+}
+
+/// The messages that the next prompt does not have.
+fn left_out(messages: &[Message<'_>], next: &[Message<'_>]) -> Vec<Loss> {
+    let mut next = next.iter().peekable();
+    let same = |one: &Message<'_>, two: &Message<'_>| one.span == two.span && one.body == two.body;
+    let mut is_left_out =
+        |message: &Message<'_>| next.next_if(|next| same(message, next)).is_none();
+    let all = messages.iter().enumerate().filter(|(_, message)| is_left_out(message));
+    let losses = all.map(|(index, message)| {
+        let lost = if message.foreign { Lost::Foreign } else { Lost::History };
+        Loss::new(Some(index), message.span, lost)
+    });
+    losses.collect()
 }
 
 /// Whether nothing was saved of a document.

@@ -102,7 +102,7 @@ impl Manner {
         outcome.refused = refused;
         match output {
             Some(text) => {
-                self.tell_losses(page, &allowed, &mut outcome);
+                self.tell_losses(page, allowed, &mut outcome);
                 outcome.output = Some(text);
                 outcome.sidecar = sidecar;
             }
@@ -171,11 +171,14 @@ impl Manner {
     }
 
     /// Says what was lost: how often each, and where if more is wanted.
-    fn tell_losses(self, page: &Page<'_>, losses: &[Loss], outcome: &mut Outcome) {
-        outcome.tally.warnings += losses.len();
+    fn tell_losses(self, page: &Page<'_>, mut losses: Vec<Loss>, outcome: &mut Outcome) {
         if self.verbosity < Verbosity::Verbose {
-            return outcome.losses.count(losses, page);
+            // That is what a prompt is.
+            losses.retain(|loss| loss.lost != Lost::History);
+            outcome.tally.warnings += losses.len();
+            return outcome.losses.count(&losses, page);
         }
+        outcome.tally.warnings += losses.len();
         for loss in losses {
             let found = loss.to_diagnostic(Severity::Warning);
             Style::Text.write(page, &found, &mut outcome.report);
