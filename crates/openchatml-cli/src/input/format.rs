@@ -2,6 +2,7 @@
 
 use openchatml::{Candidate, Code, Diagnostic, Format, Recognized, detect, recognize};
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use super::{Batch, Decoded, JSON, Page, Slot, detect_lines, is_json};
 use crate::args::Choice;
@@ -207,6 +208,14 @@ fn nothing_found(page: &Page<'_>) -> String {
     }
     if let Some(offset) = page.not_text() {
         return format!("the byte at offset {offset} is not UTF-8");
+    }
+    let items = serde_json::from_str::<Vec<&RawValue>>(text).unwrap_or_default();
+    if let Some(best) = items.first().and_then(|first| of_line(first.get())) {
+        return format!(
+            "it is a list of documents that look like {}: `jq -c .[]` writes one in a line, as ocml \
+             reads them",
+            best.format
+        );
     }
     "no control token and no key of a conversation (`messages`, `conversations`, `input`, …) was \
      found"

@@ -305,5 +305,8 @@ fn says_the_same(raw: &str, message: &Message<'_>, rules: &'static Rules) -> boo
         is_completion: false,
         checker: None,
     };
-    header::read(&mut opening, Keep::Copy, &context).message.has_header_of(message)
+    let head = header::read(&mut opening, Keep::Copy, &context);
+    // A slip is written as what it was taken for: others may take it at its word.
+    head.found.iter().all(|(found, _)| found.code != Code::ParseSlip)
+        && head.message.has_header_of(message)
 }
