@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use openchatml_tools::Entry;
-use openchatml_tools::config::Offer;
+use openchatml_tools::config::{Config, Offer};
 use openchatml_tools::{ServerPrompt, ServerResource};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -21,11 +22,16 @@ use crate::visible::{is_invisible, visible_line};
 /// Sandboxes are tried and servers are started or connected to, as `ocml run` does. No tool is called.
 /// Servers of the Model Context Protocol are asked for their resources and prompts as well. If one does not
 /// list them, there is a warning, and the exit status is 1.
+///
+/// With `--login`, somebody logs in at one of these servers with a browser (OAuth 2), and nothing is listed. The
+/// token is kept in `$XDG_STATE_HOME/openchatml/tokens` or `~/.local/state/openchatml/tokens`, unless the
+/// variable `OCML_TOKENS` names another folder.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   ocml tools tools.toml
-  ocml tools --json tools.toml      a JSON object for each section, with the schemas of the tools")]
+  ocml tools --json tools.toml      a JSON object for each section, with the schemas of the tools
+  ocml tools --login tickets tools.toml      log in at the server of `[mcp.tickets]`")]
 pub(crate) struct ToolsArgs {
     /// The tools: a `tools.toml`
     #[arg(value_name = "FILE")]
@@ -34,6 +40,14 @@ pub(crate) struct ToolsArgs {
     /// Write a JSON object for each section, a line each
     #[arg(long)]
     json: bool,
+
+    /// Log in at this server with a browser: `tickets` of `[mcp.tickets]`
+    #[arg(long, value_name = "SERVER", conflicts_with = "json")]
+    login: Option<String>,
+
+    /// Forget the token of this server
+    #[arg(long, value_name = "SERVER", conflicts_with_all = ["json", "login"])]
+    logout: Option<String>,
 }
 
 /// Runs `tools`.
@@ -42,6 +56,9 @@ pub(crate) fn run(args: &ToolsArgs, console: &Console) -> Result<Status, Failure
     conceal()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Io(format!("no threads: {error}")))?;
+    if args.login.is_some() || args.logout.is_some() {
+        return runtime.block_on(sign(args, &config, console));
+    }
     let offers = runtime.block_on(tools::offers(config, &args.file, console))?;
     let mut text = String::new();
     for offer in &offers {
@@ -57,6 +74,43 @@ pub(crate) fn run(args: &ToolsArgs, console: &Console) -> Result<Status, Failure
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     Target::stdout().write(text.as_bytes())?;
     Ok(if is_incomplete { Status::Found } else { Status::Fine })
+}
+
+/// Logs in or out.
+#[cfg(unix)]
+async fn sign(args: &ToolsArgs, config: &Config, console: &Console) -> Result<Status, Failure> {
+    /// How long somebody has to log in.
+    const PATIENCE: Duration = Duration::from_secs(300);
+
+    let show = |page: &str| {
+        console.print(&format!(
+            "open this page in a browser on this machine, and log in there within 5 minutes:\n\n  {}\n\n",
+            visible_line(page)
+        ));
+    };
+    let (done, said) = match (&args.login, &args.logout) {
+        (Some(server), _) => {
+            let done = config.login(server, PATIENCE, show).await;
+            (done, format!("logged in at `{}`", visible_line(server)))
+        }
+        (None, server) => {
+            let server = server.as_deref().unwrap_or_default();
+            let done = config.logout(server).await;
+            let said = match done {
+                Ok(false) => "nobody was logged in at",
+                _ => "logged out at",
+            };
+            (done.map(|_| ()), format!("{said} `{}`", visible_line(server)))
+        }
+    };
+    tools::with_text(&args.file, console, |_| done.map_err(|error| vec![error]))?;
+    console.summary(&said);
+    Ok(Status::Fine)
+}
+
+#[cfg(not(unix))]
+async fn sign(_: &ToolsArgs, _: &Config, _: &Console) -> Result<Status, Failure> {
+    Err(Failure::Usage("servers that somebody logs in at are not supported here".to_owned()))
 }
 
 /// What one section offers, for people. What servers say of themselves is made harmless.

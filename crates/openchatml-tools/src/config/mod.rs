@@ -49,6 +49,8 @@
 //! ```
 
 mod error;
+#[cfg(all(unix, feature = "oauth"))]
+mod login;
 #[cfg_attr(
     not(all(unix, feature = "browser", feature = "oauth", feature = "python")),
     allow(dead_code)
@@ -68,6 +70,8 @@ mod sections;
     allow(dead_code)
 )]
 mod template;
+
+use std::path::PathBuf;
 
 use openchatml::Lines;
 use toml::Spanned;
@@ -125,6 +129,9 @@ pub struct Config {
     python: Option<PythonSection>,
     browser: Option<BrowserSection>,
     is_continued: bool,
+    /// The folder with the tokens of those who logged in at servers.
+    #[cfg_attr(not(all(unix, feature = "oauth")), allow(dead_code))]
+    tokens: Option<PathBuf>,
 }
 
 impl Config {
@@ -166,6 +173,20 @@ impl Config {
         self
     }
 
+    /// The same tools, of which those of servers that somebody logged in at are called in their name: the
+    /// tokens are in this folder (`kinds::mcp::TokenFolder`). Without it, nobody is logged in.
+    ///
+    /// ```
+    /// use openchatml_tools::config::Config;
+    ///
+    /// let text = "[mcp.a]\nurl = 'https://a.example/mcp'\noauth = {}\n";
+    /// let config = Config::parse(text).unwrap().with_tokens("/home/me/.local/state/openchatml/tokens");
+    /// ```
+    pub fn with_tokens(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.tokens = Some(folder.into());
+        self
+    }
+
     fn read(mut file: Section<'_, '_>) -> Self {
         let config = Self {
             router: file.section("router", RouterSettings::read).unwrap_or_default(),
@@ -175,6 +196,7 @@ impl Config {
             python: file.section("python", PythonSection::read),
             browser: file.section("browser", BrowserSection::read),
             is_continued: false,
+            tokens: None,
         };
         file.finish();
         config

@@ -137,10 +137,20 @@ impl Http {
     }
 
     async fn connect(&self, options: &ServerOptions) -> Result<Connection, NotConnected> {
+        let Some(authorization) = &self.authorization else { return self.open(options).await };
         // The transport would say no more than that it has none.
-        if let Some(authorization) = &self.authorization {
-            authorization.token().await?;
+        authorization.token().await?;
+        match self.open(options).await {
+            // The server did nothing but refuse the token. There may be another one.
+            Err(error) if error.needs_login => {
+                authorization.token().await?;
+                self.open(options).await
+            }
+            done => done,
         }
+    }
+
+    async fn open(&self, options: &ServerOptions) -> Result<Connection, NotConnected> {
         let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.clone());
         let mut patience = ExponentialBackoff::default();
         (patience.max_times, patience.base_duration) = (Some(3), Duration::from_millis(250));

@@ -31,7 +31,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use self::dial::{Dial, Http};
 #[cfg(feature = "oauth")]
-pub use self::oauth::OAuth;
+pub use self::oauth::{Login, OAuth, TokenFolder};
 pub(crate) use self::plain::Secrets;
 use self::remote::Remote;
 use crate::offer::{ServerPrompt, ServerResource};
@@ -118,11 +118,21 @@ pub struct NotConnected {
     pub why: String,
     /// Whether there is a connection all the same: the server says something that it should not.
     pub is_connected: bool,
+    /// Whether it may help that somebody logs in at the server: nobody is logged in there, or not anymore, or
+    /// the server asks for an authorization.
+    pub needs_login: bool,
 }
 
 impl NotConnected {
     fn new(why: impl fmt::Display) -> Self {
-        Self { why: plain::one_line(&why.to_string()), is_connected: false }
+        let why = plain::one_line(&why.to_string());
+        Self { why, is_connected: false, needs_login: false }
+    }
+
+    /// Why nobody is logged in at a server.
+    #[cfg(feature = "oauth")]
+    fn logged_out(why: impl fmt::Display) -> Self {
+        Self { needs_login: true, ..Self::new(why) }
     }
 
     /// Why a server is not used that there is a connection to.
@@ -227,6 +237,41 @@ pub async fn connect_authorized(
     let told = |error: NotConnected| error.without(&options.secrets);
     let authorization = oauth::Authorization::new(url, oauth, options.timeout).map_err(told)?;
     let http = http.with_authorization(Arc::new(authorization))?;
+    Server::open(Dial::Http(http), None, &options).await
+}
+
+/// Connects to a server over streamable HTTP as [`connect_http`] does, and shows it with each request the access
+/// token of somebody who [logged in](Login::log_in). The token is sent to nobody else, and is renewed at the
+/// authorization server where they did.
+///
+/// # Errors
+///
+/// As [`connect_http`]; or nobody is logged in, or not anymore ([`NotConnected::needs_login`]).
+///
+/// ```no_run
+/// use openchatml_tools::kinds::mcp::{self, Login, ServerOptions, TokenFolder};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let login = Login::new(TokenFolder::new("tokens"));
+/// let options = ServerOptions::default();
+/// let server = mcp::connect_logged_in("https://tools.example/mcp", [], login, &options).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[cfg(feature = "oauth")]
+pub async fn connect_logged_in(
+    url: &str,
+    headers: impl IntoIterator<Item = (&str, &str)>,
+    login: Login,
+    options: &ServerOptions,
+) -> Result<Server, NotConnected> {
+    let (http, mut options) = Http::new(url, headers, options)?;
+    options.secrets = options.secrets.and(login.client_secret.clone());
+    let told = |error: NotConnected| error.without(&options.secrets);
+    let kept =
+        oauth::KeptToken::new(url, login, &options.secrets, options.timeout).map_err(told)?;
+    let http = http.with_authorization(Arc::new(kept))?;
     Server::open(Dial::Http(http), None, &options).await
 }
 
