@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use openchatml_tools::Entry;
 use openchatml_tools::config::{Config, Offer};
-use openchatml_tools::{ServerPrompt, ServerResource};
+use openchatml_tools::{ServerPrompt, ServerResource, ServerResourceTemplate};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -59,7 +59,19 @@ pub(crate) fn run(args: &ToolsArgs, console: &Console) -> Result<Status, Failure
     if args.login.is_some() || args.logout.is_some() {
         return runtime.block_on(sign(args, &config, console));
     }
-    let offers = runtime.block_on(tools::offers(config, &args.file, console))?;
+    let listed = runtime.block_on(async {
+        let listed = list(args, config, console).await;
+        tools::closed().await;
+        listed
+    });
+    // Servers that do not end are not waited for.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    listed
+}
+
+/// Lists what there is.
+async fn list(args: &ToolsArgs, config: Config, console: &Console) -> Result<Status, Failure> {
+    let offers = tools::offers(config, &args.file, console).await?;
     let mut text = String::new();
     for offer in &offers {
         if args.json {
@@ -69,9 +81,6 @@ pub(crate) fn run(args: &ToolsArgs, console: &Console) -> Result<Status, Failure
         }
     }
     let is_incomplete = tools::tell_unlisted(&offers, &args.file, console);
-    drop(offers);
-    // Servers that do not end are not waited for.
-    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     Target::stdout().write(text.as_bytes())?;
     Ok(if is_incomplete { Status::Found } else { Status::Fine })
 }
@@ -125,14 +134,17 @@ fn write_text(offer: &Offer, text: &mut String) {
         line("  ", name);
         entry.description.iter().for_each(|it| line("    ", it));
     }
+    let of_type =
+        |kind: &Option<String>| kind.as_ref().map_or(String::new(), |it| format!(", {it}"));
     for resource in &offer.resources {
-        let mut head = format!("resource {}: {}", resource.uri, resource.name);
-        if let Some(kind) = &resource.mime_type {
-            // Writing to a `String` cannot fail.
-            let _ = write!(head, ", {kind}");
-        }
-        line("  ", &head);
+        let kind = of_type(&resource.mime_type);
+        line("  ", &format!("resource {}: {}{kind}", resource.uri, resource.name));
         resource.description.iter().for_each(|it| line("    ", it));
+    }
+    for template in &offer.resource_templates {
+        let kind = of_type(&template.mime_type);
+        line("  ", &format!("resources {}: {}{kind}", template.uri_template, template.name));
+        template.description.iter().for_each(|it| line("    ", it));
     }
     for prompt in &offer.prompts {
         let arguments = prompt.arguments.iter();
@@ -153,12 +165,14 @@ fn write_json(offer: &Offer, text: &mut String) -> Result<(), Failure> {
         section: &offer.section,
         tools: tools.collect::<Result<_, _>>()?,
         resources: offer.resources.iter().map(Resource::new).collect(),
+        resource_templates: offer.resource_templates.iter().map(Template::new).collect(),
         prompts: offer.prompts.iter().map(Prompt::new).collect(),
     };
     let json = serde_json::to_string(&section).map_err(no_json)?;
     for c in json.chars() {
         // JSON lets some of them stand in strings, and a terminal takes them for commands.
         if is_invisible(c) {
+            // Writing to a `String` cannot fail.
             let _ = write!(text, "\\u{:04x}", u32::from(c));
         } else {
             text.push(c);
@@ -177,6 +191,7 @@ struct Section<'o> {
     section: &'o str,
     tools: Vec<Tool<'o>>,
     resources: Vec<Resource<'o>>,
+    resource_templates: Vec<Template<'o>>,
     prompts: Vec<Prompt<'o>>,
 }
 
@@ -219,6 +234,27 @@ impl<'o> Resource<'o> {
             description: resource.description.as_deref(),
             mime_type: resource.mime_type.as_deref(),
             size: resource.size,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Template<'o> {
+    uri_template: &'o str,
+    name: &'o str,
+    title: Option<&'o str>,
+    description: Option<&'o str>,
+    mime_type: Option<&'o str>,
+}
+
+impl<'o> Template<'o> {
+    fn new(template: &'o ServerResourceTemplate) -> Self {
+        Self {
+            uri_template: &template.uri_template,
+            name: &template.name,
+            title: template.title.as_deref(),
+            description: template.description.as_deref(),
+            mime_type: template.mime_type.as_deref(),
         }
     }
 }

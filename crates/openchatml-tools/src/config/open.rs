@@ -75,6 +75,8 @@ impl Config {
     async fn open_all(&self, base: &Path) -> Opening {
         let mut opening = Opening::new(base, self.is_continued);
         opening.tokens.clone_from(&self.tokens);
+        #[cfg(all(unix, feature = "mcp"))]
+        opening.stderr.clone_from(&self.stderr);
         for section in &self.programs {
             opening.add(opening.program(section).map(|entry| vec![entry]), &section.place);
         }
@@ -109,6 +111,8 @@ struct Opening {
     is_continued: bool,
     #[cfg_attr(not(all(unix, feature = "oauth")), allow(dead_code))]
     tokens: Option<PathBuf>,
+    #[cfg(all(unix, feature = "mcp"))]
+    stderr: Option<crate::kinds::mcp::ServerStderr>,
     tools: Toolbox,
     offers: Vec<Offer>,
     /// The servers, and which of the offers is theirs.
@@ -126,6 +130,8 @@ impl Opening {
             base: base.to_owned(),
             is_continued,
             tokens: None,
+            #[cfg(all(unix, feature = "mcp"))]
+            stderr: None,
             tools: Toolbox::default(),
             offers: Vec::new(),
             #[cfg(all(unix, feature = "mcp"))]
@@ -301,6 +307,7 @@ impl Opening {
         options.reconnects = section.reconnects.unwrap_or(options.reconnects);
         options.secrets = Secrets::new(section.reach.templates().flat_map(Template::values));
         options.keeps_clashes = true;
+        options.stderr = self.stderr.as_ref().map(|it| it.named(&section.name));
         let one = |error| vec![error];
         let server = match &section.reach {
             Reach::Start(start) => {
@@ -379,6 +386,12 @@ impl Opening {
             match server.resources().await {
                 Ok(resources) => offer.resources = resources,
                 Err(error) => offer.unlisted.push(place.error(format!("its resources: {error}"))),
+            }
+            match server.resource_templates().await {
+                Ok(templates) => offer.resource_templates = templates,
+                Err(error) => {
+                    offer.unlisted.push(place.error(format!("its resource templates: {error}")));
+                }
             }
             match server.prompts().await {
                 Ok(prompts) => offer.prompts = prompts,

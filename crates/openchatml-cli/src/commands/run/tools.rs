@@ -8,6 +8,8 @@ use openchatml_tools::config::{Config, ConfigError, Offer};
 use openchatml_tools::{RouterOptions, Toolbox};
 
 use crate::args::Bounds;
+#[cfg(unix)]
+use crate::console::stranger;
 use crate::console::{Console, warning_line};
 use crate::failure::Failure;
 use crate::input::{Decoded, Origin, Page};
@@ -20,6 +22,8 @@ use crate::report;
 /// It cannot be read, or something is wrong in it: that was told.
 pub(in crate::commands) fn read(path: &Path, console: &Console) -> Result<Config, Failure> {
     let config = with_text(path, console, Config::parse)?;
+    #[cfg(unix)]
+    let config = config.with_stderr(stranger);
     Ok(match tokens() {
         Some(folder) => config.with_tokens(folder),
         None => config,
@@ -73,6 +77,12 @@ pub(in crate::commands) async fn offers(
         Ok(offers) => Ok(offers),
         Err(errors) => with_text(path, console, |_| Err(errors)),
     }
+}
+
+/// Waits until the servers that nobody has anymore have ended, or their sessions.
+pub(in crate::commands) async fn closed() {
+    #[cfg(unix)]
+    openchatml_tools::kinds::mcp::closed().await;
 }
 
 /// Tells what servers do not list beside tools, and whether there is something.

@@ -9,6 +9,7 @@
 //! when the server is connected to the next time.
 
 mod bound;
+mod closing;
 mod connection;
 mod content;
 mod dial;
@@ -20,6 +21,8 @@ mod listing;
 mod oauth;
 mod plain;
 mod remote;
+#[cfg(unix)]
+mod stderr;
 mod tool;
 mod watch;
 
@@ -29,12 +32,15 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+pub use self::closing::closed;
 use self::dial::{Dial, Http};
 #[cfg(feature = "oauth")]
 pub use self::oauth::{Login, OAuth, TokenFolder};
 pub(crate) use self::plain::Secrets;
 use self::remote::Remote;
-use crate::offer::{ServerPrompt, ServerResource};
+#[cfg(unix)]
+pub use self::stderr::ServerStderr;
+use crate::offer::{ServerPrompt, ServerResource, ServerResourceTemplate};
 use crate::{Entry, NotAName, Toolbox};
 
 /// A server, and the tools that it listed when it was connected to.
@@ -88,6 +94,9 @@ pub struct ServerOptions {
     pub reconnects: u32,
     /// How long to wait after the first of these attempts. Each time after that, it is twice as long.
     pub backoff: Duration,
+    /// Who is told what a program says on its standard error. Without it, that is where its command says.
+    #[cfg(unix)]
+    pub stderr: Option<ServerStderr>,
     /// What no error repeats, beside the secrets that the connection has.
     pub(crate) secrets: Secrets,
     /// Whether the entries have names twice if the server does: whoever takes them chooses among them.
@@ -103,6 +112,8 @@ impl Default for ServerOptions {
             tools: 1_000,
             reconnects: 3,
             backoff: Duration::from_millis(250),
+            #[cfg(unix)]
+            stderr: None,
             secrets: Secrets::default(),
             keeps_clashes: false,
         }
@@ -165,8 +176,8 @@ impl std::error::Error for NotConnected {}
 /// Starts a program and speaks with it over its input and output.
 ///
 /// It leads a process group of its own, which is killed once nobody has the server or one of its
-/// tools anymore. Its standard error is yours, unless the command says otherwise. If it ends before, the next
-/// call starts it again.
+/// tools anymore. Its standard error is yours, unless the command or [`ServerOptions::stderr`] says otherwise. If
+/// it ends before, the next call starts it again.
 ///
 /// # Errors
 ///
@@ -350,6 +361,17 @@ impl Server {
         let most = self.remote.options().tools;
         let resources = async { self.remote.connection().await?.resources(most).await };
         Ok(self.in_time(resources).await?.into_iter().map(listing::resource).collect())
+    }
+
+    /// The templates of resources that the server lists: none, if it has none.
+    ///
+    /// # Errors
+    ///
+    /// As [`resources`](Self::resources).
+    pub async fn resource_templates(&self) -> Result<Vec<ServerResourceTemplate>, NotConnected> {
+        let most = self.remote.options().tools;
+        let templates = async { self.remote.connection().await?.resource_templates(most).await };
+        Ok(self.in_time(templates).await?.into_iter().map(listing::template).collect())
     }
 
     /// The prompts that the server lists: none, if it has none.
