@@ -68,7 +68,7 @@ fn serve(stream: TcpStream, address: SocketAddr, log: &Mutex<Vec<(String, String
             json!({"issuer": own, "authorization_endpoint": format!("{own}/authorize"),
                 "token_endpoint": format!("{own}/token"),
                 "registration_endpoint": format!("{own}/register"),
-                "response_types_supported": ["code"]}),
+                "response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"]}),
         ),
         "/register" => ("201 Created", json!({"client_id": "c1", "redirect_uris": []})),
         "/token" => ("200 OK", json!({"access_token": "t1", "token_type": "Bearer"})),

@@ -359,6 +359,16 @@ async fn a_token_is_for_one_server() {
         assert!(error.needs_login && error.why.contains(why), "{error}");
     }
     std::fs::write(place.file(), kept).unwrap();
+    // Nor does somebody who can write into the folder.
+    let set_mode = |mode| {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(place.tokens(), mode).unwrap();
+    };
+    set_mode(0o770);
+    let error = place.connect(place.how()).await.unwrap_err();
+    assert!(error.why.contains("others can write into"), "{error}");
+    set_mode(0o700);
     let mut by_another = place.how();
     by_another.client_id = Some("another".to_owned());
     assert!(place.connect(by_another).await.unwrap_err().needs_login);
@@ -398,6 +408,9 @@ async fn an_authorization_server_has_its_endpoints_itself_unless_it_is_named() {
     place.set(|state| state.metadata = json!({"issuer": "https://other.example"}));
     let error = place.log_in(&place.how(), &[]).await.unwrap_err();
     assert!(error.why.contains("https://other.example"), "{error}");
+    place.set(|state| state.metadata = json!({"code_challenge_methods_supported": null}));
+    let error = place.log_in(&place.how(), &[]).await.unwrap_err();
+    assert!(error.why.contains("does not say that it knows PKCE"), "{error}");
     // A client that has a secret tells it to nobody whom the server names.
     place.set(|state| state.metadata = Value::Null);
     let mut secret = place.how();

@@ -165,6 +165,12 @@ impl Login {
         let issuer = metadata.issuer.as_deref().and_then(|it| Url::parse(it).ok());
         let issuer = issuer
             .ok_or_else(|| NotConnected::new("the authorization server does not say who it is"))?;
+        let has_pkce = metadata.code_challenge_methods_supported.is_some();
+        if !has_pkce && self.issuer.is_none() {
+            // MCP, authorization: a client must not go on then.
+            let why = "the authorization server does not say that it knows PKCE: if it does, name it as the `issuer`";
+            return Err(NotConnected::new(why));
+        }
         let endpoint = |it: &str| client.endpoint(&issuer, it, self.issuer.is_some());
         endpoint(&metadata.authorization_endpoint)?;
         let mut origins = vec![origin(&endpoint(&metadata.token_endpoint)?)];

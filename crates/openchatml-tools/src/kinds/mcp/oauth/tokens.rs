@@ -16,7 +16,7 @@ use crate::kinds::mcp::NotConnected;
 /// A folder that holds access tokens of somebody who logged in: a file for each server.
 ///
 /// A token is found by the URL of its server, without the query, and given to no other. On Unix, nobody else
-/// can read the files and look into the folder.
+/// can read the files; a folder that others can write into is refused, and one that is made is the user's alone.
 ///
 /// ```
 /// use openchatml_tools::kinds::mcp::TokenFolder;
@@ -96,13 +96,24 @@ impl TokenFolder {
         builder.recursive(true);
         #[cfg(unix)]
         {
-            use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
-            builder.mode(0o700).create(&self.path)?;
-            // It may have been there before.
-            fs::set_permissions(&self.path, fs::Permissions::from_mode(0o700))
+            use std::os::unix::fs::DirBuilderExt as _;
+            builder.mode(0o700);
         }
-        #[cfg(not(unix))]
-        builder.create(&self.path)
+        builder.create(&self.path)?;
+        self.check()
+    }
+
+    /// Refuses a folder that somebody else can put a token into.
+    fn check(&self) -> io::Result<()> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            if fs::metadata(&self.path)?.permissions().mode() & 0o022 != 0 {
+                let why = format!("others can write into `{}`", self.path.display());
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+            }
+        }
+        Ok(())
     }
 
     /// What is kept for a server, if there is something.
@@ -113,8 +124,8 @@ impl TokenFolder {
         let path = self.file(server, "json");
         let told = |what: &str| NotConnected::logged_out(format!("`{}` {what}", path.display()));
         let mut bytes = Vec::new();
-        let read = File::open(&path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
-        match read {
+        let file = File::open(&path).and_then(|file| self.check().map(|()| file));
+        match file.and_then(|file| file.take(LONGEST).read_to_end(&mut bytes)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(told(&format!("cannot be read: {error}"))),
             Ok(_) => {}
