@@ -61,8 +61,14 @@ fn serve(stream: TcpStream, address: SocketAddr, log: &Mutex<Vec<(String, String
     let body = String::from_utf8(body).ok()?;
     let target = line.split(' ').nth(1)?.to_owned();
     log.lock().unwrap().push((line.clone(), body.clone()));
+    if line.starts_with("DELETE /mcp?hang") {
+        // Until nobody waits anymore.
+        let _ = stream.read(&mut [0]);
+        return None;
+    }
+    let target = target.trim_end_matches("?hang");
     let own = format!("http://{address}");
-    let (status, answer) = match &*target {
+    let (status, answer) = match target {
         "/.well-known/oauth-authorization-server" => (
             "200 OK",
             json!({"issuer": own, "authorization_endpoint": format!("{own}/authorize"),
@@ -198,6 +204,10 @@ fn sessions_end_with_the_command() {
     let kept = ["run", "--tools", "tools.toml", "--in-place", "chat.ocml"];
     run(&mut ocml(&folder, &kept), "").exits(0);
     assert_eq!(server.count("DELETE /mcp"), 2);
+    // A server that says nothing to that is not waited for.
+    folder.file("tools.toml", folder.read("tools.toml").replace("/mcp'", "/mcp?hang'"));
+    run(&mut ocml(&folder, &tools), "").silent();
+    assert_eq!(server.count("DELETE /mcp?hang"), 1);
 }
 
 /// What servers say on their standard error is told a line at a time, with their names, and made harmless.
