@@ -376,6 +376,9 @@ async fn a_token_is_for_one_server() {
     by_another.issuer = Some("https://other.example".to_owned());
     assert!(place.connect(by_another).await.unwrap_err().needs_login);
     assert!(place.connect(place.how()).await.is_ok());
+    let mut named = place.how();
+    named.issuer = Some(place.login.url("/"));
+    assert!(place.connect(named).await.is_ok());
     let open = "http://tools.example/mcp";
     let error = mcp::connect_logged_in(open, [], place.how(), &options).await.unwrap_err();
     assert_eq!(error.why, "`http://tools.example` would be told the token without TLS");

@@ -62,15 +62,15 @@ impl KeptToken {
         let kept = self.login.tokens.load(&self.server)?;
         let kept = kept.ok_or_else(|| NotConnected::logged_out("nobody is logged in"))?;
         self.secrets.learn(kept.secrets());
-        let issuer = self.login.issuer.as_deref().map(Url::parse);
-        let is_same = |issuer: Url| {
-            let kept = kept.metadata.issuer.as_deref().map(Url::parse);
-            matches!(kept, Some(Ok(kept)) if kept == issuer)
+        let url = |issuer: &str| Url::parse(issuer).ok();
+        let is_from = |issuer: &String| {
+            let known = [kept.issuer.as_deref(), kept.metadata.issuer.as_deref()];
+            known.into_iter().flatten().any(|it| url(it).is_some_and(|it| Some(it) == url(issuer)))
         };
-        let id = self.login.client_id.as_deref();
-        if issuer.is_some_and(|it| !it.is_ok_and(is_same))
-            || id.is_some_and(|id| id != kept.credentials.client_id)
-        {
+        let is_by = |id: &String| *id == kept.credentials.client_id;
+        let login = &self.login;
+        let is_same = login.issuer.as_ref().is_none_or(is_from);
+        if !is_same || !login.client_id.as_ref().is_none_or(is_by) {
             let why = "somebody is logged in by another client or authorization server";
             return Err(NotConnected::logged_out(why));
         }

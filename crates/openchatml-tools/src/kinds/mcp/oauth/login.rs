@@ -21,7 +21,7 @@ use crate::kinds::mcp::{NotConnected, Secrets};
 /// The tokens are kept in a folder, and renewed when they expire. [`connect_logged_in`] shows them to the
 /// server.
 ///
-/// [`connect_logged_in`]: super::connect_logged_in
+/// [`connect_logged_in`]: crate::kinds::mcp::connect_logged_in
 ///
 /// ```
 /// use openchatml_tools::kinds::mcp::{Login, TokenFolder};
@@ -125,7 +125,8 @@ impl Login {
         let credentials = credentials.load().await.map_err(unauthorized)?;
         let credentials = credentials.ok_or_else(|| NotConnected::new("there is no token"))?;
         let client_secret = client.client_secret;
-        let kept = Kept { server, resource, metadata, client_secret, credentials };
+        let issuer = self.issuer.clone();
+        let kept = Kept { server, resource, issuer, metadata, client_secret, credentials };
         secrets.learn(kept.secrets());
         let _lock = self.tokens.lock(&kept.server).await.map_err(NotConnected::new)?;
         self.tokens.keep(&kept)

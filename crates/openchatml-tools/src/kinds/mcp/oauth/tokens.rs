@@ -175,6 +175,9 @@ pub(super) struct Kept {
     pub(super) server: Url,
     /// What the token is for, as the authorization server was told.
     pub(super) resource: Url,
+    /// The authorization server, if the user named it.
+    pub(super) issuer: Option<String>,
+    /// What the authorization server said of itself.
     pub(super) metadata: AuthorizationMetadata,
     pub(super) client_secret: Option<String>,
     pub(super) credentials: StoredCredentials,
