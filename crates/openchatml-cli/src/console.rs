@@ -30,6 +30,14 @@ pub(crate) fn warning_line(text: &str) -> String {
     labelled(DEFAULT_WARNING_STYLE, "warning", text)
 }
 
+/// Says on standard error what somebody else says there, on a line of its own.
+#[cfg(all(unix, feature = "run"))]
+pub(crate) fn stranger(name: &str, line: &str) {
+    let text = format!("{}: {}\n", visible_line(name), visible_line(line));
+    // If nobody can be told, nobody is.
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
 fn labelled(style: Style, word: &str, text: &str) -> String {
     format!("{style}{word}{style:#}: {}\n", visible_line(text))
 }

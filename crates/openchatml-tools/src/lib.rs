@@ -86,7 +86,7 @@ pub use self::completions::{
 pub use self::completions::{Completions, CompletionsOptions, Engine, UnknownEngine};
 pub use self::function::{Function, function};
 #[cfg(any(feature = "config", feature = "mcp"))]
-pub use self::offer::{PromptArgument, ServerPrompt, ServerResource};
+pub use self::offer::{PromptArgument, ServerPrompt, ServerResource, ServerResourceTemplate};
 pub use self::router::{
     Approval, Approve, Approver, Asked, BadSchema, Envelope, Happening, Proposal, Router,
     RouterOptions, Routes, Turn,

@@ -161,6 +161,7 @@ parameters = "wrong.json"
             *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
             *'"tools/list"'*) result='{"tools":[{"name":"read/file","inputSchema":{"type":"object"}},{"name":"read/secret","inputSchema":{"type":"object"}},{"name":"list","inputSchema":{"type":"object"}}]}' ;;
             *'"resources/list"'*) result='{"resources":[{"uri":"file:///a","name":"a"}]}' ;;
+            *'"resources/templates/list"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"none"}}\n' "$id"; continue ;;
             *'"prompts/list"'*) result='{"prompts":[{"name":"review"}]}' ;;
             *) continue ;;
             esac
@@ -223,6 +224,8 @@ parameters = "wrong.json"
         assert_eq!(offers[1].resources[0].uri, "file:///a");
         assert_eq!(offers[1].prompts[0].name, "review");
         assert!(offers[0].resources.is_empty());
+        // The server does not know of templates, and need not.
+        assert!(offers[1].resource_templates.is_empty() && offers[1].unlisted.is_empty());
     }
 
     #[cfg(feature = "mcp")]

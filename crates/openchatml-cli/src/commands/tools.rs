@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use openchatml_tools::Entry;
-use openchatml_tools::config::Offer;
-use openchatml_tools::{ServerPrompt, ServerResource};
+use openchatml_tools::config::{Config, Offer};
+use openchatml_tools::{ServerPrompt, ServerResource, ServerResourceTemplate};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -21,11 +22,16 @@ use crate::visible::{is_invisible, visible_line};
 /// Sandboxes are tried and servers are started or connected to, as `ocml run` does. No tool is called.
 /// Servers of the Model Context Protocol are asked for their resources and prompts as well. If one does not
 /// list them, there is a warning, and the exit status is 1.
+///
+/// With `--login`, somebody logs in at one of these servers with a browser (OAuth 2), and nothing is listed. The
+/// token is kept in `$XDG_STATE_HOME/openchatml/tokens` or `~/.local/state/openchatml/tokens`, unless the
+/// variable `OCML_TOKENS` names another folder.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   ocml tools tools.toml
-  ocml tools --json tools.toml      a JSON object for each section, with the schemas of the tools")]
+  ocml tools --json tools.toml      a JSON object for each section, with the schemas of the tools
+  ocml tools --login tickets tools.toml      log in at the server of `[mcp.tickets]`")]
 pub(crate) struct ToolsArgs {
     /// The tools: a `tools.toml`
     #[arg(value_name = "FILE")]
@@ -34,6 +40,14 @@ pub(crate) struct ToolsArgs {
     /// Write a JSON object for each section, a line each
     #[arg(long)]
     json: bool,
+
+    /// Log in at this server with a browser: `tickets` of `[mcp.tickets]`
+    #[arg(long, value_name = "SERVER", conflicts_with = "json")]
+    login: Option<String>,
+
+    /// Forget the token of this server
+    #[arg(long, value_name = "SERVER", conflicts_with_all = ["json", "login"])]
+    logout: Option<String>,
 }
 
 /// Runs `tools`.
@@ -42,7 +56,22 @@ pub(crate) fn run(args: &ToolsArgs, console: &Console) -> Result<Status, Failure
     conceal()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Io(format!("no threads: {error}")))?;
-    let offers = runtime.block_on(tools::offers(config, &args.file, console))?;
+    if args.login.is_some() || args.logout.is_some() {
+        return runtime.block_on(sign(args, &config, console));
+    }
+    let listed = runtime.block_on(async {
+        let listed = list(args, config, console).await;
+        tools::closed().await;
+        listed
+    });
+    // Servers that do not end are not waited for.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    listed
+}
+
+/// Lists what there is.
+async fn list(args: &ToolsArgs, config: Config, console: &Console) -> Result<Status, Failure> {
+    let offers = tools::offers(config, &args.file, console).await?;
     let mut text = String::new();
     for offer in &offers {
         if args.json {
@@ -52,11 +81,45 @@ pub(crate) fn run(args: &ToolsArgs, console: &Console) -> Result<Status, Failure
         }
     }
     let is_incomplete = tools::tell_unlisted(&offers, &args.file, console);
-    drop(offers);
-    // Servers that do not end are not waited for.
-    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     Target::stdout().write(text.as_bytes())?;
     Ok(if is_incomplete { Status::Found } else { Status::Fine })
+}
+
+/// Logs in or out.
+#[cfg(unix)]
+async fn sign(args: &ToolsArgs, config: &Config, console: &Console) -> Result<Status, Failure> {
+    /// How long somebody has to log in.
+    const PATIENCE: Duration = Duration::from_secs(300);
+
+    let show = |page: &str| {
+        console.print(&format!(
+            "open this page in a browser on this machine, and log in there within 5 minutes:\n\n  {}\n\n",
+            visible_line(page)
+        ));
+    };
+    let (done, said) = match (&args.login, &args.logout) {
+        (Some(server), _) => {
+            let done = config.login(server, PATIENCE, show).await;
+            (done, format!("logged in at `{}`", visible_line(server)))
+        }
+        (None, server) => {
+            let server = server.as_deref().unwrap_or_default();
+            let done = config.logout(server).await;
+            let said = match done {
+                Ok(false) => "nobody was logged in at",
+                _ => "logged out at",
+            };
+            (done.map(|_| ()), format!("{said} `{}`", visible_line(server)))
+        }
+    };
+    tools::with_text(&args.file, console, |_| done.map_err(|error| vec![error]))?;
+    console.summary(&said);
+    Ok(Status::Fine)
+}
+
+#[cfg(not(unix))]
+async fn sign(_: &ToolsArgs, _: &Config, _: &Console) -> Result<Status, Failure> {
+    Err(Failure::Usage("servers that somebody logs in at are not supported here".to_owned()))
 }
 
 /// What one section offers, for people. What servers say of themselves is made harmless.
@@ -71,14 +134,17 @@ fn write_text(offer: &Offer, text: &mut String) {
         line("  ", name);
         entry.description.iter().for_each(|it| line("    ", it));
     }
+    let of_type =
+        |kind: &Option<String>| kind.as_ref().map_or(String::new(), |it| format!(", {it}"));
     for resource in &offer.resources {
-        let mut head = format!("resource {}: {}", resource.uri, resource.name);
-        if let Some(kind) = &resource.mime_type {
-            // Writing to a `String` cannot fail.
-            let _ = write!(head, ", {kind}");
-        }
-        line("  ", &head);
+        let kind = of_type(&resource.mime_type);
+        line("  ", &format!("resource {}: {}{kind}", resource.uri, resource.name));
         resource.description.iter().for_each(|it| line("    ", it));
+    }
+    for template in &offer.resource_templates {
+        let kind = of_type(&template.mime_type);
+        line("  ", &format!("resources {}: {}{kind}", template.uri_template, template.name));
+        template.description.iter().for_each(|it| line("    ", it));
     }
     for prompt in &offer.prompts {
         let arguments = prompt.arguments.iter();
@@ -99,12 +165,14 @@ fn write_json(offer: &Offer, text: &mut String) -> Result<(), Failure> {
         section: &offer.section,
         tools: tools.collect::<Result<_, _>>()?,
         resources: offer.resources.iter().map(Resource::new).collect(),
+        resource_templates: offer.resource_templates.iter().map(Template::new).collect(),
         prompts: offer.prompts.iter().map(Prompt::new).collect(),
     };
     let json = serde_json::to_string(&section).map_err(no_json)?;
     for c in json.chars() {
         // JSON lets some of them stand in strings, and a terminal takes them for commands.
         if is_invisible(c) {
+            // Writing to a `String` cannot fail.
             let _ = write!(text, "\\u{:04x}", u32::from(c));
         } else {
             text.push(c);
@@ -123,6 +191,7 @@ struct Section<'o> {
     section: &'o str,
     tools: Vec<Tool<'o>>,
     resources: Vec<Resource<'o>>,
+    resource_templates: Vec<Template<'o>>,
     prompts: Vec<Prompt<'o>>,
 }
 
@@ -165,6 +234,27 @@ impl<'o> Resource<'o> {
             description: resource.description.as_deref(),
             mime_type: resource.mime_type.as_deref(),
             size: resource.size,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Template<'o> {
+    uri_template: &'o str,
+    name: &'o str,
+    title: Option<&'o str>,
+    description: Option<&'o str>,
+    mime_type: Option<&'o str>,
+}
+
+impl<'o> Template<'o> {
+    fn new(template: &'o ServerResourceTemplate) -> Self {
+        Self {
+            uri_template: &template.uri_template,
+            name: &template.name,
+            title: template.title.as_deref(),
+            description: template.description.as_deref(),
+            mime_type: template.mime_type.as_deref(),
         }
     }
 }

@@ -13,6 +13,8 @@ mod guides;
 mod help;
 mod jsonl;
 mod limits;
+#[cfg(feature = "run")]
+mod mcp;
 mod output;
 mod render;
 mod reports;

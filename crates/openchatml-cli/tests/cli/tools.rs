@@ -14,6 +14,7 @@ while read -r line; do
     *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
     *'"tools/list"'*) result='{"tools":[{"name":"read","description":"Reads.\u001b[2J\u009b1m\nAll.\u202e\u2028","inputSchema":{"type":"object","maxProperties":100000000000000000000}}]}' ;;
     *'"resources/list"'*) result='{"resources":[{"uri":"file:///a\u0007","name":"a","mimeType":"text/plain","description":"A file."}]}' ;;
+    *'"resources/templates/list"'*) result='{"resourceTemplates":[{"uriTemplate":"file:///{path}\u0007","name":"any","mimeType":"text/plain","description":"Any file."}]}' ;;
     *'"prompts/list"'*) result='{"prompts":[{"name":"review","description":"Reviews.","arguments":[{"name":"code","required":true},{"name":"style"}]}]}' ;;
     *) continue ;;
     esac
@@ -50,6 +51,8 @@ mcp.files
     Reads.␛[2J\u{fffd}1m␊All.\u{fffd}\u{fffd}
   resource file:///a␇: a, text/plain
     A file.
+  resources file:///{path}␇: any, text/plain
+    Any file.
   prompt review(code, [style])
     Reviews.
 ";
@@ -72,7 +75,7 @@ fn sections_are_json_a_line_each() {
     assert_eq!(
         lines[0],
         json!({"section": "tools.echo", "tools": [echo], "resources": [],
-        "prompts": []})
+        "resource_templates": [], "prompts": []})
     );
     let files = &lines[1];
     assert_eq!(files["tools"][0]["description"], "Reads.\u{1b}[2J\u{9b}1m\nAll.\u{202e}\u{2028}");
@@ -80,6 +83,11 @@ fn sections_are_json_a_line_each() {
         files["resources"],
         json!([{"uri": "file:///a\u{7}", "name": "a", "title": null,
         "description": "A file.", "mime_type": "text/plain", "size": null}])
+    );
+    assert_eq!(
+        files["resource_templates"],
+        json!([{"uri_template": "file:///{path}\u{7}", "name": "any", "title": null,
+        "description": "Any file.", "mime_type": "text/plain"}])
     );
     let argument = |name: &str, required: bool| json!({"name": name, "description": null, "required": required});
     assert_eq!(
@@ -116,6 +124,7 @@ fn tools_are_listed_where_resources_are_not() {
         ["tools.echo", "  functions.echo", "mcp.files", "  functions.files_read"]
     );
     assert!(ran.stdout.contains("prompt review") && !ran.stdout.contains("resource "));
+    assert!(ran.stdout.contains("resources file:///{path}"), "{ran:?}");
     ran.says(
         "warning: in `tools.toml`, line 5, column 1: `mcp.files`: its resources: the server cannot be used: \
          it answers `resources/list` with the error -32601: No.\\nNever.\n",

@@ -18,6 +18,8 @@ pub struct ConfigError {
     pub key: String,
     /// What is wrong, and what was expected.
     pub message: String,
+    /// The server that somebody has to log in at first: `tickets` of `[mcp.tickets]`.
+    pub needs_login: Option<String>,
 }
 
 impl fmt::Display for ConfigError {
@@ -47,6 +49,12 @@ impl Place {
         Self { span, line: location.line, column: location.column, key: key.into() }
     }
 
+    /// The beginning of the file.
+    #[cfg(all(unix, feature = "oauth"))]
+    pub(super) fn start() -> Self {
+        Self { line: 1, column: 1, ..Self::default() }
+    }
+
     /// The key, as the file could have it.
     pub(super) fn key(&self) -> &str {
         &self.key
@@ -54,6 +62,6 @@ impl Place {
 
     pub(super) fn error(&self, message: impl Into<String>) -> ConfigError {
         let Self { span, line, column, key } = self.clone();
-        ConfigError { span, line, column, key, message: message.into() }
+        ConfigError { span, line, column, key, message: message.into(), needs_login: None }
     }
 }

@@ -49,6 +49,8 @@
 //! ```
 
 mod error;
+#[cfg(all(unix, feature = "oauth"))]
+mod login;
 #[cfg_attr(
     not(all(unix, feature = "browser", feature = "oauth", feature = "python")),
     allow(dead_code)
@@ -69,6 +71,8 @@ mod sections;
 )]
 mod template;
 
+use std::path::PathBuf;
+
 use openchatml::Lines;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -78,7 +82,7 @@ use self::section::{Findings, Section};
 pub use self::sections::RouterSettings;
 use self::sections::{BrowserSection, Mcp, OpenApi, Program, PythonSection};
 use crate::Entry;
-use crate::offer::{ServerPrompt, ServerResource};
+use crate::offer::{ServerPrompt, ServerResource, ServerResourceTemplate};
 
 /// What one section of a file offers.
 #[derive(Clone, Debug)]
@@ -90,6 +94,8 @@ pub struct Offer {
     pub tools: Vec<(String, Entry)>,
     /// The resources that the server lists, if the section is one.
     pub resources: Vec<ServerResource>,
+    /// The templates of resources that the server lists, if the section is one.
+    pub resource_templates: Vec<ServerResourceTemplate>,
     /// The prompts that the server lists, if the section is one.
     pub prompts: Vec<ServerPrompt>,
     /// What the server has beside tools and does not list, and why.
@@ -98,8 +104,14 @@ pub struct Offer {
 
 impl Offer {
     fn new(section: &str, tools: Vec<(String, Entry)>) -> Self {
-        let (resources, prompts, unlisted) = (Vec::new(), Vec::new(), Vec::new());
-        Self { section: section.to_owned(), tools, resources, prompts, unlisted }
+        Self {
+            section: section.to_owned(),
+            tools,
+            resources: Vec::new(),
+            resource_templates: Vec::new(),
+            prompts: Vec::new(),
+            unlisted: Vec::new(),
+        }
     }
 }
 
@@ -125,6 +137,11 @@ pub struct Config {
     python: Option<PythonSection>,
     browser: Option<BrowserSection>,
     is_continued: bool,
+    /// The folder with the tokens of those who logged in at servers.
+    #[cfg_attr(not(all(unix, feature = "oauth")), allow(dead_code))]
+    tokens: Option<PathBuf>,
+    #[cfg(all(unix, feature = "mcp"))]
+    stderr: Option<crate::kinds::mcp::ServerStderr>,
 }
 
 impl Config {
@@ -166,6 +183,30 @@ impl Config {
         self
     }
 
+    /// The same tools, of which those of servers that somebody logged in at are called in their name: the
+    /// tokens are in this folder (`kinds::mcp::TokenFolder`). Without it, nobody is logged in.
+    ///
+    /// ```
+    /// use openchatml_tools::config::Config;
+    ///
+    /// let text = "[mcp.a]\nurl = 'https://a.example/mcp'\noauth = {}\n";
+    /// let config = Config::parse(text).unwrap().with_tokens("/home/me/.local/state/openchatml/tokens");
+    /// ```
+    pub fn with_tokens(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.tokens = Some(folder.into());
+        self
+    }
+
+    /// The same tools, of which servers that are programs say on their standard error what `tell` is told: the name
+    /// of the server, and a line. Without it, they have the standard error of this process.
+    ///
+    /// A line is the server's word, and may hold control characters: escape it before you print it.
+    #[cfg(all(unix, feature = "mcp"))]
+    pub fn with_stderr(mut self, tell: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
+        self.stderr = Some(crate::kinds::mcp::ServerStderr::new("", tell));
+        self
+    }
+
     fn read(mut file: Section<'_, '_>) -> Self {
         let config = Self {
             router: file.section("router", RouterSettings::read).unwrap_or_default(),
@@ -175,6 +216,9 @@ impl Config {
             python: file.section("python", PythonSection::read),
             browser: file.section("browser", BrowserSection::read),
             is_continued: false,
+            tokens: None,
+            #[cfg(all(unix, feature = "mcp"))]
+            stderr: None,
         };
         file.finish();
         config

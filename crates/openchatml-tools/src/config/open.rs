@@ -74,6 +74,9 @@ impl Config {
 
     async fn open_all(&self, base: &Path) -> Opening {
         let mut opening = Opening::new(base, self.is_continued);
+        opening.tokens.clone_from(&self.tokens);
+        #[cfg(all(unix, feature = "mcp"))]
+        opening.stderr.clone_from(&self.stderr);
         for section in &self.programs {
             opening.add(opening.program(section).map(|entry| vec![entry]), &section.place);
         }
@@ -106,6 +109,10 @@ struct Opening {
     base: PathBuf,
     #[cfg_attr(not(all(unix, feature = "python")), allow(dead_code))]
     is_continued: bool,
+    #[cfg_attr(not(all(unix, feature = "oauth")), allow(dead_code))]
+    tokens: Option<PathBuf>,
+    #[cfg(all(unix, feature = "mcp"))]
+    stderr: Option<crate::kinds::mcp::ServerStderr>,
     tools: Toolbox,
     offers: Vec<Offer>,
     /// The servers, and which of the offers is theirs.
@@ -122,6 +129,9 @@ impl Opening {
         Self {
             base: base.to_owned(),
             is_continued,
+            tokens: None,
+            #[cfg(all(unix, feature = "mcp"))]
+            stderr: None,
             tools: Toolbox::default(),
             offers: Vec::new(),
             #[cfg(all(unix, feature = "mcp"))]
@@ -297,6 +307,7 @@ impl Opening {
         options.reconnects = section.reconnects.unwrap_or(options.reconnects);
         options.secrets = Secrets::new(section.reach.templates().flat_map(Template::values));
         options.keeps_clashes = true;
+        options.stderr = self.stderr.as_ref().map(|it| it.named(&section.name));
         let one = |error| vec![error];
         let server = match &section.reach {
             Reach::Start(start) => {
@@ -306,10 +317,15 @@ impl Opening {
             Reach::Url { url, headers, oauth } => {
                 let url = url.fill().map_err(one)?;
                 let headers = filled(headers).map_err(one)?;
-                connect_url(&url, &headers, oauth.as_deref(), &options).await.map_err(one)?
+                self.connect_url(&url, &headers, oauth.as_deref(), &options).await.map_err(one)?
             }
         };
-        let server = server.map_err(|error| one(section.place.error(error.to_string())))?;
+        let server = server.map_err(|error| {
+            let needs_login = error.needs_login && section.takes_logins();
+            let mut error = section.place.error(error.to_string());
+            error.needs_login = needs_login.then(|| section.name.clone());
+            one(error)
+        })?;
         let own = |name: &str| name.split_once('.').map_or("", |it| it.1).to_owned();
         let mut entries: Vec<Named> =
             server.entries().iter().map(|(name, entry)| (own(name), entry.clone())).collect();
@@ -330,6 +346,38 @@ impl Opening {
         Ok((server, entries))
     }
 
+    /// Connects to a server over HTTP, with an authorization if there is to be one.
+    #[cfg(all(unix, feature = "mcp"))]
+    async fn connect_url(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        oauth: Option<&super::sections::OAuthSection>,
+        options: &crate::kinds::mcp::ServerOptions,
+    ) -> Found<Result<crate::kinds::mcp::Server, crate::kinds::mcp::NotConnected>> {
+        let named = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        #[cfg(feature = "oauth")]
+        {
+            use super::login::{Authorization, authorization};
+            use crate::kinds::mcp::{connect_authorized, connect_logged_in};
+
+            match authorization(url, headers, oauth, self.tokens.as_deref())? {
+                Authorization::None => {}
+                Authorization::Client(oauth) => {
+                    return Ok(connect_authorized(url, named, oauth, options).await);
+                }
+                Authorization::Login(login) => {
+                    return Ok(connect_logged_in(url, named, login, options).await);
+                }
+            }
+        }
+        #[cfg(not(feature = "oauth"))]
+        if let Some(oauth) = oauth {
+            return Err(missing(&oauth.place, "oauth"));
+        }
+        Ok(crate::kinds::mcp::connect_http(url, named, options).await)
+    }
+
     /// Asks the servers what they have beside tools.
     #[cfg(all(unix, feature = "mcp"))]
     async fn ask_servers(&mut self) {
@@ -338,6 +386,12 @@ impl Opening {
             match server.resources().await {
                 Ok(resources) => offer.resources = resources,
                 Err(error) => offer.unlisted.push(place.error(format!("its resources: {error}"))),
+            }
+            match server.resource_templates().await {
+                Ok(templates) => offer.resource_templates = templates,
+                Err(error) => {
+                    offer.unlisted.push(place.error(format!("its resource templates: {error}")));
+                }
             }
             match server.prompts().await {
                 Ok(prompts) => offer.prompts = prompts,
@@ -417,30 +471,6 @@ impl Opening {
     fn browser(&self, section: &BrowserSection) -> Found<Vec<Named>> {
         Err(missing(&section.place, "browser"))
     }
-}
-
-/// Connects to a server over HTTP, with an authorization if there is to be one.
-#[cfg(all(unix, feature = "mcp"))]
-async fn connect_url(
-    url: &str,
-    headers: &[(String, String)],
-    oauth: Option<&super::sections::OAuthSection>,
-    options: &crate::kinds::mcp::ServerOptions,
-) -> Found<Result<crate::kinds::mcp::Server, crate::kinds::mcp::NotConnected>> {
-    let headers = headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let Some(oauth) = oauth else {
-        return Ok(crate::kinds::mcp::connect_http(url, headers, options).await);
-    };
-    #[cfg(feature = "oauth")]
-    {
-        use crate::kinds::mcp::{OAuth, connect_authorized};
-        let mut authorization = OAuth::new(oauth.client_id.fill()?, oauth.client_secret.fill()?);
-        authorization.scopes = oauth.scopes.clone();
-        authorization.issuer = oauth.issuer.clone();
-        Ok(connect_authorized(url, headers, authorization, options).await)
-    }
-    #[cfg(not(feature = "oauth"))]
-    Err(missing(&oauth.place, "oauth"))
 }
 
 /// The values of templates, with the variables of the environment.

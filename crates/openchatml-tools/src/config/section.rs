@@ -201,15 +201,14 @@ impl<'f, 't> Section<'f, 't> {
 
     /// A text that may name variables of the environment.
     pub(super) fn template(&mut self, key: &'static str) -> Option<Template> {
-        let place = self.key_place(key)?;
         let text = self.text(key)?;
+        let place = self.key_place(key)?;
         Template::parse(&text, place).map_err(|error| self.complain(error)).ok()
     }
 
     /// A text that may name variables of the environment, and has to be there.
     pub(super) fn required_template(&mut self, key: &'static str) -> Option<Template> {
         if !self.has(key) {
-            self.asked.push(key);
             let message = format!("it needs `{key}`");
             self.complain(self.place().error(message));
         }

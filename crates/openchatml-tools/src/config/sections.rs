@@ -227,6 +227,7 @@ impl OpenApi {
 /// `[mcp.NAME]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mcp {
+    pub(super) name: String,
     pub(super) place: Place,
     pub(super) reach: Reach,
     pub(super) prefix: String,
@@ -253,7 +254,7 @@ impl Reach {
             Self::Url { url, headers, oauth } => (Some(url), headers, oauth.as_deref()),
         };
         let oauth = oauth.into_iter().flat_map(|it| [&it.client_id, &it.client_secret]);
-        named.iter().map(|it| &it.1).chain(url).chain(oauth)
+        named.iter().map(|it| &it.1).chain(url).chain(oauth.flatten())
     }
 }
 
@@ -261,8 +262,9 @@ impl Reach {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OAuthSection {
     pub(super) place: Place,
-    pub(super) client_id: Template,
-    pub(super) client_secret: Template,
+    pub(super) grant: Grant,
+    pub(super) client_id: Option<Template>,
+    pub(super) client_secret: Option<Template>,
     pub(super) scopes: Vec<String>,
     pub(super) issuer: Option<String>,
 }
@@ -270,18 +272,45 @@ pub(super) struct OAuthSection {
 impl OAuthSection {
     fn read(mut section: Section<'_, '_>) -> Option<Self> {
         let place = section.place();
-        let client_id = section.required_template("client_id");
-        let client_secret = section.required_template("client_secret");
+        let words = [
+            ("authorization_code", Grant::AuthorizationCode),
+            ("client_credentials", Grant::ClientCredentials),
+        ];
+        let grant = section.choice("grant", &words);
+        let grant = grant.unwrap_or(match section.has("client_secret") {
+            true => Grant::ClientCredentials,
+            false => Grant::AuthorizationCode,
+        });
+        let (client_id, client_secret) = match grant {
+            Grant::AuthorizationCode => {
+                if section.has("client_secret") && !section.has("client_id") {
+                    section.complain(section.place().error("it needs `client_id`"));
+                }
+                (section.template("client_id"), section.template("client_secret"))
+            }
+            Grant::ClientCredentials => {
+                let client_id = section.required_template("client_id");
+                (client_id, section.required_template("client_secret"))
+            }
+        };
         let scopes = section.texts("scopes").unwrap_or_default();
         let issuer = section.text("issuer");
         section.finish();
-        let (client_id, client_secret) = (client_id?, client_secret?);
-        Some(Self { place, client_id, client_secret, scopes, issuer })
+        Some(Self { place, grant, client_id, client_secret, scopes, issuer })
     }
 }
 
+/// How an authorization is had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Grant {
+    /// Somebody logs in with a browser.
+    AuthorizationCode,
+    /// The client has a secret of its own.
+    ClientCredentials,
+}
+
 impl Mcp {
-    pub(super) fn read(_: &str, mut section: Section<'_, '_>) -> Option<Self> {
+    pub(super) fn read(name: &str, mut section: Section<'_, '_>) -> Option<Self> {
         let place = section.place();
         let reach = if section.has("url") {
             let url = section.template("url");
@@ -299,8 +328,28 @@ impl Mcp {
         let timeout = section.milliseconds("timeout_ms");
         let approve = approve(&mut section);
         section.finish();
-        let reach = reach?;
-        Some(Self { place, reach, prefix, tools, trusts_hints, reconnects, timeout, approve })
+        let (name, reach) = (name.to_owned(), reach?);
+        Some(Self { name, place, reach, prefix, tools, trusts_hints, reconnects, timeout, approve })
+    }
+}
+
+/// Whether one of these headers says who asks.
+#[cfg(all(unix, feature = "mcp"))]
+pub(super) fn has_authorization<V>(headers: &[(String, V)]) -> bool {
+    headers.iter().any(|it| it.0.eq_ignore_ascii_case("authorization"))
+}
+
+#[cfg(all(unix, feature = "mcp"))]
+impl Mcp {
+    /// Whether somebody can log in at the server.
+    pub(super) fn takes_logins(&self) -> bool {
+        match &self.reach {
+            Reach::Start(_) => false,
+            Reach::Url { headers, oauth, .. } => match oauth {
+                Some(oauth) => oauth.grant == Grant::AuthorizationCode,
+                None => !has_authorization(headers),
+            },
+        }
     }
 }
 

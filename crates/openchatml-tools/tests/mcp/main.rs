@@ -6,6 +6,7 @@ mod broken;
 mod everything;
 mod http;
 mod lists;
+mod login;
 mod oauth;
 mod scripted;
 #[allow(dead_code, reason = "other tests use the rest")]

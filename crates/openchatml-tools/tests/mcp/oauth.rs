@@ -204,28 +204,34 @@ async fn what_is_wrong_with_an_authorization_is_told_without_the_secret() {
     assert!(http.asked().is_empty());
 }
 
-#[tokio::test]
-async fn a_named_authorization_server_cannot_send_the_secret_elsewhere() {
-    let given = AtomicUsize::new(0);
-    let foreign = Server::new(move |asked| authorize(asked, &given, 3600)).await;
-    let elsewhere = format!("http://{}", foreign.address);
-    let to = elsewhere.clone();
+/// An authorization server whose token endpoint is at this address.
+async fn with_token_endpoint(endpoint: String) -> Server {
     let login = Server::new(move |asked| match asked.target() {
         "/.well-known/oauth-authorization-server" => {
             let own = origin(asked);
             let body = json!({"issuer": own, "authorization_endpoint": format!("{own}/authorize"),
-                "token_endpoint": format!("{to}/token"), "response_types_supported": ["code"]});
+                "token_endpoint": endpoint, "response_types_supported": ["code"],
+                "token_endpoint_auth_methods_supported": ["client_secret_post"]});
             json_answer("200 OK", &body)
         }
         _ => server::answer("404 Not Found", "text/plain", ""),
     });
-    let login = login.await;
-    let issuer = login.url("");
-    let http = Server::new(|asked| serve(asked, &AtomicUsize::new(0))).await;
-    let error = connect(&http, oauth(Some(issuer))).await.unwrap_err();
-    let why = "which is not the origin of the authorization server";
-    assert_eq!(error.why, format!("the secret would go to `{elsewhere}`, {why}"));
-    assert!(foreign.asked().is_empty() && http.asked().is_empty());
+    login.await
+}
+
+#[tokio::test]
+async fn a_named_authorization_server_may_have_its_tokens_elsewhere() {
+    let given = AtomicUsize::new(0);
+    let foreign = Server::new(move |asked| authorize(asked, &given, 3600)).await;
+    let login = with_token_endpoint(foreign.url("/token")).await;
+    let http = Server::new(|asked| serve(asked, &AtomicUsize::new(1))).await;
+    let server = connect(&http, oauth(Some(login.url("")))).await.unwrap();
+    assert!(answer(&router(&[&server]), "functions.echo", "{}").await.is_ok());
+    assert_eq!(foreign.asked().len(), 1);
+    // But nowhere without TLS.
+    let login = with_token_endpoint("http://tokens.example/token".to_owned()).await;
+    let error = connect(&http, oauth(Some(login.url("")))).await.unwrap_err();
+    assert_eq!(error.why, "`http://tokens.example` would be told the secret without TLS");
 }
 
 #[tokio::test]

@@ -240,7 +240,7 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
     stop_on_interrupt(&cancel)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Io(format!("no threads: {error}")))?;
-    let status = runtime.block_on(async {
+    let work = async {
         // A server that says nothing is not waited for any longer than the user wants.
         let (tools, mut options) = tokio::select! {
             biased;
@@ -278,6 +278,11 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
         events.finish()?;
         let ended = ended.map_err(|error| failed(&error, args))?;
         Ok(status(ended, cut_off.as_deref(), args, console))
+    };
+    let status = runtime.block_on(async {
+        let status = work.await;
+        tools::closed().await;
+        status
     });
     // Tools that cannot be stopped are not waited for.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));

@@ -1,12 +1,15 @@
 //! The tools of a `tools.toml`.
 
-use std::path::Path;
+use std::env;
+use std::path::{Path, PathBuf};
 
 use openchatml::Span;
 use openchatml_tools::config::{Config, ConfigError, Offer};
 use openchatml_tools::{RouterOptions, Toolbox};
 
 use crate::args::Bounds;
+#[cfg(unix)]
+use crate::console::stranger;
 use crate::console::{Console, warning_line};
 use crate::failure::Failure;
 use crate::input::{Decoded, Origin, Page};
@@ -18,7 +21,29 @@ use crate::report;
 ///
 /// It cannot be read, or something is wrong in it: that was told.
 pub(in crate::commands) fn read(path: &Path, console: &Console) -> Result<Config, Failure> {
-    with_text(path, console, Config::parse)
+    let config = with_text(path, console, Config::parse)?;
+    #[cfg(unix)]
+    let config = config.with_stderr(stranger);
+    Ok(match tokens() {
+        Some(folder) => config.with_tokens(folder),
+        None => config,
+    })
+}
+
+/// The variable that names another folder for tokens.
+pub(in crate::commands) const TOKENS: &str = "OCML_TOKENS";
+
+/// The folder with the tokens of somebody who logged in at servers.
+fn tokens() -> Option<PathBuf> {
+    let folder = |name| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    if let Some(tokens) = folder(TOKENS) {
+        return Some(tokens);
+    }
+    // The XDG Base Directory Specification ignores paths that are relative.
+    let state = folder("XDG_STATE_HOME").filter(|it| it.is_absolute());
+    let home = || folder("HOME").filter(|it| it.is_absolute());
+    let state = state.or_else(|| Some(home()?.join(".local/state")));
+    state.map(|it| it.join("openchatml/tokens"))
 }
 
 /// Opens its tools. What they are opened with stands beside the file.
@@ -54,6 +79,12 @@ pub(in crate::commands) async fn offers(
     }
 }
 
+/// Waits until the servers that nobody has anymore have ended, or their sessions.
+pub(in crate::commands) async fn closed() {
+    #[cfg(unix)]
+    openchatml_tools::kinds::mcp::closed().await;
+}
+
 /// Tells what servers do not list beside tools, and whether there is something.
 pub(in crate::commands) fn tell_unlisted(offers: &[Offer], path: &Path, console: &Console) -> bool {
     let name = Origin::of(path).name();
@@ -71,8 +102,32 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
+/// What is wrong, and what to do about it.
+fn message(error: &ConfigError, path: &Path) -> String {
+    let message = match error.key.as_str() {
+        "" => error.message.clone(),
+        key => format!("`{}`: {}", key.escape_debug(), error.message),
+    };
+    match &error.needs_login {
+        Some(server) => {
+            let (server, file) = (word(server), word(&path.to_string_lossy()));
+            format!("{message}: log in with `ocml tools --login {server} {file}`")
+        }
+        None => message,
+    }
+}
+
+/// A word as a shell takes it.
+fn word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "._-/+@%:,".contains(c);
+    match text {
+        text if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
+        text => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
 /// Does something with the text of the file, and tells what is wrong with it.
-fn with_text<T>(
+pub(in crate::commands) fn with_text<T>(
     path: &Path,
     console: &Console,
     read: impl FnOnce(&str) -> Result<T, Vec<ConfigError>>,
@@ -88,10 +143,7 @@ fn with_text<T>(
     };
     let mut text = String::new();
     for error in &errors {
-        let message = match error.key.as_str() {
-            "" => error.message.clone(),
-            key => format!("`{}`: {}", key.escape_debug(), error.message),
-        };
+        let message = message(error, path);
         report::located(&page, Span::new(error.span.start, error.span.end), &message, &mut text);
     }
     console.print(&text);

@@ -156,7 +156,7 @@ fn answered(head: &[u8], tail: &[u8]) -> Option<String> {
     let before = before.strip_prefix('{')?;
     let before = before.strip_prefix(version).unwrap_or(before);
     if let Some((id, rest)) = before.strip_prefix(r#""id":"#).and_then(|it| it.split_once(',')) {
-        return (is_number(id) && is_answer(rest)).then(|| id.to_owned());
+        return number(id).filter(|_| is_answer(rest)).map(str::to_owned);
     }
     if !is_answer(before) {
         return None;
@@ -165,12 +165,13 @@ fn answered(head: &[u8], tail: &[u8]) -> Option<String> {
     let behind = behind.strip_suffix('}')?;
     let behind = behind.strip_suffix(r#","jsonrpc":"2.0""#).unwrap_or(behind);
     let (_, id) = behind.rsplit_once(r#","id":"#)?;
-    is_number(id).then(|| id.to_owned())
+    number(id).map(str::to_owned)
 }
 
-/// The ids of our requests are numbers.
-fn is_number(id: &str) -> bool {
-    !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit())
+/// The number that an id is. The ids of our requests are numbers; some servers answer with strings of them.
+fn number(id: &str) -> Option<&str> {
+    let id = id.strip_prefix('"').and_then(|id| id.strip_suffix('"')).unwrap_or(id);
+    (!id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
@@ -259,6 +260,8 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":5,"error":{"code":4294967296,"message":""}}"#,
             r#"{"id":5,"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"\ud800"}]}}"#,
             r#"{"result":{"content":[}},"jsonrpc":"2.0","id":5}"#,
+            r#"{"jsonrpc":"2.0","id":"5","result":{"content":[}}"#,
+            r#"{"result":{"content":[}},"jsonrpc":"2.0","id": "5"}"#,
             &deep,
         ] {
             let error = readable(text.as_bytes().to_vec());
@@ -268,7 +271,8 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":5,"result":{"content":[]}}"#,
             r#"{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":[}}"#,
             r#"{"jsonrpc":"2.0","method":"x","params":{"id":5}"#,
-            r#"{"jsonrpc":"2.0","id":"5","result":{"content":[}}"#,
+            r#"{"jsonrpc":"2.0","id":"5a","result":{"content":[}}"#,
+            r#"{"jsonrpc":"2.0","id":"","result":{"content":[}}"#,
             "Listening, id: 5",
         ] {
             assert_eq!(readable(text.as_bytes().to_vec()), text.as_bytes(), "{text}");

@@ -8,22 +8,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use openchatml::Code;
 use rmcp::model::{
     CallToolRequestParams, CancelledNotification, CancelledNotificationParam, ClientCapabilities,
-    ClientConfig, ClientRequest, Implementation, PaginatedRequestParams, ProgressNotificationParam,
-    ProgressToken, Request, RequestId, ServerCapabilities, ServerResult,
+    ClientConfig, ClientRequest, ErrorCode, Implementation, PaginatedRequestParams,
+    ProgressNotificationParam, ProgressToken, Request, RequestId, ServerCapabilities, ServerResult,
 };
 use rmcp::service::{NotificationContext, Peer, PeerRequestOptions, RunningService, ServiceError};
 use rmcp::transport::IntoTransport;
 use rmcp::{ClientHandler, RoleClient, ServiceExt};
 use tokio::sync::Mutex;
+#[cfg(unix)]
+use tokio::task::JoinHandle;
+#[cfg(unix)]
 use tokio_util::sync::DropGuard;
 
+use super::closing::{Closing, PATIENCE};
 use super::digits::Digits;
 use super::failure::{NO_RESULT, failure, is_broken_by, unlisted, unready};
+#[cfg(unix)]
+use super::stderr;
 use super::watch::{Changes, watched};
 use super::{NotConnected, ServerOptions, content};
 use crate::{Call, Failure, Outcome, Progress};
 
-/// A connection to a server. It is closed when this is dropped.
+/// A connection to a server. It is closed when this is dropped: the session over HTTP is ended, and the program
+/// at the other end.
 pub(super) struct Connection {
     peer: Peer<RoleClient>,
     listeners: Arc<Listeners>,
@@ -31,9 +38,19 @@ pub(super) struct Connection {
     changes: Changes,
     /// Whether a request found out that nobody is there, which a transport may not notice.
     is_broken: AtomicBool,
-    _service: RunningService<RoleClient, Arc<Listeners>>,
-    /// What ends the program at the other end.
-    _program: Option<DropGuard>,
+    /// `None` once it is closed.
+    service: Option<RunningService<RoleClient, Arc<Listeners>>>,
+    #[cfg(unix)]
+    program: Option<Program>,
+}
+
+/// The program at the other end.
+#[cfg(unix)]
+struct Program {
+    /// What ends it.
+    over: DropGuard,
+    /// Done once it has ended and everything that it said was told.
+    ended: JoinHandle<()>,
 }
 
 /// The calls that run, by what the server reports their progress under.
@@ -88,26 +105,42 @@ impl Connection {
         };
         let peer = service.peer().clone();
         let is_broken = AtomicBool::new(false);
-        Ok(Self { peer, listeners, digits, changes, is_broken, _service: service, _program: None })
+        Ok(Self {
+            peer,
+            listeners,
+            digits,
+            changes,
+            is_broken,
+            service: Some(service),
+            #[cfg(unix)]
+            program: None,
+        })
     }
 
     /// The same connection, which takes the program at its other end with it.
     #[cfg(unix)]
-    pub(super) fn with_program(mut self, mut group: crate::kinds::process::Group) -> Self {
-        use std::time::Duration;
-
-        /// How long a program has to end by itself once its input is closed.
-        const PATIENCE: Duration = Duration::from_secs(2);
-
+    pub(super) fn with_program(
+        mut self,
+        mut group: crate::kinds::process::Group,
+        stderr: Option<JoinHandle<()>>,
+    ) -> Self {
         let over = tokio_util::sync::CancellationToken::new();
-        self._program = Some(over.clone().drop_guard());
-        tokio::spawn(async move {
-            tokio::select! {
-                _ = group.wait() => return,
-                () = over.cancelled() => {}
+        let cancelled = over.clone();
+        let ended = tokio::spawn(async move {
+            let is_over = tokio::select! {
+                _ = group.wait() => false,
+                () = cancelled.cancelled() => true,
+            };
+            if is_over {
+                let _ = tokio::time::timeout(PATIENCE, group.wait()).await;
             }
-            let _ = tokio::time::timeout(PATIENCE, group.wait()).await;
+            // It is killed, and so is what it left behind.
+            drop(group);
+            if let Some(stderr) = stderr {
+                stderr::finish(stderr).await;
+            }
         });
+        self.program = Some(Program { over: over.drop_guard(), ended });
         self
     }
 
@@ -155,6 +188,26 @@ impl Connection {
             Ok((page.resources, page.next_cursor))
         };
         self.all("resources", most, page).await
+    }
+
+    /// The templates of resources of the server. One that does not know the request has none.
+    pub(super) async fn resource_templates(
+        &self,
+        most: usize,
+    ) -> Result<Vec<rmcp::model::ResourceTemplate>, NotConnected> {
+        if !self.has(|it| it.resources.is_some()) {
+            return Ok(Vec::new());
+        }
+        let page = |page| async {
+            match self.peer.list_resource_templates(page).await {
+                Ok(page) => Ok((page.resource_templates, page.next_cursor)),
+                Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => {
+                    Ok((Vec::new(), None))
+                }
+                Err(error) => Err(error),
+            }
+        };
+        self.all("resources/templates", most, page).await
     }
 
     /// The prompts of the server.
@@ -247,6 +300,27 @@ impl Connection {
         if is_broken_by(error) {
             self.is_broken.store(true, Ordering::SeqCst);
         }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // Without a runtime, whoever is at the other end is left alone.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let (service, closing) = (self.service.take(), Closing::new());
+        #[cfg(unix)]
+        let program = self.program.take();
+        runtime.spawn(async move {
+            let _closing = closing;
+            if let Some(mut service) = service {
+                let _ = service.close_with_timeout(PATIENCE).await;
+            }
+            #[cfg(unix)]
+            if let Some(Program { over, ended }) = program {
+                drop(over);
+                let _ = ended.await;
+            }
+        });
     }
 }
 

@@ -56,10 +56,25 @@ async fn start(
     use crate::kinds::process::Group;
 
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    if options.stderr.is_some() {
+        command.stderr(Stdio::piped());
+    }
     let mut group = Group::spawn(command).map_err(|error| unstarted(command, &error))?;
     let piped = group.child().stdout.take().zip(group.child().stdin.take());
     let (read, write) = piped.ok_or_else(|| NotConnected::new("the program has no pipes"))?;
-    Ok(over(read, write, options).await?.with_program(group))
+    let pipe = group.child().stderr.take();
+    let stderr = options.stderr.as_ref().zip(pipe).map(|(told, pipe)| told.listen(pipe));
+    match over(read, write, options).await {
+        Ok(connection) => Ok(connection.with_program(group, stderr)),
+        Err(error) => {
+            // It is killed. What it said before may tell why.
+            drop(group);
+            if let Some(stderr) = stderr {
+                super::stderr::finish(stderr).await;
+            }
+            Err(error)
+        }
+    }
 }
 
 /// Which program cannot be started, and where.
@@ -137,10 +152,20 @@ impl Http {
     }
 
     async fn connect(&self, options: &ServerOptions) -> Result<Connection, NotConnected> {
+        let Some(authorization) = &self.authorization else { return self.open(options).await };
         // The transport would say no more than that it has none.
-        if let Some(authorization) = &self.authorization {
-            authorization.token().await?;
+        authorization.token().await?;
+        match self.open(options).await {
+            // The server did nothing but refuse the token. There may be another one.
+            Err(error) if error.needs_login => {
+                authorization.token().await?;
+                self.open(options).await
+            }
+            done => done,
         }
+    }
+
+    async fn open(&self, options: &ServerOptions) -> Result<Connection, NotConnected> {
         let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.clone());
         let mut patience = ExponentialBackoff::default();
         (patience.max_times, patience.base_duration) = (Some(3), Duration::from_millis(250));

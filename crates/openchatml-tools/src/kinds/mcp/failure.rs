@@ -95,7 +95,10 @@ fn unsent(error: &DynamicTransportError) -> Failure {
 pub(super) fn unready(error: &ClientInitializeError) -> NotConnected {
     use ClientInitializeError as Error;
     match error {
-        Error::TransportError { error, .. } => NotConnected::new(unanswered(error)),
+        Error::TransportError { error, .. } => {
+            let needs_login = is_unauthorized(error);
+            NotConnected { needs_login, ..NotConnected::new(unanswered(error)) }
+        }
         Error::ConnectionClosed(_) => NotConnected::new("it ended before it answered"),
         Error::JsonRpcError(error) => refused("initialize", error),
         Error::ExpectedInitResponse(_) | Error::ExpectedInitResult(_) => {
@@ -128,6 +131,15 @@ fn refused(method: &str, error: &ErrorData) -> NotConnected {
         UNREADABLE => format!("its answer to `{method}` cannot be read"),
         message => format!("it answers `{method}` with the error {}: {message}", error.code.0),
     })
+}
+
+/// Whether the server does not know who asks.
+fn is_unauthorized(error: &DynamicTransportError) -> bool {
+    match error.error.downcast_ref() {
+        Some(HttpError::AuthRequired(_)) => true,
+        Some(HttpError::HttpStatus(error)) => error.status == 401,
+        _ => false,
+    }
 }
 
 /// What is told of a request over HTTP that has no answer, or none that is one.

@@ -37,7 +37,7 @@ pub(super) trait Authorize: Send + Sync {
     fn token(&self) -> BoxFuture<'_, Result<String, NotConnected>>;
 
     /// The server refused the token: the next one is another.
-    fn refuse(&self);
+    fn refuse(&self, token: &str);
 }
 
 /// A client of HTTP as the SDK's transport wants one. The SDK's own one reads and writes JSON where numbers
@@ -59,16 +59,16 @@ impl HttpClient {
     }
 
     async fn send(&self, mut request: RequestBuilder) -> Result<Response, HttpError> {
-        if let Some(authorization) = &self.authorization {
-            let token = authorization.token().await;
-            let token = token.map_err(|error| AuthRequiredError::new(error.why));
-            request = request.bearer_auth(token.map_err(HttpError::AuthRequired)?);
-        }
+        let Some(authorization) = &self.authorization else {
+            return request.send().await.map_err(unreached);
+        };
+        let token = authorization.token().await;
+        let token = token.map_err(|error| AuthRequiredError::new(error.why));
+        let token = token.map_err(HttpError::AuthRequired)?;
+        request = request.bearer_auth(&token);
         let response = request.send().await.map_err(unreached)?;
-        if let (Some(authorization), StatusCode::UNAUTHORIZED) =
-            (&self.authorization, response.status())
-        {
-            authorization.refuse();
+        if response.status() == StatusCode::UNAUTHORIZED {
+            authorization.refuse(&token);
         }
         Ok(response)
     }

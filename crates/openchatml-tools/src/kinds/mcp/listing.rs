@@ -2,7 +2,7 @@
 
 use rmcp::model;
 
-use crate::offer::{PromptArgument, ServerPrompt, ServerResource};
+use crate::offer::{PromptArgument, ServerPrompt, ServerResource, ServerResourceTemplate};
 
 pub(super) fn resource(listed: model::Resource) -> ServerResource {
     ServerResource {
@@ -12,6 +12,16 @@ pub(super) fn resource(listed: model::Resource) -> ServerResource {
         description: listed.description,
         mime_type: listed.mime_type,
         size: listed.size,
+    }
+}
+
+pub(super) fn template(listed: model::ResourceTemplate) -> ServerResourceTemplate {
+    ServerResourceTemplate {
+        uri_template: listed.uri_template,
+        name: listed.name,
+        title: listed.title,
+        description: listed.description,
+        mime_type: listed.mime_type,
     }
 }
 

@@ -9,6 +9,7 @@
 //! when the server is connected to the next time.
 
 mod bound;
+mod closing;
 mod connection;
 mod content;
 mod dial;
@@ -20,6 +21,8 @@ mod listing;
 mod oauth;
 mod plain;
 mod remote;
+#[cfg(unix)]
+mod stderr;
 mod tool;
 mod watch;
 
@@ -29,12 +32,15 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+pub use self::closing::closed;
 use self::dial::{Dial, Http};
 #[cfg(feature = "oauth")]
-pub use self::oauth::OAuth;
+pub use self::oauth::{Login, OAuth, TokenFolder};
 pub(crate) use self::plain::Secrets;
 use self::remote::Remote;
-use crate::offer::{ServerPrompt, ServerResource};
+#[cfg(unix)]
+pub use self::stderr::ServerStderr;
+use crate::offer::{ServerPrompt, ServerResource, ServerResourceTemplate};
 use crate::{Entry, NotAName, Toolbox};
 
 /// A server, and the tools that it listed when it was connected to.
@@ -88,6 +94,9 @@ pub struct ServerOptions {
     pub reconnects: u32,
     /// How long to wait after the first of these attempts. Each time after that, it is twice as long.
     pub backoff: Duration,
+    /// Who is told what a program says on its standard error. Without it, that is where its command says.
+    #[cfg(unix)]
+    pub stderr: Option<ServerStderr>,
     /// What no error repeats, beside the secrets that the connection has.
     pub(crate) secrets: Secrets,
     /// Whether the entries have names twice if the server does: whoever takes them chooses among them.
@@ -103,6 +112,8 @@ impl Default for ServerOptions {
             tools: 1_000,
             reconnects: 3,
             backoff: Duration::from_millis(250),
+            #[cfg(unix)]
+            stderr: None,
             secrets: Secrets::default(),
             keeps_clashes: false,
         }
@@ -118,11 +129,21 @@ pub struct NotConnected {
     pub why: String,
     /// Whether there is a connection all the same: the server says something that it should not.
     pub is_connected: bool,
+    /// Whether it may help that somebody logs in at the server: nobody is logged in there, or not anymore, or
+    /// the server asks for an authorization.
+    pub needs_login: bool,
 }
 
 impl NotConnected {
     fn new(why: impl fmt::Display) -> Self {
-        Self { why: plain::one_line(&why.to_string()), is_connected: false }
+        let why = plain::one_line(&why.to_string());
+        Self { why, is_connected: false, needs_login: false }
+    }
+
+    /// Why nobody is logged in at a server.
+    #[cfg(feature = "oauth")]
+    fn logged_out(why: impl fmt::Display) -> Self {
+        Self { needs_login: true, ..Self::new(why) }
     }
 
     /// Why a server is not used that there is a connection to.
@@ -155,8 +176,8 @@ impl std::error::Error for NotConnected {}
 /// Starts a program and speaks with it over its input and output.
 ///
 /// It leads a process group of its own, which is killed once nobody has the server or one of its
-/// tools anymore. Its standard error is yours, unless the command says otherwise. If it ends before, the next
-/// call starts it again.
+/// tools anymore. Its standard error is yours, unless the command or [`ServerOptions::stderr`] says otherwise. If
+/// it ends before, the next call starts it again.
 ///
 /// # Errors
 ///
@@ -227,6 +248,41 @@ pub async fn connect_authorized(
     let told = |error: NotConnected| error.without(&options.secrets);
     let authorization = oauth::Authorization::new(url, oauth, options.timeout).map_err(told)?;
     let http = http.with_authorization(Arc::new(authorization))?;
+    Server::open(Dial::Http(http), None, &options).await
+}
+
+/// Connects to a server over streamable HTTP as [`connect_http`] does, and shows it with each request the access
+/// token of somebody who [logged in](Login::log_in). The token is sent to nobody else, and is renewed at the
+/// authorization server where they did.
+///
+/// # Errors
+///
+/// As [`connect_http`]; or nobody is logged in, or not anymore ([`NotConnected::needs_login`]).
+///
+/// ```no_run
+/// use openchatml_tools::kinds::mcp::{self, Login, ServerOptions, TokenFolder};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let login = Login::new(TokenFolder::new("tokens"));
+/// let options = ServerOptions::default();
+/// let server = mcp::connect_logged_in("https://tools.example/mcp", [], login, &options).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[cfg(feature = "oauth")]
+pub async fn connect_logged_in(
+    url: &str,
+    headers: impl IntoIterator<Item = (&str, &str)>,
+    login: Login,
+    options: &ServerOptions,
+) -> Result<Server, NotConnected> {
+    let (http, mut options) = Http::new(url, headers, options)?;
+    options.secrets = options.secrets.and(login.client_secret.clone());
+    let told = |error: NotConnected| error.without(&options.secrets);
+    let kept =
+        oauth::KeptToken::new(url, login, &options.secrets, options.timeout).map_err(told)?;
+    let http = http.with_authorization(Arc::new(kept))?;
     Server::open(Dial::Http(http), None, &options).await
 }
 
@@ -305,6 +361,17 @@ impl Server {
         let most = self.remote.options().tools;
         let resources = async { self.remote.connection().await?.resources(most).await };
         Ok(self.in_time(resources).await?.into_iter().map(listing::resource).collect())
+    }
+
+    /// The templates of resources that the server lists: none, if it has none.
+    ///
+    /// # Errors
+    ///
+    /// As [`resources`](Self::resources).
+    pub async fn resource_templates(&self) -> Result<Vec<ServerResourceTemplate>, NotConnected> {
+        let most = self.remote.options().tools;
+        let templates = async { self.remote.connection().await?.resource_templates(most).await };
+        Ok(self.in_time(templates).await?.into_iter().map(listing::template).collect())
     }
 
     /// The prompts that the server lists: none, if it has none.

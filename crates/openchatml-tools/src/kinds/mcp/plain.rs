@@ -1,23 +1,30 @@
 //! Errors as they are told: on one line, and without secrets.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use reqwest::Url;
 
-/// The secrets that a server or an authorization server is told, and could repeat.
+/// The secrets that a server or an authorization server is told, and could repeat. Clones know the same ones.
 #[derive(Clone, Default)]
 pub(crate) struct Secrets {
     /// The longest first.
-    known: Arc<[String]>,
+    known: Arc<RwLock<Vec<String>>>,
 }
 
 impl Secrets {
     pub(crate) fn new(secrets: impl IntoIterator<Item = String>) -> Self {
+        let new = Self::default();
+        new.learn(secrets);
+        new
+    }
+
+    /// Adds secrets that came later, such as a token.
+    pub(super) fn learn(&self, secrets: impl IntoIterator<Item = String>) {
         /// What is shorter is in many words that are no secret.
         const SHORTEST: usize = 4;
 
-        let mut known: Vec<String> = Vec::new();
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         for secret in secrets {
             // As a form, and as a string of JSON.
             let encoded = encoded(&secret);
@@ -30,7 +37,6 @@ impl Secrets {
         known.retain(|it| it.len() >= SHORTEST);
         known.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         known.dedup();
-        Self { known: known.into() }
     }
 
     /// The secrets of a URL: its user and password, and its query, which is often a key.
@@ -49,12 +55,14 @@ impl Secrets {
     }
 
     pub(super) fn and(&self, more: impl IntoIterator<Item = String>) -> Self {
-        Self::new(self.known.iter().cloned().chain(more))
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Self::new(known.into_iter().chain(more))
     }
 
     /// A text without the secrets.
-    pub(super) fn redact(&self, text: String) -> String {
-        self.known.iter().fold(text, |text, secret| match text.contains(secret) {
+    pub(crate) fn redact(&self, text: String) -> String {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.iter().fold(text, |text, secret| match text.contains(secret) {
             true => text.replace(secret, "[secret]"),
             false => text,
         })
@@ -113,6 +121,9 @@ mod tests {
             "[secret] [secret] [secret] [secret] [secret] [secret] [secret] me x"
         );
         assert_eq!(Secrets::default().redact(said.to_owned()), said);
+        let clone = secrets.clone();
+        secrets.learn(["LATER".to_owned()]);
+        assert_eq!(clone.redact("a LATER".to_owned()), "a [secret]");
     }
 
     #[test]

@@ -1,25 +1,19 @@
-//! Authorization at a server by OAuth 2: an access token for the client itself (client credentials).
-//!
-//! The secret goes to the authorization server that the caller names, or to one at the server's own origin.
-//! What a server says of other places is not followed: it could name one that collects secrets, or one in
-//! our own network.
+//! An access token for the client itself: client credentials.
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use reqwest::Url;
-use reqwest::redirect::Policy;
-use rmcp::transport::auth::{
-    AuthError, AuthorizationManager, ClientCredentialsConfig, OAuthHttpClient,
-    OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest, OAuthTokenResponse,
-};
+use rmcp::transport::auth::{AuthorizationManager, ClientCredentialsConfig, OAuthTokenResponse};
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Mutex;
 
-use super::NotConnected;
-use super::http::Authorize;
+use super::guard::{Guarded, Reach, bare, origin};
+use super::unauthorized;
+use crate::kinds::mcp::NotConnected;
+use crate::kinds::mcp::http::Authorize;
 
 /// How a client proves to a server who it is, by OAuth 2 with client credentials.
 ///
@@ -42,7 +36,8 @@ pub struct OAuth {
     pub client_secret: String,
     /// What the client asks to be allowed.
     pub scopes: Vec<String>,
-    /// The authorization server. Without it, it must be at the origin of the server itself.
+    /// The authorization server. What it says of its token endpoint is believed. Without it, it must be at the
+    /// origin of the server itself, and its token endpoint as well.
     pub issuer: Option<String>,
 }
 
@@ -65,10 +60,12 @@ impl fmt::Debug for OAuth {
 }
 
 /// Has an access token for a server.
-pub(super) struct Authorization {
+pub(in crate::kinds::mcp) struct Authorization {
     credentials: ClientCredentialsConfig,
     /// Where the authorization server is looked for.
     base: Url,
+    /// Whether the user named it.
+    is_named: bool,
     client: Arc<Guarded>,
     /// `None` until somebody wants a token.
     manager: Mutex<Option<AuthorizationManager>>,
@@ -78,16 +75,18 @@ pub(super) struct Authorization {
 }
 
 impl Authorization {
-    pub(super) fn new(url: &str, oauth: OAuth, timeout: Duration) -> Result<Self, NotConnected> {
+    pub(in crate::kinds::mcp) fn new(
+        url: &str,
+        oauth: OAuth,
+        timeout: Duration,
+    ) -> Result<Self, NotConnected> {
         let base = oauth.issuer.as_deref().unwrap_or(url);
         // Not quoted: it may hold a secret.
         let parsed = Url::parse(base).map_err(|error| NotConnected::new(format!("a URL: {error}")));
         let base = bare(parsed?);
         let resource =
             Url::parse(url).map(bare).map_err(|_| NotConnected::new("the URL is none"))?;
-        let client = crate::client::builder().redirect(Policy::none()).build();
-        let client = client.map_err(NotConnected::new)?;
-        let allowed = origin(&base);
+        let client = Guarded::new(&base, Reach::Origins(vec![origin(&base)]))?;
         let credentials = ClientCredentialsConfig::ClientSecret {
             client_id: oauth.client_id,
             client_secret: oauth.client_secret,
@@ -97,7 +96,8 @@ impl Authorization {
         Ok(Self {
             credentials,
             base,
-            client: Arc::new(Guarded { client, allowed }),
+            is_named: oauth.issuer.is_some(),
+            client: Arc::new(client),
             manager: Mutex::new(None),
             is_refused: AtomicBool::new(false),
             timeout,
@@ -130,15 +130,9 @@ impl Authorization {
         if !found.source.is_discovered() {
             return Err(NotConnected::new("no authorization server says what it can do"));
         }
-        let endpoint = Url::parse(&found.metadata.token_endpoint);
-        let endpoint = endpoint.map_err(|_| NotConnected::new("tokens are at no URL"))?;
-        if origin(&endpoint) != self.client.allowed {
-            return Err(NotConnected::new(format!(
-                "the secret would go to `{}`, which is not the origin of the authorization server",
-                origin(&endpoint)
-            )));
-        }
-        self.client.check(&endpoint).map_err(NotConnected::new)?;
+        let endpoint = &found.metadata.token_endpoint;
+        let endpoint = self.client.endpoint(&self.base, endpoint, self.is_named)?;
+        self.client.confine(Reach::Origins(vec![origin(&self.base), origin(&endpoint)]));
         manager.set_metadata(found.metadata);
         manager.validate_client_credentials_metadata(&self.credentials).map_err(unauthorized)?;
         manager.configure_client_credentials(&self.credentials).map_err(unauthorized)?;
@@ -160,7 +154,7 @@ impl Authorize for Authorization {
         })
     }
 
-    fn refuse(&self) {
+    fn refuse(&self, _: &str) {
         self.is_refused.store(true, Ordering::SeqCst);
     }
 }
@@ -168,101 +162,4 @@ impl Authorize for Authorization {
 fn access_token(response: &OAuthTokenResponse) -> Option<String> {
     let response = serde_json::to_value(response).ok()?;
     response.get("access_token")?.as_str().map(str::to_owned)
-}
-
-/// Why there is no authorization, with what is behind it.
-fn unauthorized(error: AuthError) -> NotConnected {
-    let mut text = format!("no authorization: {error}");
-    let mut source = std::error::Error::source(&error);
-    while let Some(error) = source {
-        text.push_str(&format!(": {error}"));
-        source = error.source();
-    }
-    NotConnected::new(text)
-}
-
-/// A client of HTTP that asks one origin only, and follows no redirects.
-struct Guarded {
-    client: reqwest::Client,
-    /// This origin, as browsers write it.
-    allowed: String,
-}
-
-impl Guarded {
-    fn check(&self, url: &Url) -> Result<(), Forbidden> {
-        let origin = origin(url);
-        if self.allowed != origin {
-            return Err(Forbidden::Origin(origin));
-        }
-        match url.scheme() {
-            "https" => Ok(()),
-            "http" if url.host_str().is_some_and(is_loopback) => Ok(()),
-            _ => Err(Forbidden::Scheme(origin)),
-        }
-    }
-}
-
-/// A URL without what may be a secret in it, and without what no resource has.
-fn bare(mut url: Url) -> Url {
-    url.set_query(None);
-    url.set_fragment(None);
-    // Those that cannot have them have none.
-    let _ = url.set_username("").and_then(|()| url.set_password(None));
-    url
-}
-
-/// The scheme, host and port of a URL: `https://login.example`.
-fn origin(url: &Url) -> String {
-    url.origin().ascii_serialization()
-}
-
-fn is_loopback(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    let address = address.parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-}
-
-/// Why an authorization server is not asked.
-#[derive(Debug)]
-enum Forbidden {
-    Origin(String),
-    Scheme(String),
-}
-
-impl fmt::Display for Forbidden {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Origin(origin) => write!(
-                f,
-                "the server wants an authorization of `{origin}`, which was not named: if you trust it, name it as the `issuer`"
-            ),
-            Self::Scheme(origin) => write!(f, "`{origin}` would be told the secret without TLS"),
-        }
-    }
-}
-
-impl std::error::Error for Forbidden {}
-
-impl OAuthHttpClient for Guarded {
-    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
-        /// The longest answer that is read.
-        const LONGEST: usize = 1 << 20;
-
-        Box::pin(async move {
-            let request = reqwest::Request::try_from(request.request)?;
-            self.check(request.url())?;
-            let response = self.client.execute(request).await;
-            let mut response = response.map_err(reqwest::Error::without_url)?;
-            let mut answer = http::Response::new(Vec::new());
-            *answer.status_mut() = response.status();
-            *answer.headers_mut() = response.headers().clone();
-            while let Some(chunk) = response.chunk().await.map_err(reqwest::Error::without_url)? {
-                if answer.body().len() + chunk.len() > LONGEST {
-                    return Err(OAuthHttpClientError::from("the answer is too long"));
-                }
-                answer.body_mut().extend_from_slice(&chunk);
-            }
-            Ok(answer)
-        })
-    }
 }

@@ -1,0 +1,118 @@
+//! Logging in at the servers of a file, and logging out.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::Config;
+use super::error::{ConfigError, Place};
+use super::sections::{Grant, Mcp, OAuthSection, Reach, has_authorization};
+use super::template::Template;
+use crate::kinds::mcp::{Login, OAuth, Secrets, TokenFolder};
+
+/// How a server is told who asks.
+pub(super) enum Authorization {
+    /// Not by us. A header may do so.
+    None,
+    /// By client credentials.
+    Client(OAuth),
+    /// By the token of somebody who logged in.
+    Login(Login),
+}
+
+/// How the server at this URL is told who asks. Where the file says nothing of it, a token that is there is
+/// shown.
+pub(super) fn authorization(
+    url: &str,
+    headers: &[(String, String)],
+    oauth: Option<&OAuthSection>,
+    tokens: Option<&Path>,
+) -> Result<Authorization, ConfigError> {
+    let folder = tokens.map(TokenFolder::new);
+    let Some(oauth) = oauth else {
+        let folder = folder.filter(|it| !has_authorization(headers) && it.holds(url));
+        return Ok(folder.map_or(Authorization::None, |it| Authorization::Login(Login::new(it))));
+    };
+    let filled = |template: &Option<Template>| template.as_ref().map(Template::fill).transpose();
+    let (client_id, client_secret) = (filled(&oauth.client_id)?, filled(&oauth.client_secret)?);
+    let (scopes, issuer) = (oauth.scopes.clone(), oauth.issuer.clone());
+    match oauth.grant {
+        Grant::ClientCredentials => {
+            let (id, secret) = (client_id.unwrap_or_default(), client_secret.unwrap_or_default());
+            let mut client = OAuth::new(id, secret);
+            (client.scopes, client.issuer) = (scopes, issuer);
+            Ok(Authorization::Client(client))
+        }
+        Grant::AuthorizationCode => {
+            let folder = folder.ok_or_else(|| {
+                oauth.place.error("there is no folder for the tokens of those who log in")
+            })?;
+            let mut login = Login::new(folder);
+            (login.client_id, login.client_secret) = (client_id, client_secret);
+            (login.scopes, login.issuer) = (scopes, issuer);
+            Ok(Authorization::Login(login))
+        }
+    }
+}
+
+impl Config {
+    /// Logs in at the server of this name (`tickets` of `[mcp.tickets]`): `show` is told the page that somebody
+    /// has to open in a browser on this machine. The token is kept in the folder of
+    /// [`with_tokens`](Self::with_tokens).
+    ///
+    /// # Errors
+    ///
+    /// There is no such server, or nobody can log in there, or nobody does within this time.
+    pub async fn login(
+        &self,
+        server: &str,
+        timeout: Duration,
+        show: impl FnOnce(&str),
+    ) -> Result<(), ConfigError> {
+        let (section, url, login) = self.login_at(server)?;
+        let secrets = Secrets::new(section.reach.templates().flat_map(Template::values));
+        let done = login.log_in(&url, timeout, show).await;
+        done.map_err(|error| section.place.error(secrets.redact(error.to_string())))
+    }
+
+    /// Forgets the token for the server of this name. Returns whether there was one. The authorization server is
+    /// not told.
+    ///
+    /// # Errors
+    ///
+    /// There is no such server, or the file with the token cannot be removed.
+    pub async fn logout(&self, server: &str) -> Result<bool, ConfigError> {
+        let (section, url, login) = self.login_at(server)?;
+        let removed = login.tokens.remove(&url).await;
+        removed
+            .map_err(|error| section.place.error(format!("the token cannot be removed: {error}")))
+    }
+
+    /// The server of this name, its URL, and how somebody logs in there.
+    fn login_at(&self, server: &str) -> Result<(&Mcp, String, Login), ConfigError> {
+        let Some(section) = self.servers.iter().find(|it| it.name == server) else {
+            let known: Vec<_> = self.servers.iter().filter(|it| it.takes_logins()).collect();
+            let known: Vec<_> =
+                known.iter().map(|it| format!("`{}`", it.name.escape_debug())).collect();
+            let known = match known.as_slice() {
+                [] => "there is none where somebody can log in".to_owned(),
+                known => format!("somebody can log in at {}", known.join(", ")),
+            };
+            let why = format!("there is no server `{}`: {known}", server.escape_debug());
+            return Err(Place::start().error(why));
+        };
+        let (Reach::Url { url, oauth, .. }, true) = (&section.reach, section.takes_logins()) else {
+            let why = "nobody logs in there: it is a program, or has another authorization";
+            return Err(section.place.error(why));
+        };
+        let url = url.fill()?;
+        let folder = self.tokens.as_deref().ok_or_else(|| {
+            section.place.error("there is no folder for the tokens of those who log in")
+        })?;
+        match authorization(&url, &[], oauth.as_deref(), Some(folder))? {
+            Authorization::Login(login) => Ok((section, url, login)),
+            Authorization::None | Authorization::Client(_) => {
+                Ok((section, url, Login::new(TokenFolder::new(folder))))
+            }
+        }
+    }
+}

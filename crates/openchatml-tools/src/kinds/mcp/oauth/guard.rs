@@ -1,0 +1,216 @@
+//! Requests for authorizations: who is asked, and how much of an answer is read.
+
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use reqwest::Url;
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::redirect::Policy;
+use rmcp::transport::auth::{
+    OAuthHttpClient, OAuthHttpClientError, OAuthHttpClientFuture, OAuthHttpRequest,
+};
+
+use crate::kinds::mcp::NotConnected;
+
+/// A client of HTTP that asks only whom it may, and follows no redirects.
+pub(super) struct Guarded {
+    client: reqwest::Client,
+    reach: Mutex<Reach>,
+    /// Whether requests without TLS may go to this machine: what the user named is on it as well.
+    is_local: bool,
+}
+
+/// Who may be asked.
+pub(super) enum Reach {
+    /// These origins, as browsers write them.
+    Origins(Vec<String>),
+    /// Anybody with TLS, so many more times: a server says who its authorization server is, and no secret is
+    /// sent yet.
+    Anybody { left: usize },
+}
+
+impl Guarded {
+    /// A client for an authorization at `base`, which the user named.
+    pub(super) fn new(base: &Url, reach: Reach) -> Result<Self, NotConnected> {
+        let client = crate::client::builder().redirect(Policy::none()).build();
+        let client = client.map_err(NotConnected::new)?;
+        Ok(Self { client, reach: Mutex::new(reach), is_local: is_local(base) })
+    }
+
+    /// Changes who may be asked.
+    pub(super) fn confine(&self, reach: Reach) {
+        *self.reach() = reach;
+    }
+
+    fn reach(&self) -> MutexGuard<'_, Reach> {
+        self.reach.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the authorization server at `issuer` may have an endpoint there: at its own origin, or at any
+    /// if the user named the issuer.
+    pub(super) fn endpoint(
+        &self,
+        issuer: &Url,
+        endpoint: &str,
+        is_named: bool,
+    ) -> Result<Url, NotConnected> {
+        let url = Url::parse(endpoint);
+        let url = url.map_err(|_| NotConnected::new("an endpoint of it is at no URL"))?;
+        if !is_named && origin(&url) != origin(issuer) {
+            return Err(NotConnected::new(format!(
+                "the secret would go to `{}`, which is not the origin of the authorization server: if you trust it, name it as the `issuer`",
+                origin(&url)
+            )));
+        }
+        self.check_transport(&url).map_err(NotConnected::new)?;
+        Ok(url)
+    }
+
+    /// Whether nobody else hears what is sent there.
+    fn check_transport(&self, url: &Url) -> Result<(), Forbidden> {
+        match url.scheme() {
+            "https" => Ok(()),
+            "http" if self.is_local && is_local(url) => Ok(()),
+            _ => Err(Forbidden::Transport(origin(url))),
+        }
+    }
+
+    fn check(&self, url: &Url) -> Result<(), Forbidden> {
+        match &mut *self.reach() {
+            Reach::Origins(origins) if !origins.contains(&origin(url)) => {
+                return Err(Forbidden::Origin(origin(url)));
+            }
+            Reach::Anybody { left: 0 } => return Err(Forbidden::Often),
+            Reach::Anybody { left } => *left -= 1,
+            Reach::Origins(_) => {}
+        }
+        self.check_transport(url)
+    }
+}
+
+/// A URL without what may be a secret in it, and without what no resource has.
+pub(super) fn bare(mut url: Url) -> Url {
+    url.set_query(None);
+    url.set_fragment(None);
+    // Those that cannot have them have none.
+    let _ = url.set_username("").and_then(|()| url.set_password(None));
+    url
+}
+
+/// The scheme, host and port of a URL: `https://login.example`.
+pub(super) fn origin(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}
+
+/// Whether a URL is on this machine.
+pub(super) fn is_local(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let address = address.parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// Why somebody is not asked.
+#[derive(Debug)]
+enum Forbidden {
+    Origin(String),
+    Transport(String),
+    Often,
+}
+
+impl fmt::Display for Forbidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Origin(origin) => write!(
+                f,
+                "the server wants an authorization of `{origin}`, which was not named: if you trust it, name it as the `issuer`"
+            ),
+            Self::Transport(origin) => {
+                write!(f, "`{origin}` would be told the secret without TLS")
+            }
+            Self::Often => f.write_str("the server names too many places to look at"),
+        }
+    }
+}
+
+impl std::error::Error for Forbidden {}
+
+/// Whether an answer goes on as long as it likes, as the stream of a server does.
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
+}
+
+impl OAuthHttpClient for Guarded {
+    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
+        /// The longest answer that is read.
+        const LONGEST: usize = 1 << 20;
+
+        Box::pin(async move {
+            let request = reqwest::Request::try_from(request.request)?;
+            self.check(request.url())?;
+            let response = self.client.execute(request).await;
+            let mut response = response.map_err(reqwest::Error::without_url)?;
+            let mut answer = http::Response::new(Vec::new());
+            *answer.status_mut() = response.status();
+            *answer.headers_mut() = response.headers().clone();
+            if is_stream(response.headers()) {
+                return Ok(answer);
+            }
+            while let Some(chunk) = response.chunk().await.map_err(reqwest::Error::without_url)? {
+                if answer.body().len() + chunk.len() > LONGEST {
+                    return Err(OAuthHttpClientError::from("the answer is too long"));
+                }
+                answer.body_mut().extend_from_slice(&chunk);
+            }
+            Ok(answer)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Guarded, Reach};
+    use reqwest::Url;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    #[test]
+    fn only_issuers_that_are_named_have_endpoints_elsewhere() {
+        let issuer = url("https://login.example/a");
+        let guarded = Guarded::new(&issuer, Reach::Origins(Vec::new())).unwrap();
+        let said = |endpoint: &str, is_named| guarded.endpoint(&issuer, endpoint, is_named).is_ok();
+        assert!(said("https://login.example/token", false));
+        assert!(!said("https://tokens.example/token", false));
+        assert!(said("https://tokens.example/token", true));
+        for endpoint in ["http://tokens.example/", "http://127.0.0.1/token", "ftp://a/", "token"] {
+            assert!(!said(endpoint, true), "{endpoint}");
+        }
+    }
+
+    #[test]
+    fn requests_without_tls_stay_on_this_machine() {
+        let check = |base: &str, asked: &str| {
+            let guarded = Guarded::new(&url(base), Reach::Anybody { left: 2 }).unwrap();
+            guarded.check(&url(asked)).is_ok()
+        };
+        assert!(check("http://127.0.0.1:1/mcp", "http://[::1]:2/token"));
+        assert!(check("http://127.0.0.1:1/mcp", "https://login.example/"));
+        assert!(!check("http://127.0.0.1:1/mcp", "http://login.example/"));
+        assert!(!check("https://mcp.example/", "http://localhost/"));
+        assert!(!check("https://mcp.example/", "http://169.254.169.254/latest"));
+    }
+
+    #[test]
+    fn discovery_ends() {
+        let base = url("https://mcp.example/");
+        let guarded = Guarded::new(&base, Reach::Anybody { left: 1 }).unwrap();
+        assert!(guarded.check(&base).is_ok());
+        assert!(guarded.check(&base).is_err());
+        guarded.confine(Reach::Origins(vec!["https://mcp.example".to_owned()]));
+        assert!(guarded.check(&base).is_ok());
+        assert!(guarded.check(&url("https://other.example/")).is_err());
+    }
+}

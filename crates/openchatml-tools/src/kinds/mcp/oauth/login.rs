@@ -1,0 +1,251 @@
+//! Logging in at a server with a browser: an authorization code, with PKCE.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::Url;
+use rmcp::transport::auth::{
+    AuthorizationManager, AuthorizationMetadata, CredentialStore as _, InMemoryCredentialStore,
+    InMemoryStateStore, OAuthClientConfig, StateStore as _,
+};
+
+use super::guard::{Guarded, Reach, bare, is_local, origin};
+use super::redirect::Redirect;
+use super::tokens::{Kept, TokenFolder};
+use super::unauthorized;
+use crate::kinds::mcp::{NotConnected, Secrets};
+
+/// How somebody logs in at a server with a browser, by OAuth 2 with an authorization code and PKCE.
+///
+/// The tokens are kept in a folder, and renewed when they expire. [`connect_logged_in`] shows them to the
+/// server.
+///
+/// [`connect_logged_in`]: crate::kinds::mcp::connect_logged_in
+///
+/// ```
+/// use openchatml_tools::kinds::mcp::{Login, TokenFolder};
+///
+/// let mut login = Login::new(TokenFolder::new("tokens"));
+/// login.scopes = vec!["files:read".to_owned()];
+/// assert_eq!(login.client_id, None);
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Login {
+    /// The id that the authorization server knows the client by. Without it, the client is registered anew
+    /// each time that somebody logs in.
+    pub client_id: Option<String>,
+    /// The secret that goes with it, if there is one.
+    pub client_secret: Option<String>,
+    /// What the client asks to be allowed: without any, what the server says that it needs.
+    pub scopes: Vec<String>,
+    /// The authorization server. What it says of its endpoints is believed. Without it, the server says which
+    /// one it is, and its endpoints must be at its own origin; if there is a secret, that must be the origin of
+    /// the server as well.
+    pub issuer: Option<String>,
+    /// Where the tokens are kept.
+    pub tokens: TokenFolder,
+}
+
+impl Login {
+    /// A login whose tokens are kept in this folder.
+    pub fn new(tokens: TokenFolder) -> Self {
+        Self { client_id: None, client_secret: None, scopes: Vec::new(), issuer: None, tokens }
+    }
+
+    /// Logs in at the server at this URL: `show` is told the page that somebody has to open in a browser on this
+    /// machine. The token is kept once they are let in.
+    ///
+    /// A listener on this machine waits for the browser. It is closed when this returns or is dropped.
+    ///
+    /// # Errors
+    ///
+    /// There is no authorization server that can be trusted, nobody was let in in time, or the token cannot be
+    /// kept.
+    ///
+    /// ```no_run
+    /// use openchatml_tools::kinds::mcp::{Login, TokenFolder};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let login = Login::new(TokenFolder::new("tokens"));
+    /// let show = |page: &str| eprintln!("open {page}");
+    /// login.log_in("https://tools.example/mcp", std::time::Duration::from_secs(300), show).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn log_in(
+        &self,
+        url: &str,
+        timeout: Duration,
+        show: impl FnOnce(&str),
+    ) -> Result<(), NotConnected> {
+        let secrets = Secrets::new(Secrets::of_url(url)).and(self.client_secret.clone());
+        let done = tokio::time::timeout(timeout, self.ask(url, &secrets, show)).await;
+        let late = || NotConnected::new("nobody logged in in time");
+        done.unwrap_or_else(|_| Err(late())).map_err(|error| error.without(&secrets))
+    }
+
+    async fn ask(
+        &self,
+        url: &str,
+        secrets: &Secrets,
+        show: impl FnOnce(&str),
+    ) -> Result<(), NotConnected> {
+        /// How long to look for the authorization server.
+        const PATIENCE: Duration = Duration::from_secs(30);
+
+        let server = server(url)?;
+        let found = tokio::time::timeout(PATIENCE, self.discover(&server)).await;
+        let late = || NotConnected::new("the authorization server does not answer in time");
+        let (mut manager, metadata) = found.unwrap_or_else(|_| Err(late()))?;
+        let (states, credentials) = <(InMemoryStateStore, InMemoryCredentialStore)>::default();
+        manager.set_state_store(states.clone());
+        manager.set_credential_store(credentials.clone());
+        let redirect = Redirect::listen().await?;
+        let scopes = match self.scopes.as_slice() {
+            [] => manager.select_initial_scopes(&[]).await,
+            scopes => scopes.to_vec(),
+        };
+        let scopes: Vec<_> = scopes.iter().map(String::as_str).collect();
+        let client = self.client(&mut manager, redirect.uri(), &scopes).await?;
+        secrets.learn(client.client_secret.clone());
+        let page = manager.get_authorization_url(&scopes).await.map_err(unauthorized)?;
+        let (state, resource) = asked(&page)?;
+        let verifier = states.load(&state).await.map_err(unauthorized)?;
+        secrets.learn([state.clone()].into_iter().chain(verifier.map(|it| it.pkce_verifier)));
+        show(&page);
+        let grant = redirect.grant(&state).await?;
+        secrets.learn([grant.code.clone()]);
+        let exchanged = manager
+            .exchange_code_for_token_with_issuer(&grant.code, &state, grant.issuer.as_deref())
+            .await;
+        exchanged.map_err(unauthorized)?;
+        let credentials = credentials.load().await.map_err(unauthorized)?;
+        let credentials = credentials.ok_or_else(|| NotConnected::new("there is no token"))?;
+        let client_secret = client.client_secret;
+        let issuer = self.issuer.clone();
+        let kept = Kept { server, resource, issuer, metadata, client_secret, credentials };
+        secrets.learn(kept.secrets());
+        let _lock = self.tokens.lock(&kept.server).await.map_err(NotConnected::new)?;
+        self.tokens.keep(&kept)
+    }
+
+    /// Finds the authorization server of a server, and whom it may send us to.
+    async fn discover(
+        &self,
+        server: &Url,
+    ) -> Result<(AuthorizationManager, AuthorizationMetadata), NotConnected> {
+        /// How many requests that takes at most.
+        const MOST: usize = 40;
+
+        let base = match &self.issuer {
+            Some(issuer) => {
+                issuer.parse().map(bare).map_err(|_| NotConnected::new("the issuer is no URL"))?
+            }
+            None => server.clone(),
+        };
+        // A secret goes to whom the user named. Somebody who logs in sees whom the server named.
+        let reach = match (&self.issuer, &self.client_secret) {
+            (None, None) => Reach::Anybody { left: MOST },
+            _ => Reach::Origins(vec![origin(&base)]),
+        };
+        let client = Arc::new(Guarded::new(&base, reach)?);
+        let manager = async |base: &Url| {
+            let manager =
+                AuthorizationManager::new_with_oauth_http_client(base.clone(), client.clone());
+            manager.await.map_err(unauthorized)
+        };
+        let looking = manager(&base).await?;
+        let found = looking.resolve_metadata().await.map_err(unauthorized)?;
+        if !found.source.is_discovered() {
+            return Err(NotConnected::new("no authorization server says what it can do"));
+        }
+        let metadata = found.metadata;
+        let issuer = metadata.issuer.as_deref().and_then(|it| Url::parse(it).ok());
+        let issuer = issuer
+            .ok_or_else(|| NotConnected::new("the authorization server does not say who it is"))?;
+        let has_pkce = metadata.code_challenge_methods_supported.is_some();
+        if !has_pkce && self.issuer.is_none() {
+            // MCP, authorization: a client must not go on then.
+            let why = "the authorization server does not say that it knows PKCE: if it does, name it as the `issuer`";
+            return Err(NotConnected::new(why));
+        }
+        let endpoint = |it: &str| client.endpoint(&issuer, it, self.issuer.is_some());
+        endpoint(&metadata.authorization_endpoint)?;
+        let mut origins = vec![origin(&endpoint(&metadata.token_endpoint)?)];
+        if let Some(registration) = &metadata.registration_endpoint {
+            origins.push(origin(&endpoint(registration)?));
+        }
+        if self.issuer.is_none() && self.client_secret.is_some() {
+            // It is at the origin of the server: nobody else was asked.
+            origins.retain(|it| *it == origin(server));
+        }
+        client.confine(Reach::Origins(origins));
+        // What the token is for is said by the server itself, and not by an issuer that was named.
+        let mut manager = if self.issuer.is_some() { manager(server).await? } else { looking };
+        manager.set_metadata(metadata.clone());
+        Ok((manager, metadata))
+    }
+
+    /// The client that asks: the one that is known there, or a new one.
+    async fn client(
+        &self,
+        manager: &mut AuthorizationManager,
+        redirect: &str,
+        scopes: &[&str],
+    ) -> Result<OAuthClientConfig, NotConnected> {
+        let Some(id) = &self.client_id else {
+            let client = manager.register_client("openchatml", redirect, scopes).await;
+            return client.map_err(|error| {
+                let error = unauthorized(error);
+                NotConnected {
+                    why: format!(
+                        "{}; a client that is registered there can be named (`client_id`)",
+                        error.why
+                    ),
+                    ..error
+                }
+            });
+        };
+        let mut client = OAuthClientConfig::new(id, redirect);
+        client.client_secret = self.client_secret.clone();
+        manager.configure_client(client.clone()).map_err(unauthorized)?;
+        Ok(client)
+    }
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Login")
+            .field("client_id", &self.client_id)
+            .field("scopes", &self.scopes)
+            .field("issuer", &self.issuer)
+            .field("tokens", &self.tokens)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The server at a URL, as its tokens are known by. A token is sent with TLS, or to this machine.
+pub(super) fn server(url: &str) -> Result<Url, NotConnected> {
+    let server = Url::parse(url).map(bare).map_err(|_| NotConnected::new("the URL is none"))?;
+    if server.scheme() != "https" && !is_local(&server) {
+        let why = format!("`{}` would be told the token without TLS", origin(&server));
+        return Err(NotConnected::new(why));
+    }
+    Ok(server)
+}
+
+/// The state of a page that asks for an authorization, and what it is for.
+fn asked(page: &str) -> Result<(String, Url), NotConnected> {
+    let page = Url::parse(page).map_err(NotConnected::new)?;
+    // What the authorization server put into its own URL comes before.
+    let value = |name: &str| {
+        let values: Vec<_> = page.query_pairs().filter(|it| it.0 == name).collect();
+        values.into_iter().next_back().map(|it| it.1.into_owned())
+    };
+    let resource = value("resource").and_then(|it| Url::parse(&it).ok());
+    let asked = value("state").zip(resource);
+    asked.ok_or_else(|| NotConnected::new("the page to log in at has no state"))
+}

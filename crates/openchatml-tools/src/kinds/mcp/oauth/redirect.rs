@@ -1,0 +1,178 @@
+//! Where a browser comes back to after somebody logged in: a listener on this machine.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::Url;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+use crate::kinds::mcp::NotConnected;
+
+const PATH: &str = "/callback";
+
+/// A listener that waits for a browser.
+pub(super) struct Redirect {
+    listener: TcpListener,
+    uri: String,
+}
+
+/// What the authorization server gave the browser for us.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Grant {
+    pub(super) code: String,
+    pub(super) issuer: Option<String>,
+}
+
+/// What comes of a request.
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    /// The login, or why there is none.
+    Ends(Result<Grant, String>),
+    /// It is none of ours.
+    Unknown,
+    /// It does not know the state: somebody else made it up.
+    Foreign,
+}
+
+impl Redirect {
+    /// Listens at a free port of this machine.
+    pub(super) async fn listen() -> Result<Self, NotConnected> {
+        let told = |error| NotConnected::new(format!("nobody can listen for the browser: {error}"));
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(told)?;
+        let port = listener.local_addr().map_err(told)?.port();
+        Ok(Self { listener, uri: format!("http://127.0.0.1:{port}{PATH}") })
+    }
+
+    /// Where the browser is sent to.
+    pub(super) fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// Waits for the browser that comes back with this state. Others are turned away.
+    pub(super) async fn grant(self, state: &str) -> Result<Grant, NotConnected> {
+        /// How many connections are read at once: browsers open some that they do not use.
+        const AT_ONCE: usize = 16;
+        /// How long a connection may say nothing.
+        const PATIENCE: Duration = Duration::from_secs(10);
+
+        let state: Arc<str> = state.into();
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept(), if connections.len() < AT_ONCE => {
+                    let (stream, _) = accepted.map_err(NotConnected::new)?;
+                    connections.spawn(tokio::time::timeout(PATIENCE, serve(stream, state.clone())));
+                }
+                Some(done) = connections.join_next() => {
+                    if let Ok(Ok(Some(ended))) = done {
+                        return ended.map_err(NotConnected::new);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Reads a request and answers it. `None` if it does not end the login.
+async fn serve(mut stream: TcpStream, state: Arc<str>) -> Option<Result<Grant, String>> {
+    /// The longest head of a request that is read.
+    const LONGEST: usize = 1 << 14;
+
+    let mut head = Vec::new();
+    while !head.windows(4).any(|it| it == b"\r\n\r\n") {
+        if head.len() >= LONGEST || stream.read_buf(&mut head).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let head = String::from_utf8_lossy(&head);
+    let verdict = judge(head.lines().next().unwrap_or_default(), &state);
+    let (status, text) = match &verdict {
+        Verdict::Ends(Ok(_)) => {
+            ("200 OK", "Go back to the terminal: it says whether you are logged in.")
+        }
+        Verdict::Ends(Err(_)) => ("200 OK", "You are not logged in. The terminal says why."),
+        Verdict::Unknown => ("404 Not Found", "There is nothing here."),
+        Verdict::Foreign => {
+            ("400 Bad Request", "This is not the login that the terminal waits for.")
+        }
+    };
+    let answer = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\n\
+         Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n{text}\n",
+        text.len() + 1
+    );
+    // Whether the browser hears it changes nothing.
+    let _ = stream.write_all(answer.as_bytes()).await;
+    let _ = stream.shutdown().await;
+    match verdict {
+        Verdict::Ends(ended) => Some(ended),
+        Verdict::Unknown | Verdict::Foreign => None,
+    }
+}
+
+/// What comes of a request with this first line.
+fn judge(line: &str, state: &str) -> Verdict {
+    let mut words = line.split(' ');
+    let (Some("GET"), Some(target)) = (words.next(), words.next()) else { return Verdict::Unknown };
+    let url = target.starts_with('/').then(|| Url::parse(&format!("http://127.0.0.1{target}")));
+    let Some(Ok(url)) = url.filter(|it| it.as_ref().is_ok_and(|url| url.path() == PATH)) else {
+        return Verdict::Unknown;
+    };
+    // What is there twice is there for nobody.
+    let value = |name: &str| {
+        let mut values = url.query_pairs().filter(|it| it.0 == name);
+        let value = values.next()?.1.into_owned();
+        values.next().is_none().then_some(value)
+    };
+    if value("state").as_deref() != Some(state) {
+        return Verdict::Foreign;
+    }
+    if let Some(error) = value("error") {
+        let why = value("error_description").map_or_else(String::new, |it| format!(": {it}"));
+        return Verdict::Ends(Err(format!("the authorization server refuses: {error}{why}")));
+    }
+    match value("code") {
+        Some(code) => Verdict::Ends(Ok(Grant { code, issuer: value("iss") })),
+        None => Verdict::Ends(Err("the authorization server gives no code".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Grant, Verdict, judge};
+
+    #[test]
+    fn only_the_right_path_and_state_end_a_login() {
+        let said = |target: &str| judge(&format!("GET {target} HTTP/1.1"), "s1");
+        let grant = |code: &str, issuer: Option<&str>| {
+            let issuer = issuer.map(str::to_owned);
+            Verdict::Ends(Ok(Grant { code: code.to_owned(), issuer }))
+        };
+        assert_eq!(said("/callback?code=a%20b&state=s1"), grant("a b", None));
+        assert_eq!(
+            said("/callback?state=s1&code=c&iss=https%3A%2F%2Fa"),
+            grant("c", Some("https://a"))
+        );
+        for target in ["/", "/callback/?code=c&state=s1", "/x?code=c&state=s1", "http://a/callback"]
+        {
+            assert_eq!(said(target), Verdict::Unknown, "{target}");
+        }
+        assert_eq!(judge("POST /callback?code=c&state=s1 HTTP/1.1", "s1"), Verdict::Unknown);
+        assert_eq!(judge("", "s1"), Verdict::Unknown);
+        for target in [
+            "/callback",
+            "/callback?code=c",
+            "/callback?code=c&state=s",
+            "/callback?code=c&state=s1&state=s1",
+            "/callback?error=access_denied&state=other",
+        ] {
+            assert_eq!(said(target), Verdict::Foreign, "{target}");
+        }
+        let refused = |why: &str| Verdict::Ends(Err(format!("the authorization server {why}")));
+        let target = "/callback?error=access_denied&error_description=no&state=s1&code=c";
+        assert_eq!(said(target), refused("refuses: access_denied: no"));
+        assert_eq!(said("/callback?state=s1"), refused("gives no code"));
+    }
+}

@@ -1,0 +1,218 @@
+//! The tokens of people who logged in, in files.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use reqwest::Url;
+use rmcp::transport::auth::{AuthorizationMetadata, StoredCredentials};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::guard::bare;
+use crate::kinds::mcp::NotConnected;
+
+/// A folder that holds access tokens of somebody who logged in: a file for each server.
+///
+/// A token is found by the URL of its server, without the query, and given to no other. On Unix, nobody else
+/// can read the files; a folder that others can write into is refused, and one that is made is the user's alone.
+///
+/// ```
+/// use openchatml_tools::kinds::mcp::TokenFolder;
+///
+/// let tokens = TokenFolder::new("/home/me/.local/state/openchatml/tokens");
+/// assert!(!tokens.holds("https://tools.example/mcp"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenFolder {
+    path: PathBuf,
+}
+
+impl TokenFolder {
+    /// The folder at this path. It is made when the first token is kept.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Whether there is a token for the server at this URL. It may have expired.
+    pub fn holds(&self, url: &str) -> bool {
+        let server = Url::parse(url).map(bare);
+        server.is_ok_and(|server| self.file(&server, "json").exists())
+    }
+
+    /// Forgets the token for the server at this URL. Returns whether there was one. The authorization server
+    /// is not told.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be removed.
+    pub async fn remove(&self, url: &str) -> io::Result<bool> {
+        let Some(server) = Url::parse(url).ok().map(bare).filter(|_| self.holds(url)) else {
+            return Ok(false);
+        };
+        // Or else somebody who renews it right now would keep another one.
+        let _lock = self.lock(&server).await?;
+        self.discard(&server)
+    }
+
+    /// Forgets the token. Whoever calls this has the lock.
+    pub(super) fn discard(&self, server: &Url) -> io::Result<bool> {
+        match fs::remove_file(self.file(server, "json")) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The file of a server. The name of its host is for people who look into the folder.
+    fn file(&self, server: &Url, extension: &str) -> PathBuf {
+        let host = server.host_str().unwrap_or_default();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+        let host = host.chars().take(64).map(|c| if is_plain(c) { c } else { '_' });
+        let digest = Sha256::digest(server.as_str());
+        let digest: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        self.path.join(format!("{}-{digest}.{extension}", host.collect::<String>()))
+    }
+
+    /// Waits until no other process renews the token of the server. Dropping the file ends that.
+    pub(super) async fn lock(&self, server: &Url) -> io::Result<File> {
+        /// How long to wait between two looks.
+        const PAUSE: Duration = Duration::from_millis(50);
+
+        self.create()?;
+        let file = own().create(true).truncate(false).open(self.file(server, "lock"))?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn create(&self) -> io::Result<()> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::DirBuilderExt as _;
+            builder.mode(0o700);
+        }
+        builder.create(&self.path)?;
+        self.check()
+    }
+
+    /// Refuses a folder that somebody else can put a token into.
+    fn check(&self) -> io::Result<()> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            if fs::metadata(&self.path)?.permissions().mode() & 0o022 != 0 {
+                let why = format!("others can write into `{}`", self.path.display());
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is kept for a server, if there is something.
+    pub(super) fn load(&self, server: &Url) -> Result<Option<Kept>, NotConnected> {
+        /// The longest file that is read.
+        const LONGEST: u64 = 1 << 20;
+
+        let path = self.file(server, "json");
+        let told = |what: &str| NotConnected::logged_out(format!("`{}` {what}", path.display()));
+        let mut bytes = Vec::new();
+        let file = File::open(&path).and_then(|file| self.check().map(|()| file));
+        match file.and_then(|file| file.take(LONGEST).read_to_end(&mut bytes)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(told(&format!("cannot be read: {error}"))),
+            Ok(_) => {}
+        }
+        // What is wrong with it may quote it.
+        let kept: Kept = serde_json::from_slice(&bytes).map_err(|_| told("holds no token"))?;
+        if kept.server != *server {
+            return Err(told("holds the token of another server"));
+        }
+        Ok(Some(kept))
+    }
+
+    /// Keeps this in the place of what there was. Whoever calls this has the lock.
+    pub(super) fn keep(&self, kept: &Kept) -> Result<(), NotConnected> {
+        let path = self.file(&kept.server, "json");
+        self.write(&path, kept).map_err(|error| {
+            NotConnected::new(format!("the token cannot be kept in `{}`: {error}", path.display()))
+        })
+    }
+
+    fn write(&self, path: &Path, kept: &Kept) -> io::Result<()> {
+        self.create()?;
+        let draft = path.with_extension("tmp");
+        // What somebody left behind who was interrupted.
+        let _ = fs::remove_file(&draft);
+        let mut file = own().create_new(true).open(&draft)?;
+        file.write_all(&serde_json::to_vec(kept)?)?;
+        file.sync_all()?;
+        drop(file);
+        fs::rename(&draft, path)
+    }
+}
+
+/// A file that is written, and that nobody else may read.
+fn own() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// What is kept for a server. Where the token is renewed is a part of it, so that nobody else can say so later.
+#[derive(Clone, Deserialize, Serialize)]
+pub(super) struct Kept {
+    /// Whom the token is shown.
+    pub(super) server: Url,
+    /// What the token is for, as the authorization server was told.
+    pub(super) resource: Url,
+    /// The authorization server, if the user named it.
+    pub(super) issuer: Option<String>,
+    /// What the authorization server said of itself.
+    pub(super) metadata: AuthorizationMetadata,
+    pub(super) client_secret: Option<String>,
+    pub(super) credentials: StoredCredentials,
+}
+
+impl Kept {
+    /// The access token, if there is one.
+    pub(super) fn token(&self) -> Option<String> {
+        self.field("access_token")
+    }
+
+    fn field(&self, name: &str) -> Option<String> {
+        let response = serde_json::to_value(self.credentials.token_response.as_ref()?).ok()?;
+        response.get(name)?.as_str().map(str::to_owned)
+    }
+
+    /// What nobody is told.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = String> {
+        let tokens = [self.token(), self.field("refresh_token"), self.field("id_token")];
+        tokens.into_iter().flatten().chain(self.client_secret.clone())
+    }
+
+    /// Whether the access token is good for a while, as far as anybody said.
+    pub(super) fn is_fresh(&self) -> bool {
+        /// A token that lives no longer than this is renewed before it is shown.
+        const LEAST: u64 = 30;
+
+        let response = self.credentials.token_response.as_ref();
+        let response = response.and_then(|it| serde_json::to_value(it).ok());
+        let lifetime = response.and_then(|it| it.get("expires_in")?.as_u64());
+        let Some((lifetime, received)) = lifetime.zip(self.credentials.token_received_at) else {
+            return true;
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let left = lifetime.saturating_sub(now.saturating_sub(received));
+        left >= LEAST.min(lifetime / 2).max(1)
+    }
+}

@@ -1,0 +1,143 @@
+//! What programs say on their standard error, a line at a time.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::task::JoinHandle;
+
+/// Who is told what a server says on its standard error: the name of the server, and a line.
+///
+/// A line is the server's word, and may hold control characters: escape it before you print it. Of one that is
+/// longer than 4,096 bytes, the rest is dropped.
+///
+/// ```
+/// use openchatml_tools::kinds::mcp::{ServerOptions, ServerStderr};
+///
+/// let mut options = ServerOptions::default();
+/// options.stderr = Some(ServerStderr::new("files", |name, line| eprintln!("{name}: {line:?}")));
+/// ```
+#[derive(Clone)]
+pub struct ServerStderr {
+    name: Arc<str>,
+    tell: Arc<Tell>,
+}
+
+type Tell = dyn Fn(&str, &str) + Send + Sync;
+
+impl ServerStderr {
+    /// Tells the lines of the server of this name.
+    pub fn new(name: &str, tell: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
+        Self { name: name.into(), tell: Arc::new(tell) }
+    }
+
+    /// The same, for another server.
+    #[cfg(feature = "config")]
+    pub(crate) fn named(&self, name: &str) -> Self {
+        Self { name: name.into(), ..self.clone() }
+    }
+
+    /// Tells what comes, until it ends.
+    pub(super) fn listen(&self, pipe: impl AsyncRead + Send + Unpin + 'static) -> JoinHandle<()> {
+        let stderr = self.clone();
+        tokio::spawn(async move { stderr.read(pipe).await })
+    }
+
+    async fn read(self, mut pipe: impl AsyncRead + Unpin) {
+        let mut line = Line::default();
+        let mut chunk = Vec::with_capacity(1 << 14);
+        while let Ok(1..) = pipe.read_buf(&mut chunk).await {
+            for &byte in &chunk {
+                if byte == b'\n' {
+                    line.end(&self);
+                } else {
+                    line.push(byte);
+                }
+            }
+            chunk.clear();
+        }
+        if !line.kept.is_empty() {
+            line.end(&self);
+        }
+    }
+}
+
+impl fmt::Debug for ServerStderr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerStderr").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for ServerStderr {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && Arc::ptr_eq(&self.tell, &other.tell)
+    }
+}
+
+impl Eq for ServerStderr {}
+
+/// A line that has not ended.
+#[derive(Default)]
+struct Line {
+    kept: Vec<u8>,
+    is_cut: bool,
+}
+
+impl Line {
+    fn push(&mut self, byte: u8) {
+        /// The bytes of a line that are told.
+        const MOST: usize = 4_096;
+
+        if self.kept.len() < MOST {
+            self.kept.push(byte);
+        } else {
+            self.is_cut = true;
+        }
+    }
+
+    fn end(&mut self, stderr: &ServerStderr) {
+        let Self { kept, is_cut } = std::mem::take(self);
+        let text = String::from_utf8_lossy(&kept);
+        let text = text.strip_suffix('\r').unwrap_or(&text);
+        if is_cut {
+            (stderr.tell)(&stderr.name, &format!("{text}…"));
+        } else {
+            (stderr.tell)(&stderr.name, text);
+        }
+    }
+}
+
+/// Waits until the last words of a program that has ended are told. Somebody else may hold its pipe open.
+pub(super) async fn finish(mut listening: JoinHandle<()>) {
+    /// How long to wait.
+    const PATIENCE: Duration = Duration::from_millis(500);
+
+    if tokio::time::timeout(PATIENCE, &mut listening).await.is_err() {
+        listening.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::ServerStderr;
+
+    #[tokio::test]
+    async fn lines_are_told_one_by_one_and_not_at_any_length() {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let told = said.clone();
+        let stderr = ServerStderr::new("a", move |name, line| {
+            told.lock().unwrap().push(format!("{name}: {line}"));
+        });
+        let mut text = b"one\r\n\n\xff\n".to_vec();
+        text.extend([b'x'; 5_000]);
+        text.extend(b"\nend");
+        stderr.read(text.as_slice()).await;
+        let mut said = said.lock().unwrap().clone();
+        let long = said.remove(3);
+        assert_eq!((long.len(), long.ends_with("x…")), ("a: …".len() + 4_096, true));
+        assert_eq!(said, ["a: one", "a: ", "a: \u{fffd}", "a: end"]);
+    }
+}
