@@ -87,6 +87,9 @@ pub struct Provenance {
     /// `sha256:` and the digest of the content in hexadecimal. The router's, unless the tool says
     /// otherwise.
     pub checksum: Option<String>,
+    /// The arguments that the call was made with, where they are not those of the model. The router's,
+    /// where somebody [edited](crate::Approval::Edited) them.
+    pub arguments: Option<String>,
 }
 
 /// What went wrong in a tool.

@@ -133,6 +133,7 @@ impl Replies {
         let mut fields = vec![("source".into(), Value::from(source))];
         fields.extend(timestamp.map(|it| ("timestamp".into(), Value::from(it))));
         fields.push(("checksum".into(), Value::from(checksum)));
+        fields.extend(said.arguments.map(|it| ("arguments".into(), Value::from(it))));
         Data::Map(fields).into()
     }
 }

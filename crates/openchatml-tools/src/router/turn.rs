@@ -133,6 +133,7 @@ impl Turn {
                 .then(|| Line::join(&self.core.questions)),
             tool,
             arguments,
+            is_edited: false,
             deadline,
         };
         let task = tokio::spawn(here(work::run(job, queued))).abort_handle();

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use openchatml::Code;
+use openchatml::{Code, Data, Value};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
@@ -31,6 +31,8 @@ pub(super) struct Job {
     /// Until somebody may be asked whether it may be made, if somebody is to be asked.
     pub(super) question: Option<Line>,
     pub(super) arguments: String,
+    /// Whether they are others than those of the model.
+    pub(super) is_edited: bool,
     pub(super) deadline: Instant,
 }
 
@@ -81,7 +83,30 @@ pub(super) fn denied(reason: &str) -> Failure {
 impl Job {
     async fn outcome(&mut self, queued: OwnedSemaphorePermit) -> Outcome {
         self.approve().await?;
-        self.make(queued).await
+        let outcome = self.make(queued).await;
+        match self.is_edited {
+            true => self.tell_arguments(outcome),
+            false => outcome,
+        }
+    }
+
+    /// The model learns with which arguments its call was made.
+    fn tell_arguments(&self, outcome: Outcome) -> Outcome {
+        match outcome {
+            Ok(mut output) => {
+                output.provenance.arguments = Some(self.arguments.clone());
+                Ok(output)
+            }
+            Err(mut failure) => {
+                let arguments = ("arguments".into(), Value::from(self.arguments.clone()));
+                match &mut failure.details {
+                    Some(Value { data: Data::Map(details), .. }) => details.push(arguments),
+                    Some(_) => {}
+                    details => *details = Some(Data::Map(vec![arguments]).into()),
+                }
+                Err(failure)
+            }
+        }
     }
 
     /// Asks whether the call may be made, if somebody is to be asked. That takes nothing of its time.
@@ -119,6 +144,7 @@ impl Job {
             match fits(&arguments, self.tool.schema.as_ref()) {
                 Ok(()) => {
                     self.arguments = arguments;
+                    self.is_edited = true;
                     return Ok(());
                 }
                 Err(failure) => problem = Some(failure),

@@ -109,7 +109,11 @@ async fn edited_arguments_reach_the_tool_if_they_fit() {
     };
     let (own, other) = (r#"{"n":1}"#, r#"{"n":2}"#);
     let (came, _) = made(tool(), Approve::Always, edit(&[other]), &[own]).await;
-    assert!(came[0].contains(r#"{\"n\":2}"#), "{came:?}");
+    assert!(came[0].contains(r#""content":"{\"n\":2}""#), "{came:?}");
+    // The model learns of it.
+    assert!(came[0].contains(r#""arguments":"{\"n\":2}""#), "{came:?}");
+    let (came, _) = made(tool(), Approve::Always, vec![Approval::Yes], &[own]).await;
+    assert!(!came[0].contains("arguments"), "{came:?}");
     for wrong in [r#"{"n":"x"}"#, "{"] {
         // Whoever edits is told, and the model is not blamed.
         let says = edit(&[wrong, wrong, other]);
