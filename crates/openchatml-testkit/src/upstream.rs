@@ -1,7 +1,8 @@
 //! A server of raw completions that says what a script says.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -70,10 +71,20 @@ pub fn models(owner: &str) -> Value {
     json!({"object": "list", "data": [{"id": "m", "object": "model", "owned_by": owner}]})
 }
 
-/// A server on a port of this machine, for as long as the process lives.
+/// A server on a port of this machine, until this is dropped.
 pub struct Scripted {
     url: String,
+    address: SocketAddr,
     asked: Arc<Mutex<Vec<Value>>>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        // It waits for whoever comes next.
+        drop(TcpStream::connect(self.address));
+    }
 }
 
 impl Scripted {
@@ -101,14 +112,19 @@ impl Scripted {
         let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
         let (answer, all) = (Arc::new(answer), asked.clone());
         let models = models.map(Arc::new);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = is_over.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
+                if over.load(Ordering::SeqCst) {
+                    return;
+                }
                 let (answer, all, models) = (answer.clone(), all.clone(), models.clone());
                 // A client that goes away is no concern of the server.
                 std::thread::spawn(move || drop(serve(stream, models.as_deref(), &*answer, &all)));
             }
         });
-        Self { url: format!("http://{address}"), asked }
+        Self { url: format!("http://{address}"), address, asked, is_over }
     }
 
     /// Its address.
