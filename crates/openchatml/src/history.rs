@@ -5,8 +5,7 @@ use crate::pairing::{Paired, Pairs};
 
 /// The conversation as the next prompt has it: reasoning that led to an answer is dropped,
 /// reasoning since then is kept, and so is the reasoning before a call that is not answered yet
-/// (OpenChatML 2.2 §7, HIP-1 §7). A turn in which the assistant goes on after an answer has not
-/// ended yet, so its reasoning stays. Calls on `analysis` are part of the reasoning, and their replies
+/// (OpenChatML 2.2 §7, HIP-1 §7). Calls on `analysis` are part of the reasoning, and their replies
 /// go with them.
 ///
 /// What a completion said in the name of somebody else is left out, too. An answer that ended its
@@ -82,7 +81,7 @@ fn stored<'a>(conversation: &Conversation<'a>, keeps: Vec<bool>) -> Conversation
 /// assert_eq!(history::kept(&messages), [false, true]);
 /// ```
 pub fn kept(messages: &[Message<'_>]) -> Vec<bool> {
-    let last_answer = last_answer(messages);
+    let last_answer = messages.iter().rposition(Message::is_answer).unwrap_or(0);
     let answers = answers(messages);
     let unanswered = unanswered(messages, &answers);
     let mut keeps = vec![true; messages.len()];
@@ -108,24 +107,6 @@ pub fn kept(messages: &[Message<'_>]) -> Vec<bool> {
         };
     }
     keeps
-}
-
-/// The last answer that ends the assistant's turn, or 0: after another, the assistant goes on. What
-/// tools say late is not the assistant's.
-fn last_answer(messages: &[Message<'_>]) -> usize {
-    let mut goes_on = false;
-    for (index, message) in messages.iter().enumerate().rev() {
-        if message.is_answer() && !goes_on {
-            return index;
-        }
-        goes_on = match message.role {
-            _ if message.foreign => goes_on,
-            Role::Tool => goes_on,
-            Role::Assistant => message.end != End::Prompt,
-            _ => false,
-        };
-    }
-    0
 }
 
 /// For each message, whether it is a call without a reply.

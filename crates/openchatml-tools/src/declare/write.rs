@@ -157,14 +157,8 @@ impl Toolbox {
     }
 
     /// All but the built-in tools, as types.
-    fn typescript(&self, mut namespaces: Vec<Namespace<'static>>) -> String {
-        let functions = self.declare();
-        if !functions.is_empty() {
-            namespaces.push(Namespace::functions(functions));
-        }
-        let mut developer = DeveloperContent::default();
-        developer.tools = namespaces;
-        developer.text(Style::Documented)
+    fn typescript(&self, namespaces: Vec<Namespace<'static>>) -> String {
+        typescript(self.declare(), namespaces)
     }
 
     /// All but the built-in tools, as JSON.
@@ -176,11 +170,7 @@ impl Toolbox {
         };
         let spaces = self.namespaces();
         let others = spaces.iter().flat_map(|it| it.tools.iter().map(|tool| named(it, tool)));
-        let all: Vec<_> = functions.into_iter().chain(others).map(spell).collect();
-        if all.is_empty() {
-            return String::new();
-        }
-        format!("# Tools\n\n{}", Value::from(Data::List(all)).to_json())
+        json(functions.into_iter().chain(others))
     }
 
     /// Lists the built-in tools in the header (`generation_settings.builtin_tools`).
@@ -208,6 +198,38 @@ impl Toolbox {
         }
         header.insert(SETTINGS, Data::Map(settings).into());
     }
+}
+
+/// Has the tools of a conversation stand in the text of one that goes to a dialect which has no other
+/// place for them, in the words that a transcript in it would have.
+#[cfg(feature = "session")]
+pub(crate) fn declare_as_text(conversation: &mut Conversation<'_>, dialect: &Dialect) {
+    let (role, write): (_, fn(Vec<Tool<'static>>) -> String) = match dialect.id {
+        "openchatml-2.0" => (Role::Developer, |tools| typescript(tools, Vec::new())),
+        "chatml" | "im" | "openchatml-0.1" => (Role::System, |tools| json(tools.into_iter())),
+        _ => return,
+    };
+    let tools = std::mem::take(&mut conversation.tools);
+    say(conversation, role, &write(tools.into_iter().map(Tool::into_owned).collect()));
+}
+
+/// Functions, and tools of other namespaces, as types.
+fn typescript(functions: Vec<Tool<'static>>, mut namespaces: Vec<Namespace<'static>>) -> String {
+    if !functions.is_empty() {
+        namespaces.push(Namespace::functions(functions));
+    }
+    let mut developer = DeveloperContent::default();
+    developer.tools = namespaces;
+    developer.text(Style::Documented)
+}
+
+/// Tools as JSON.
+fn json(tools: impl Iterator<Item = Tool<'static>>) -> String {
+    let all: Vec<_> = tools.map(spell).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    format!("# Tools\n\n{}", Value::from(Data::List(all)).to_json())
 }
 
 /// Adds a section to the first message of this role, or a message after those of the system. One

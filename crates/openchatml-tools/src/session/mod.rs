@@ -99,6 +99,8 @@ pub struct Session {
     spent: Spent,
     /// What the grammars of this run did not say.
     unsaid: Vec<Unsaid>,
+    /// What the prompts had no place for: the first of each kind.
+    prompt_losses: Vec<Loss>,
 }
 
 /// What a run took.
@@ -272,6 +274,7 @@ impl Session {
             shape: None,
             spent: Spent::default(),
             unsaid: Vec::new(),
+            prompt_losses: Vec::new(),
         }
     }
 
@@ -330,6 +333,12 @@ impl Session {
     /// [constrained](Model::constrained).
     pub fn unsaid(&self) -> &[Unsaid] {
         &self.unsaid
+    }
+
+    /// What the format of the prompts of the last [run](Self::run) has no place for: the first loss of
+    /// each kind.
+    pub fn prompt_losses(&self) -> &[Loss] {
+        &self.prompt_losses
     }
 
     /// The conversation.

@@ -3,15 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-use openchatml::convert::{convert, prepare};
+use openchatml::convert::{Loss, convert, prepare};
 use openchatml::{
-    Carrier, Control, Conversation, Document, Format, RenderError, RenderOptions, Role, history,
+    Carrier, Control, Conversation, Document, End, Format, Message, RenderError, RenderOptions,
+    Role, history,
 };
 use openchatml_grammars::Unsaid;
 use openchatml_tokens::{Encoding, Tokenizer};
 
 use super::constrain::Constrained;
 use super::sampled::Sampled;
+use crate::declare::declare_as_text;
 use crate::{Constraint, Prompt, Request, SessionError, Upstream};
 
 /// An encoding that threads share.
@@ -131,34 +133,56 @@ impl Model {
         self.upstream.as_ref()
     }
 
-    /// What the model is asked to go on from. What it said itself is in the ids in which it was
-    /// `sampled`, where they are known.
+    /// What the model is asked to go on from, and what the format of prompts has no place for. What it
+    /// said itself is in the ids in which it was `sampled`, where they are known.
     pub(super) fn request<'m>(
         &'m self,
         conversation: &Conversation<'_>,
         sampled: &Sampled,
         constraint: Option<&'m Constraint>,
-    ) -> Result<Request<'m>, RenderError> {
-        let mut next = history::next_prompt(conversation);
+    ) -> Result<(Request<'m>, Vec<Loss>), RenderError> {
+        let mut next = next_prompt(conversation);
+        declare_as_text(&mut next, self.format.dialect());
         if self.tokenizer.is_some() {
             sampled.tell(&mut next, self.format);
         }
         let next: Document<'_> = next.into();
         let mut options = self.render.clone();
         options.generation_prompt = Some(Role::Assistant);
-        let prompt = match &self.tokenizer {
-            None => Prompt::Text(convert(&next, self.format, &options)?.output),
+        let (prompt, losses) = match &self.tokenizer {
+            None => {
+                let converted = convert(&next, self.format, &options)?;
+                (Prompt::Text(converted.output), converted.losses)
+            }
             Some(tokenizer) => {
                 let prepared = prepare(&next, self.format, &options)?;
-                Prompt::Ids(tokenizer.render(&prepared.document, &options)?.ids)
+                let written = tokenizer.render(&prepared.document, &options)?;
+                (Prompt::Ids(written.ids), prepared.losses)
             }
         };
         let mut request = Request::new(prompt);
         request.controls = &self.controls;
         request.stop_ids = &self.stop_ids;
         request.constraint = constraint;
-        Ok(request)
+        Ok((request, losses))
     }
+}
+
+/// What goes into the next prompt. The turn that the model is in has not ended, whatever it said to the
+/// user: all of it stays, so that each prompt of the turn begins with the one before.
+fn next_prompt<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
+    let is_users = |message: &Message<'_>| message.role == Role::User && !message.foreign;
+    let turn = conversation.messages.iter().rposition(is_users).map_or(0, |user| user + 1);
+    let mut before = conversation.clone();
+    let turn = before.messages.split_off(turn);
+    let mut next = history::next_prompt(&before);
+    for mut message in turn.into_iter().filter(|message| !message.foreign) {
+        if message.end == End::Return {
+            message.end = End::End;
+        }
+        next.messages.push(message);
+    }
+    next
 }
 
 impl fmt::Debug for Model {

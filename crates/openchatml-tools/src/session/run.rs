@@ -62,6 +62,7 @@ impl Session {
     ) -> Result<Ended, SessionError> {
         self.spent = Spent::default();
         self.unsaid.clear();
+        self.prompt_losses.clear();
         let limited = cancel.child_token();
         let _timer = self.options.most_time.map(|time| {
             let limited = limited.clone();
@@ -455,7 +456,12 @@ impl Session {
         };
         hearing.any_end = constraint.as_ref().is_some_and(|it| it.any_end);
         let request = model.request(&self.conversation, &self.sampled, constraint.as_ref());
-        let request = request.map_err(SessionError::Prompt)?;
+        let (request, losses) = request.map_err(SessionError::Prompt)?;
+        for loss in losses {
+            if !self.prompt_losses.iter().any(|known| known.lost == loss.lost) {
+                self.prompt_losses.push(loss);
+            }
+        }
         if let Prompt::Ids(ids) = &request.prompt {
             let shared = self.sampled.ask(ids);
             emit(SessionEvent::Prompt { ids: ids.len(), shared });

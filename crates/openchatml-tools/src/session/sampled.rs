@@ -54,7 +54,8 @@ impl Sampled {
     }
 
     /// Gives the messages of a conversation the ids in which they were sampled, to be written in this
-    /// format.
+    /// format. A transcript may know less of a message than the model said: on which channel a call was
+    /// made, that its arguments are JSON, that what it told the user was no answer.
     pub(super) fn tell(&self, conversation: &mut Conversation<'_>, format: Format) {
         let has_ids = format.carries().call_ids;
         let mut places: HashMap<u64, VecDeque<usize>> = HashMap::new();
@@ -66,24 +67,34 @@ impl Sampled {
                 continue;
             }
             let Some(places) = places.get_mut(&hash(message)) else { continue };
-            // In a history `<|return|>` is `<|end|>`, and not every format has ids of calls.
             let found = std::iter::from_fn(|| places.pop_front()).find_map(|place| {
-                let mut found = self.messages[place].clone();
+                let found = &self.messages[place];
+                let is_same = same(found) == same(message)
+                    && found.body == message.body
+                    && (!has_ids || found.call_id == message.call_id);
+                is_same.then(|| found.clone())
+            });
+            if let Some(mut found) = found {
+                // In a history `<|return|>` is `<|end|>`.
                 (found.end, found.weight) = (message.end, message.weight);
                 if !has_ids {
                     found.call_id.clone_from(&message.call_id);
                 }
-                (found == *message).then_some(found)
-            });
-            if let Some(found) = found {
                 *message = found;
             }
         }
     }
 }
 
+/// What of a header every transcript keeps that has the message: the tool that is called, or whether it
+/// is reasoning.
+fn same<'m>(message: &'m Message<'_>) -> (Option<&'m str>, bool) {
+    let recipient = message.recipient.as_deref();
+    (recipient, recipient.is_none() && message.is_reasoning())
+}
+
 fn hash(message: &Message<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (&message.recipient, message.channel, message.body.text()).hash(&mut hasher);
+    (same(message), message.body.text()).hash(&mut hasher);
     hasher.finish()
 }

@@ -1,10 +1,11 @@
 //! Transcripts and prompts in different formats, as text and as ids.
 
+use openchatml::convert::convert;
 use openchatml::{Format, ReadOptions, parse};
 use openchatml_testkit::upstream::{Answer, Scripted, chunk, done, models};
 use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
 use openchatml_tools::{
-    CancellationToken, Completions, CompletionsOptions, Ended, Model, Router, RouterOptions,
+    CancellationToken, Completions, CompletionsOptions, Desk, Ended, Model, Router, RouterOptions,
     Session,
 };
 use serde_json::json;
@@ -193,9 +194,42 @@ async fn the_section_of_apertus_tells_of_the_tools() {
     }
 }
 
-/// A model writes a header, and a word, as it likes: the server remembers it so.
+/// Whatever format a transcript is in, the model is told of the tools.
+#[tokio::test]
+async fn prompts_declare_tools_that_their_format_has_text_for_only() {
+    for prompts in ["openchatml-2.0", "im", "chatml", "openchatml-0.1"] {
+        let prompts: Format = prompts.parse().unwrap();
+        let mut told = Vec::new();
+        for transcript in [Format::JSON, "openai".parse().unwrap(), prompts] {
+            let server = Scripted::start(|_, _| Answer::saying("Done."));
+            let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
+            let tools = tools(&Log::default());
+            let router = Router::new(tools.clone(), RouterOptions::default()).unwrap();
+            let user = openchatml::Message::new(openchatml::Role::User, "Go.");
+            let conversation = openchatml::Conversation::from_messages([user]);
+            let mut session = Session::new(conversation, transcript, router)
+                .with_model(Model::new(upstream, prompts).unwrap())
+                .declare(&tools);
+            drop(session.run(&CancellationToken::new(), |_| {}).await);
+            assert!(session.prompt_losses().is_empty(), "{:?}", session.prompt_losses());
+            told.push(server.asked()[0]["prompt"].as_str().unwrap().to_owned());
+        }
+        assert!(told[0].contains("echo"), "{}", told[0]);
+        assert!(told.iter().all(|it| *it == told[0]), "{told:#?}");
+    }
+}
+
+/// A model writes a header, and a word, as it likes: the server remembers it so, whatever of it the
+/// transcript can say.
 #[tokio::test]
 async fn what_was_sampled_is_sent_again_as_it_was() {
+    for transcript in ["json", "openai", "responses", "openchatml-2.0", "openchatml-2.2", "harmony"]
+    {
+        sampled_again(transcript.parse().unwrap()).await;
+    }
+}
+
+async fn sampled_again(transcript: Format) {
     let format: Format = "harmony".parse().unwrap();
     let tokenizer = Tokenizer::new(format, ByteEncoding::default()).unwrap();
     let ids = move |parts: &[&str]| {
@@ -213,11 +247,13 @@ async fn what_was_sampled_is_sent_again_as_it_was() {
         let body = format!("{{\"n\": {n}}}");
         ids(&[&parts[..], &["<|message|>", &body, "<|call|>"]].concat())
     };
-    let thought = ids(&["<|channel|>", "analysis", "<|message|>", "Hm.", "<|end|>"]);
-    let start = ids(&["<|start|>", "assistant"]);
-    let first = [thought, start, call("1")].concat();
+    let said = |channel: &str| ids(&["<|channel|>", channel, "<|message|>", "Hm.", "<|end|>"]);
+    let start = || ids(&["<|start|>", "assistant"]);
+    // A preamble, and thoughts after it.
+    let second = [said("commentary"), start(), said("analysis"), start(), call("2")].concat();
+    let first = [said("analysis"), start(), call("1")].concat();
     let answer = ids(&["<|channel|>", "final", "<|message|>", "Done.", "<|return|>"]);
-    let turns = [first.clone(), call("2"), answer];
+    let turns = [first.clone(), second, answer];
     let told = turns.clone();
     let server = Scripted::with_models(Some(models("vllm")), move |_, number| {
         let piece = json!({"text": "?", "token_ids": told[number], "finish_reason": "stop"});
@@ -227,8 +263,15 @@ async fn what_was_sampled_is_sent_again_as_it_was() {
     let model = Model::new(upstream, format).unwrap().with_encoding(ByteEncoding::default());
     let user = openchatml::Message::new(openchatml::Role::User, "Go.");
     let conversation = openchatml::Conversation::from_messages([user]);
-    let router = Router::new(tools(&Log::default()), RouterOptions::default()).unwrap();
-    let mut session = Session::new(conversation, Format::JSON, router).with_model(model);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat");
+    let text = convert(&conversation.clone().into(), transcript, &Default::default());
+    std::fs::write(&path, text.unwrap().output).unwrap();
+    let desk = Desk::open(&path).unwrap();
+    let tools = desk.guard(&tools(&Log::default()));
+    let router = Router::new(tools, RouterOptions::default()).unwrap();
+    let mut session =
+        Session::new(conversation, transcript, router).with_model(model).with_desk(desk);
     let mut shared = Vec::new();
     let cancel = CancellationToken::new();
     let ended = session.run(&cancel, |event| {
@@ -244,7 +287,7 @@ async fn what_was_sampled_is_sent_again_as_it_was() {
         .collect();
     for (number, pair) in prompts.windows(2).enumerate() {
         let before = [pair[0].as_slice(), &turns[number]].concat();
-        assert!(pair[1].starts_with(&before), "{number}: {before:?} {:?}", pair[1]);
+        assert!(pair[1].starts_with(&before), "{transcript} {number}: {before:?} {:?}", pair[1]);
         assert_eq!(shared[number + 1], before.len());
     }
     assert_eq!(shared[0], 0);

@@ -54,33 +54,6 @@ fn an_unanswered_call_keeps_the_reasoning_of_its_own_turn_only() {
 }
 
 #[test]
-fn a_turn_in_which_the_assistant_goes_on_after_an_answer_has_not_ended() {
-    let user = || Message::new(Role::User, "Hi.");
-    let first = [user(), think(), answer(), user()];
-    assert_eq!(history::kept(&first), [true, false, true, true]);
-    let then = |next: &[Message<'static>]| {
-        let kept = history::kept(&[&first[..], &[think(), answer()], next].concat());
-        assert_eq!(kept[..first.len()], [true, false, true, true]);
-        kept[first.len()..].to_vec()
-    };
-    assert_eq!(then(&[think()]), [true, true, true]);
-    assert_eq!(then(&[think(), call("a"), reply("a")]), [true; 5]);
-    // It has, where others speak, and where the next turn is only asked for.
-    assert_eq!(then(&[user()]), [false, true, true]);
-    assert_eq!(then(&[user(), think()]), [false, true, true, true]);
-    assert_eq!(then(&[think(), answer()]), [false, true, false, true]);
-    let mut prompt = Message::new(Role::Assistant, "");
-    prompt.end = End::Prompt;
-    assert_eq!(then(&[prompt]), [false, true, true]);
-    let mut foreign = think();
-    foreign.foreign = true;
-    assert_eq!(then(&[foreign]), [false, true, false]);
-    // A reply may be late.
-    let late = [think(), call("a"), answer(), reply("a")];
-    assert_eq!(history::kept(&late), [false, true, true, true]);
-}
-
-#[test]
 fn replies_find_their_calls_by_id_and_by_name_only_where_that_fails() {
     let mut nameless = reply("other");
     nameless.name = None;

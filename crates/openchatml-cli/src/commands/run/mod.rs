@@ -273,6 +273,9 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
                 _ => console.loss(&text),
             }
         }
+        for loss in session.prompt_losses().iter().filter(|loss| is_of_content(loss)) {
+            console.loss(&format!("prompts: {}", loss.lost));
+        }
         tell(args, &mut session, console)?;
         let cut_off = events.cut_off();
         events.finish()?;
@@ -449,6 +452,27 @@ fn dry_run(session: &Session, as_json: bool) -> Result<Status, Failure> {
     }
     Target::stdout().write(text.as_bytes())?;
     Ok(Status::Fine)
+}
+
+/// Whether a prompt that loses this says less than the conversation does, and not only otherwise.
+fn is_of_content(loss: &Loss) -> bool {
+    matches!(
+        loss.lost,
+        Lost::Tools
+            | Lost::Declaration
+            | Lost::HostedTool
+            | Lost::Call
+            | Lost::Reply
+            | Lost::LateSystem
+            | Lost::Image
+            | Lost::Audio
+            | Lost::Video
+            | Lost::File
+            | Lost::Part
+            | Lost::Item
+            | Lost::Hosted
+            | Lost::Reference
+    )
 }
 
 /// Writes the transcript where nobody else does, and says what it lost.
