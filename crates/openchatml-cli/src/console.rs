@@ -100,6 +100,13 @@ impl Console {
         }
     }
 
+    /// Says what is not as it was asked for, unless there is to be quiet.
+    pub(crate) fn warning(&self, text: &str) {
+        if self.verbosity > Verbosity::Quiet {
+            self.print(&warning_line(text));
+        }
+    }
+
     /// Says something that only those want to know who asked for more.
     pub(crate) fn detail(&self, text: &str) {
         if self.verbosity > Verbosity::Normal {

@@ -28,13 +28,16 @@ pub(crate) fn sign(c: char) -> char {
 }
 
 /// Whether a character is a command, or changes how the text beside it is shown: Unicode's format characters
-/// and line separators, but for the joiners that emoji and scripts need. Tags spell text that nobody sees.
+/// and line separators, letters and notes that are blank, selectors of variants; but for the joiners and the
+/// selector that emoji and scripts need. Tags and selectors can spell text that nobody sees.
 pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+            | '\u{fff9}'..='\u{fffb}' | '\u{115f}' | '\u{1160}' | '\u{2800}' | '\u{3164}'
+            | '\u{ffa0}' | '\u{fe00}'..='\u{fe0e}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e01ef}')
 }
 
 fn is_command(c: char) -> bool {
@@ -53,6 +56,14 @@ fn picture(c: char) -> char {
 #[cfg(test)]
 mod tests {
     use super::{visible, visible_line};
+
+    #[test]
+    fn what_nobody_sees_becomes_a_sign() {
+        for hidden in ['\u{e0041}', '\u{e0100}', '\u{fe00}', '\u{3164}', '\u{2800}', '\u{1d173}'] {
+            assert_eq!(visible_line(&hidden.to_string()), "\u{fffd}", "{:x}", u32::from(hidden));
+        }
+        assert_eq!(visible_line("\u{2764}\u{fe0f}"), "\u{2764}\u{fe0f}");
+    }
 
     #[test]
     fn control_characters_become_signs() {

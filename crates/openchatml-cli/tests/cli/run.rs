@@ -306,6 +306,22 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 }
 
 #[test]
+fn what_the_model_does_not_see_and_what_nobody_counts_is_told() {
+    let server = Scripted::start(|_, _| Answer::saying(ANSWER));
+    let folder = folder("");
+    let image = r#"{"type":"image_url","image_url":{"url":"https://cats.example/1.png"}}"#;
+    let text = format!(
+        r#"{{"messages":[{{"role":"user","content":[{{"type":"text","text":"What is it?"}},{image}]}}]}}"#
+    );
+    folder.file("chat.json", text);
+    let asks = ["--upstream", server.url(), "-t", "openchatml-2.2", "chat.json"];
+    run(&folder, &asks).exits(0).says("prompts: image dropped");
+    folder.file("chat.json", r#"{"messages":[{"role":"user","content":"What is it?"}]}"#);
+    let bounded = [&["--max-total-tokens", "9"][..], &asks].concat();
+    run(&folder, &bounded).exits(0).says("`--max-total-tokens` bounds nothing");
+}
+
+#[test]
 fn a_server_that_refuses_leaves_the_transcript_as_it_is() {
     let server = Scripted::start(|_, _| Answer::error(404, r#"{"error":{"message":"no"}}"#));
     let folder = folder("version: 2.2\n<|start|>user<|message|>Go.<|end|>");

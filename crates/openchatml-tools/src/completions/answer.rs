@@ -212,7 +212,10 @@ impl Answer {
             Piece::CutOff(_) | Piece::Usage(_) => false,
         };
         if !is_empty {
-            self.deadline = Instant::now() + self.idle;
+            // What a server counts is nothing that the model said.
+            if !matches!(piece, Piece::Usage(_)) {
+                self.deadline = Instant::now() + self.idle;
+            }
             self.tail.note(&piece);
             self.ready.push_back(Ok(piece));
         }

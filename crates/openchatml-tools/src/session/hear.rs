@@ -45,6 +45,8 @@ pub(super) struct Heard {
     truncated: HashSet<usize>,
     /// Whether what was being said was cut off.
     pub(super) is_cut: bool,
+    /// Whether that was the server's doing: asked again, it would do it again.
+    pub(super) is_limited: bool,
     /// The answer that was cut off, as far as it came.
     pub(super) partial: Option<Message<'static>>,
     /// Whether the completion ended by `<|return|>`.
@@ -74,7 +76,7 @@ impl<'m> Hearing<'m> {
     pub(super) fn piece(&mut self, piece: Piece, emit: &mut Emit<'_>) -> Vec<Message<'static>> {
         match piece {
             Piece::CutOff(reason) => {
-                self.heard.is_cut = true;
+                (self.heard.is_cut, self.heard.is_limited) = (true, true);
                 emit(SessionEvent::CutOff { reason: &reason });
             }
             Piece::Usage(usage) => {

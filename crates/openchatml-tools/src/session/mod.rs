@@ -110,6 +110,8 @@ struct Spent {
     steps: usize,
     calls: usize,
     tokens: u64,
+    /// Whether there were completions of which nobody counted the tokens.
+    is_uncounted: bool,
     /// How often in a row the model was asked in vain.
     vain: usize,
 }
@@ -333,6 +335,12 @@ impl Session {
     /// [constrained](Model::constrained).
     pub fn unsaid(&self) -> &[Unsaid] {
         &self.unsaid
+    }
+
+    /// Whether there were completions in the last [run](Self::run) of which nobody counted the tokens:
+    /// then [`most_tokens`](SessionOptions::most_tokens) did not bound it.
+    pub fn has_uncounted_tokens(&self) -> bool {
+        self.spent.is_uncounted
     }
 
     /// What the format of the prompts of the last [run](Self::run) has no place for: the first loss of

@@ -30,6 +30,9 @@ const INTERRUPTED: &str = "interrupted; may or may not have been done";
 /// Why the model is asked again whose completion is of no use.
 const NOTHING: &str = "the completion has no message that is certain";
 
+/// And why, where it stopped by itself in the middle of something.
+const BROKEN: &str = "the completion broke off";
+
 /// No pause before the model is asked again is longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
@@ -157,7 +160,8 @@ impl Session {
                 && !has_calls
                 && !matches!(plan::next(&self.conversation), Next::Done) =>
             {
-                Some(Ended::CutOff)
+                let again = !heard.is_limited && self.asks_again(BROKEN, cancel, emit).await;
+                (!again).then_some(Ended::CutOff)
             }
             () if is_kept || self.asks_again(NOTHING, cancel, emit).await => None,
             () => Some(Ended::Nothing),
@@ -414,6 +418,7 @@ impl Session {
         self.told += heard.began;
         self.sampled.hear(&heard.ids);
         let said = self.sampled.end(&model, &self.options.read);
+        self.spent.is_uncounted |= heard.usage.is_none() && said == 0 && heard.began > 0;
         self.spent.tokens += heard.usage.map_or_else(|| said, Usage::total);
         // A completion that broke is as good as one that was cut off: what is complete, is.
         let rest = if is_cancelled { Vec::new() } else { rest };

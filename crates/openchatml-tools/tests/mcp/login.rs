@@ -360,15 +360,16 @@ async fn a_token_is_for_one_server() {
     }
     std::fs::write(place.file(), kept).unwrap();
     // Nor does somebody who can write into the folder.
-    let set_mode = |mode| {
+    let set_mode = |path: PathBuf, mode| {
         use std::os::unix::fs::PermissionsExt as _;
-        let mode = std::fs::Permissions::from_mode(mode);
-        std::fs::set_permissions(place.tokens(), mode).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     };
-    set_mode(0o770);
-    let error = place.connect(place.how()).await.unwrap_err();
-    assert!(error.why.contains("others can write into"), "{error}");
-    set_mode(0o700);
+    for (path, open, closed) in [(place.tokens(), 0o770, 0o700), (place.file(), 0o666, 0o600)] {
+        set_mode(path.clone(), open);
+        let error = place.connect(place.how()).await.unwrap_err();
+        assert!(error.why.contains("others can write into"), "{error}");
+        set_mode(path, closed);
+    }
     let mut by_another = place.how();
     by_another.client_id = Some("another".to_owned());
     assert!(place.connect(by_another).await.unwrap_err().needs_login);

@@ -121,6 +121,32 @@ async fn a_token_is_fetched_once_and_again_when_it_is_refused() {
     assert_eq!(given.load(Ordering::SeqCst), 2);
 }
 
+/// A server that quotes what it was shown does not tell it the model.
+#[tokio::test]
+async fn an_access_token_is_not_told() {
+    let login = Server::new(|asked| match asked.target() {
+        "/token" => {
+            json_answer("200 OK", &json!({"access_token": "access-1", "token_type": "Bearer"}))
+        }
+        _ => authorize(asked, &AtomicUsize::new(0), 3600),
+    });
+    let login = login.await;
+    let http = Server::new(|asked| match asked.body.contains("tools/call") {
+        true => {
+            let message: Value = serde_json::from_str(&asked.body).unwrap();
+            let why = asked.header("authorization").unwrap();
+            let error = json!({"code": -1, "message": format!("not with {why}")});
+            json_answer("200 OK", &json!({"jsonrpc": "2.0", "id": message["id"], "error": error}))
+        }
+        false => serve(asked, &AtomicUsize::new(0)),
+    });
+    let http = http.await;
+    let issuer = format!("http://{}", login.address);
+    let server = connect(&http, oauth(Some(issuer))).await.unwrap();
+    let error = answer(&router(&[&server]), "functions.echo", "{}").await.unwrap_err();
+    assert!(error.contains("not with Bearer [secret]"), "{error}");
+}
+
 #[tokio::test]
 async fn a_token_that_has_expired_is_not_shown() {
     let given = AtomicUsize::new(0);

@@ -364,6 +364,22 @@ async fn the_model_is_asked_again_where_that_may_help() {
     assert!(told >= 2, "{:?}", came.events);
     let refused = run_with(with(0), QUESTION, tools(&log), answers).await;
     assert!(refused.ended.is_err() && refused.asked.len() == 1);
+    // What stops in the middle of something is asked again, unless it is at its limit: it would be again.
+    let stops = |number| match number {
+        0 => Answer::saying("garbage"),
+        1 => Answer::saying("<|channel|>final<|message|>Do"),
+        _ => Answer::saying(ANSWER),
+    };
+    let came = run_with(with(2), QUESTION, tools(&log), stops).await;
+    let came = came.checked("openchatml-2.2").ends(Ended::Answered);
+    assert!(came.asked.len() == 3 && !came.text.contains("garbage"), "{}", came.text);
+    let limited = |_| {
+        let mut acts = said("<|channel|>final<|message|>Do");
+        acts.extend([chunk(json!({"text": "", "finish_reason": "length"})), done()]);
+        Answer::stream(acts)
+    };
+    let came = run_with(with(2), QUESTION, tools(&log), limited).await.ends(Ended::CutOff);
+    assert_eq!(came.asked.len(), 1);
     // What will not pass is not asked again.
     let unknown = |_| Answer::error(404, "{}");
     let refused = run_with(with(9), QUESTION, tools(&log), unknown).await;

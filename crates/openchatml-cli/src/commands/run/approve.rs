@@ -86,7 +86,7 @@ fn ask(call: &str, input: &mut impl BufRead, output: &mut impl Write) -> Approva
         let Some(answer) = answer(&question, input, output) else { return gone() };
         let (word, rest) = answer.split_once(char::is_whitespace).unwrap_or((&answer, ""));
         match word {
-            "y" | "yes" => return Approval::Yes,
+            "y" | "yes" if rest.is_empty() => return Approval::Yes,
             "n" | "no" if rest.is_empty() => return Approval::No("the user said no".to_owned()),
             "n" | "no" => return Approval::No(rest.trim().to_owned()),
             "e" | "edit" => match self::answer("The arguments, on one line: ", input, output) {
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(asked("no\n").0, no("the user said no"));
         assert_eq!(asked("n too expensive\n").0, no("too expensive"));
         assert_eq!(asked("e\n{\"n\":1}\n").0, Approval::Edited("{\"n\":1}".to_owned()));
-        let (approval, output) = asked("\nwhat?\ne\n\nyes\n");
+        let (approval, output) = asked("\ny but not this\ne\n\nyes\n");
         assert_eq!(approval, Approval::Yes);
         assert_eq!(output.matches("Make this call?").count(), 4);
         assert!(output.starts_with("functions.pay {}\n"));

@@ -273,6 +273,10 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
                 _ => console.loss(&text),
             }
         }
+        if args.most.max_total_tokens.is_some() && session.has_uncounted_tokens() {
+            console
+                .warning("the server does not count tokens: `--max-total-tokens` bounds nothing");
+        }
         for loss in session.prompt_losses().iter().filter(|loss| is_of_content(loss)) {
             console.loss(&format!("prompts: {}", loss.lost));
         }

@@ -246,7 +246,8 @@ pub async fn connect_authorized(
     let (http, mut options) = Http::new(url, headers, options)?;
     options.secrets = options.secrets.and([oauth.client_secret.clone()]);
     let told = |error: NotConnected| error.without(&options.secrets);
-    let authorization = oauth::Authorization::new(url, oauth, options.timeout).map_err(told)?;
+    let authorization =
+        oauth::Authorization::new(url, oauth, &options.secrets, options.timeout).map_err(told)?;
     let http = http.with_authorization(Arc::new(authorization))?;
     Server::open(Dial::Http(http), None, &options).await
 }

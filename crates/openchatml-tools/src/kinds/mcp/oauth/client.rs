@@ -12,8 +12,8 @@ use tokio::sync::Mutex;
 
 use super::guard::{Guarded, Reach, bare, origin};
 use super::unauthorized;
-use crate::kinds::mcp::NotConnected;
 use crate::kinds::mcp::http::Authorize;
+use crate::kinds::mcp::{NotConnected, Secrets};
 
 /// How a client proves to a server who it is, by OAuth 2 with client credentials.
 ///
@@ -72,12 +72,15 @@ pub(in crate::kinds::mcp) struct Authorization {
     /// Whether the server refused the token.
     is_refused: AtomicBool,
     timeout: Duration,
+    /// Where tokens are noted, so that no error repeats them.
+    secrets: Secrets,
 }
 
 impl Authorization {
     pub(in crate::kinds::mcp) fn new(
         url: &str,
         oauth: OAuth,
+        secrets: &Secrets,
         timeout: Duration,
     ) -> Result<Self, NotConnected> {
         let base = oauth.issuer.as_deref().unwrap_or(url);
@@ -101,6 +104,7 @@ impl Authorization {
             manager: Mutex::new(None),
             is_refused: AtomicBool::new(false),
             timeout,
+            secrets: secrets.clone(),
         })
     }
 
@@ -142,7 +146,9 @@ impl Authorization {
     async fn exchange(&self, manager: &AuthorizationManager) -> Result<String, NotConnected> {
         let response = manager.exchange_client_credentials(&self.credentials).await;
         let response = response.map_err(unauthorized)?;
-        access_token(&response).ok_or_else(|| NotConnected::new("there is no access token"))
+        let token = access_token(&response);
+        self.secrets.learn(token.clone());
+        token.ok_or_else(|| NotConnected::new("there is no access token"))
     }
 }
 

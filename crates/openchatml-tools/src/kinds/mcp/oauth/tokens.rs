@@ -105,15 +105,7 @@ impl TokenFolder {
 
     /// Refuses a folder that somebody else can put a token into.
     fn check(&self) -> io::Result<()> {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            if fs::metadata(&self.path)?.permissions().mode() & 0o022 != 0 {
-                let why = format!("others can write into `{}`", self.path.display());
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-            }
-        }
-        Ok(())
+        only_ours_to_write(&self.path, &fs::metadata(&self.path)?)
     }
 
     /// What is kept for a server, if there is something.
@@ -124,7 +116,11 @@ impl TokenFolder {
         let path = self.file(server, "json");
         let told = |what: &str| NotConnected::logged_out(format!("`{}` {what}", path.display()));
         let mut bytes = Vec::new();
-        let file = File::open(&path).and_then(|file| self.check().map(|()| file));
+        let file = File::open(&path).and_then(|file| {
+            self.check()?;
+            only_ours_to_write(&path, &file.metadata()?)?;
+            Ok(file)
+        });
         match file.and_then(|file| file.take(LONGEST).read_to_end(&mut bytes)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(told(&format!("cannot be read: {error}"))),
@@ -157,6 +153,20 @@ impl TokenFolder {
         drop(file);
         fs::rename(&draft, path)
     }
+}
+
+/// Refuses what somebody else has, or can write into.
+fn only_ours_to_write(path: &Path, metadata: &fs::Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
+        if !is_ours || metadata.mode() & 0o022 != 0 {
+            let why = format!("others can write into `{}`", path.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+    }
+    Ok(())
 }
 
 /// A file that is written, and that nobody else may read.
