@@ -229,19 +229,22 @@ async fn what_was_sampled_is_sent_again_as_it_was() {
     }
 }
 
+/// The ids of texts and of control tokens.
+fn ids(parts: &[&str]) -> Vec<u32> {
+    let encoding = ByteEncoding::default();
+    let tokenizer = Tokenizer::new("harmony".parse().unwrap(), encoding).unwrap();
+    let mut ids = Vec::new();
+    for part in parts {
+        match tokenizer.encoding().control(part) {
+            Some(id) => ids.push(id),
+            None => tokenizer.encoding().encode(part, &mut ids),
+        }
+    }
+    ids
+}
+
 async fn sampled_again(transcript: Format) {
     let format: Format = "harmony".parse().unwrap();
-    let tokenizer = Tokenizer::new(format, ByteEncoding::default()).unwrap();
-    let ids = move |parts: &[&str]| {
-        let mut ids = Vec::new();
-        for part in parts {
-            match tokenizer.encoding().control(part) {
-                Some(id) => ids.push(id),
-                None => tokenizer.encoding().encode(part, &mut ids),
-            }
-        }
-        ids
-    };
     let call = |n: &str| {
         let parts = ["<|channel|>", "commentary to=functions.echo ", "<|constrain|>", "json"];
         let body = format!("{{\"n\": {n}}}");

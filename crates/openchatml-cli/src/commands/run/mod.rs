@@ -265,21 +265,7 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
         let ended = session.run(&cancel, |event| events.add(&event, &cancel)).await;
         #[cfg(unix)]
         openchatml_tools::kinds::process::ended().await;
-        for unsaid in session.unsaid() {
-            let text = format!("the grammar does not say: {unsaid}");
-            match unsaid.what {
-                // These are so for every tool, and what comes of them is found.
-                What::Controls | What::CallId => console.detail(&text),
-                _ => console.loss(&text),
-            }
-        }
-        if args.most.max_total_tokens.is_some() && session.has_uncounted_tokens() {
-            console
-                .warning("the server does not count tokens: `--max-total-tokens` bounds nothing");
-        }
-        for loss in session.prompt_losses().iter().filter(|loss| is_of_content(loss)) {
-            console.loss(&format!("prompts: {}", loss.lost));
-        }
+        tell_unsaid(args, &session, console);
         tell(args, &mut session, console)?;
         let cut_off = events.cut_off();
         events.finish()?;
@@ -456,6 +442,24 @@ fn dry_run(session: &Session, as_json: bool) -> Result<Status, Failure> {
     }
     Target::stdout().write(text.as_bytes())?;
     Ok(Status::Fine)
+}
+
+/// Says what grammars and prompts did not say, and which bound was none.
+fn tell_unsaid(args: &RunArgs, session: &Session, console: &Console) {
+    for unsaid in session.unsaid() {
+        let text = format!("the grammar does not say: {unsaid}");
+        match unsaid.what {
+            // These are so for every tool, and what comes of them is found.
+            What::Controls | What::CallId => console.detail(&text),
+            _ => console.loss(&text),
+        }
+    }
+    if args.most.max_total_tokens.is_some() && session.has_uncounted_tokens() {
+        console.warning("the server does not count tokens: `--max-total-tokens` bounds nothing");
+    }
+    for loss in session.prompt_losses().iter().filter(|loss| is_of_content(loss)) {
+        console.loss(&format!("prompts: {}", loss.lost));
+    }
 }
 
 /// Whether a prompt that loses this says less than the conversation does, and not only otherwise.
