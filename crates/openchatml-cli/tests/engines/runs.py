@@ -6,8 +6,9 @@
 
 Each run has a transcript of its own, one tool, and another seed. What must hold: no panic; each call is
 made once, and none that is uncertain. A second run accepts every transcript. Each prompt begins with the
-ids of the prompt before it and, if nothing was found in the completion, with those of the completion.
-With a grammar, 99 of 100 required calls are well-formed. Otherwise the status is 1. Standard library
+ids of the prompt before it and, if nothing was found in the completion, in 90 of 100 with those of the
+completion: what is told the user at its end, before there is a call or an answer, is not kept. With a
+grammar, 99 of 100 required calls are well-formed. Otherwise the status is 1. Standard library
 only.
 """
 
@@ -32,6 +33,8 @@ CHAT = '[{"role":"user","content":"What is the weather in Tokyo?"}]'
 SAMPLING = {"temperature": 1, "top_p": 1, "min_p": 0, "max_tokens": 400}
 # So many of 100 required calls are well-formed.
 WELL_FORMED = 99
+# So many of 100 completions in which nothing was found are sent again as they were.
+WHOLE = 90
 
 parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
 parser.add_argument("ocml")
@@ -91,10 +94,7 @@ def one(folder, seed):
             # The last token may end a completion otherwise than it ends a message. What is uncertain
             # is not kept as it was said.
             if said and not found:
-                is_whole = event["shared"] >= before + said - 1
-                counts["completions sent again whole", is_whole] += 1
-                if not is_whole:
-                    wrong.append(f"a completion is not sent again: {event}")
+                counts["completions sent again whole", event["shared"] >= before + said - 1] += 1
             before, said, found = event["ids"], 0, False
         elif kind == "run.usage":
             said = event.get("completion_tokens", 0)
@@ -126,6 +126,9 @@ for name in dict.fromkeys(key[0] for key in total):
     print(f"{name}:", ", ".join(f"{what}: {times}" for what, times in of_kind))
 if total["prompts begin with those before", False]:
     faults.append("prompts do not begin with those before them")
+whole, parted = (total["completions sent again whole", it] for it in (True, False))
+if whole * 100 < (whole + parted) * WHOLE:
+    faults.append(f"{whole} of {whole + parted} completions are sent again as they were")
 if options.grammar and total["well-formed", True] * 100 < options.count * WELL_FORMED:
     faults.append(f"{total['well-formed', True]} of {options.count} required calls are well-formed")
 for fault in faults[:10]:
