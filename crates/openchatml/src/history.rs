@@ -29,6 +29,30 @@ pub fn next_prompt<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
     stored(conversation, kept(&conversation.messages))
 }
 
+/// The same for a turn that the assistant is in the middle of: whatever it said to the user since the
+/// user spoke last, all of it stays. So each prompt of a turn begins with the one before.
+///
+/// ```
+/// use openchatml::{Conversation, Message, Role, history};
+///
+/// let conversation = Conversation::from_messages([
+///     Message::new(Role::User, "What is 2 + 2?"),
+///     Message::reasoning("Easy."),
+///     Message::answer("4."),
+///     Message::reasoning("Was that all?"),
+/// ]);
+/// assert_eq!(history::prompt_in_turn(&conversation).messages.len(), 4);
+/// assert_eq!(history::next_prompt(&conversation).messages.len(), 3);
+/// ```
+pub fn prompt_in_turn<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
+    let messages = &conversation.messages;
+    let is_users = |message: &Message<'_>| message.role == Role::User && !message.foreign;
+    let turn = messages.iter().rposition(is_users).map_or(0, |user| user + 1);
+    let mut keeps = kept(&messages[..turn]);
+    keeps.extend(messages[turn..].iter().map(|message| !message.foreign));
+    stored(conversation, keeps)
+}
+
 /// The next prompt as the reference renderer of Harmony makes it: reasoning is dropped only before
 /// the first answer, and only where the assistant spoke last on `final`.
 ///

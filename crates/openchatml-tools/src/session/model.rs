@@ -141,7 +141,7 @@ impl Model {
         sampled: &Sampled,
         constraint: Option<&'m Constraint>,
     ) -> Result<(Request<'m>, Vec<Loss>), RenderError> {
-        let mut next = next_prompt(conversation);
+        let mut next = history::prompt_in_turn(conversation);
         declare_as_text(&mut next, self.format.dialect());
         if self.tokenizer.is_some() {
             sampled.tell(&mut next, self.format);
@@ -166,23 +166,6 @@ impl Model {
         request.constraint = constraint;
         Ok((request, losses))
     }
-}
-
-/// What goes into the next prompt. The turn that the model is in has not ended, whatever it said to the
-/// user: all of it stays, so that each prompt of the turn begins with the one before.
-fn next_prompt<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
-    let is_users = |message: &Message<'_>| message.role == Role::User && !message.foreign;
-    let turn = conversation.messages.iter().rposition(is_users).map_or(0, |user| user + 1);
-    let mut before = conversation.clone();
-    let turn = before.messages.split_off(turn);
-    let mut next = history::next_prompt(&before);
-    for mut message in turn.into_iter().filter(|message| !message.foreign) {
-        if message.end == End::Return {
-            message.end = End::End;
-        }
-        next.messages.push(message);
-    }
-    next
 }
 
 impl fmt::Debug for Model {
