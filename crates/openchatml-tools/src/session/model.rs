@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use openchatml::convert::{Loss, convert, prepare};
 use openchatml::{
-    Carrier, Control, Conversation, Document, End, Format, Message, RenderError, RenderOptions,
-    Role, history,
+    Carrier, Control, Conversation, Document, Format, RenderError, RenderOptions, Role, history,
 };
 use openchatml_grammars::Unsaid;
 use openchatml_tokens::{Encoding, Tokenizer};
