@@ -320,3 +320,43 @@ fn each_key_beside_a_text_is_named() {
     let args = ["convert", "--jsonl", "-f", "im", "-t", "openai"];
     ocml_with(args, line).exits(1).says("key `one` beside").says("key `two` beside");
 }
+
+const CHAT: &str =
+    r#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}"#;
+const SHARED: &str =
+    r#"{"conversations":[{"from":"human","value":"c"},{"from":"gpt","value":"d"}]}"#;
+const FOREIGN: &str = r#"{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"e"}],"tools":[{"name":"f","input_schema":{"type":"object"}}]}"#;
+
+#[test]
+fn a_line_that_is_no_json_does_not_make_a_document_of_a_stream() {
+    for wrong in ["garbage", "null", "// c", "{bad"] {
+        let input = format!("{CHAT}\n{wrong}\n{CHAT}\n");
+        let ran = ocml_with(["convert", "-t", "openai"], &input).exits(1);
+        assert_eq!(ran.stdout, format!("{CHAT}\n{CHAT}\n"), "{wrong}");
+    }
+}
+
+#[test]
+fn lines_are_in_formats_of_their_own_and_a_foreign_one_is_refused_alone() {
+    let input = format!("{CHAT}\n{SHARED}\n{FOREIGN}\n");
+    let ran = ocml_with(["convert", "-t", "openai"], &input).exits(1);
+    assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stdout);
+    ran.says("Anthropic Messages").says("1 line of 3");
+    let told = ocml_with(["detect"], &input).exits(0).stdout;
+    for kind in ["1 line: Anthropic Messages", "1 line: openai", "1 line: sharegpt"] {
+        assert!(told.contains(kind), "{told}");
+    }
+    let both = format!("{CHAT}\n{SHARED}\n");
+    assert_eq!(ocml_with(["fmt"], &both).exits(0).stdout, both);
+}
+
+/// What is written again as it stood is no loss.
+#[test]
+fn a_header_that_is_kept_as_it_stood_is_not_called_lost() {
+    let text = "version: 2.2\n\n<|start|>bob name=a name=b<|message|>x<|end|>\n";
+    let args = ["convert", "-f", "openchatml-2.2", "--no-loss", "-t"];
+    let same = ocml_with(args.into_iter().chain(["openchatml-2.2"]), text);
+    assert_eq!(same.stdout, text);
+    let lost = ocml_with(args.into_iter().chain(["openchatml-2.0"]), text).exits(1);
+    lost.says("recovered mark dropped");
+}

@@ -69,6 +69,13 @@ impl<'a> Declared<'a> {
             }
             None if is_function => {
                 fields.retain(|field| field.0 != "type");
+                let has = |key: &str| fields.iter().find(|field| field.0 == key);
+                if let (Some((_, schema)), None) = (has("input_schema"), has("parameters")) {
+                    let text =
+                        "`input_schema` is no key of this format: the tool has no parameters";
+                    let found = Code::ParseJson.at(schema.span, text).help("call it `parameters`");
+                    sheet.tolerate(found);
+                }
                 let function = Value { data: Data::Map(fields), span };
                 self.functions.extend(canonical::function_of(sheet, function));
             }
