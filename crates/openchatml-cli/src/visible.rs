@@ -27,9 +27,9 @@ pub(crate) fn sign(c: char) -> char {
     if is_command(c) { picture(c) } else { c }
 }
 
-/// Whether a character is a command, or changes how the text beside it is shown: Unicode's format characters
-/// and line separators, letters and notes that are blank, selectors of variants; but for the joiners and the
-/// selector that emoji and scripts need. Tags and selectors can spell text that nobody sees.
+/// Whether a character is a command, cannot be seen, or changes how the text beside it is shown: Unicode's
+/// format characters, line separators, blank letters, and tags and variation selectors, which can spell hidden
+/// text. The joiners and U+FE0F, which emoji and scripts need, are not among them.
 pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -19,6 +19,7 @@ pub mod property;
 pub mod run;
 pub mod secrets;
 mod sections;
+pub mod shell;
 pub mod text;
 pub mod turns;
 pub mod upstream;

@@ -154,26 +154,20 @@ parameters = "wrong.json"
 
     /// A server that has three tools, a resource and a prompt.
     #[cfg(feature = "mcp")]
-    const SERVER: &str = r#"
-        while read -r line; do
-            id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-            case $line in
-            *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
-            *'"tools/list"'*) result='{"tools":[{"name":"read/file","inputSchema":{"type":"object"}},{"name":"read/secret","inputSchema":{"type":"object"}},{"name":"list","inputSchema":{"type":"object"}}]}' ;;
-            *'"resources/list"'*) result='{"resources":[{"uri":"file:///a","name":"a"}]}' ;;
-            *'"resources/templates/list"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"none"}}\n' "$id"; continue ;;
-            *'"prompts/list"'*) result='{"prompts":[{"name":"review"}]}' ;;
-            *) continue ;;
-            esac
-            printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
-        done
-    "#;
+    fn server() -> String {
+        let cases = r#"
+    *'"tools/list"'*) result='{"tools":[{"name":"read/file","inputSchema":{"type":"object"}},{"name":"read/secret","inputSchema":{"type":"object"}},{"name":"list","inputSchema":{"type":"object"}}]}' ;;
+    *'"resources/list"'*) result='{"resources":[{"uri":"file:///a","name":"a"}]}' ;;
+    *'"resources/templates/list"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"none"}}\n' "$id"; continue ;;
+    *'"prompts/list"'*) result='{"prompts":[{"name":"review"}]}' ;;"#;
+        openchatml_testkit::shell::mcp_server(r#""tools":{},"resources":{},"prompts":{}"#, cases)
+    }
 
     #[cfg(feature = "mcp")]
     #[tokio::test]
     async fn tools_of_servers_are_chosen_by_names_and_patterns() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("server"), SERVER).unwrap();
+        std::fs::write(folder.path().join("server"), server()).unwrap();
         let text = |rest: &str| format!("[mcp.a]\ncommand = 'sh'\nargs = ['server']\n{rest}");
         for (rest, expected) in [
             ("", &["read_file", "read_secret", "list"][..]),
@@ -201,7 +195,7 @@ parameters = "wrong.json"
     #[tokio::test]
     async fn a_pattern_that_matches_no_tool_is_told_with_its_place() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("server"), SERVER).unwrap();
+        std::fs::write(folder.path().join("server"), server()).unwrap();
         let text = "[mcp.a]\ncommand = 'sh'\nargs = ['server']\ntools = [\n  'list',\n  'lst',\n]\nexclude_tools = ['write_*', 'list']\n";
         let errors = open(text, folder.path()).await.unwrap_err();
         let expected = [
@@ -215,7 +209,7 @@ parameters = "wrong.json"
     #[tokio::test]
     async fn what_sections_offer_is_listed() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("server"), SERVER).unwrap();
+        std::fs::write(folder.path().join("server"), server()).unwrap();
         let text = "[mcp.a]\ncommand = 'sh'\nargs = ['server']\ntools = ['list']\n[tools.echo]\ncommand = 'cat'\n";
         let offers = Config::parse(text).unwrap().offers(folder.path()).await.unwrap();
         let sections: Vec<_> = offers.iter().map(|it| it.section.as_str()).collect();
@@ -232,12 +226,12 @@ parameters = "wrong.json"
     #[tokio::test]
     async fn tools_whose_names_clash_can_be_excluded() {
         let folder = tempfile::tempdir().unwrap();
-        let server = SERVER.replace(
+        let changed = server().replace(
             r#""name":"list""#,
             r#""name":"a.b","inputSchema":{"type":"object"}},{"name":"a_b""#,
         );
-        assert_ne!(server, SERVER);
-        std::fs::write(folder.path().join("server"), server).unwrap();
+        assert_ne!(changed, server());
+        std::fs::write(folder.path().join("server"), changed).unwrap();
         let text = "[mcp.a]\ncommand = 'sh'\nargs = ['server']\n";
         let errors = open(text, folder.path()).await.unwrap_err();
         let clash = "line 1, column 1: `mcp.a`: the server has two tools that models would call `a_b`: name it in `exclude_tools`";

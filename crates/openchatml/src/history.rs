@@ -29,8 +29,9 @@ pub fn next_prompt<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
     stored(conversation, kept(&conversation.messages))
 }
 
-/// The same for a turn that the assistant is in the middle of: whatever it said to the user since the
-/// user spoke last, all of it stays. So each prompt of a turn begins with the one before.
+/// The next prompt in the middle of the assistant's turn: everything since the last message of the user
+/// stays, reasoning included, even where the assistant has told the user something. So each prompt of a
+/// turn begins with the prompt before it.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, history};
@@ -46,11 +47,24 @@ pub fn next_prompt<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
 /// ```
 pub fn prompt_in_turn<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
     let messages = &conversation.messages;
-    let is_users = |message: &Message<'_>| message.role == Role::User && !message.foreign;
-    let turn = messages.iter().rposition(is_users).map_or(0, |user| user + 1);
+    let turn = last_turn(messages);
     let mut keeps = kept(&messages[..turn]);
     keeps.extend(messages[turn..].iter().map(|message| !message.foreign));
     stored(conversation, keeps)
+}
+
+/// Where the last turn of the assistant begins: after the last message of a user, or at 0 if there is
+/// none.
+///
+/// ```
+/// use openchatml::{Message, Role, history};
+///
+/// let messages = [Message::new(Role::User, "What is 2 + 2?"), Message::reasoning("Easy.")];
+/// assert_eq!(history::last_turn(&messages), 1);
+/// ```
+pub fn last_turn(messages: &[Message<'_>]) -> usize {
+    let is_users = |message: &Message<'_>| message.role == Role::User && !message.foreign;
+    messages.iter().rposition(is_users).map_or(0, |user| user + 1)
 }
 
 /// The next prompt as the reference renderer of Harmony makes it: reasoning is dropped only before

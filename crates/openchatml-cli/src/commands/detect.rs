@@ -74,7 +74,7 @@ struct Seen {
     confidence: u8,
     evidence: Vec<Clue>,
     others: Vec<Other>,
-    /// What the lines are, each by itself, if they are not all the same: how many of them.
+    /// How many lines are in each format, if they are not all in the same.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     lines: BTreeMap<String, usize>,
     /// What it is instead of a format of ours, if that is recognized.
@@ -121,15 +121,16 @@ fn look(origin: &Origin, is_jsonl: bool, console: &Console) -> Result<Seen, Fail
     let pages: Vec<_> = pages.map(|(line, it)| Page::new(&name, it, line.number)).collect();
     let pages: Vec<&Page<'_>> = pages.iter().collect();
     let texts: Vec<&str> = pages.iter().map(|page| page.text).collect();
-    let kinds = kinds(&texts);
+    let alone: Vec<_> = texts.iter().map(|line| of_line(line)).collect();
+    let kinds = kinds(&texts, &alone);
     let (mut found, mut slot) = detect_lines(&texts);
     let mut looked = pages;
-    if let Some(format) = of_lines(&texts)
+    if let Some(format) = of_lines(&texts, &alone)
         && found.first().is_none_or(|best| best.format != format)
     {
-        // The lines that are in it speak for it.
-        let is_in = |page: &&Page<'_>| of_line(page.text).is_some_and(|it| it.format == format);
-        looked.retain(is_in);
+        // Only the lines in this format are evidence for it.
+        let is_in = |line: &Option<Candidate>| line.as_ref().is_some_and(|it| it.format == format);
+        looked = looked.into_iter().zip(&alone).filter(|it| is_in(it.1)).map(|it| it.0).collect();
         let texts: Vec<&str> = looked.iter().map(|page| page.text).collect();
         (found, slot) = detect_lines(&texts);
     }
@@ -141,11 +142,11 @@ fn look(origin: &Origin, is_jsonl: bool, console: &Console) -> Result<Seen, Fail
     Ok(seen)
 }
 
-/// What these lines are, each by itself, and how many of them.
-fn kinds(lines: &[&str]) -> BTreeMap<String, usize> {
+/// How many of these lines are in each format.
+fn kinds(lines: &[&str], alone: &[Option<Candidate>]) -> BTreeMap<String, usize> {
     let mut kinds = BTreeMap::new();
-    for line in lines {
-        let kind = match (of_line(line), recognize([*line])) {
+    for (line, best) in lines.iter().zip(alone) {
+        let kind = match (best, recognize([*line])) {
             (_, Some(recognized)) => recognized.name.to_owned(),
             (Some(best), None) => best.format.to_string(),
             (None, None) => "no format".to_owned(),

@@ -172,8 +172,10 @@ fn write_json(offer: &Offer, text: &mut String) -> Result<(), Failure> {
     for c in json.chars() {
         // JSON lets some of them stand in strings, and a terminal takes them for commands.
         if is_invisible(c) {
-            // Writing to a `String` cannot fail.
-            let _ = write!(text, "\\u{:04x}", u32::from(c));
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a `String` cannot fail.
+                let _ = write!(text, "\\u{unit:04x}");
+            }
         } else {
             text.push(c);
         }

@@ -66,7 +66,8 @@ pub(crate) fn format_of_lines(
     let lines: Vec<_> = lines.take(MOST_LINES).collect();
     let decoded: Vec<_> = lines.iter().map(|it| Decoded::new(it.bytes, it.offset)).collect();
     let texts: Vec<&str> = decoded.iter().map(|it| it.text.as_ref()).collect();
-    if let Some(format) = of_lines(&texts) {
+    let alone: Vec<_> = texts.iter().map(|line| of_line(line)).collect();
+    if let Some(format) = of_lines(&texts, &alone) {
         console.detail(&format!("{name}: detected {format}, one document per line"));
         return Ok(format);
     }
@@ -83,23 +84,22 @@ pub(crate) fn format_of_lines(
     Err(unknown(name, &found, recognized.as_ref(), &evidence))
 }
 
-/// The format that lines are read in, those that are in another one excepted. `None` if there is not
-/// enough evidence for any.
-pub(crate) fn of_lines(lines: &[&str]) -> Option<Format> {
-    let alone: Vec<_> = lines.iter().map(|line| of_line(line)).collect();
+/// The format of most lines, given the format of each [by itself](of_line). Lines in another format are
+/// read in theirs. `None` if there is not enough evidence for any.
+pub(crate) fn of_lines(lines: &[&str], alone: &[Option<Candidate>]) -> Option<Format> {
     // What one line says does not outweigh what most of them say.
-    if let Some(format) = of_most(&alone, PLAIN + 1) {
+    if let Some(format) = of_most(alone, PLAIN + 1) {
         return Some(format);
     }
     let found = detect_lines(lines).0;
     if let Some(best) = found.first().filter(|best| best.is_certain()) {
         return Some(best.format);
     }
-    if let Some(format) = of_most(&alone, Candidate::CERTAIN) {
+    if let Some(format) = of_most(alone, Candidate::CERTAIN) {
         return Some(format);
     }
-    // A line that is in no format is refused by itself, and not the others with it.
-    let known: Vec<_> = alone.into_iter().flatten().map(Some).collect();
+    // A line in no format is refused by itself, and not the others with it.
+    let known: Vec<_> = alone.iter().flatten().cloned().map(Some).collect();
     of_most(&known, Candidate::CERTAIN).or_else(|| first_of_json(&known))
 }
 
@@ -186,6 +186,11 @@ fn unknown(
         ));
     }
     if lines.len() == 1 {
+        if let Some(format) = of_list(evidence.page.text) {
+            lines.push(format!("it is a list of documents in {format}"));
+            lines.push("help: `jq -c .[]` writes each on a line of its own: JSONL".to_owned());
+            return Failure::Unknown(lines);
+        }
         lines.push(nothing_found(evidence.page));
     }
     // What is recognized has no format that could be named.
@@ -194,6 +199,12 @@ fn unknown(
         None => "help: name the format with `--from FORMAT`".to_owned(),
     });
     Failure::Unknown(lines)
+}
+
+/// The format of the first document in a JSON list of documents.
+fn of_list(text: &str) -> Option<Format> {
+    let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+    of_line(items.first()?.get()).map(|best| best.format)
 }
 
 /// What a page is that has nothing of a format in it.
@@ -208,14 +219,6 @@ fn nothing_found(page: &Page<'_>) -> String {
     }
     if let Some(offset) = page.not_text() {
         return format!("the byte at offset {offset} is not UTF-8");
-    }
-    let items = serde_json::from_str::<Vec<&RawValue>>(text).unwrap_or_default();
-    if let Some(best) = items.first().and_then(|first| of_line(first.get())) {
-        return format!(
-            "it is a list of documents that look like {}: `jq -c .[]` writes one in a line, as ocml \
-             reads them",
-            best.format
-        );
     }
     "no control token and no key of a conversation (`messages`, `conversations`, `input`, …) was \
      found"

@@ -175,8 +175,8 @@ impl Opened {
         Ok(bytes)
     }
 
-    /// Whether the first line is a JSON value by itself, and is not all.
-    /// What is read to see this is given on by later reads.
+    /// Whether the first line is a JSON value by itself, and more follows. What is read to see this is
+    /// given on by later reads.
     fn begins_with_lines_of_json(&mut self) -> Result<bool, Failure> {
         let mut chunk = vec![0; 64 << 10];
         loop {
@@ -198,8 +198,9 @@ impl Opened {
     }
 }
 
-/// Whether text that begins like this has a JSON value in its first line, and more after it: after a
-/// string, which text may begin with, another value. `None` if that does not show yet.
+/// Whether text that begins like this has a JSON value in its first line, and more after it. Marked-up text
+/// may begin with a quoted line, too: after a string, another value must follow. `None` if that does not show
+/// yet.
 fn are_lines_of_json(begin: &[u8]) -> Option<bool> {
     let begin = begin.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(begin).trim_ascii_start();
     let begins_json = |text: &[u8]| matches!(text.first(), Some(b'{' | b'[' | b'"'));

@@ -40,3 +40,11 @@ fn what_is_not_detected_is_said() {
     let ran = ocml_with(["detect", "--jsonl"], MESSAGES).silent();
     assert!(ran.stdout.starts_with("<stdin>: json, one document per line"), "{}", ran.stdout);
 }
+
+#[test]
+fn a_list_of_records_is_named() {
+    let records =
+        r#"[{"conversations":[{"from":"human","value":"a"},{"from":"gpt","value":"b"}]}]"#;
+    let refused = ocml_with(["convert", "-t", "openai"], records).exits(1);
+    refused.says("a list of documents in sharegpt").says("jq -c .[]");
+}

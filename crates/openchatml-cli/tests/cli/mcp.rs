@@ -7,6 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use openchatml_testkit::shell::mcp_server;
 use serde_json::{Value, json};
 
 use crate::support::{Folder, Ran, command, finish, run};
@@ -214,19 +215,9 @@ fn sessions_end_with_the_command() {
 #[test]
 fn servers_speak_for_themselves() {
     let folder = Folder::new();
-    let script = r#"
-printf 'begins\033[2J\n' >&2
-while read -r line; do
-    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-    case $line in
-    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
-    *'"tools/list"'*) result='{"tools":[]}' ;;
-    *) continue ;;
-    esac
-    printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
-done
-printf 'ends' >&2
-"#;
+    let server = mcp_server(r#""tools":{}"#, r#"*'"tools/list"'*) result='{"tools":[]}' ;;"#);
+    let before = r"printf 'begins\033[2J\n' >&2";
+    let script = format!("{before}\n{server}printf 'ends' >&2\n");
     folder.file("server", script);
     folder.file("tools.toml", "[mcp.files]\ncommand = 'sh'\nargs = ['server']\n");
     let ran = folder.ocml(["tools", "tools.toml"]).exits(0);

@@ -4,23 +4,19 @@
 
 use serde_json::{Value, json};
 
+use openchatml_testkit::shell::mcp_server;
+
 use crate::support::Folder;
 
 /// A server whose texts hold commands for terminals.
-const SERVER: &str = r#"
-while read -r line; do
-    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-    case $line in
-    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
-    *'"tools/list"'*) result='{"tools":[{"name":"read","description":"Reads.\u001b[2J\u009b1m\nAll.\u202e\u2028","inputSchema":{"type":"object","maxProperties":100000000000000000000}}]}' ;;
+fn server() -> String {
+    let cases = r#"
+    *'"tools/list"'*) result='{"tools":[{"name":"read","description":"Reads.\u001b[2J\u009b1m\nAll.\u202e\u2028\udb40\udc41","inputSchema":{"type":"object","maxProperties":100000000000000000000}}]}' ;;
     *'"resources/list"'*) result='{"resources":[{"uri":"file:///a\u0007","name":"a","mimeType":"text/plain","description":"A file."}]}' ;;
     *'"resources/templates/list"'*) result='{"resourceTemplates":[{"uriTemplate":"file:///{path}\u0007","name":"any","mimeType":"text/plain","description":"Any file."}]}' ;;
-    *'"prompts/list"'*) result='{"prompts":[{"name":"review","description":"Reviews.","arguments":[{"name":"code","required":true},{"name":"style"}]}]}' ;;
-    *) continue ;;
-    esac
-    printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
-done
-"#;
+    *'"prompts/list"'*) result='{"prompts":[{"name":"review","description":"Reviews.","arguments":[{"name":"code","required":true},{"name":"style"}]}]}' ;;"#;
+    mcp_server(r#""tools":{},"resources":{},"prompts":{}"#, cases)
+}
 
 const TOOLS: &str = "\
 [tools.echo]
@@ -35,7 +31,7 @@ prefix = 'files_'
 
 fn folder() -> Folder {
     let folder = Folder::new();
-    folder.file("server", SERVER);
+    folder.file("server", server());
     folder.file("tools.toml", TOOLS);
     folder
 }
@@ -48,7 +44,7 @@ tools.echo
   functions.echo
 mcp.files
   functions.files_read
-    Reads.␛[2J\u{fffd}1m␊All.\u{fffd}\u{fffd}
+    Reads.␛[2J\u{fffd}1m␊All.\u{fffd}\u{fffd}\u{fffd}
   resource file:///a␇: a, text/plain
     A file.
   resources file:///{path}␇: any, text/plain
@@ -78,7 +74,10 @@ fn sections_are_json_a_line_each() {
         "resource_templates": [], "prompts": []})
     );
     let files = &lines[1];
-    assert_eq!(files["tools"][0]["description"], "Reads.\u{1b}[2J\u{9b}1m\nAll.\u{202e}\u{2028}");
+    assert_eq!(
+        files["tools"][0]["description"],
+        "Reads.\u{1b}[2J\u{9b}1m\nAll.\u{202e}\u{2028}\u{e0041}"
+    );
     assert_eq!(
         files["resources"],
         json!([{"uri": "file:///a\u{7}", "name": "a", "title": null,
@@ -112,7 +111,7 @@ fn what_cannot_be_opened_is_told_with_its_place() {
 fn tools_are_listed_where_resources_are_not() {
     let folder = folder();
     let answer = r#"printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"No.\\nNever."}}\n' "$id"; continue"#;
-    let server = SERVER.replace(
+    let server = server().replace(
         "*'\"resources/list\"'*)",
         &format!("*'\"resources/list\"'*) {answer} ;; *none*)"),
     );

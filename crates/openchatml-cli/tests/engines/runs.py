@@ -126,9 +126,9 @@ for name in dict.fromkeys(key[0] for key in total):
     print(f"{name}:", ", ".join(f"{what}: {times}" for what, times in of_kind))
 if total["prompts begin with those before", False]:
     faults.append("prompts do not begin with those before them")
-whole, parted = (total["completions sent again whole", it] for it in (True, False))
-if whole * 100 < (whole + parted) * WHOLE:
-    faults.append(f"{whole} of {whole + parted} completions are sent again as they were")
+again, changed = (total["completions sent again whole", it] for it in (True, False))
+if again * 100 < (again + changed) * WHOLE:
+    faults.append(f"{changed} of {again + changed} completions are changed when they are sent again")
 if options.grammar and total["well-formed", True] * 100 < options.count * WELL_FORMED:
     faults.append(f"{total['well-formed', True]} of {options.count} required calls are well-formed")
 for fault in faults[:10]:

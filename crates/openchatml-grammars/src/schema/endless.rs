@@ -1,8 +1,8 @@
-//! Schemas that only a value without an end would satisfy.
+//! Parts of a schema that no value satisfies, or only one without an end.
 
 use super::{Id, Node, Schema};
 
-/// Has each node that no finite value satisfies allow nothing: a grammar of it could not end.
+/// Makes each node that no finite value satisfies one that allows nothing: a grammar of it could not end.
 pub(super) fn prune(schema: &mut Schema) {
     let finite = finite(schema);
     for (id, entry) in schema.entries.iter_mut().enumerate() {
@@ -25,22 +25,23 @@ pub(super) fn prune(schema: &mut Schema) {
     }
 }
 
-/// What a part that can end does for a node that has it.
+/// What a node needs a part for.
 #[derive(Clone, Copy, Debug)]
 enum Use {
-    /// Without it, nothing satisfies the node.
+    /// The part must be there.
     Needed,
-    /// It is one more.
+    /// The part may be there once.
     Counts,
-    /// It may be there as often as one likes.
+    /// The part may be there any number of times.
     Repeats,
 }
 
-/// What a node still lacks.
+/// What a node still lacks before a finite value is known to satisfy it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lack {
+    /// How many parts that must be there.
     needed: usize,
-    /// How many parts there must be, whichever they are.
+    /// How many parts, whichever they are.
     parts: usize,
 }
 

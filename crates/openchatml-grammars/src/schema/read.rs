@@ -263,9 +263,6 @@ impl<'a> Reader<'_, 'a> {
             }
             let is_required = required.contains(&name);
             let value = self.part(id, format!("/properties/{}", escaped(name)), value, depth);
-            if is_required && matches!(self.schema.node(value), Node::Never) {
-                return Node::Never;
-            }
             properties.push(Property { name: name.to_owned(), value, is_required });
         }
         let additional = (additional.as_bool() != Some(false))

@@ -90,7 +90,7 @@ impl Writer<'_> {
     fn node(&mut self, id: Id) -> Entries {
         match self.schema.node(id) {
             Node::Any => Vec::new(),
-            // Of a part it is said otherwise, and of all there is no grammar.
+            // A part that allows nothing is `false`; a schema that allows nothing has no grammar.
             Node::Never => vec![("enum".into(), Data::List(Vec::new()).into())],
             Node::Const(values) => vec![("enum".into(), Data::List(values.clone()).into())],
             Node::Union(parts) => vec![("anyOf".into(), self.parts(parts))],

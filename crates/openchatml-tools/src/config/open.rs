@@ -425,8 +425,12 @@ impl Opening {
         limits.cpu_seconds = section.cpu_seconds.unwrap_or(limits.cpu_seconds);
         limits.processes = section.processes.unwrap_or(limits.processes);
         limits.disk_bytes = section.disk_bytes.unwrap_or(limits.disk_bytes);
-        python.check().await.map_err(|error| section.place.error(error.to_string()))?;
         python.is_stateless = section.is_stateless;
+        // The sandbox was tried with more than too little.
+        let bounds = [section.memory_bytes, section.cpu_seconds, section.processes];
+        if bounds.iter().any(Option::is_some) {
+            python.check().await.map_err(|error| section.place.error(error.to_string()))?;
+        }
         if self.is_continued {
             python = python.continued();
         }

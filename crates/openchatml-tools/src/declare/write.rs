@@ -200,8 +200,8 @@ impl Toolbox {
     }
 }
 
-/// Has the tools of a conversation stand in the text of one that goes to a dialect which has no other
-/// place for them, in the words that a transcript in it would have.
+/// Moves the tools of a conversation into the text of its first system or developer message, if the dialect
+/// has no other place for them. The words are those of [`Toolbox::declare_in`].
 #[cfg(feature = "session")]
 pub(crate) fn declare_as_text(conversation: &mut Conversation<'_>, dialect: &Dialect) {
     let (role, write): (_, fn(Vec<Tool<'static>>) -> String) = match dialect.id {

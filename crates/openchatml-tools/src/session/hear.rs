@@ -45,7 +45,7 @@ pub(super) struct Heard {
     truncated: HashSet<usize>,
     /// Whether what was being said was cut off.
     pub(super) is_cut: bool,
-    /// Whether that was the server's doing: asked again, it would do it again.
+    /// Whether the server cut it off, at a limit that it would reach again.
     pub(super) is_limited: bool,
     /// The answer that was cut off, as far as it came.
     pub(super) partial: Option<Message<'static>>,

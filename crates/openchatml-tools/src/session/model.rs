@@ -132,8 +132,8 @@ impl Model {
         self.upstream.as_ref()
     }
 
-    /// What the model is asked to go on from, and what the format of prompts has no place for. What it
-    /// said itself is in the ids in which it was `sampled`, where they are known.
+    /// What the model is asked, and what the format of prompts has no place for. The model's own messages
+    /// are in the ids in which they were `sampled`, where these are known.
     pub(super) fn request<'m>(
         &'m self,
         conversation: &Conversation<'_>,

@@ -46,8 +46,7 @@ pub(super) fn next(conversation: &Conversation<'_>) -> Next {
 
 /// The calls since the user spoke last that have no reply.
 fn waiting(messages: &[Message<'_>]) -> Vec<Waiting> {
-    let is_users = |message: &Message<'_>| message.role == Role::User && !message.foreign;
-    let turn = messages.iter().rposition(is_users).map_or(0, |user| user + 1);
+    let turn = history::last_turn(messages);
     let answered: HashSet<usize> = history::answers(messages).into_iter().flatten().collect();
     let calls = named(messages).into_iter();
     calls.filter(|call| call.at >= turn && !answered.contains(&call.at)).collect()

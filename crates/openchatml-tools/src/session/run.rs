@@ -30,7 +30,7 @@ const INTERRUPTED: &str = "interrupted; may or may not have been done";
 /// Why the model is asked again whose completion is of no use.
 const NOTHING: &str = "the completion has no message that is certain";
 
-/// And why, where it stopped by itself in the middle of something.
+/// Why the model is asked again that stopped in the middle of a message.
 const BROKEN: &str = "the completion broke off";
 
 /// No pause before the model is asked again is longer.

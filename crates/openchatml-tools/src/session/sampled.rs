@@ -54,8 +54,8 @@ impl Sampled {
     }
 
     /// Gives the messages of a conversation the ids in which they were sampled, to be written in this
-    /// format. A transcript may know less of a message than the model said: on which channel a call was
-    /// made, that its arguments are JSON, that what it told the user was no answer.
+    /// format. A transcript may not keep the channel of a call, the type of its arguments, or that a text
+    /// for the user is not the answer: messages that differ in this only are the same.
     pub(super) fn tell(&self, conversation: &mut Conversation<'_>, format: Format) {
         let has_ids = format.carries().call_ids;
         let mut places: HashMap<u64, VecDeque<usize>> = HashMap::new();
@@ -86,8 +86,7 @@ impl Sampled {
     }
 }
 
-/// What of a header every transcript keeps that has the message: the tool that is called, or whether it
-/// is reasoning.
+/// What every transcript keeps of a header: the tool that is called, or whether the message is reasoning.
 fn same<'m>(message: &'m Message<'_>) -> (Option<&'m str>, bool) {
     let recipient = message.recipient.as_deref();
     (recipient, recipient.is_none() && message.is_reasoning())

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use openchatml::Value;
+use openchatml_testkit::shell::mcp_server;
 use openchatml_tools::kinds::mcp::{self, Server, ServerOptions};
 use openchatml_tools::{Router, RouterOptions, Toolbox};
 use tokio::process::Command;
@@ -18,23 +19,18 @@ const GONE: &str = "E-TOOL-FAILED: the server of the tool is gone; the call was 
 
 /// A server in a shell. It writes down when it starts, and each call. It dies when it is told to, and lists
 /// `old` only the first time.
-const SCRIPT: &str = r#"
+fn script() -> String {
+    let before = r#"
 echo start >> log
 tools='{"name":"die","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}},{"name":"echo","inputSchema":{"type":"object"}}'
-[ "$(grep -c start log)" -gt 1 ] || tools="$tools"',{"name":"old","inputSchema":{"type":"object"}}'
-while read -r line; do
-    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-    case $line in
-    *'"initialize"'*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+[ "$(grep -c start log)" -gt 1 ] || tools="$tools"',{"name":"old","inputSchema":{"type":"object"}}'"#;
+    let cases = r#"
     *'"tools/list"'*) result='{"tools":['$tools']}' ;;
     *'"name":"die"'*) echo die >> log; exit 1 ;;
     *'"name":"hang"'*) echo hang >> log; continue ;;
-    *'"name":"echo"'*) echo echo >> log; result='{"content":[{"type":"text","text":"here"}]}' ;;
-    *) continue ;;
-    esac
-    printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
-done
-"#;
+    *'"name":"echo"'*) echo echo >> log; result='{"content":[{"type":"text","text":"here"}]}' ;;"#;
+    format!("{before}{}", mcp_server(r#""tools":{}"#, cases))
+}
 
 fn log(folder: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(folder.join("log")).unwrap();
@@ -42,7 +38,7 @@ fn log(folder: &Path) -> Vec<String> {
 }
 
 async fn start(folder: &Path, options: &ServerOptions) -> Server {
-    std::fs::write(folder.join("server"), SCRIPT).unwrap();
+    std::fs::write(folder.join("server"), script()).unwrap();
     let mut command = Command::new("sh");
     command.arg("server").current_dir(folder).stderr(std::process::Stdio::null());
     mcp::connect_stdio(command, options).await.unwrap()
@@ -85,7 +81,7 @@ async fn a_program_that_cannot_be_started_again_is_gone_until_it_can() {
     std::fs::write(folder.path().join("server"), "echo try >> log").unwrap();
     assert_eq!(answer(&router, "functions.echo", "{}").await, Err(GONE.to_owned()));
     assert_eq!(log(folder.path()), ["start", "die", "try", "try", "try"]);
-    std::fs::write(folder.path().join("server"), SCRIPT).unwrap();
+    std::fs::write(folder.path().join("server"), script()).unwrap();
     assert_eq!(answer(&router, "functions.echo", "{}").await, Ok(Value::from("here")));
 }
 
@@ -113,7 +109,7 @@ async fn a_call_whose_time_is_over_before_there_is_a_connection_was_not_made() {
     let unmade = "E-TOOL-TIMEOUT: its deadline passed before the call was made".to_owned();
     let body = r#"{"deadline_ms":300}"#;
     assert_eq!(answer(&router, "functions.echo", body).await, Err(unmade));
-    std::fs::write(folder.path().join("server"), SCRIPT).unwrap();
+    std::fs::write(folder.path().join("server"), script()).unwrap();
     let late = "E-TOOL-TIMEOUT: the call was not done by its deadline".to_owned();
     assert_eq!(answer(&router, "functions.hang", body).await, Err(late));
 }

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::server::{self, Answer, Asked, Server};
-use super::support::{answer, router};
+use super::support::{answer, json_answer, router, serve_echo};
 
 /// What the two servers of a test are in the middle of.
 #[derive(Default)]
@@ -33,10 +33,6 @@ struct State {
 }
 
 type Shared = Arc<Mutex<State>>;
-
-fn json_answer(status: &str, body: &Value) -> Answer {
-    server::answer(status, "application/json", body.to_string())
-}
 
 fn nothing() -> Answer {
     server::answer("404 Not Found", "text/plain", "")
@@ -109,18 +105,7 @@ fn serve(asked: &Asked, state: &Shared, issuer: &str) -> Answer {
     if !shown.starts_with(&format!("Bearer {accepted}")) {
         return server::answer("401 Unauthorized", "text/plain", "");
     }
-    if !asked.line.starts_with("POST") {
-        return server::answer("405 Method Not Allowed", "text/plain", "");
-    }
-    let message: Value = serde_json::from_str(&asked.body).unwrap();
-    let result = match message["method"].as_str().unwrap() {
-        "initialize" => json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
-            "serverInfo": {"name": "http", "version": "1"}}),
-        "tools/list" => json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}),
-        "tools/call" => json!({"content": []}),
-        _ => return server::answer("202 Accepted", "text/plain", ""),
-    };
-    json_answer("200 OK", &json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+    serve_echo(asked)
 }
 
 /// A server, its authorization server, and a folder for tokens.

@@ -9,13 +9,9 @@ use openchatml_tools::kinds::mcp::{self, NotConnected, OAuth, ServerOptions};
 use serde_json::{Value, json};
 
 use super::server::{self, Answer, Asked, Server};
-use super::support::{answer, router};
+use super::support::{answer, json_answer, router, serve_echo};
 
 const SECRET: &str = "s3cret/+";
-
-fn json_answer(status: &str, body: &Value) -> Answer {
-    server::answer(status, "application/json", body.to_string())
-}
 
 /// What an authorization server at this origin says of itself.
 fn metadata(origin: &str) -> Answer {
@@ -58,18 +54,7 @@ fn serve(asked: &Asked, accepted: &AtomicUsize) -> Answer {
     if !is_authorized {
         return server::answer("401 Unauthorized", "text/plain", "");
     }
-    if !asked.line.starts_with("POST") {
-        return server::answer("405 Method Not Allowed", "text/plain", "");
-    }
-    let message: Value = serde_json::from_str(&asked.body).unwrap();
-    let result = match message["method"].as_str().unwrap() {
-        "initialize" => json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
-            "serverInfo": {"name": "http", "version": "1"}}),
-        "tools/list" => json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}),
-        "tools/call" => json!({"content": []}),
-        _ => return server::answer("202 Accepted", "text/plain", ""),
-    };
-    json_answer("200 OK", &json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+    serve_echo(asked)
 }
 
 fn oauth(issuer: Option<String>) -> OAuth {

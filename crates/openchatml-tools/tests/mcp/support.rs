@@ -3,6 +3,11 @@
 use openchatml::{Channel, Code, Data, End, Limits, Message, Reply, Role, Value};
 use openchatml_tools::kinds::mcp::Server;
 use openchatml_tools::{Happening, Router, RouterOptions, Toolbox, Turn};
+#[cfg(feature = "oauth")]
+use serde_json::json;
+
+#[cfg(feature = "oauth")]
+use super::server::{self, Answer, Asked};
 
 /// A router of the tools of these servers.
 pub fn router(servers: &[&Server]) -> Router {
@@ -48,4 +53,27 @@ fn result(code: Option<Code>, reply: Reply<'_>) -> Result<Value<'static>, String
     assert_eq!(content.data, Data::Null);
     let message = error.get("message").and_then(Value::as_str).unwrap();
     Err(format!("{}: {message}", code.unwrap()))
+}
+
+/// An answer that is JSON.
+#[cfg(feature = "oauth")]
+pub fn json_answer(status: &str, body: &serde_json::Value) -> Answer {
+    server::answer(status, "application/json", body.to_string())
+}
+
+/// What a server over HTTP answers that has the tool `echo`.
+#[cfg(feature = "oauth")]
+pub fn serve_echo(asked: &Asked) -> Answer {
+    if !asked.line.starts_with("POST") {
+        return server::answer("405 Method Not Allowed", "text/plain", "");
+    }
+    let message: serde_json::Value = serde_json::from_str(&asked.body).unwrap();
+    let result = match message["method"].as_str().unwrap() {
+        "initialize" => json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "http", "version": "1"}}),
+        "tools/list" => json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}),
+        "tools/call" => json!({"content": []}),
+        _ => return server::answer("202 Accepted", "text/plain", ""),
+    };
+    json_answer("200 OK", &json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
 }

@@ -21,13 +21,14 @@ pub use self::prepared::{Prepared, Weighed};
 pub use self::sidecar::{OtherConversation, Sidecar};
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use self::complete::Step;
 pub(crate) use self::complete::said_in_part;
 pub(crate) use self::compose::{Composed, Composer, Join};
 use crate::Span;
 use crate::dialects::{Carrier, Format};
-use crate::model::{Conversation, Document, Tool};
+use crate::model::{Conversation, Document, Message, Tool};
 use crate::read::{ReadOptions, parse};
 use crate::render::{RenderError, RenderOptions, render_adapted};
 
@@ -92,10 +93,24 @@ pub fn convert(
     let written = render_adapted(&prepared, target, options);
     let output = written.map_err(|error| origins.place(error))?;
     if losses.iter().any(is_of_marks) {
-        let kept = marked_again(document, &prepared, &output, target, &origins);
-        losses.retain(|loss| !is_of_marks(loss) || loss.message.is_none_or(|at| !kept[at]));
+        let (again, origins) = read_again(&prepared, &output, target, &origins);
+        forget_kept_marks(document, &again, &origins, &mut losses);
     }
     Ok(Conversion { output, losses })
+}
+
+/// What was written, read again, and where its messages stood.
+fn read_again<'o>(
+    prepared: &Document<'_>,
+    output: &'o str,
+    target: Format,
+    origins: &Origins,
+) -> (Conversation<'o>, Origins) {
+    let read = ReadOptions { open_prompt: true, ..ReadOptions::default() };
+    let again = parse(output, target, &read).into_conversation();
+    let written = prepared.as_conversation().map_or(&[][..], |it| &it.messages);
+    let origins = origins.read_again(written, &again.messages);
+    (again, origins)
 }
 
 /// Whether a loss is that of what a reader noted of a message that it could not read as it should.
@@ -103,28 +118,22 @@ fn is_of_marks(loss: &Loss) -> bool {
     matches!(loss.lost, Lost::Unread | Lost::Recovered)
 }
 
-/// For each message of a document, whether it is as uncertain as it was once it was written: a header
-/// that could not be read stands there as it stood.
-fn marked_again(
+/// Takes back the losses of marks that are there when the output is read again: a header that could not
+/// be read may have been written as it stood.
+fn forget_kept_marks(
     document: &Document<'_>,
-    prepared: &Document<'_>,
-    output: &str,
-    target: Format,
+    again: &Conversation<'_>,
     origins: &Origins,
-) -> Vec<bool> {
-    let nothing = Conversation::default();
-    let [original, prepared] =
-        [document, prepared].map(|it| it.as_conversation().unwrap_or(&nothing));
-    let read = ReadOptions { open_prompt: true, ..ReadOptions::default() };
-    let again = parse(output, target, &read).into_conversation();
-    let origins = origins.read_again(&prepared.messages, &again.messages);
-    let mut kept = vec![false; original.messages.len()];
-    for (at, message) in again.messages.iter().enumerate() {
-        let Some(from) = origins.of(at) else { continue };
-        let before = &original.messages[from];
-        kept[from] = (message.recovered, &message.unread) == (before.recovered, &before.unread);
-    }
-    kept
+    losses: &mut Vec<Loss>,
+) {
+    let original = document.as_conversation().map_or(&[][..], |it| &it.messages);
+    let marks = |message: &Message<'_>| (message.recovered, message.unread.clone());
+    let is_kept = |(at, message): (usize, &Message<'_>)| {
+        let from = origins.of(at)?;
+        (marks(original.get(from)?) == marks(message)).then_some(from)
+    };
+    let kept: HashSet<_> = again.messages.iter().enumerate().filter_map(is_kept).collect();
+    losses.retain(|loss| !(is_of_marks(loss) && loss.message.is_some_and(|at| kept.contains(&at))));
 }
 
 /// The same, with what the target format cannot carry kept in a [`Sidecar`] as far as that can hold
@@ -163,12 +172,10 @@ pub fn convert_with_sidecar(
     let mut conversion = Conversion { output, losses: prepared.losses };
     let nothing = Conversation::default();
     let original = document.as_conversation().unwrap_or(&nothing);
-    let read = ReadOptions { open_prompt: true, ..ReadOptions::default() };
-    let carried = parse(&conversion.output, target, &read).into_conversation();
-    let written = prepared.document.as_conversation().unwrap_or(&nothing);
-    let origins = origins.read_again(&written.messages, &carried.messages);
+    let (carried, origins) = read_again(&prepared.document, &conversion.output, target, &origins);
     let sidecar = Sidecar::between(original, &carried, &origins);
     conversion.losses.retain(|loss| !sidecar.holds(loss));
+    forget_kept_marks(document, &carried, &origins, &mut conversion.losses);
     Ok((conversion, sidecar))
 }
 

@@ -324,13 +324,11 @@ impl Converter {
         if let Document::Conversation(conversation) = &mut document {
             match self.purpose {
                 Purpose::Faithful => {}
-                // Here the template keeps all that the assistant thought.
-                Purpose::Prompt if self.target.dialect().id == dialects::APERTUS.id => {
-                    *conversation = history::drop_foreign(conversation);
-                    self.ends(conversation);
-                }
                 Purpose::Prompt => {
-                    let next = match self.render.harmony {
+                    let is_apertus = self.target.dialect().id == dialects::APERTUS.id;
+                    let mut next = match self.render.harmony {
+                        // Here the template keeps all that the assistant thought.
+                        _ if is_apertus => history::drop_foreign(conversation),
                         Profile::Reference | Profile::OssHarmony => {
                             history::reference_prompt(conversation)
                         }
@@ -340,6 +338,9 @@ impl Converter {
                         }
                         _ => history::next_prompt(conversation),
                     };
+                    if is_apertus {
+                        self.ends(&mut next);
+                    }
                     losses = left_out(&conversation.messages, &next.messages);
                     *conversation = next;
                 }
@@ -371,7 +372,7 @@ impl Converter {
     }
 }
 
-/// The messages that the next prompt does not have.
+/// The messages that the next prompt leaves out.
 fn left_out(messages: &[Message<'_>], next: &[Message<'_>]) -> Vec<Loss> {
     let mut next = next.iter().peekable();
     let same = |one: &Message<'_>, two: &Message<'_>| one.span == two.span && one.body == two.body;

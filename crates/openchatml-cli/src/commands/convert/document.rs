@@ -173,7 +173,7 @@ impl Manner {
     /// Says what was lost: how often each, and where if more is wanted.
     fn tell_losses(self, page: &Page<'_>, mut losses: Vec<Loss>, outcome: &mut Outcome) {
         if self.verbosity < Verbosity::Verbose {
-            // That is what a prompt is.
+            // Every prompt leaves it out: a warning each time would hide the others.
             losses.retain(|loss| loss.lost != Lost::History);
             outcome.tally.warnings += losses.len();
             return outcome.losses.count(&losses, page);

@@ -444,7 +444,7 @@ fn dry_run(session: &Session, as_json: bool) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// Says what grammars and prompts did not say, and which bound was none.
+/// Warns of what grammars could not say, what prompts left out, and a bound that could not be kept.
 fn tell_unsaid(args: &RunArgs, session: &Session, console: &Console) {
     for unsaid in session.unsaid() {
         let text = format!("the grammar does not say: {unsaid}");
@@ -462,7 +462,8 @@ fn tell_unsaid(args: &RunArgs, session: &Session, console: &Console) {
     }
 }
 
-/// Whether a prompt that loses this says less than the conversation does, and not only otherwise.
+/// Whether a prompt without this tells the model less than the conversation says. Other losses only change
+/// how it is told.
 fn is_of_content(loss: &Loss) -> bool {
     matches!(
         loss.lost,

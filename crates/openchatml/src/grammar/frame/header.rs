@@ -66,10 +66,10 @@ pub(super) fn read<'a>(
     };
     reader.message.span = opening.span;
     reader.start(opening);
-    let (mut before, mut has_channel) = (None, false);
-    for region in opening.regions() {
+    let mut has_channel = false;
+    for (index, region) in opening.regions().iter().enumerate() {
         let words = match region.control {
-            Control::Channel if before.is_none() => reader.channel(region),
+            Control::Channel if index == 0 => reader.channel(region),
             Control::Channel => {
                 let what = match has_channel {
                     true => "a second channel tag: a message has one channel",
@@ -92,7 +92,6 @@ pub(super) fn read<'a>(
         };
         reader.words_of(&region.text, region.at, words);
         has_channel |= region.control == Control::Channel;
-        before = Some(region.control);
     }
     if context.shape == Shape::Whole {
         reader.check_spaces(opening);

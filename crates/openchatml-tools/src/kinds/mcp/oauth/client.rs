@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use reqwest::Url;
 use rmcp::transport::auth::{AuthorizationManager, ClientCredentialsConfig, OAuthTokenResponse};
-use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::Mutex;
 
 use super::guard::{Guarded, Reach, bare, origin};

@@ -183,7 +183,7 @@ impl Login {
             origins.retain(|it| *it == origin(server));
         }
         client.confine(Reach::Origins(origins));
-        // What the token is for is said by the server itself, and not by an issuer that was named.
+        // The resource that the token is for comes from the server's metadata, not from the issuer's.
         let mut manager = if self.issuer.is_some() { manager(server).await? } else { looking };
         manager.set_metadata(metadata.clone());
         Ok((manager, metadata))
