@@ -26,14 +26,13 @@ struct Number {
     permits: usize,
 }
 
-/// Works on all batches, `first` before the others, and takes the results in their order.
+/// Works on all batches, and takes the results in their order.
 ///
 /// # Errors
 ///
 /// What reading or `take` failed with. The threads are not waited for then: one of them may be
 /// waiting for input.
 pub(crate) fn run<T: Send + 'static>(
-    first: Batch,
     batches: Batches,
     jobs: Option<NonZeroUsize>,
     work: impl Fn(&Batch) -> T + Send + Sync + 'static,
@@ -44,7 +43,7 @@ pub(crate) fn run<T: Send + 'static>(
     let (permit, permits) = sync_channel(most);
     let (todo, waiting) = sync_channel(most);
     let (done, results) = channel();
-    let reader = Reader { first: Some(first), batches, permits, most, todo, done: done.clone() };
+    let reader = Reader { batches, permits, most, todo, done: done.clone() };
     thread::spawn(move || reader.run());
     let (work, waiting) = (Arc::new(work), Arc::new(Mutex::new(waiting)));
     for _ in 0..jobs {
@@ -73,7 +72,6 @@ pub(crate) fn run<T: Send + 'static>(
 }
 
 struct Reader<T> {
-    first: Option<Batch>,
     batches: Batches,
     permits: Receiver<()>,
     /// How many permits there are.
@@ -85,11 +83,7 @@ struct Reader<T> {
 impl<T> Reader<T> {
     fn run(mut self) {
         for number in 0.. {
-            let batch = match self.first.take() {
-                Some(first) => Ok(Some(first)),
-                None => self.batches.next(),
-            };
-            let sent = match batch {
+            let sent = match self.batches.next() {
                 Ok(Some(batch)) => {
                     let permits = (1 + (batch.bytes.len() >> 20)).min(self.most);
                     let number = Number { number, permits };

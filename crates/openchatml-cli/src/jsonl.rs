@@ -3,24 +3,30 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use openchatml::{Code, Diagnostic, Format, Span, recognize};
+use openchatml::{Code, Diagnostic, Format, Span};
 
 use crate::args::{Choice, JsonlArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::input::{
-    Batch, Batches, Decoded, Opened, Page, Slot, finding, format_of_lines, of_line,
+    Batch, Batches, Decoded, Opened, Page, Slot, document_of_line, finding, format_of_lines,
 };
 use crate::jobs;
 
 /// A JSONL file of which the format is known.
 pub(crate) struct Feed {
-    name: Arc<str>,
-    first: Batch,
     batches: Batches,
-    format: Format,
-    most: usize,
     jobs: Option<NonZeroUsize>,
+    lines: Lines,
+}
+
+/// How the lines of a file are read.
+struct Lines {
+    name: Arc<str>,
+    format: Format,
+    /// Whether that was detected: then a line may be in another one.
+    is_auto: bool,
+    most: usize,
 }
 
 /// A line of a JSONL file that is not blank.
@@ -33,6 +39,8 @@ pub(crate) struct Entry<'e> {
     pub(crate) found: Vec<Diagnostic>,
     /// The document that it holds, if it holds one.
     pub(crate) slot: Option<Slot<'e>>,
+    /// The format to read it in.
+    pub(crate) format: Format,
 }
 
 impl Feed {
@@ -50,14 +58,15 @@ impl Feed {
         console: &Console,
     ) -> Result<Option<Self>, Failure> {
         let mut batches = Batches::new(opened, most);
-        let Some(first) = batches.next()? else { return Ok(None) };
-        let format = format_of_lines(from, &first, &name, console)?;
-        Ok(Some(Self { name: name.into(), first, batches, format, most, jobs: args.jobs }))
+        let format = format_of_lines(from, &mut batches, &name, console)?;
+        let is_auto = from == Choice::Auto;
+        let lines = |format| Lines { name: name.into(), format, is_auto, most };
+        Ok(format.map(|format| Self { batches, jobs: args.jobs, lines: lines(format) }))
     }
 
-    /// The format of its documents.
+    /// The format that was named, or the one of most lines.
     pub(crate) fn format(&self) -> Format {
-        self.format
+        self.lines.format
     }
 
     /// Works on all lines at once, batch by batch, and takes the results in order.
@@ -70,70 +79,55 @@ impl Feed {
     pub(crate) fn run<T: Default + Send + 'static>(
         self,
         console: &Console,
-        line: impl Fn(&Entry<'_>, Format, &mut T) + Send + Sync + 'static,
+        line: impl Fn(&Entry<'_>, &mut T) + Send + Sync + 'static,
         blank: fn(&[u8], &mut T),
         take: impl FnMut(T) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let Self { name, first, batches, format, most, jobs } = self;
+        let Self { batches, jobs, lines } = self;
         let work = move |batch: &Batch| {
             let mut result = T::default();
-            each(batch, &name, format, most, |entry| match entry {
-                Ok(entry) => line(&entry, format, &mut result),
+            lines.each(batch, |entry| match entry {
+                Ok(entry) => line(&entry, &mut result),
                 Err(raw) => blank(raw, &mut result),
             });
             result
         };
-        let done = jobs::run(first, batches, jobs, work, take);
+        let done = jobs::run(batches, jobs, work, take);
         console.stop_progress();
         done
     }
 }
 
-/// Looks at each line of a batch; at nothing but the line if it is blank.
-fn each(
-    batch: &Batch,
-    name: &str,
-    format: Format,
-    most: usize,
-    mut visit: impl FnMut(Result<Entry<'_>, &[u8]>),
-) {
-    for line in batch.lines() {
-        if line.bytes.trim_ascii().is_empty() {
-            visit(Err(line.raw));
-            continue;
-        }
-        let decoded = Decoded::new(line.bytes, line.offset);
-        let page = Page::new(name, &decoded, line.number);
-        let mut found = decoded.found.clone();
-        let slot = if batch.is_too_long || line.bytes.len() > most {
-            let message = format!("the line exceeds the limit `input_bytes` of {most}");
-            found.push(finding(Code::Limit, Span::at(0), message));
-            None
-        } else if decoded.is_no_text() {
-            None
-        } else {
-            match Slot::of_line(page.text, format) {
-                Ok(slot) => Some(slot),
-                Err(mut wrong) => {
-                    name_format(&mut wrong, page.text, format);
-                    found.push(*wrong);
-                    None
+impl Lines {
+    /// Looks at each line of a batch; at nothing but the line if it is blank.
+    fn each(&self, batch: &Batch, mut visit: impl FnMut(Result<Entry<'_>, &[u8]>)) {
+        for line in batch.lines() {
+            if line.is_blank() {
+                visit(Err(line.raw));
+                continue;
+            }
+            let decoded = Decoded::new(line.bytes, line.offset);
+            let page = Page::new(&self.name, &decoded, line.number);
+            let mut found = decoded.found.clone();
+            let (mut slot, mut format) = (None, self.format);
+            if batch.is_too_long || line.bytes.len() > self.most {
+                let message = format!("the line exceeds the limit `input_bytes` of {}", self.most);
+                found.push(finding(Code::Limit, Span::at(0), message));
+            } else if !decoded.is_no_text() {
+                match self.document(page.text) {
+                    Ok(document) => (slot, format) = (Some(document.0), document.1),
+                    Err(wrong) => found.push(*wrong),
                 }
             }
-        };
-        visit(Ok(Entry { page: &page, raw: line.raw, found, slot }));
+            visit(Ok(Entry { page: &page, raw: line.raw, found, slot, format }));
+        }
     }
-}
 
-/// Says what a line is instead that does not hold a text in `format`.
-fn name_format(wrong: &mut Diagnostic, line: &str, format: Format) {
-    let other = match recognize([line]) {
-        Some(recognized) => recognized.name.to_owned(),
-        None => match of_line(line) {
-            Some(best) => best.format.to_string(),
-            None => return,
-        },
-    };
-    wrong.message = format!("this line is {other}, and others are texts in {format}");
-    wrong.help = Some("put such lines in a file of their own".to_owned());
+    /// The document in a line, and the format to read it in: its own if that is certain.
+    fn document<'l>(&self, line: &'l str) -> Result<(Slot<'l>, Format), Box<Diagnostic>> {
+        match self.is_auto {
+            true => document_of_line(line, self.format),
+            false => Ok((Slot::of_line(line, self.format)?, self.format)),
+        }
+    }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use openchatml::convert::{Lost, Sidecar};
 use openchatml::{
-    Code, Conversation, Diagnostic, Document, Dropped, Format, Mode, Parsed, ReadOptions,
-    Recognized, Severity, Span, detect, parse, recognize,
+    Code, Conversation, Diagnostic, Document, Dropped, Format, Mode, Parsed, ReadOptions, Severity,
+    Span, detect, parse, recognize,
 };
 use openchatml_tokens::Read;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -15,7 +15,7 @@ use crate::args::{Choice, ReadArgs};
 use crate::console::Console;
 use crate::encodings::{Encodings, Tokenizers, Use};
 use crate::failure::Failure;
-use crate::input::{finding, is_json};
+use crate::input::{finding, foreign, is_json};
 
 /// Reads documents, on several threads at once.
 #[derive(Clone, Debug)]
@@ -73,13 +73,21 @@ impl Reader {
             return (ids.parse(text, &self.options), format);
         }
         let parsed = parse(text, format, &self.options);
-        if !self.is_auto || parsed.diagnostics.is_empty() {
+        if !self.is_auto {
+            return (parsed, format);
+        }
+        if is_empty(&parsed.document) && !parsed.has_errors() && detect(text).is_empty() {
+            let mut found = finding(Code::FormatUnknown, Span::at(0), "this is no conversation");
+            found.dropped = Some(Dropped::Record);
+            return (nothing(found), format);
+        }
+        if parsed.diagnostics.is_empty() {
             return (parsed, format);
         }
         if is_json(format)
             && let Some(recognized) = recognize([text])
         {
-            return (foreign(&recognized), format);
+            return (nothing(foreign(&recognized)), format);
         }
         if !parsed.dropped_input() {
             return (parsed, format);
@@ -91,13 +99,18 @@ impl Reader {
     }
 }
 
-/// A document in a format that is recognized and not read: nothing of it is.
-fn foreign(recognized: &Recognized) -> Parsed<'static> {
-    let Recognized { name, evidence, .. } = recognized;
-    let text = format!("this looks like {name}, which ocml does not read yet");
-    let mut found = finding(Code::FormatUnknown, evidence.span, text);
-    found.dropped = Some(Dropped::Record);
+/// A document of which nothing can be read.
+fn nothing(found: Diagnostic) -> Parsed<'static> {
     Parsed { document: Document::default(), diagnostics: vec![found] }
+}
+
+/// Whether there is nothing in a document.
+pub(crate) fn is_empty(document: &Document<'_>) -> bool {
+    document.as_conversation().is_some_and(|conversation| {
+        conversation.header.is_none()
+            && conversation.tools.is_empty()
+            && conversation.messages.is_empty()
+    })
 }
 
 /// Reads token ids, which are a JSON array.

@@ -12,6 +12,10 @@ use crate::encodings::O200K_HARMONY;
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
     /// The format of the input
+    ///
+    /// `auto` detects it. Of JSONL, it looks at the first 1,000 lines (1 MiB) before it reads any, and
+    /// reads each line in its own format where that is certain, and otherwise in that of most lines. Name
+    /// the format where lines arrive one by one and are wanted at once.
     #[arg(short = 'f', long = "from", visible_alias = "format", value_name = "FORMAT")]
     #[arg(default_value = "auto", value_parser = names::choice())]
     pub(crate) from: Choice,

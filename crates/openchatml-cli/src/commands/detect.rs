@@ -12,8 +12,7 @@ use crate::args::{Bounds, Choice, JsonlArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::input::{
-    Batches, Decoded, Input, MOST_LINES, Origin, Page, Slot, detect_lines, of_line, of_lines,
-    origins,
+    Batches, Decoded, Input, Origin, Page, Slot, detect_lines, of_line, of_lines, origins,
 };
 use crate::output::Target;
 use crate::report::{PlaceSpan, count};
@@ -111,11 +110,13 @@ fn look(origin: &Origin, is_jsonl: bool, console: &Console) -> Result<Seen, Fail
         }
         Input::Lines(opened) => opened,
     };
-    let first = Batches::new(opened, most).next();
+    let mut batches = Batches::new(opened, most);
+    let lines = batches.look();
     console.stop_progress();
-    let Some(first) = first? else { return Ok(Seen { jsonl: true, ..Seen::nothing(name) }) };
-    let lines = first.lines().filter(|line| !line.bytes.trim_ascii().is_empty());
-    let lines: Vec<_> = lines.take(MOST_LINES).collect();
+    let lines = lines?;
+    if lines.is_empty() {
+        return Ok(Seen { jsonl: true, ..Seen::nothing(name) });
+    }
     let decoded: Vec<_> = lines.iter().map(|it| Decoded::new(it.bytes, it.offset)).collect();
     let pages = lines.iter().zip(&decoded);
     let pages: Vec<_> = pages.map(|(line, it)| Page::new(&name, it, line.number)).collect();

@@ -133,7 +133,7 @@ impl Run<'_> {
         let mut all = Lines::default();
         feed.run(
             self.console,
-            move |entry, format, lines: &mut Lines| lines.add(&layout, entry, format),
+            move |entry, lines: &mut Lines| lines.add(&layout, entry),
             |raw, lines| {
                 lines.text.push(b'\n');
                 lines.is_changed |= raw != b"\n";
@@ -261,11 +261,11 @@ struct Lines {
 
 impl Lines {
     /// Lays out one more line. One with errors stays as it is.
-    fn add(&mut self, layout: &Layout, entry: &Entry<'_>, format: Format) {
+    fn add(&mut self, layout: &Layout, entry: &Entry<'_>) {
         let before = self.text.len();
         let laid_out = match &entry.slot {
             Some(slot) if entry.found.is_empty() => {
-                layout.lay_out(entry.page, slot, format, &mut self.report)
+                layout.lay_out(entry.page, slot, entry.format, &mut self.report)
             }
             _ => {
                 layout.tell(entry.page, &entry.found, &mut self.report);

@@ -1,5 +1,6 @@
 //! A JSONL file, read piece by piece.
 
+use std::collections::VecDeque;
 use std::io::{self, Read as _};
 
 use memchr::{memchr, memchr_iter, memrchr};
@@ -9,6 +10,12 @@ use crate::failure::Failure;
 
 /// How much is read at once.
 const CHUNK_BYTES: usize = 256 << 10;
+
+/// So many lines that are not blank are looked at, to see which format a file is in.
+const LOOK_LINES: usize = 1000;
+
+/// No line that begins after so many bytes is looked at for that.
+const LOOK_BYTES: usize = 1 << 20;
 
 /// How much of a line that is too long is kept, to show.
 const SHOWN_BYTES: usize = 256;
@@ -57,6 +64,13 @@ impl Batch {
     }
 }
 
+impl Line<'_> {
+    /// Whether nothing is in it.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.bytes.trim_ascii().is_empty()
+    }
+}
+
 /// Reads lines, as many at a time as there are. What arrives slowly is given on at once.
 pub(crate) struct Batches {
     from: Opened,
@@ -68,16 +82,40 @@ pub(crate) struct Batches {
     line: usize,
     most: usize,
     is_done: bool,
+    /// What was looked at, and not given on yet.
+    ahead: VecDeque<Batch>,
 }
 
 impl Batches {
     /// Reads lines of `most` bytes at most.
     pub(crate) fn new(from: Opened, most: usize) -> Self {
-        Self { from, held: Vec::new(), scanned: 0, offset: 0, line: 1, most, is_done: false }
+        let (held, ahead) = (Vec::new(), VecDeque::new());
+        Self { from, held, scanned: 0, offset: 0, line: 1, most, is_done: false, ahead }
+    }
+
+    /// The first lines that are not blank. They are the same however the bytes arrive, and are still
+    /// given on.
+    pub(crate) fn look(&mut self) -> Result<Vec<Line<'_>>, Failure> {
+        let (mut lines, mut bytes) = (0, 0);
+        while lines < LOOK_LINES && bytes < LOOK_BYTES {
+            let Some(batch) = self.read()? else { break };
+            lines += batch.lines().filter(|line| !line.is_blank()).count();
+            bytes = batch.offset + batch.bytes.len();
+            self.ahead.push_back(batch);
+        }
+        let lines = self.ahead.iter().flat_map(Batch::lines).filter(|line| !line.is_blank());
+        Ok(lines.take_while(|line| line.offset < LOOK_BYTES).take(LOOK_LINES).collect())
     }
 
     /// The next lines, if there are any.
     pub(crate) fn next(&mut self) -> Result<Option<Batch>, Failure> {
+        match self.ahead.pop_front() {
+            Some(batch) => Ok(Some(batch)),
+            None => self.read(),
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<Batch>, Failure> {
         loop {
             if let Some(end) = memrchr(b'\n', &self.held[self.scanned..]) {
                 return Ok(Some(self.take(self.scanned + end + 1)));
@@ -147,10 +185,23 @@ mod tests {
     use super::super::Opened;
     use super::Batches;
 
+    fn batches(read: impl std::io::Read + Send + 'static, most: usize) -> Batches {
+        let (read, quoted) = (Box::new(read), String::new());
+        Batches::new(Opened { read, ahead: Vec::new(), given: 0, bar: None, quoted }, most)
+    }
+
+    /// Gives a byte at a time.
+    struct Slowly(std::io::Cursor<Vec<u8>>);
+
+    impl std::io::Read for Slowly {
+        fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+            let most = buf.len().min(1);
+            self.0.read(&mut buf[..most])
+        }
+    }
+
     fn read(text: &[u8], most: usize) -> Vec<(usize, usize, Vec<u8>, bool)> {
-        let read = Box::new(std::io::Cursor::new(text.to_vec()));
-        let from = Opened { read, ahead: Vec::new(), given: 0, bar: None, quoted: String::new() };
-        let mut batches = Batches::new(from, most);
+        let mut batches = batches(std::io::Cursor::new(text.to_vec()), most);
         let mut all = Vec::new();
         while let Some(batch) = batches.next().unwrap() {
             for line in batch.lines() {
@@ -167,6 +218,28 @@ mod tests {
         let lines: Vec<_> = lines.iter().map(|line| (line.0, line.1, line.2.as_slice())).collect();
         assert_eq!(lines, expected);
         assert!(read(b"", 100).is_empty());
+    }
+
+    #[test]
+    fn the_same_lines_are_looked_at_however_the_bytes_arrive() {
+        let many = (0..2000).map(|number| format!("{number}\n\n")).collect::<String>();
+        for (text, count) in [("a\n\nb", 2), ("a\n\nb\n", 2), (many.as_str(), 1000), ("\n", 0)] {
+            let mut at_once = batches(std::io::Cursor::new(text.as_bytes().to_vec()), 100);
+            let mut slowly = batches(Slowly(std::io::Cursor::new(text.into())), 100);
+            let looked = |batches: &mut Batches| {
+                let lines = batches.look().unwrap();
+                lines.iter().map(|it| (it.number, it.bytes.to_vec())).collect::<Vec<_>>()
+            };
+            let lines = looked(&mut at_once);
+            assert_eq!(lines.len(), count);
+            assert_eq!(lines, looked(&mut slowly));
+            // They are given on, too.
+            let mut given = Vec::new();
+            while let Some(batch) = slowly.next().unwrap() {
+                given.extend(batch.bytes);
+            }
+            assert_eq!(given, text.as_bytes());
+        }
     }
 
     #[test]

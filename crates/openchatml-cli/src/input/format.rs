@@ -1,16 +1,13 @@
 //! Which format input is in: the one that was named, or the one that is detected.
 
-use openchatml::{Candidate, Code, Diagnostic, Format, Recognized, detect, recognize};
+use openchatml::{Candidate, Code, Diagnostic, Dropped, Format, Recognized, detect, recognize};
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::{Batch, Decoded, JSON, Page, Slot, detect_lines, is_json};
+use super::{Batches, Decoded, JSON, Page, Slot, detect_lines, finding, is_json};
 use crate::args::Choice;
 use crate::console::Console;
 use crate::failure::Failure;
-
-/// So many lines of a file are looked at.
-pub(crate) const MOST_LINES: usize = 1000;
 
 /// Why a document cannot be read at all.
 pub(crate) enum Unreadable<'d> {
@@ -49,27 +46,30 @@ pub(crate) fn format_of<'d>(
 }
 
 /// The format of the documents in the lines of a file: the one that was named, or the likeliest.
+/// `None` if all lines are blank.
 ///
 /// # Errors
 ///
-/// There is not enough evidence for any format.
+/// It cannot be read, or there is not enough evidence for any format.
 pub(crate) fn format_of_lines(
     choice: Choice,
-    first: &Batch,
+    batches: &mut Batches,
     name: &str,
     console: &Console,
-) -> Result<Format, Failure> {
+) -> Result<Option<Format>, Failure> {
     if let Some(format) = named(choice) {
-        return Ok(format);
+        return Ok(Some(format));
     }
-    let lines = first.lines().filter(|line| !line.bytes.trim_ascii().is_empty());
-    let lines: Vec<_> = lines.take(MOST_LINES).collect();
+    let lines = batches.look()?;
+    if lines.is_empty() {
+        return Ok(None);
+    }
     let decoded: Vec<_> = lines.iter().map(|it| Decoded::new(it.bytes, it.offset)).collect();
     let texts: Vec<&str> = decoded.iter().map(|it| it.text.as_ref()).collect();
     let alone: Vec<_> = texts.iter().map(|line| of_line(line)).collect();
     if let Some(format) = of_lines(&texts, &alone) {
         console.detail(&format!("{name}: detected {format}, one document per line"));
-        return Ok(format);
+        return Ok(Some(format));
     }
     let (found, slot) = detect_lines(&texts);
     let recognized = recognize(texts.iter().copied());
@@ -121,6 +121,63 @@ fn of_most(lines: &[Option<Candidate>], confidence: u8) -> Option<Format> {
     }
     let (format, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
     (2 * count > lines.len()).then_some(format)
+}
+
+/// The document in a line of a file in which most lines are in `format`, and the format that this one
+/// is in: its own if that is certain.
+///
+/// # Errors
+///
+/// The line holds no document, or one in a format that is recognized and not read.
+pub(crate) fn document_of_line(
+    line: &str,
+    format: Format,
+) -> Result<(Slot<'_>, Format), Box<Diagnostic>> {
+    // What is read as JSON of another format is told by its reader, who sees more of it.
+    if is_json(format) && !may_hold_text(line) {
+        return Ok((Slot::whole(line), format));
+    }
+    let text = Slot::text(line);
+    if text.as_ref().map_or(true, |slot| !slot.other_fields.is_empty()) {
+        let json = detect(line).into_iter().next();
+        if let Some(best) = json.filter(|best| best.is_certain() && is_json(best.format)) {
+            return Ok((Slot::whole(line), if is_json(format) { format } else { best.format }));
+        }
+        if let Some(recognized) = recognize([line]) {
+            return Err(Box::new(foreign(&recognized)));
+        }
+    }
+    let slot = match text {
+        Ok(slot) => slot,
+        Err(_) if is_json(format) => return Ok((Slot::whole(line), format)),
+        Err(wrong) => return Err(wrong),
+    };
+    let found = detect(&slot.text);
+    let Some(best) = found.first().filter(|best| best.is_certain()) else {
+        return Ok((slot, format));
+    };
+    // What this text leaves open, the others decide.
+    let fits = |it: &&Candidate| it.format == format && it.is_certain() && best.confidence <= PLAIN;
+    let format = found.iter().find(fits).map_or(best.format, |it| it.format);
+    Ok((slot, format))
+}
+
+/// Whether a line of JSON may hold a text, and not messages: a quick look that is right where it says no.
+fn may_hold_text(line: &str) -> bool {
+    match line.trim_ascii_start().as_bytes().first() {
+        Some(b'"') => true,
+        Some(b'{') => memchr::memmem::find(line.as_bytes(), b"\"text\"").is_some(),
+        _ => false,
+    }
+}
+
+/// A record that is recognized and not read.
+pub(crate) fn foreign(recognized: &Recognized) -> Diagnostic {
+    let Recognized { name, evidence, .. } = recognized;
+    let text = format!("this looks like {name}, which ocml does not read yet");
+    let mut found = finding(Code::FormatUnknown, evidence.span, text);
+    found.dropped = Some(Dropped::Record);
+    found
 }
 
 /// The format of the first line, if all are JSON: each of the others is read in its own.

@@ -1,15 +1,17 @@
 //! Where documents come from, and where in a file their parts stand.
 
+mod ahead;
 mod batches;
 mod decode;
 mod format;
 mod page;
 mod slot;
 
+use self::ahead::Look;
 pub(crate) use self::batches::{Batch, Batches};
 pub(crate) use self::decode::Decoded;
 pub(crate) use self::format::{
-    MOST_LINES, UNKNOWN, Unreadable, format_of, format_of_lines, of_line, of_lines,
+    UNKNOWN, Unreadable, document_of_line, foreign, format_of, format_of_lines, of_line, of_lines,
 };
 pub(crate) use self::page::Page;
 pub(crate) use self::slot::{Slot, detect_lines};
@@ -175,12 +177,13 @@ impl Opened {
         Ok(bytes)
     }
 
-    /// Whether the first line is a JSON value by itself, and more follows. What is read to see this is
+    /// Whether each line is a document in JSON, as far as the first lines tell. What is read to see this is
     /// given on by later reads.
     fn begins_with_lines_of_json(&mut self) -> Result<bool, Failure> {
         let mut chunk = vec![0; 64 << 10];
+        let mut looked = Look::default();
         loop {
-            if let Some(answer) = are_lines_of_json(&self.ahead) {
+            if let Some(answer) = looked.at(&self.ahead, false) {
                 return Ok(answer);
             }
             if self.ahead.len() > AHEAD_BYTES {
@@ -191,28 +194,11 @@ impl Opened {
                 read => read.map_err(|error| self.failed(&error))?,
             };
             if read == 0 {
-                return Ok(false);
+                return Ok(looked.at(&self.ahead, true).unwrap_or(false));
             }
             self.ahead.extend_from_slice(&chunk[..read]);
         }
     }
-}
-
-/// Whether text that begins like this has a JSON value in its first line, and more after it. Marked-up text
-/// may begin with a quoted line, too: after a string, another value must follow. `None` if that does not show
-/// yet.
-fn are_lines_of_json(begin: &[u8]) -> Option<bool> {
-    let begin = begin.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(begin).trim_ascii_start();
-    let begins_json = |text: &[u8]| matches!(text.first(), Some(b'{' | b'[' | b'"'));
-    if !begin.is_empty() && !begins_json(begin) {
-        return Some(false);
-    }
-    let end = memchr::memchr(b'\n', begin)?;
-    if serde_json::from_slice::<serde::de::IgnoredAny>(&begin[..end]).is_err() {
-        return Some(false);
-    }
-    let rest = begin[end..].trim_ascii_start();
-    (!rest.is_empty()).then(|| begins_json(rest) || !begin.starts_with(b"\""))
 }
 
 impl Read for Opened {

@@ -81,6 +81,18 @@ impl<'l> Slot<'l> {
         Ok(Self { text: Cow::Owned(text), place, other_fields: other_fields.collect() })
     }
 
+    /// The document in the same place of the line after it was mended.
+    ///
+    /// # Errors
+    ///
+    /// There is none any more.
+    pub(crate) fn again<'m>(&self, mended: &'m str) -> Result<Slot<'m>, Box<Diagnostic>> {
+        match self.place {
+            Place::Whole => Ok(Slot::whole(mended)),
+            Place::String(..) | Place::Field(..) => Slot::text(mended),
+        }
+    }
+
     /// Makes the places of a finding in the document places in the page.
     pub(crate) fn place(&self, diagnostic: &mut Diagnostic) {
         diagnostic.span = self.span(diagnostic.span);

@@ -290,7 +290,8 @@ fn lines_of_json_are_documents_on_standard_input_too() {
 
 #[test]
 fn lines_that_arrive_slowly_are_not_held_back() {
-    let args = ["convert", "--jsonl", "-q", "-t", "im"];
+    // Without a format, the first lines are looked at before any is converted.
+    let args = ["convert", "--jsonl", "-q", "-f", "json", "-t", "im"];
     let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -359,4 +360,98 @@ fn a_header_that_is_kept_as_it_stood_is_not_called_lost() {
     assert_eq!(same.stdout, text);
     let lost = ocml_with(args.into_iter().chain(["openchatml-2.0"]), text).exits(1);
     lost.says("recovered mark dropped");
+}
+
+/// A record with a text.
+fn text_record(text: &str) -> String {
+    serde_json::json!({ "text": text }).to_string()
+}
+
+/// Texts in different formats, and messages in JSON, each in a line.
+#[test]
+fn each_line_is_read_in_its_own_format() {
+    let lines = [
+        text_record("<|im_start|>user\nHi.<|im_end|>\n<|im_start|>assistant\nYo.<|im_end|>\n"),
+        text_record(
+            "version: 2.2\n\n<|start|>user<|message|>Hi.<|end|>\n<|start|>assistant<|channel|>analysis\
+             <|message|>Hm.<|end|>\n<|start|>assistant<|channel|>final<|message|>Yo.<|end|>\n",
+        ),
+        r#"{"messages":[{"role":"user","content":"Hi."},{"role":"assistant","content":"Yo."}]}"#
+            .to_owned(),
+        r#"{"conversations":[{"from":"human","value":"Hi."},{"from":"gpt","value":"Yo."}]}"#
+            .to_owned(),
+    ];
+    let converted = |line: &str| {
+        let args = ["convert", "--jsonl", "-t", "json"];
+        let ran = ocml_with(args, format!("{line}\n")).silent();
+        ran.stdout
+    };
+    let alone: Vec<String> = lines.iter().map(|line| converted(line)).collect();
+    for order in 0..24 {
+        // Each order of the four, some of them more than once.
+        let picks: Vec<usize> = [1, 2, 6, 24].iter().map(|by| order / by % 4).collect();
+        let input: String = picks.iter().map(|pick| format!("{}\n", lines[*pick])).collect();
+        let expected: String = picks.iter().map(|pick| alone[*pick].as_str()).collect();
+        let args = ["convert", "--jsonl", "-t", "json"];
+        assert_eq!(ocml_with(args, &input).silent().stdout, expected, "{picks:?}");
+        // Nor does the last line break matter.
+        assert_eq!(ocml_with(args, input.trim_end()).silent().stdout, expected, "{picks:?}");
+        let args = ["fmt", "--jsonl"];
+        let laid_out = ocml_with(args, &input).silent().stdout;
+        let args = ["convert", "--jsonl", "-t", "json"];
+        assert_eq!(ocml_with(args, laid_out).silent().stdout, expected, "{picks:?}");
+    }
+}
+
+#[test]
+fn a_line_that_is_no_conversation_is_refused_beside_others() {
+    for (line, nothing) in [(PLAIN, "[]"), (PLAIN, "null"), (PLAIN, "{}")] {
+        for input in [format!("{line}\n{nothing}\n"), format!("{nothing}\n{line}\n")] {
+            let ran = ocml_with(["convert", "-t", "json"], &input).exits(1);
+            assert_eq!(ran.stdout.lines().count(), 1, "{input}");
+        }
+    }
+    let text = text_record("<|im_start|>user\nHi.<|im_end|>");
+    let ran = ocml_with(["convert", "-t", "json"], format!("{text}\n\"\"\n")).exits(1);
+    ran.says("this is no conversation");
+}
+
+/// The first line of a log is often cut off, or is none of it.
+#[test]
+fn a_broken_first_line_does_not_make_one_document_of_all() {
+    for first in ["garbage", "null", "// a comment", r#"{"messages":[{"role":"us"#] {
+        let input = format!("{first}\n{PLAIN}\n{CALL}\n");
+        let ran = ocml_with(["convert", "-t", "json"], &input).exits(1);
+        assert_eq!(ran.stdout.lines().count(), 2, "{first}");
+        ran.says("<stdin>:1:");
+    }
+}
+
+#[test]
+fn only_messages_are_taken_where_only_messages_are_wanted() {
+    let text = text_record("<|im_start|>user\nHi.<|im_end|>");
+    let input = format!("{PLAIN}\n{text}\n{PLAIN}\n");
+    let ran = ocml_with(["render", "--jsonl", "-t", "im"], &input).exits(1);
+    assert_eq!(ran.stdout.lines().count(), 2);
+    ran.says("this is im, not messages in JSON");
+}
+
+/// What is left out moves no numbers.
+#[test]
+fn messages_are_named_by_their_numbers_in_the_input() {
+    let said = |last: &str| {
+        format!(
+            r#"{{"messages":[{{"role":"user","content":"a"}},{{"role":"assistant","channel":"analysis","content":"Hm."}},{{"role":"assistant","channel":"final","content":"b"}},{{"role":"user","content":{last}}}]}}"#
+        )
+    };
+    let control = said(r#""<|im_end|>""#);
+    ocml_with(["render", "-t", "im"], &control).exits(1).says("message 3, content");
+    let weight = said(r#""c","weight":0"#);
+    let ran = ocml_with(["render", "-v", "-t", "im"], &weight).exits(0);
+    ran.says("message 1: earlier reasoning").says("message 3: weight");
+    let args = ["tokens", "--mask", "-t", "harmony", "--generation-prompt"];
+    let written = json(&ocml_with(args, said(r#""c""#)).silent().stdout);
+    let numbers: Vec<_> =
+        written["spans"].as_array().unwrap().iter().map(|span| span["message"].clone()).collect();
+    assert_eq!(serde_json::Value::from(numbers), serde_json::json!([0, 2, 3, null]));
 }

@@ -131,7 +131,7 @@ fn a_closed_pipe_is_no_news() {
 
 #[test]
 fn a_reader_that_has_enough_ends_the_work() {
-    let args = ["convert", "-q", "-t", "im", "--jsonl"];
+    let args = ["convert", "-q", "-f", "json", "-t", "im", "--jsonl"];
     let mut child = command(args).stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let line = format!("{MESSAGES}\n");
@@ -158,8 +158,8 @@ fn an_interrupted_run_leaves_nothing_behind() {
         let mut command = command(args);
         let mut child = command.current_dir(folder.path()).stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        writeln!(stdin, "{MESSAGES}").unwrap();
-        // Once it says which format that is, it has begun to write.
+        // As many lines as are looked at. Once it says which format that is, it has begun to write.
+        stdin.write_all(format!("{MESSAGES}\n").repeat(1000).as_bytes()).unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         stderr.read_line(&mut String::new()).unwrap();
         assert_eq!(folder.names().len(), 2);

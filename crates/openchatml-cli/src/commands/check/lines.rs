@@ -39,33 +39,40 @@ pub(super) struct Lines {
 
 impl Plan {
     /// Checks one more line.
-    pub(super) fn line(&self, entry: &Entry<'_>, format: Format, lines: &mut Lines) {
-        let Some(mended) = self.mended(entry, format, lines) else {
+    pub(super) fn line(&self, entry: &Entry<'_>, lines: &mut Lines) {
+        let Entry { page, raw, found, slot, format } = entry;
+        let mended = slot.as_ref().and_then(|slot| Some((slot, self.mended(entry, slot, lines)?)));
+        let Some((slot, (mended, format))) = mended else {
             if self.fixes.is_some() {
-                lines.text.extend_from_slice(entry.raw);
+                lines.text.extend_from_slice(raw);
             }
-            return self.tell(entry.page, entry.found.clone(), entry.slot.as_ref(), format, lines);
+            return self.tell(page, found.clone(), slot.as_ref(), *format, lines);
         };
         lines.text.extend_from_slice(mended.as_bytes());
         lines.text.push(b'\n');
-        let decoded = Decoded::new(mended.as_bytes(), entry.page.offset());
-        let page = Page::new(entry.page.name, &decoded, entry.page.first_line());
-        match Slot::of_line(page.text, format) {
+        let decoded = Decoded::new(mended.as_bytes(), page.offset());
+        let page = Page::new(page.name, &decoded, page.first_line());
+        match slot.again(page.text) {
             Ok(slot) => self.tell(&page, Vec::new(), Some(&slot), format, lines),
             Err(wrong) => self.tell(&page, vec![*wrong], None, format, lines),
         }
     }
 
-    /// The line, mended, if that is wanted and possible.
-    fn mended(&self, entry: &Entry<'_>, format: Format, lines: &mut Lines) -> Option<String> {
+    /// The line, mended, and the format that it is in, if that is wanted and possible.
+    fn mended(
+        &self,
+        entry: &Entry<'_>,
+        slot: &Slot<'_>,
+        lines: &mut Lines,
+    ) -> Option<(String, Format)> {
         let most = self.fixes.filter(|_| entry.found.is_empty())?;
-        let slot = entry.slot.as_ref()?;
+        let format = self.reader.parse_as(&slot.text, entry.format).1;
         let fixed = fix(&slot.text, format, &self.reader.options, most);
         let text = fixed.text?;
         lines.fixed += fixed.applied;
         let mut line = String::new();
         slot.replace(entry.page.text, &text, &mut line);
-        Some(line)
+        Some((line, format))
     }
 
     /// Tells what is wrong with a line.

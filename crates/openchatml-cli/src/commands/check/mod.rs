@@ -268,7 +268,7 @@ impl Check<'_> {
         let mut fixed = 0;
         feed.run(
             self.console,
-            move |entry, format, lines| plan.line(entry, format, lines),
+            move |entry, lines| plan.line(entry, lines),
             |raw, lines| lines.text.extend_from_slice(raw),
             |lines| {
                 self.tally.add(lines.tally);

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use openchatml::convert::{Loss, Lost, Sidecar, convert, convert_with_sidecar, prepare};
 use openchatml::render::Profile;
 use openchatml::{
-    Carrier, Code, Conversation, Diagnostic, Document, End, Format, Message, Mode, RenderOptions,
-    Span, Tool, dialects, history,
+    Carrier, Code, Conversation, Diagnostic, Document, End, Format, Message, Mode, Parsed,
+    RenderOptions, Span, Tool, dialects, history,
 };
 
 use super::beside::{self, BesideArgs};
+use super::kept::Kept;
 use super::template::Templated;
 use super::tokens::{Refused, Shape, Tokens};
 use super::truncate::Budget;
@@ -20,7 +21,7 @@ use crate::console::Console;
 use crate::encodings::Encodings;
 use crate::failure::Failure;
 use crate::input::{JSON, finding};
-use crate::reader::Reader;
+use crate::reader::{Reader, is_empty};
 
 /// What the output is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +71,8 @@ pub(super) struct Converter {
     wants_sidecar: bool,
     /// What conversations must fit into.
     budget: Option<Budget>,
+    /// The format of most input, if that is known.
+    reads: Option<Format>,
     /// Whether the target format is that of the input.
     keeps_format: bool,
     /// What writes instead of the target format.
@@ -124,6 +127,7 @@ impl Converter {
             beside: None,
             wants_sidecar: false,
             budget: None,
+            reads: None,
             keeps_format: false,
             template: None,
         })
@@ -148,10 +152,11 @@ impl Converter {
     pub(super) fn reading(&self, format: Format) -> Result<Cow<'_, Self>, Failure> {
         // Canonical JSON has ids because somebody wanted them there.
         let keeps_ids = format == JSON && self.target == JSON && !self.reader.reads_ids();
-        if self.budget.is_none() && keeps_ids <= self.render.ids {
+        if self.reads == Some(format) {
             return Ok(Cow::Borrowed(self));
         }
         let mut converter = self.clone();
+        converter.reads = Some(format);
         converter.render.ids |= keeps_ids;
         if self.keeps_format {
             converter.target = format;
@@ -223,21 +228,15 @@ impl Converter {
         }
     }
 
-    /// The messages of the input, if some of them are named by their numbers.
-    fn numbers<'t>(&self, document: &Document<'t>) -> Option<Vec<Message<'t>>> {
-        let is_wanted = self.tokens.as_ref().is_some_and(Tokens::names_messages);
-        is_wanted.then(|| document.as_conversation().map(|it| it.messages.clone())).flatten()
-    }
-
     /// The document as it is written, and what is lost.
-    fn write(
-        &self,
-        document: &Document<'_>,
-        said: Option<&[Message<'_>]>,
-    ) -> Result<Output, Refused> {
+    fn write(&self, document: &Document<'_>, kept: &Kept) -> Result<Output, Refused> {
+        if let Some(template) = &self.template {
+            let written = template.write(document).map_err(|found| Refused::Found(Box::new(found)));
+            return written.map(|(text, losses)| Output { text, losses, sidecar: None });
+        }
         if let Some(tokens) = &self.tokens {
             let prepared = prepare(document, self.target, &self.render)?;
-            return tokens.write(document, said, prepared, &self.render, self.wants_sidecar);
+            return tokens.write(document, kept, prepared, &self.render, self.wants_sidecar);
         }
         let (conversion, sidecar) = match self.wants_sidecar {
             true => {
@@ -252,7 +251,21 @@ impl Converter {
 
     /// Converts the document `text`.
     pub(super) fn convert(&self, text: &str, format: Format) -> Converted {
-        let parsed = self.reader.parse(text, format);
+        let (parsed, own) = self.reader.parse_as(text, format);
+        if own == self.reads.unwrap_or(own) {
+            return self.converted(parsed);
+        }
+        match self.reading(own) {
+            Ok(other) => other.converted(parsed),
+            Err(failure) => {
+                let found = finding(Code::RenderUnsupported, Span::at(0), failure.to_string());
+                Converted { found: vec![found], ..Converted::default() }
+            }
+        }
+    }
+
+    /// Converts what was read.
+    fn converted(&self, parsed: Parsed<'_>) -> Converted {
         let has_errors = parsed.has_errors();
         let mut converted = Converted { found: parsed.diagnostics, ..Converted::default() };
         let is_lost = self.reader.options.mode == Mode::Strict || is_empty(&parsed.document);
@@ -267,41 +280,40 @@ impl Converter {
             let found = finding(Code::ParseJson, Span::at(0), other.to_string());
             converted.found.push(Diagnostic { help: Some(help.to_owned()), ..found });
         }
-        let said = self.numbers(&document);
+        let mut kept = Kept::all(document.as_conversation().map_or(0, |it| it.messages.len()));
         let (mut document, left_out) = self.prepare(document);
         converted.losses = left_out;
+        kept.leave_out(&messages(&converted.losses, |_| true));
         if let (Some(budget), Document::Conversation(conversation)) = (&self.budget, &mut document)
         {
             match budget.fit(conversation, &self.render) {
-                Ok(losses) => converted.losses.extend(losses),
+                Ok(mut losses) => {
+                    let dropped = messages(&losses, |lost| lost == Lost::Truncated);
+                    losses.iter_mut().for_each(|loss| kept.name(loss));
+                    kept.leave_out(&dropped);
+                    converted.losses.extend(losses);
+                }
                 Err(found) => {
                     converted.found.push(found);
                     return converted;
                 }
             }
         }
-        if let Some(template) = &self.template {
-            match template.write(&document) {
-                Ok((text, losses)) => {
-                    converted.output = Some(text);
-                    converted.losses.extend(losses);
-                }
-                Err(found) => converted.found.push(found),
-            }
-            return converted;
-        }
-        match self.write(&document, said.as_deref()) {
-            Ok(Output { text, losses, sidecar }) => {
+        match self.write(&document, &kept) {
+            Ok(Output { text, mut losses, sidecar }) => {
                 converted.output = Some(text);
+                losses.iter_mut().for_each(|loss| kept.name(loss));
                 converted.losses.extend(losses.into_iter().map(|loss| self.named(loss)));
                 converted.sidecar = sidecar;
             }
             Err(Refused::Render(error)) => {
                 let nothing = Conversation::default();
                 let conversation = document.as_conversation().unwrap_or(&nothing);
-                converted.found.push(error.to_diagnostic(conversation));
+                let mut found = error.to_diagnostic(conversation);
+                found.message = kept.error(error).to_string();
+                converted.found.push(found);
             }
-            Err(Refused::Encoding(found)) => converted.found.push(*found),
+            Err(Refused::Found(found)) => converted.found.push(*found),
         }
         converted
     }
@@ -372,6 +384,11 @@ impl Converter {
     }
 }
 
+/// The messages of the losses that are of such a kind.
+fn messages(losses: &[Loss], is_such: impl Fn(Lost) -> bool) -> Vec<usize> {
+    losses.iter().filter(|loss| is_such(loss.lost)).filter_map(|loss| loss.message).collect()
+}
+
 /// The messages that the next prompt leaves out.
 fn left_out(messages: &[Message<'_>], next: &[Message<'_>]) -> Vec<Loss> {
     let mut next = next.iter().peekable();
@@ -384,13 +401,4 @@ fn left_out(messages: &[Message<'_>], next: &[Message<'_>]) -> Vec<Loss> {
         Loss::new(Some(index), message.span, lost)
     });
     losses.collect()
-}
-
-/// Whether nothing was saved of a document.
-fn is_empty(document: &Document<'_>) -> bool {
-    document.as_conversation().is_some_and(|conversation| {
-        conversation.header.is_none()
-            && conversation.tools.is_empty()
-            && conversation.messages.is_empty()
-    })
 }

@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-use openchatml::{Carrier, Format, Mode};
+use openchatml::{Carrier, Code, Format, Mode, Span};
 
 use super::converter::Converter;
 use super::document::{Manner, Outcome, Shape, refusal, unknown_reject};
 use crate::args::{Choice, Consent, DenyArgs, JsonlArgs, OutArgs, ReadArgs};
 use crate::console::Console;
 use crate::failure::{Failure, Status};
-use crate::input::{Decoded, Input, Opened, Origin, Page, Slot, Unreadable, format_of, is_json};
+use crate::input::{
+    Decoded, Input, Opened, Origin, Page, Slot, Unreadable, finding, format_of, is_json,
+};
 use crate::jsonl::{Entry, Feed};
 use crate::output::Target;
 use crate::report::{Losses, Tally, count};
@@ -54,6 +56,19 @@ impl Targets {
 pub(super) enum Wanted {
     Any,
     Json,
+}
+
+impl Wanted {
+    /// Why a format is not looked for.
+    fn check(self, format: Format) -> Result<(), String> {
+        match self == Self::Json && !is_json(format) {
+            true => Err(format!(
+                "this is {format}, not messages in JSON; `convert` reads it, and so does `--from \
+                 {format}`"
+            )),
+            false => Ok(()),
+        }
+    }
 }
 
 impl<'a> Job<'a> {
@@ -225,7 +240,8 @@ impl<'a> Job<'a> {
             Err(Unreadable::NoText(found)) => return Ok(manner.unreadable(&page, found)),
             Err(Unreadable::NoFormat(failure)) => return Err(failure),
         };
-        self.accept(format, &name)?;
+        let expected = self.expects().check(format);
+        expected.map_err(|why| Failure::Refused(format!("{name}: {why}")))?;
         let converter = &*converter.reading(format)?;
         let slot = Slot::whole(page.text);
         let mut outcome = manner.convert(converter, &page, &slot, format, &decoded.found);
@@ -252,13 +268,14 @@ impl<'a> Job<'a> {
         let (from, most) = (self.from, self.input_bytes);
         let feed = Feed::open(name.clone(), opened, from, most, self.jsonl, console)?;
         let Some(feed) = feed else { return Ok(Tally::default()) };
-        self.accept(feed.format(), &name)?;
+        let expects = self.expects();
+        expects.check(feed.format()).map_err(|why| Failure::Refused(format!("{name}: {why}")))?;
         let manner = self.manner(Shape::Line, console);
         let converter = converter.reading(feed.format())?.into_owned();
         let mut all = Lines::default();
         feed.run(
             console,
-            move |entry, format, lines: &mut Lines| lines.add(manner, &converter, entry, format),
+            move |entry, lines: &mut Lines| lines.add(manner, expects, &converter, entry),
             |_, lines| lines.output.push('\n'),
             |lines| {
                 console.print(&lines.report);
@@ -288,15 +305,11 @@ impl<'a> Job<'a> {
         Manner { shape, consent, is_strict, keeps_rejects, verbosity }
     }
 
-    /// Refuses a format that was detected and is not what is looked for.
-    fn accept(&self, format: Format, name: &str) -> Result<(), Failure> {
-        let is_guess = self.from == Choice::Auto;
-        match self.wanted == Wanted::Json && is_guess && !is_json(format) {
-            true => Err(Failure::Refused(format!(
-                "{name}: this is {format}, not messages in JSON; `convert` reads it, and so does \
-                 `--from {format}`"
-            ))),
-            false => Ok(()),
+    /// What is expected of a format that was detected.
+    fn expects(&self) -> Wanted {
+        match self.from {
+            Choice::Auto => self.wanted,
+            _ => Wanted::Any,
         }
     }
 }
@@ -325,11 +338,14 @@ struct Lines {
 
 impl Lines {
     /// Converts one more line.
-    fn add(&mut self, manner: Manner, converter: &Converter, entry: &Entry<'_>, format: Format) {
-        let Entry { page, found, slot, .. } = entry;
-        let outcome = match slot {
-            Some(slot) => manner.convert(converter, page, slot, format, found),
-            None => manner.refuse(page, found),
+    fn add(&mut self, manner: Manner, expects: Wanted, converter: &Converter, entry: &Entry<'_>) {
+        let Entry { page, found, slot, format, .. } = entry;
+        let outcome = match (slot, expects.check(*format)) {
+            (None, _) => manner.refuse(page, found),
+            (Some(_), Err(why)) => {
+                manner.refuse(page, &[finding(Code::FormatUnknown, Span::at(0), why)])
+            }
+            (Some(slot), Ok(())) => manner.convert(converter, page, slot, *format, found),
         };
         match (outcome.output, slot) {
             (Some(text), Some(slot)) => {

@@ -4,6 +4,7 @@ mod beside;
 mod converter;
 mod document;
 mod job;
+mod kept;
 pub(super) mod response_formats;
 mod template;
 mod tokens;
@@ -124,6 +125,8 @@ pub(crate) struct TokensArgs {
     count: bool,
     /// Write which ids a model is trained on, and where each message is: an object with `ids`,
     /// `mask` and `spans`, and a `sidecar` of what the format cannot carry
+    ///
+    /// A span has the number of its message in the input, or `null` if the format adds it.
     #[arg(long)]
     mask: bool,
     /// Write a table for people; so it is on a terminal

@@ -130,9 +130,9 @@ impl Show {
         let mut status = Status::Fine;
         feed.run(
             console,
-            move |entry: &Entry<'_>, format, lines: &mut Shown| {
-                let Entry { page, found, slot, .. } = entry;
-                let shown = self.document(page, slot.as_ref(), found.clone(), format);
+            move |entry: &Entry<'_>, lines: &mut Shown| {
+                let Entry { page, found, slot, format, .. } = entry;
+                let shown = self.document(page, slot.as_ref(), found.clone(), *format);
                 lines.text.push_str(&format!(
                     "--- line {} ---\n{}\n",
                     page.first_line(),

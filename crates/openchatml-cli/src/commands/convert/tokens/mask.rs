@@ -7,6 +7,7 @@ use openchatml::convert::{Origins, Sidecar};
 use openchatml::{Code, Conversation, Diagnostic, Message, Span, Weight};
 use openchatml_tokens::{Headers, MaskPolicy, MessageSpan, Rendered, Speech, Turns};
 
+use super::super::kept::Kept;
 use super::list;
 use crate::input::finding;
 
@@ -88,53 +89,50 @@ impl MaskArgs {
     }
 }
 
-/// The policy for what is written, of so many messages, which decides about the same messages as the
-/// user did: about those that were `said`, some of which are not in the `original` of what is
-/// written. A message that was made of several is skipped if any of them is.
-///
-/// # Errors
-///
-/// It decides about a message that was not said.
-pub(super) fn placed(
-    policy: &MaskPolicy,
-    said: &[Message<'_>],
-    original: &[Message<'_>],
-    written: usize,
-    origins: &Origins,
-) -> Result<MaskPolicy, Box<Diagnostic>> {
-    let count = said.len();
-    if let Some((message, trains)) = policy.overrides.iter().find(|it| it.0 >= count) {
-        let option = if *trains { "--train-message" } else { "--skip-message" };
-        let text = format!("`{option} {message}`: there is no message {message}");
-        let help = format!("messages are counted from 0, and there are {count}");
-        return Err(Box::new(finding(Code::RenderUnsupported, Span::at(0), text).help(help)));
+/// The numbers in the input of the messages that are written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers<'k> {
+    pub(super) kept: &'k Kept,
+    pub(super) origins: &'k Origins,
+}
+
+impl Numbers<'_> {
+    /// The numbers of the messages that this one was made of; none if the format adds it.
+    fn of(self, written: usize) -> impl Iterator<Item = usize> {
+        self.origins.parts(written).filter_map(|part| self.kept.number(part))
     }
-    // Messages were left out on the way, and how they end may be another; their order is the same.
-    let is_same = |one: &Message<'_>, two: &Message<'_>| {
-        one.span == two.span
-            && one.role == two.role
-            && one.channel == two.channel
-            && one.recipient == two.recipient
-            && one.body == two.body
-    };
-    let mut next = 0;
-    let places: Vec<_> = original
-        .iter()
-        .map(|message| {
-            let found = said.get(next..)?.iter().position(|it| is_same(it, message))?;
-            next += found + 1;
-            Some(next - 1)
-        })
-        .collect();
-    let mut placed = policy.clone();
-    placed.overrides.clear();
-    for index in 0..written {
-        let parts = origins.parts(index).filter_map(|part| places.get(part).copied().flatten());
-        let decided = parts
-            .filter_map(|part| policy.overrides.iter().rfind(|it| it.0 == part).map(|it| it.1));
-        placed.overrides.extend(decided.min().map(|trains| (index, trains)));
+
+    /// The policy for so many messages that are written, which decides about the same messages as the
+    /// user did. A message that was made of several is skipped if any of them is.
+    ///
+    /// # Errors
+    ///
+    /// It decides about a message that the input does not have.
+    pub(super) fn policy(
+        self,
+        policy: &MaskPolicy,
+        written: usize,
+    ) -> Result<MaskPolicy, Box<Diagnostic>> {
+        let count = self.kept.count();
+        if let Some((message, trains)) = policy.overrides.iter().find(|it| it.0 >= count) {
+            let option = if *trains { "--train-message" } else { "--skip-message" };
+            let text = format!("`{option} {message}`: there is no message {message}");
+            let help = format!("messages are counted from 0, and there are {count}");
+            return Err(Box::new(finding(Code::RenderUnsupported, Span::at(0), text).help(help)));
+        }
+        let mut placed = policy.clone();
+        placed.overrides.clear();
+        if policy.overrides.is_empty() {
+            return Ok(placed);
+        }
+        for index in 0..written {
+            let decided = self.of(index).filter_map(|number| {
+                policy.overrides.iter().rfind(|it| it.0 == number).map(|it| it.1)
+            });
+            placed.overrides.extend(decided.min().map(|trains| (index, trains)));
+        }
+        Ok(placed)
     }
-    Ok(placed)
 }
 
 /// Adds an object with the ids, the mask, the places of the messages, and what does not travel with
@@ -142,7 +140,7 @@ pub(super) fn placed(
 pub(super) fn write(
     out: &mut String,
     policy: &MaskPolicy,
-    conversation: &Conversation<'_>,
+    (conversation, numbers): (&Conversation<'_>, Numbers<'_>),
     rendered: &Rendered,
     sidecar: Option<&Sidecar>,
 ) {
@@ -164,7 +162,7 @@ pub(super) fn write(
     out.push_str(",\"spans\":[");
     for (index, span) in rendered.spans.iter().enumerate() {
         out.push_str(if index == 0 { "" } else { "," });
-        self::span(out, span, conversation);
+        self::span(out, span, conversation, numbers);
     }
     out.push(']');
     if let Some(sidecar) = sidecar.filter(|sidecar| !sidecar.is_empty()) {
@@ -174,12 +172,25 @@ pub(super) fn write(
     out.push('}');
 }
 
-fn span(out: &mut String, span: &MessageSpan, conversation: &Conversation<'_>) {
+fn span(
+    out: &mut String,
+    span: &MessageSpan,
+    conversation: &Conversation<'_>,
+    numbers: Numbers<'_>,
+) {
     let ids = span.ids();
+    out.push_str("{\"message\":");
+    match numbers.of(span.message).next().filter(|_| span.message < conversation.messages.len()) {
+        Some(number) => {
+            let _ = write!(out, "{number}");
+        }
+        // What the format adds, and the beginning of the answer.
+        None => out.push_str("null"),
+    }
     let _ = write!(
         out,
-        "{{\"message\":{},\"start\":{},\"end\":{},\"header\":{},\"body\":{},\"body_end\":{}",
-        span.message, ids.start, ids.end, span.header.start, span.body.start, span.body.end,
+        ",\"start\":{},\"end\":{},\"header\":{},\"body\":{},\"body_end\":{}",
+        ids.start, ids.end, span.header.start, span.body.start, span.body.end,
     );
     if let Some(message) = conversation.messages.get(span.message) {
         let _ = write!(out, ",\"role\":\"{}\"", message.role);

@@ -9,11 +9,13 @@ use std::fmt::{Display, Write as _};
 
 use openchatml::convert::{Loss, Lost, Origins, Prepared, Sidecar, Weighed};
 use openchatml::{
-    Conversation, Diagnostic, Document, Format, Message, ReadOptions, RenderError, RenderOptions,
+    Conversation, Diagnostic, Document, Format, ReadOptions, RenderError, RenderOptions,
 };
 use openchatml_tokens::{MaskPolicy, Rendered, Tokenizer};
 
+use self::mask::Numbers;
 use super::converter::Output;
+use super::kept::Kept;
 
 use crate::encodings::{Encodings, OneEncoding, Tokenizers, Use};
 use crate::failure::Failure;
@@ -46,12 +48,8 @@ impl Tokens {
         Ok(Self { shape, tokenizers: Tokenizers::new(format, Use::Writing, encodings)? })
     }
 
-    /// Whether messages are named by their numbers.
-    pub(super) fn names_messages(&self) -> bool {
-        matches!(&self.shape, Shape::Mask(policy) if !policy.overrides.is_empty())
-    }
-
-    /// What was prepared of a document, written, and what is lost.
+    /// What was prepared of a document, written, and what is lost. `kept` are the messages of the input
+    /// that are in the `original` of what was prepared.
     ///
     /// # Errors
     ///
@@ -59,7 +57,7 @@ impl Tokens {
     pub(super) fn write(
         &self,
         original: &Document<'_>,
-        said: Option<&[Message<'_>]>,
+        kept: &Kept,
         prepared: Prepared<'_>,
         options: &RenderOptions,
         wants_sidecar: bool,
@@ -94,19 +92,14 @@ impl Tokens {
                     conversation
                 }
             };
+            let numbers = Numbers { kept, origins: &origins };
             let placed = match &self.shape {
-                Shape::Mask(policy) => {
-                    let original = original.as_conversation().unwrap_or(&nothing);
-                    let original = &original.messages;
-                    let said = said.unwrap_or(original);
-                    let count = conversation.messages.len();
-                    let placed = mask::placed(policy, said, original, count, &origins)?;
-                    Some(Shape::Mask(placed))
-                }
+                Shape::Mask(policy) => Some(numbers.policy(policy, conversation.messages.len())?),
                 _ => None,
             };
-            let shape = placed.as_ref().unwrap_or(&self.shape);
-            say(shape, tokenizer, conversation, &rendered, &mut output);
+            let shape = placed.map(Shape::Mask);
+            let shape = shape.as_ref().unwrap_or(&self.shape);
+            say(shape, tokenizer, (conversation, numbers), &rendered, &mut output);
             Ok(())
         });
         match written {
@@ -121,7 +114,7 @@ impl Tokens {
 fn say(
     shape: &Shape,
     tokenizer: &Tokenizer<OneEncoding>,
-    conversation: &Conversation<'_>,
+    (conversation, numbers): (&Conversation<'_>, Numbers<'_>),
     rendered: &Rendered,
     output: &mut Output,
 ) {
@@ -130,7 +123,7 @@ fn say(
         Shape::Count => {}
         Shape::Ids => list(out, &rendered.ids),
         Shape::Mask(policy) => {
-            mask::write(out, policy, conversation, rendered, output.sidecar.as_ref());
+            mask::write(out, policy, (conversation, numbers), rendered, output.sidecar.as_ref());
         }
         Shape::Table { colors } => table::write(out, *colors, tokenizer, conversation, rendered),
     }
@@ -141,8 +134,8 @@ fn say(
 pub(super) enum Refused {
     /// The format cannot say it.
     Render(RenderError),
-    /// The encoding cannot.
-    Encoding(Box<Diagnostic>),
+    /// The encoding cannot, or the template.
+    Found(Box<Diagnostic>),
 }
 
 impl From<RenderError> for Refused {
@@ -153,7 +146,7 @@ impl From<RenderError> for Refused {
 
 impl From<Box<Diagnostic>> for Refused {
     fn from(found: Box<Diagnostic>) -> Self {
-        Self::Encoding(found)
+        Self::Found(found)
     }
 }
 

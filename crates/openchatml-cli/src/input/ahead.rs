@@ -1,0 +1,140 @@
+//! Whether each line of a file is a document, by its first lines.
+
+use openchatml::detect;
+use serde::de::IgnoredAny;
+
+use super::is_json;
+
+/// So many lines that are not blank are looked at.
+const LOOK_LINES: usize = 8;
+
+/// What is known of the first lines. The answer depends on them alone, not on how they arrive.
+#[derive(Debug, Default)]
+pub(super) struct Look {
+    /// How much of the text was looked at.
+    looked: usize,
+    lines: Vec<Line>,
+}
+
+/// What a line that is not blank is by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// An object or a list.
+    Json,
+    String,
+    /// It begins like one of these, and is none.
+    Broken,
+    Other,
+}
+
+impl Look {
+    /// Whether the lines of a text that begins like this are documents in JSON: all of it if it `ends`
+    /// here. `None` if that does not show yet.
+    pub(super) fn at(&mut self, begin: &[u8], ends: bool) -> Option<bool> {
+        while self.lines.len() < LOOK_LINES {
+            let rest = &begin[self.looked..];
+            let line = match memchr::memchr(b'\n', rest) {
+                Some(end) => &rest[..=end],
+                None if ends && !rest.is_empty() => rest,
+                None => break,
+            };
+            self.looked += line.len();
+            self.lines.extend(Line::of(line));
+            if let [first, second, ..] = self.lines[..]
+                && let Some(answer) = of_two(first, second)
+            {
+                return Some(answer);
+            }
+        }
+        if !ends && self.lines.len() < LOOK_LINES {
+            return None;
+        }
+        // The first line is damaged, or does not belong there. A text may quote lines of JSON.
+        let json = self.lines.iter().filter(|line| **line == Line::Json).count();
+        let are_many = json > 0 && self.lines.len() > 1 && 2 * json >= self.lines.len();
+        Some(are_many && !is_markup(begin))
+    }
+}
+
+impl Line {
+    fn of(line: &[u8]) -> Option<Self> {
+        let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
+        let kind = match line.first()? {
+            b'{' | b'[' => Self::Json,
+            b'"' => Self::String,
+            _ => return Some(Self::Other),
+        };
+        let is_whole = serde_json::from_slice::<IgnoredAny>(line).is_ok();
+        Some(if is_whole { kind } else { Self::Broken })
+    }
+}
+
+/// What two lines tell: that there is a document in each if the first is one, and more follows. Marked-up
+/// text may begin with a quoted line, too: after a string, another value must follow.
+fn of_two(first: Line, second: Line) -> Option<bool> {
+    match (first, second) {
+        (Line::Json, _) => Some(true),
+        (Line::String, second) => Some(second != Line::Other),
+        (Line::Broken | Line::Other, _) => None,
+    }
+}
+
+/// Whether a text is marked up, so that its lines are no documents.
+fn is_markup(begin: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(begin);
+    let found = detect(&text);
+    found.first().is_some_and(|best| best.is_certain() && !is_json(best.format))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Look;
+
+    /// The answer for a text, however it arrives.
+    fn are_documents(text: &str) -> bool {
+        let text = text.as_bytes();
+        let at_once = Look::default().at(text, true);
+        let mut slowly = Look::default();
+        let early = (0..text.len()).find_map(|end| slowly.at(&text[..end], false));
+        assert_eq!(early.or_else(|| slowly.at(text, true)), at_once, "{text:?}");
+        at_once.unwrap_or(false)
+    }
+
+    #[test]
+    fn lines_of_json_are_documents() {
+        let record = r#"{"messages":[]}"#;
+        for text in [
+            format!("{record}\n{record}\n"),
+            format!("\u{feff}{record}\n\n{record}"),
+            format!("{record}\ngarbage\n"),
+            "\"a\"\n\"b\"".to_owned(),
+            // The first line is damaged.
+            format!("garbage\n{record}\n{record}\n"),
+            format!("null\n{record}"),
+            format!("// a comment\n{record}\n"),
+            format!("{{\"messages\":[{{\"ro\n{record}\n"),
+        ] {
+            assert!(are_documents(&text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn documents_of_several_lines_are_whole() {
+        for text in [
+            "",
+            "\n\n",
+            "{\"messages\":[]}\n",
+            "{\"messages\":[]}",
+            "{}\n",
+            "{\n\"messages\": []\n}\n",
+            "[\n{\"role\":\"user\"}\n]\n",
+            "[\n{\"role\":\"user\"},\n{\"role\":\"user\"}\n]\n",
+            "\"quoted\"\nand more\n",
+            "one\ntwo\n{}\n",
+            "<|im_start|>user\n{}\n{}\n{}\n{}\n{}<|im_end|>\n",
+            "<|im_start|>user\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}<|im_end|>\n",
+        ] {
+            assert!(!are_documents(text), "{text:?}");
+        }
+    }
+}
