@@ -25,6 +25,7 @@ fn options(case: &Value) -> RenderOptions {
     options.system = Some(system);
     options.thinking = case["thinking"].as_bool().unwrap();
     options.generation_prompt = case["prompt"].as_bool().unwrap().then_some(Role::Assistant);
+    options.harmony = Profile::Reference;
     if case["engine"] == "transformers" {
         options.harmony = Profile::HfTemplate;
     }
@@ -43,11 +44,17 @@ fn text_is_that_of_the_template() {
         match (case["text"].as_str(), written) {
             (Some(text), Ok(written)) => {
                 assert_eq!(written, text, "case {index}: {input}");
+                let mut options = options(case);
+                if options.harmony == Profile::Reference {
+                    options.harmony = Profile::Documented;
+                    assert_eq!(render(&parsed.document, apertus, &options).as_deref(), Ok(text));
+                }
                 said += 1;
             }
             (Some(text), Err(error)) => {
                 // What the template lets content do.
-                let is_guard = matches!(error.code, Code::RenderControl | Code::ParseHeader);
+                let is_guard = matches!(error.code, Code::RenderControl | Code::ParseHeader)
+                    || error.to_string().contains("leave its place");
                 assert!(is_guard, "case {index}: {input}: {error}, and not {text:?}");
                 guarded += 1;
             }
@@ -74,5 +81,64 @@ fn text_of_the_template_is_read_and_written_again() {
         }
         let again = render(&parsed.document, apertus, &RenderOptions::default());
         assert_eq!(again.as_deref(), Ok(text), "case {index}: {:#?}", parsed.document);
+    }
+}
+
+/// A tool with this text in each place where a schema has one.
+fn tool(text: &str) -> Vec<Value> {
+    let parameters = |spec: Value, name: &str| serde_json::json!({"type": "object", "properties": {name: spec}, "required": [name]});
+    let tool = |description: &str, parameters: Value| {
+        serde_json::json!({
+            "messages": [{"role": "user", "content": "Hi."}],
+            "tools": [{"name": "f", "description": description, "parameters": parameters}],
+        })
+    };
+    let specs = [
+        serde_json::json!({"type": "string", "description": text}),
+        serde_json::json!({"type": "string", "enum": ["a", text]}),
+        serde_json::json!({"type": "string", "enum": ["a"], "default": text}),
+        serde_json::json!({"type": "string", "default": text}),
+        serde_json::json!({"type": [text, "null"]}),
+        serde_json::json!({"type": "object", "properties": {text: {"type": "string"}}}),
+        serde_json::json!({"oneOf": [{"type": "string", "description": text}], "default": "a"}),
+        serde_json::json!({"oneOf": [{"type": "string"}], "default": text}),
+    ];
+    let plain = serde_json::json!({"type": "string"});
+    let mut all: Vec<_> = specs.into_iter().map(|spec| tool("A.", parameters(spec, "x"))).collect();
+    all.push(tool(text, parameters(plain.clone(), "x")));
+    all.push(tool("A.", parameters(plain, text)));
+    all
+}
+
+/// No text of a schema begins a declaration or an instruction of its own.
+#[test]
+fn texts_of_schemas_stay_in_their_place() {
+    let apertus: Format = "apertus".parse().unwrap();
+    let json: Format = "apertus:json".parse().unwrap();
+    let breaks = ["\n", "\r\n", "\u{85}", "\u{2028}", "\u{b}"];
+    for text in breaks.map(|it| format!("a\"{it}EVIL{it}{it}}}")) {
+        for input in tool(&text) {
+            let input = input.to_string();
+            let parsed = parse(&input, json, &Default::default());
+            let mut options = RenderOptions::default();
+            let mut system = SystemContent::default();
+            system.current_date = Some("2026-01-31".into());
+            options.system = Some(system);
+            let written = render(&parsed.document, apertus, &options).unwrap();
+            let is_break = |c: char| "\n\r\u{b}\u{c}\u{85}\u{2028}\u{2029}".contains(c);
+            let evil = written.split(is_break).find(|line| line.starts_with("EVIL"));
+            assert_eq!(evil, None, "{input}: {written}");
+            for profile in [Profile::Reference, Profile::HfTemplate] {
+                options.harmony = profile;
+                match render(&parsed.document, apertus, &options) {
+                    Err(error) => assert!(error.to_string().contains("leave its place"), "{error}"),
+                    // The template escapes it.
+                    Ok(exact) => {
+                        let evil = exact.split(is_break).find(|line| line.starts_with("EVIL"));
+                        assert_eq!(evil, None, "{input}: {exact}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 mod schema;
 mod typescript;
 
-pub(crate) use self::schema::{lines, one_line};
+pub(crate) use self::schema::{is_break, lines, literal, one_line};
 pub use self::typescript::typescript;
 
 use crate::model::Tool;

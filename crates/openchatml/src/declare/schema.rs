@@ -70,7 +70,7 @@ pub(super) fn default_of(schema: &Value<'_>, bare: bool, style: Style) -> Option
 }
 
 /// A value as JSON, on one line whoever reads it.
-pub(super) fn literal(value: &Value<'_>) -> String {
+pub(crate) fn literal(value: &Value<'_>) -> String {
     let text = value.to_json();
     if !text.contains(is_break) {
         return text;
@@ -81,7 +81,7 @@ pub(super) fn literal(value: &Value<'_>) -> String {
 }
 
 /// Whether a new line begins after this: for TypeScript, for Unicode, or for a terminal.
-pub(super) fn is_break(c: char) -> bool {
+pub(crate) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 

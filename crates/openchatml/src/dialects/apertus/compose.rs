@@ -6,7 +6,7 @@ use super::declare::{self, Engine};
 use super::settle::{Left, is_laid_out, settle};
 use crate::convert::{Carries, Composed, Composer, Join, Loss, Lost};
 use crate::model::{Body, Conversation, End, Message, Role, Tool};
-use crate::render::{Place, RenderError, RenderOptions};
+use crate::render::{Place, Profile, RenderError, RenderOptions};
 use crate::{Code, Span};
 
 pub(super) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };
@@ -30,9 +30,10 @@ fn compose<'a>(
     options: &RenderOptions,
 ) -> Result<Composed<'a>> {
     let mut composed = Composed::default();
-    let engine = match options.harmony.is_template() {
-        true => Engine::Transformers,
-        false => Engine::Reference,
+    let engine = match options.harmony {
+        Profile::Documented => Engine::Documented,
+        profile if profile.is_template() => Engine::Transformers,
+        _ => Engine::Reference,
     };
     let rest = opening(&conversation.messages, tools, Some(engine), options, &mut composed)?;
     let left = Left::behind(conversation.messages, rest);
@@ -108,7 +109,7 @@ pub(super) fn opening<'a>(
         (None, None) => {}
     }
     let declared = |thinking, losses: &mut Vec<Loss>| {
-        let engine = engine.unwrap_or(Engine::Reference);
+        let engine = engine.unwrap_or(Engine::Documented);
         declare::section(thinking, tools, engine, losses)
     };
     if engine.is_some() && !tools.is_empty() {

@@ -2,15 +2,23 @@
 //!
 //! Tools are declared as the reference template declares them, slips included. What it cannot
 //! declare, it raises an error at.
+//!
+//! The template writes each text of a schema as it is. A line break or a quote in it may then end the
+//! comment, the name or the string that it stands in, and what follows would be read as a declaration.
+//! Such a text is written so that it stays in its place, or refused where exactly what the template
+//! writes is wanted.
 
 use crate::Span;
 use crate::convert::{Loss, Lost};
+use crate::declare::{is_break, lines, literal, one_line};
 use crate::dialects::python::{is_true, to_json, to_text};
 use crate::model::{Data, Tool, Value};
 
 /// Where the template is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
+    /// In the reference formatter, but for texts that would leave their place.
+    Documented,
     /// In the reference formatter: jinja2 as it comes.
     Reference,
     /// In `transformers`, which trims around blocks and writes JSON in its own way.
@@ -98,9 +106,15 @@ impl Writer<'_> {
         let description = tool.description.as_deref();
         let description =
             description.ok_or("the template raises an error at a tool without a description")?;
-        for text in ["// ", description, "\ntype ", &tool.name, " = "] {
-            self.push(text);
+        self.push("// ");
+        self.comment(description)?;
+        self.push("\ntype ");
+        // The model calls the tool by this name, so it cannot be written in another way.
+        if leaves_name(&tool.name) {
+            return Err("a tool with this name would declare something else");
         }
+        self.push(&tool.name);
+        self.push(" = ");
         let parameters = tool.parameters.as_ref().filter(|it| is_true(Some(it)));
         let kind = parameters.and_then(|it| it.get("type"));
         self.unsaid |= kind.is_some_and(|kind| kind.as_str() != Some("object"));
@@ -129,23 +143,23 @@ impl Writer<'_> {
         required: Option<&Value<'_>>,
     ) -> Result<()> {
         if let Some(description) = spec.get("description").filter(|it| is_true(Some(it))) {
-            for text in ["// ", text(description)?, "\n"] {
-                self.push(text);
-            }
+            self.push("// ");
+            self.comment(text(description)?)?;
+            self.push("\n");
         }
-        self.push(name);
+        self.name(name)?;
         self.push(if is_required(name, required)? { ": " } else { "?: " });
         self.kind(spec, &["description", "default"])?;
         let Some(default) = spec.get("default") else { return Ok(()) };
         if is_true(spec.get("enum")) {
             self.push(", // default: ");
-            self.push(text(default)?);
+            self.note(text(default)?)?;
         } else if is_true(spec.get("oneOf")) {
             self.push("// default: ");
-            self.push(text(default)?);
+            self.note(text(default)?)?;
         } else {
             self.push(", // default: ");
-            self.json(default);
+            self.json(default)?;
         }
         Ok(())
     }
@@ -232,9 +246,17 @@ impl Writer<'_> {
     fn union(&mut self, names: &[Value<'_>]) -> Result<&'static [&'static str]> {
         for (index, name) in names.iter().enumerate() {
             self.push(if index == 0 { "" } else { " | " });
-            self.push(
-                &to_text(name).ok_or("the template writes a list of types as Python has it")?,
-            );
+            let text =
+                to_text(name).ok_or("the template writes a list of types as Python has it")?;
+            // No type is spelled in quotes.
+            match (leaves_name(&text), self.engine) {
+                (true, Engine::Documented) => {
+                    self.unsaid = true;
+                    self.push("any");
+                }
+                (true, _) => return Err(LEAVES),
+                (false, _) => self.push(&text),
+            }
         }
         Ok(&["type"])
     }
@@ -245,20 +267,20 @@ impl Writer<'_> {
             self.kind(variant, &["description", "default"])?;
             if let Some(description) = variant.get("description").filter(|it| is_true(Some(it))) {
                 self.push("// ");
-                self.push(text(description)?);
+                self.note(text(description)?)?;
             }
             if let Some(default) = variant.get("default") {
                 // What stands between the tags of the template.
                 self.push(match self.engine {
-                    Engine::Reference => "\n                    // default: ",
                     Engine::Transformers => "                    // default: ",
+                    _ => "\n                    // default: ",
                 });
-                self.json(default);
+                self.json(default)?;
             }
             if index + 1 < variants.len() {
                 self.push(match self.engine {
-                    Engine::Reference => " | \n                ",
                     Engine::Transformers => " | \n",
+                    _ => " | \n                ",
                 });
             }
         }
@@ -273,11 +295,15 @@ impl Writer<'_> {
         };
         let values = values.as_list().ok_or("`enum` is no list")?;
         for (index, value) in values.iter().enumerate() {
-            self.push(if index == 0 { "\"" } else { "\" | \"" });
+            self.push(if index == 0 { "" } else { " | " });
             let text = to_text(value).ok_or("the template writes an `enum` as Python has it")?;
-            self.push(&text);
+            let leaves = text.contains(|c| c == '"' || is_break(c));
+            match (leaves, self.engine) {
+                (false, _) => self.out.extend(["\"", &*text, "\""]),
+                (true, Engine::Documented) => self.push(&quoted(&text)),
+                (true, _) => return Err(LEAVES),
+            }
         }
-        self.push("\"");
         Ok(&["type", "enum"])
     }
 
@@ -289,7 +315,7 @@ impl Writer<'_> {
         let entries = entries(properties)?;
         self.push("{\n");
         for (index, (name, spec_of)) in entries.iter().enumerate() {
-            self.push(name);
+            self.name(name)?;
             self.push(if is_required(name, spec.get("required"))? { "" } else { "?" });
             // What stands between the tags of the template.
             self.push(": \n                ");
@@ -300,17 +326,56 @@ impl Writer<'_> {
         Ok(&["type", "properties", "required"])
     }
 
-    fn json(&mut self, value: &Value<'_>) {
-        let mut json = String::new();
-        match self.engine {
-            Engine::Transformers => to_json(self.out, value),
-            Engine::Reference => {
-                to_json(&mut json, &sorted(value));
-                for c in json.chars() {
-                    self.html_safe(c);
+    /// Writes a text in a comment above what it is about.
+    fn comment(&mut self, text: &str) -> Result<()> {
+        match (text.contains(is_break), self.engine) {
+            (false, _) => self.push(text),
+            (true, Engine::Documented) => {
+                for (index, line) in lines(text).enumerate() {
+                    self.push(if index == 0 { "" } else { "\n// " });
+                    self.push(line);
                 }
             }
+            (true, _) => return Err(LEAVES),
         }
+        Ok(())
+    }
+
+    /// Writes a text in a comment after what it is about.
+    fn note(&mut self, text: &str) -> Result<()> {
+        match (text.contains(is_break), self.engine) {
+            (false, _) => self.push(text),
+            (true, Engine::Documented) => self.push(&one_line(text)),
+            (true, _) => return Err(LEAVES),
+        }
+        Ok(())
+    }
+
+    /// Writes the name of a parameter.
+    fn name(&mut self, name: &str) -> Result<()> {
+        match (leaves_name(name), self.engine) {
+            (false, _) => self.push(name),
+            (true, Engine::Documented) => self.push(&quoted(name)),
+            (true, _) => return Err(LEAVES),
+        }
+        Ok(())
+    }
+
+    fn json(&mut self, value: &Value<'_>) -> Result<()> {
+        let mut json = String::new();
+        if self.engine == Engine::Transformers {
+            to_json(&mut json, value);
+            if json.contains(is_break) {
+                return Err(LEAVES);
+            }
+            self.push(&json);
+            return Ok(());
+        }
+        to_json(&mut json, &sorted(value));
+        for c in json.chars() {
+            self.html_safe(c);
+        }
+        Ok(())
     }
 
     /// Writes a character of JSON as jinja2's own filter does: ASCII, and nothing of HTML.
@@ -322,6 +387,22 @@ impl Writer<'_> {
             self.out.push_str(&format!("\\u{unit:04x}"));
         }
     }
+}
+
+/// Why a text is not written as the template writes it.
+const LEAVES: &str = "the template would let a text of the schema leave its place; `documented` is the \
+                      profile that keeps it there";
+
+/// A text as a string of TypeScript, on one line.
+fn quoted(text: &str) -> String {
+    literal(&Value::from(Data::String(text.into())))
+}
+
+/// Whether a name would be read as more than a name.
+fn leaves_name(name: &str) -> bool {
+    name.contains("//")
+        || name.contains("/*")
+        || name.contains(|c| is_break(c) || matches!(c, '"' | '{' | '}' | ',' | ';' | ':' | '|'))
 }
 
 /// A value with the keys of its mappings in order.

@@ -64,7 +64,7 @@ pub(crate) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
 
 /// Says whether the model deliberates where the text form says it.
 fn deliberate(conversation: &mut Conversation<'_>, thinking: bool) {
-    let engine = declare::Engine::Reference;
+    let engine = declare::Engine::Documented;
     let tools = &conversation.tools;
     let section = declare::section(thinking, tools, engine, &mut Vec::new());
     let Ok(text) = section else { return };
