@@ -4,7 +4,7 @@ use crate::model::{Marker, Role};
 
 /// What a control token means, whatever its spelling or id in a dialect.
 ///
-/// Only a lexer makes one out of input, and only [`Sink::control`](crate::render::Sink::control)
+/// Only a lexer makes one out of input, and only [`Sink::control`](crate::writing::Sink::control)
 /// turns one into output. Everything else that looks like a control token is text.
 ///
 /// ```

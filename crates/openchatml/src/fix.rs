@@ -1,9 +1,11 @@
 //! Fixing a text: the fixes of its findings are applied, and what they promise is checked.
 
 use crate::diagnostic::{Applicability, Diagnostic, Fix, apply_fixes};
-use crate::dialects::Format;
+use crate::dialect::Format;
 use crate::model::{Conversation, Document, Header};
-use crate::read::{Parsed, ReadOptions, parse};
+use crate::options::ReadOptions;
+use crate::parse::parse;
+use crate::reading::Parsed;
 
 /// A fixed place may show the next problem, but not forever.
 const ROUNDS: usize = 16;

@@ -40,7 +40,10 @@ pub mod convert;
 pub mod declare;
 mod detect;
 mod diagnostic;
+mod dialect;
 pub mod dialects;
+mod document;
+mod engine;
 mod fix;
 mod grammar;
 pub mod harmony;
@@ -48,33 +51,44 @@ mod header;
 pub mod history;
 mod json;
 pub mod lex;
+mod limits;
 mod model;
+mod options;
 mod pairing;
-mod read;
+mod parse;
+mod reading;
 pub mod render;
 mod reply;
+mod rules;
 mod span;
 mod stream;
 mod view;
+mod words;
+mod writing;
 
 pub use self::control::Control;
 pub use self::detect::{Candidate, Evidence, Recognized, detect, detect_records, recognize};
 pub use self::diagnostic::{
-    Applicability, Code, Diagnostic, Dropped, Edit, Fix, Severity, apply_fixes,
+    Applicability, Code, Diagnostic, Dropped, Edit, Fix, Severity, UnknownName, apply_fixes,
 };
-pub use self::dialects::{Carrier, Dialect, Format, UnknownName};
+pub use self::dialect::{Carrier, Dialect, Format};
 pub use self::fix::{Fixed, fix, fix_if};
 pub use self::header::{Capabilities, HarmonyProfile, Negotiation, Settings};
+pub use self::json::{Data, Value};
+pub use self::limits::Limits;
 pub use self::model::{
-    Body, Channel, Content, Conversation, Data, Document, End, Header, Infill, InfillOrder, Intent,
-    Marker, Message, Part, Role, Segment, Segments, Tool, Value, Visibility, Weight, function_name,
+    Body, Channel, Content, Conversation, Document, End, Header, Infill, InfillOrder, Intent,
+    Marker, Message, Part, Role, Segment, Segments, Tool, Visibility, Weight, function_name,
 };
-pub use self::read::{Limits, Mode, Parsed, ReadOptions, Recover, parse, parse_tape};
-pub use self::render::{RenderError, RenderOptions, render};
+pub use self::options::{Mode, ReadOptions, Recover, RenderOptions};
+pub use self::parse::{parse, parse_tape};
+pub use self::reading::Parsed;
+pub use self::render::render;
 pub use self::reply::Reply;
 pub use self::span::{Lines, Location, Span};
 pub use self::stream::{Done, Event, Keep, Stream, UserEvents, wire};
 pub use self::view::{DebugMessage, Policy, Preambles, UserMessage, UserView};
+pub use self::writing::RenderError;
 
 /// The examples of a guide, which `cargo test` runs.
 #[cfg(doctest)]

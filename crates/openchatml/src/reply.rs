@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use crate::Code;
-use crate::json::{self, Json};
-use crate::model::{Data, Value};
-use crate::read::Limits;
+use crate::json::{self, Data, Json, Value};
+use crate::limits::Limits;
 
 /// A tool's reply in the recommended envelope.
 ///

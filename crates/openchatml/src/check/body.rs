@@ -3,8 +3,8 @@
 
 use super::Scene;
 use crate::diagnostic::quote;
-use crate::json::{self, Json};
-use crate::model::{Data, End, Message};
+use crate::json::{self, Data, Json};
+use crate::model::{End, Message};
 use crate::{Code, Diagnostic, Span, function_name};
 
 pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {

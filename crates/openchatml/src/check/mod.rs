@@ -20,9 +20,10 @@ use std::fmt;
 use self::calls::Calls;
 use crate::header::{Settings, is_builtin, is_harmony_builtin};
 use crate::lex::Controls;
+use crate::limits::Limits;
 use crate::model::{End, Message, Role};
+use crate::options::{Mode, ReadOptions};
 use crate::pairing::Pairing;
-use crate::read::{Limits, Mode, ReadOptions};
 use crate::{Diagnostic, Header, Severity, Span};
 
 /// What a rule knows.

@@ -1,11 +1,10 @@
 //! Makes a conversation one that a format can carry.
 
-use super::carries::{Carries, Channels, Intents, ends_section};
-use super::loss::{Loss, Lost};
 use crate::dialects;
 use crate::model::{
     Body, Channel, Content, Conversation, Document, End, Message, Part, Role, Segment, Visibility,
 };
+use crate::rules::{Carries, Channels, Intents, Loss, Lost, ends_section};
 
 /// The document as `carries` can carry it, and where the messages of a conversation stood. `None` if
 /// it can carry it as it is.

@@ -1,8 +1,10 @@
 //! What a document says in the JSON that it was read from, and in no other format.
 
-use super::{Loss, Lost};
-use crate::dialects::{Contents, Format, lost_of_content, parts, says_the_same};
-use crate::model::{Beyond, Conversation, Data, DocumentLayout, Value};
+use crate::dialect::Format;
+use crate::dialects::{Contents, lost_of_content, parts, says_the_same};
+use crate::json::Value;
+use crate::model::{Beyond, Conversation, DocumentLayout};
+use crate::rules::{Loss, Lost, lost, lost_field};
 use crate::{Carrier, Span};
 
 /// What the document loses on the way to `target`, or to no format that has a name.
@@ -47,15 +49,10 @@ fn of_document(layout: &DocumentLayout<'_>, losses: &mut Vec<Loss>) {
             "images" | "videos" | "audios" if value.as_list().is_some_and(|it| !it.is_empty()) => {
                 losses.push(lost(parts::medium(key), value.span));
             }
-            _ => losses.extend(field(key, value)),
+            _ => losses.extend(lost_field(key, value)),
         }
     }
     of_items(&beyond.items, losses);
-}
-
-/// A loss whose message is not known yet.
-fn lost(lost: Lost, span: Span) -> Loss {
-    Loss::new(None, span, lost)
 }
 
 fn of_fields(beyond: Option<&Beyond<'_>>, place: Span, losses: &mut Vec<Loss>) {
@@ -63,26 +60,8 @@ fn of_fields(beyond: Option<&Beyond<'_>>, place: Span, losses: &mut Vec<Loss>) {
     if beyond.key == "refusal" {
         losses.push(lost(Lost::Refusal, place));
     }
-    losses.extend(beyond.fields.iter().filter_map(|(key, value)| field(key, value)));
+    losses.extend(beyond.fields.iter().filter_map(|(key, value)| lost_field(key, value)));
     of_items(&beyond.items, losses);
-}
-
-/// What is lost with a key. Nothing with an empty value.
-pub(crate) fn field(key: &str, value: &Value<'_>) -> Option<Loss> {
-    let is_empty = match &value.data {
-        Data::Null => true,
-        Data::List(items) => items.is_empty(),
-        _ => false,
-    };
-    let found = match key {
-        _ if is_empty => return None,
-        "audio" => Lost::Audio,
-        "annotations" => Lost::Annotations,
-        "summary" => Lost::Summary,
-        "encrypted_content" => Lost::Encrypted,
-        _ => return Some(lost(Lost::Field, value.span).of(key)),
-    };
-    Some(lost(found, value.span))
 }
 
 /// Items that are no messages.
@@ -93,7 +72,7 @@ fn of_items(items: &[Value<'_>], losses: &mut Vec<Loss>) {
             "item_reference" => lost(Lost::Reference, item.span),
             "reasoning" => {
                 let fields = item.as_map().unwrap_or_default().iter();
-                let fields = fields.filter_map(|(key, value)| field(key, value));
+                let fields = fields.filter_map(|(key, value)| lost_field(key, value));
                 let mut known = fields.filter(|loss| loss.lost != Lost::Field).peekable();
                 if known.peek().is_some() {
                     losses.extend(known);

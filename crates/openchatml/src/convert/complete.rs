@@ -3,16 +3,16 @@
 
 use std::collections::HashSet;
 
-use super::{Loss, Lost};
-use crate::declare::{self, Style};
 use crate::detect::Framing;
-use crate::dialects::{self, Carrier, Format};
+use crate::dialect::{Carrier, Format};
 use crate::grammar::frame::needs_sanitizing;
 use crate::harmony::Namespace;
-use crate::model::{Body, Channel, Conversation, Data, Document, Message, Role, Tool, Value};
+use crate::json::{Data, Value};
+use crate::model::{Body, Channel, Conversation, Document, Message, Role};
+use crate::options::{RenderOptions, Values};
 use crate::pairing::{Paired, Pairs};
-use crate::render::{RenderOptions, Values};
-use crate::{Header, Span};
+use crate::rules::{Loss, Lost, said_in_part};
+use crate::{Header, Span, dialects};
 
 /// Fills in something that a target requires or that options ask for: the document with it, and the
 /// place of a message that was put in. `None` if nothing is missing.
@@ -220,15 +220,6 @@ pub(super) fn changed_in_writing(
         losses.extend(messages.map(lost));
     }
     losses
-}
-
-/// The tools of which a declaration in this style does not say all, as losses.
-pub(crate) fn said_in_part(tools: &[Tool<'_>], style: Style) -> Vec<Loss> {
-    let lost = tools.iter().filter(|tool| !declare::says_all(tool, style)).map(|tool| {
-        let span = tool.parameters.as_ref().map_or(Span::default(), |schema| schema.span);
-        Loss::new(None, span, Lost::Declaration)
-    });
-    lost.collect()
 }
 
 fn lacks_id(message: &Message<'_>) -> bool {

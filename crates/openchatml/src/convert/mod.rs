@@ -5,32 +5,27 @@
 
 mod adapt;
 mod beyond;
-mod carries;
 mod complete;
-mod compose;
-mod loss;
-mod origins;
-mod prepared;
 mod sidecar;
 
-pub(crate) use self::beyond::{field as lost_field, losses as losses_beyond};
-pub use self::carries::{Carries, Channels, Intents, Markers};
-pub use self::loss::{Loss, Lost};
-pub use self::origins::Origins;
-pub use self::prepared::{Prepared, Weighed};
+pub(crate) use self::beyond::losses as losses_beyond;
 pub use self::sidecar::{OtherConversation, Sidecar};
+use crate::rules::Join;
+pub use crate::rules::{
+    Carries, Channels, Intents, Loss, Lost, Markers, Origins, Prepared, Weighed,
+};
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 use self::complete::Step;
-pub(crate) use self::complete::said_in_part;
-pub(crate) use self::compose::{Composed, Composer, Join};
 use crate::Span;
-use crate::dialects::{Carrier, Format};
+use crate::dialect::{Carrier, Format};
 use crate::model::{Conversation, Document, Message, Tool};
-use crate::read::{ReadOptions, parse};
-use crate::render::{RenderError, RenderOptions, render_adapted};
+use crate::options::{ReadOptions, RenderOptions};
+use crate::parse::parse;
+use crate::render::render_adapted;
+use crate::writing::RenderError;
 
 /// What a conversion gives.
 ///
@@ -184,7 +179,7 @@ pub fn convert_with_sidecar(
 ///
 /// # Errors
 ///
-/// Something that the template of [`Profile::HfTemplate`](crate::render::Profile) has no words for.
+/// Something that the template of [`Profile::HfTemplate`](crate::options::Profile) has no words for.
 ///
 /// ```
 /// use openchatml::convert::prepare;

@@ -3,14 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::{Loss, Lost, Origins};
 use crate::diagnostic::quote;
-use crate::dialects::write_header;
-use crate::json::{Sheet, write_string};
-use crate::model::{
-    Channel, Conversation, Data, End, Header, Intent, Message, Role, Value, Visibility, Weight,
-};
-use crate::read::ReadOptions;
+use crate::document::{Sheet, write_header};
+use crate::json::{Data, Value, write_string};
+use crate::model::{Channel, Conversation, End, Header, Intent, Message, Role, Visibility, Weight};
+use crate::options::ReadOptions;
+use crate::rules::{Loss, Lost, Origins};
 use crate::{Code, Diagnostic, Span};
 
 /// The fields of a conversation that a format cannot carry, to be kept beside what is written in

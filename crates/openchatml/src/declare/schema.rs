@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::Style;
-use crate::model::{Data, Value};
+use crate::json::{Data, Value};
 
 /// The types that a schema may have (JSON Schema 2020-12).
 pub(super) const TYPES: &[&str] =

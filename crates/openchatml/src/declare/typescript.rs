@@ -8,7 +8,7 @@ use super::schema::{
     lines, literal, one_line, resolve, text,
 };
 use super::{Style, Unsaid};
-use crate::model::{Data, Value};
+use crate::json::{Data, Value};
 
 /// So deep may schemas stand in each other, references followed.
 const DEPTH: usize = 64;

@@ -5,7 +5,8 @@
 
 use super::sketch::{Items, Kind, Seen, Sketch};
 use super::{Candidate, Case};
-use crate::dialects::{ALL, Carrier};
+use crate::dialect::Carrier;
+use crate::dialects::ALL;
 
 /// What a JSON format is known by.
 #[derive(Debug)]

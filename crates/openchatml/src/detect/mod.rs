@@ -13,8 +13,9 @@ pub(crate) use self::sketch::Kind;
 
 use self::sketch::{Seen, Sketch};
 use crate::Span;
-use crate::dialects::{ALL, Carrier, Dialect, Format};
-use crate::read::Limits;
+use crate::dialect::{Carrier, Dialect, Format};
+use crate::dialects::ALL;
+use crate::limits::Limits;
 
 /// How much of a text is looked at, in bytes.
 const LOOK_BYTES: usize = 1 << 20;

@@ -1,7 +1,8 @@
 //! What marked-up text is made of: its version, how it begins, and what stands between the tokens of
 //! its framing. What messages say is passed over.
 
-use crate::dialects::{ALL, Dialect};
+use crate::dialect::Dialect;
+use crate::dialects::ALL;
 use crate::lex::Controls;
 use crate::{Control, Span};
 

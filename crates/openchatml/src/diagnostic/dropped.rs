@@ -1,6 +1,6 @@
 //! What a reader did not take into the document.
 
-use crate::model::words;
+use crate::words::words;
 
 /// The kind of input that a reader dropped: it is in no message, header or field of the document.
 ///

@@ -1,7 +1,7 @@
 //! Changes to the input that fix a finding.
 
 use crate::Span;
-use crate::model::words;
+use crate::words::words;
 
 /// Whether a fix may be applied without asking.
 ///

@@ -4,11 +4,13 @@ mod code;
 mod dropped;
 mod fix;
 mod similar;
+mod unknown_name;
 
 pub use self::code::Code;
 pub use self::dropped::Dropped;
 pub use self::fix::{Applicability, Edit, Fix, apply_fixes};
 pub(crate) use self::similar::did_you_mean;
+pub use self::unknown_name::UnknownName;
 
 use std::fmt;
 

@@ -6,8 +6,9 @@ pub(crate) mod paired;
 mod spaces;
 pub(crate) mod turn;
 
-use crate::model::{Body, Channel, End, Message, Role};
-use crate::read::{Draft, Kept, Out, Recover};
+use crate::model::{Body, End, Message, Role};
+use crate::options::Recover;
+use crate::reading::{Draft, Kept, Out, WITHHELD, hide, withhold};
 use crate::{Code, Diagnostic, Dropped, Span};
 
 /// A message that is a guess, and that nobody may see.
@@ -17,12 +18,6 @@ pub(crate) fn hidden<'a>(role: Role, span: Span, body_at: usize) -> Message<'a> 
     message.span = span;
     message.body_at = body_at;
     message
-}
-
-/// Makes a message a guess that nobody may see.
-pub(crate) fn hide(message: &mut Message<'_>) {
-    message.recovered = true;
-    message.channel = Some(Channel::Analysis);
 }
 
 /// Hides what is no part of a completion of the assistant: what it says in the name of another, and
@@ -43,15 +38,6 @@ pub(crate) fn check_speaker(message: &mut Message<'_>, span: Span, out: &mut Out
 
 /// That a completion goes on.
 pub(crate) const GOES_ON: &str = "the completion goes on after its stop token";
-
-/// What becomes of a message that is no part of its completion.
-pub(crate) const WITHHELD: &str = "the message is hidden, and no part of the conversation";
-
-/// Makes a message one that is no part of the completion it stands in.
-pub(crate) fn withhold(message: &mut Message<'_>) {
-    hide(message);
-    message.foreign = true;
-}
 
 /// Gives on a message all of which is there: its text, which stands at `place` and is within the
 /// limit, and its end at byte `at`.

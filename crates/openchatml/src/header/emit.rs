@@ -2,7 +2,8 @@
 
 use super::yaml::is_plain;
 use crate::json;
-use crate::model::{Data, Header, Value};
+use crate::json::{Data, Value};
+use crate::model::Header;
 
 /// Writes `header` in the canonical layout, with the empty line that ends it.
 pub(crate) fn emit(header: &Header<'_>) -> String {

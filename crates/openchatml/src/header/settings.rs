@@ -2,7 +2,8 @@
 
 use super::Capabilities;
 use crate::diagnostic::quote;
-use crate::model::{Channel, Value};
+use crate::json::Value;
+use crate::model::Channel;
 use crate::{Code, Diagnostic, Header};
 
 /// The settings of a header that the format gives a meaning to (OpenChatML 2.2 §2).

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span as YamlSpan, StrInput};
 
 use crate::diagnostic::quote;
-use crate::model::{Data, Value};
-use crate::read::{DEEPEST, Limits};
+use crate::json::{Data, Value};
+use crate::limits::{DEEPEST, Limits};
 use crate::{Code, Diagnostic, Header, Span};
 
 /// Reads the text of a header, which begins at byte `base` of the input.

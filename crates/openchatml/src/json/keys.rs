@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 /// The keys of an object so far: a list as long as that is quick, a set afterwards.
 #[derive(Debug, Default)]
-pub(super) struct Keys<'a> {
+pub(crate) struct Keys<'a> {
     few: Vec<Cow<'a, str>>,
     many: HashSet<Cow<'a, str>>,
 }
@@ -14,7 +14,7 @@ impl<'a> Keys<'a> {
     const FEW: usize = 16;
 
     /// Adds a key, or gives it back if it is not new.
-    pub(super) fn insert(&mut self, key: Cow<'a, str>) -> Result<(), Cow<'a, str>> {
+    pub(crate) fn insert(&mut self, key: Cow<'a, str>) -> Result<(), Cow<'a, str>> {
         if self.few.contains(&key) || self.many.contains(&key) {
             return Err(key);
         }

@@ -4,24 +4,18 @@
 //! diagnostics need them.
 
 mod keys;
-mod known;
-mod message;
 mod reader;
-mod segment;
-mod shape;
-mod sheet;
 mod strings;
+mod value;
 mod writer;
 
-pub(crate) use self::known::Known;
-pub(crate) use self::message::{Speaker, Written};
-pub(crate) use self::reader::{Json, JsonError, Repair};
-pub(crate) use self::shape::{Root, read_messages, write_shaped};
-pub(crate) use self::sheet::{Sheet, same};
+pub(crate) use self::keys::Keys;
+pub(crate) use self::reader::{Json, JsonError, Repair, Result};
+pub use self::value::{Data, Value};
 pub(crate) use self::writer::{write_ascii_string, write_number, write_string, write_value};
 
 use crate::Span;
-use crate::read::Limits;
+use crate::limits::Limits;
 
 /// Whether `text` is a JSON number (RFC 8259 §6).
 pub(crate) fn is_number(text: &str) -> bool {

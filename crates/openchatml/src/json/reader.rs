@@ -6,8 +6,8 @@ use hifijson::SliceLexer;
 
 use super::keys::Keys;
 use crate::Span;
-use crate::model::{Data, Value};
-use crate::read::{DEEPEST, Limits};
+use crate::json::{Data, Value};
+use crate::limits::{DEEPEST, Limits};
 
 /// Why a text is not the JSON that was wanted, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Repair {
 
 /// What is done about half of a surrogate pair in a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Halves {
+pub(crate) enum Halves {
     Refuse,
     /// U+FFFD, and that is noted.
     Repair,
@@ -50,7 +50,7 @@ pub(super) enum Halves {
     Pass,
 }
 
-pub(super) type Result<T> = std::result::Result<T, JsonError>;
+pub(crate) type Result<T> = std::result::Result<T, JsonError>;
 
 /// Reads one JSON text from its front.
 ///
@@ -58,19 +58,19 @@ pub(super) type Result<T> = std::result::Result<T, JsonError>;
 /// white space before it.
 #[derive(Debug)]
 pub(crate) struct Json<'a> {
-    pub(super) text: &'a str,
-    pub(super) at: usize,
+    pub(crate) text: &'a str,
+    pub(crate) at: usize,
     depth: usize,
     max_depth: usize,
     /// No more of each kind are noted: more findings than the limit are not shown.
     max_notes: usize,
     duplicates: Vec<(String, Span)>,
     /// Whether raw control characters in strings, and commas before `]`, are repaired.
-    pub(super) repairs: bool,
-    pub(super) halves: Halves,
+    pub(crate) repairs: bool,
+    pub(crate) halves: Halves,
     repaired: Vec<(Span, Repair)>,
     /// The text of the last string that had escapes.
-    pub(super) unescaped: String,
+    pub(crate) unescaped: String,
 }
 
 impl<'a> Json<'a> {
@@ -99,7 +99,7 @@ impl<'a> Json<'a> {
     }
 
     /// Takes half a surrogate pair for what it is: JSON (RFC 8259 §8.2).
-    pub(super) fn passing_halves(mut self) -> Self {
+    pub(crate) fn passing_halves(mut self) -> Self {
         self.halves = Halves::Pass;
         self
     }
@@ -166,7 +166,7 @@ impl<'a> Json<'a> {
     }
 
     /// Notes something that is repaired.
-    pub(super) fn repair(&mut self, span: Span, what: Repair) {
+    pub(crate) fn repair(&mut self, span: Span, what: Repair) {
         if self.repaired.len() < self.max_notes {
             self.repaired.push((span, what));
         }
@@ -208,13 +208,13 @@ impl<'a> Json<'a> {
     }
 
     #[cold]
-    pub(super) fn error(&self, span: Span, message: impl Into<Cow<'static, str>>) -> JsonError {
+    pub(crate) fn error(&self, span: Span, message: impl Into<Cow<'static, str>>) -> JsonError {
         JsonError { span, message: message.into(), limit: None }
     }
 
     /// Takes `byte`.
     #[inline]
-    pub(super) fn expect(&mut self, byte: u8, wanted: &'static str) -> Result<()> {
+    pub(crate) fn expect(&mut self, byte: u8, wanted: &'static str) -> Result<()> {
         if self.peek() == Some(byte) {
             self.at += 1;
             return Ok(());

@@ -21,7 +21,7 @@ impl<'a> Json<'a> {
 
     /// Takes a string and leaves it. Half of a surrogate pair is nothing wrong there: nobody needs the
     /// text that it stands for.
-    pub(super) fn skip_string(&mut self) -> Result<()> {
+    pub(crate) fn skip_string(&mut self) -> Result<()> {
         let open = self.offset();
         self.expect(b'"', "a string")?;
         let halves = std::mem::replace(&mut self.halves, Halves::Pass);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::model::{Data, Value};
+use crate::json::{Data, Value};
 
 /// For each byte, whether it must be escaped in a JSON string.
 const ESCAPED: [bool; 256] = {

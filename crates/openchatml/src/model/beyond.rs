@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::Value;
+use crate::json::Value;
 
 /// What is kept so that the same format writes it again. Every other format loses it, by name.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{DocumentLayout, Header, Infill, Message, Value};
+use super::{DocumentLayout, Header, Infill, Message};
+use crate::json::Value;
 
 /// A conversation: a header, the tools that are declared, and a flat list of messages.
 ///

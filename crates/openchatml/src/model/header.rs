@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Data, Value};
+use crate::json::{Data, Value};
 
 /// The YAML header of a transcript: its keys in their order, unknown ones included.
 ///

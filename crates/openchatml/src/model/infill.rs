@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{DocumentLayout, words};
+use super::DocumentLayout;
 use crate::Span;
+use crate::words::words;
 
 /// A fill-in-the-middle task (OpenChatML 0.1 §5).
 ///

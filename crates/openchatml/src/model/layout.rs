@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Beyond, Conversation, Value};
+use super::{Beyond, Conversation};
+use crate::json::Value;
 
 /// The layout of one message.
 #[derive(Clone, Debug, Default)]

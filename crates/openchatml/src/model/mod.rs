@@ -9,7 +9,6 @@ mod infill;
 mod layout;
 mod message;
 mod role;
-mod value;
 mod weight;
 
 pub(crate) use self::beyond::Beyond;
@@ -22,7 +21,5 @@ pub use self::infill::{Infill, InfillOrder};
 pub(crate) use self::layout::{DocumentLayout, Layout, Shape};
 pub(crate) use self::message::Pieces;
 pub use self::message::{Message, Visibility};
-pub(crate) use self::role::words;
 pub use self::role::{Channel, End, Intent, Marker, Role};
-pub use self::value::{Data, Value};
 pub use self::weight::Weight;

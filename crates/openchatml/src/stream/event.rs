@@ -1,6 +1,6 @@
 //! What a stream tells.
 
-use crate::dialects::{write_message, write_string_field};
+use crate::document::{write_message, write_string_field};
 use crate::json::write_string;
 use crate::model::{Body, End, Message, Role, Visibility};
 use crate::view::Policy;

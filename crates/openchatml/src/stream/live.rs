@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Done, Event, Keep};
 use crate::model::{Channel, End, Header, Infill, Message, Part, Role, Visibility};
-use crate::read::{Place, Receiver};
+use crate::reading::{Place, Receiver};
 use crate::{Code, Diagnostic, Span};
 
 /// What is remembered between two chunks.

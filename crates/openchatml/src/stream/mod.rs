@@ -9,10 +9,11 @@ pub use self::event::{Done, Event};
 pub use self::user::UserEvents;
 
 use self::live::{Live, LiveState};
-use crate::dialects::{Carrier, Format};
+use crate::dialect::{Carrier, Format};
+use crate::engine::Engine;
 use crate::lex::{Mask, Piece, Utf8};
-use crate::read::{self, Engine, ReadOptions};
-use crate::{Code, Control, Diagnostic, Message, Span, UnknownName};
+use crate::options::ReadOptions;
+use crate::{Code, Control, Diagnostic, Message, Span, UnknownName, reading};
 
 /// Whether the text of messages is kept until they are done.
 ///
@@ -97,7 +98,7 @@ impl Stream {
         let form = format.dialect.text.filter(|_| format.carrier == Carrier::Text);
         let form = form.ok_or_else(|| UnknownName::new("stream format", &format.to_string()))?;
         Ok(Self {
-            engine: Engine::new(form, options, read::Keep::Copy),
+            engine: Engine::new(form, options, reading::Keep::Copy),
             utf8: Utf8::default(),
             state: LiveState::default(),
             pieces: None,
@@ -145,7 +146,7 @@ impl Stream {
         let form = format.dialect.text;
         let form = form.ok_or_else(|| UnknownName::new("stream format", &format.to_string()))?;
         Ok(Self {
-            engine: Engine::new(form, options, read::Keep::Copy).spelled(Mask::of(spelled)),
+            engine: Engine::new(form, options, reading::Keep::Copy).spelled(Mask::of(spelled)),
             utf8: Utf8::default(),
             state: LiveState::default(),
             pieces: Some(0),

@@ -4,9 +4,10 @@
 use super::RULES;
 use super::declare::{self, Engine};
 use super::settle::{Left, is_laid_out, settle};
-use crate::convert::{Carries, Composed, Composer, Join, Loss, Lost};
 use crate::model::{Body, Conversation, End, Message, Role, Tool};
-use crate::render::{Place, Profile, RenderError, RenderOptions};
+use crate::options::{Profile, RenderOptions};
+use crate::rules::{Carries, Composed, Composer, Join, Loss, Lost};
+use crate::writing::{Place, RenderError};
 use crate::{Code, Span};
 
 pub(super) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };

@@ -9,10 +9,11 @@
 //! writes is wanted.
 
 use crate::Span;
-use crate::convert::{Loss, Lost};
 use crate::declare::{is_break, lines, literal, one_line};
 use crate::dialects::python::{is_true, to_json, to_text};
-use crate::model::{Data, Tool, Value};
+use crate::json::{Data, Value};
+use crate::model::Tool;
+use crate::rules::{Loss, Lost};
 
 /// Where the template is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 
 use super::RULES;
 use super::compose::{Result, admit};
-use crate::convert::{Composed, Join, Loss, Lost};
 use crate::grammar::paired::{Track, is_list, is_value, split_outputs};
+use crate::limits::Limits;
 use crate::model::{Body, End, Message, Role};
 use crate::pairing::sort_replies;
-use crate::read::Limits;
-use crate::render::{Place, RenderError};
+use crate::rules::{Composed, Join, Loss, Lost};
+use crate::writing::{Place, RenderError};
 use crate::{Code, Control, Span};
 
 /// Settles the turns of what is `left`, behind what is composed already; `prompts` says whether a

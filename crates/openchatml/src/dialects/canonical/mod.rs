@@ -5,15 +5,11 @@ mod read;
 mod write;
 
 pub(crate) use self::read::function_of;
-pub(crate) use self::write::{
-    message as write_message, string_field as write_string_field, write_function, write_header,
-    write_tool,
-};
 
-use super::{Dialect, JsonForm};
-use crate::convert::Carries;
 use crate::detect::{JsonSigns, Kind, Sign};
+use crate::dialect::{Dialect, JsonForm};
 use crate::lex::{Controls, Escape};
+use crate::rules::Carries;
 
 /// Canonical JSON.
 ///

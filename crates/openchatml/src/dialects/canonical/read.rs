@@ -2,14 +2,16 @@
 
 use crate::check::{Book, RULES_OF_ALL};
 use crate::dialects::{openchatml_2_0, openchatml_2_2};
-use crate::json::{Json, JsonError, Root, Sheet};
+use crate::document::{Root, Sheet};
+use crate::json::{Data, Json, JsonError, Value};
 use crate::lex::spells_token;
 use crate::model::{
-    Content, Conversation, Data, Document, End, Header, Infill, InfillOrder, Message, Part, Role,
-    Shape, Tool, Value,
+    Content, Conversation, Document, End, Header, Infill, InfillOrder, Message, Part, Role, Shape,
+    Tool,
 };
+use crate::options::ReadOptions;
 use crate::pairing::Pairing;
-use crate::read::{Parsed, ReadOptions};
+use crate::reading::Parsed;
 use crate::{Code, Dropped, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;

@@ -4,12 +4,15 @@
 
 use super::{CONTROLS, RULES, TEXT};
 use crate::diagnostic::quote;
+use crate::document::Sheet;
+use crate::engine::Engine;
 use crate::grammar::frame;
-use crate::json::{Json, JsonError, Sheet, write_string};
+use crate::json::{Json, JsonError, write_string};
 use crate::lex::Lexeme;
 use crate::model::Document;
-use crate::read::{Engine, Keep, Parsed, ReadOptions, Whole};
-use crate::render::{RenderError, RenderOptions, Sink, SinkError};
+use crate::options::{ReadOptions, RenderOptions};
+use crate::reading::{Keep, Parsed, Whole};
+use crate::writing::{RenderError, Sink, SinkError};
 use crate::{Code, Control, Fix, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;

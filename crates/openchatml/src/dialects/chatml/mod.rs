@@ -4,15 +4,15 @@ mod json;
 mod tokens;
 
 use self::tokens::CONTROLS;
-use super::{Dialect, JsonForm, TextForm};
 use crate::Control;
 use crate::check::Book;
-use crate::convert::Carries;
 use crate::detect::{Case, Framing, JsonSigns, Scan, Sign, TextSigns};
+use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
+use crate::rules::Carries;
 
 /// ChatML: `<|start|>`role`<|message|>`text`<|end_message|>`, canonically as a JSON wire list.
 ///
@@ -139,7 +139,7 @@ static SIGNS: JsonSigns = JsonSigns {
 fn look(scan: &Scan<'_>, case: &mut Case) {
     let spelling = |control| CONTROLS.spelling(control).unwrap_or_default();
     let token = |control| format!("`{}`", spelling(control));
-    let begins = |it: &super::Dialect| it.controls.front(scan.text.trim_start()).is_some();
+    let begins = |it: &crate::dialect::Dialect| it.controls.front(scan.text.trim_start()).is_some();
     if [&super::IM, &super::APERTUS].into_iter().any(begins) {
         return;
     }

@@ -1,7 +1,8 @@
 //! The tools that gpt-oss was trained on.
 
 use super::content::Namespace;
-use crate::model::{Data, Tool, Value};
+use crate::json::{Data, Value};
+use crate::model::Tool;
 
 /// A property: its name, the types it may have, its default, and whether it must be given.
 type Property = (&'static str, &'static [&'static str], Option<Data<'static>>, bool);

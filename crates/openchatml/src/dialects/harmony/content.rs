@@ -62,7 +62,7 @@ pub enum Effort {
     High,
 }
 
-crate::model::words!(pub Effort { Low = "low", Medium = "medium", High = "high" });
+crate::words::words!(pub Effort { Low = "low", Medium = "medium", High = "high" });
 
 /// What the developer message says: instructions, the tools of the application, and the forms that
 /// the answer may have.

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use super::content::{DeveloperContent, Effort, FUNCTIONS, Namespace, SystemContent};
 use super::parts;
-use crate::convert::{Loss, Lost};
 use crate::declare::Style;
-use crate::model::{Body, Conversation, Layout, Message, Tool, Value};
+use crate::json::Value;
+use crate::model::{Body, Conversation, Layout, Message, Tool};
+use crate::rules::{Loss, Lost};
 
 /// Gives messages the text that their declarations stand for, and the conversation the functions
 /// that they declare.

@@ -3,13 +3,14 @@
 
 use super::declared::{Contents, declare};
 use super::parts;
-use crate::convert::Carries;
-use crate::dialects::write_string_field;
+use crate::document::{Root, Sheet, write_shaped, write_string_field};
 use crate::grammar::frame;
-use crate::json::{Json, JsonError, Root, Sheet, write_shaped, write_string, write_value};
+use crate::json::{Json, JsonError, write_string, write_value};
 use crate::model::{Body, Conversation, Document, End, Layout, Message, Role};
-use crate::read::{Parsed, ReadOptions};
-use crate::render::{Place, RenderError, RenderOptions};
+use crate::options::{ReadOptions, RenderOptions};
+use crate::reading::Parsed;
+use crate::rules::Carries;
+use crate::writing::{Place, RenderError};
 use crate::{Code, Control, Format};
 
 type Result<T> = std::result::Result<T, JsonError>;

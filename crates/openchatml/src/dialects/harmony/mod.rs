@@ -19,16 +19,17 @@ pub(crate) use self::profile::{kept as kept_by_reference, left_out};
 pub use self::content::{DeveloperContent, Effort, Namespace, SystemContent};
 pub use self::response::ResponseFormat;
 
-use super::{Dialect, JsonForm, TextForm, openchatml_2_0};
+use super::openchatml_2_0;
 use crate::Control;
 use crate::check::{Book, RULES_OF_HARMONY};
-use crate::convert::{Carries, Channels, Intents};
 use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
+use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Intent, Message, Role};
+use crate::options::Profile;
 use crate::pairing::Pairing;
-use crate::render::Profile;
+use crate::rules::{Carries, Channels, Intents};
 
 /// Harmony: seven control tokens, no escape, tools that are their own roles.
 ///

@@ -1,7 +1,8 @@
 //! Reading content that is a list: text, and what the system and the developer declare.
 
-use crate::json::{Json, JsonError, Known, Sheet};
-use crate::model::{Data, Role, Value};
+use crate::document::{Known, Sheet};
+use crate::json::{Data, Json, JsonError, Value};
+use crate::model::Role;
 use crate::{Code, Dropped, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;

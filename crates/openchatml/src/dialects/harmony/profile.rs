@@ -1,11 +1,12 @@
 //! The habits of the reference renderer, and what they leave out.
 
 use super::declared::Contents;
-use crate::convert::{Loss, Lost};
 use crate::declare::Style;
 use crate::grammar::frame;
 use crate::model::{Body, Channel, Conversation, Document, End, Message, Role, Visibility};
-use crate::render::{LayoutChoice, Place, Profile, RenderError, RenderOptions, Sink};
+use crate::options::{LayoutChoice, Profile, RenderOptions};
+use crate::rules::{Loss, Lost};
+use crate::writing::{Place, RenderError, Sink};
 use crate::{Code, Control, Span};
 
 /// Writes a document as a renderer of this profile would.

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use super::content::{DeveloperContent, INSTRUCTIONS, TOOLS};
 use crate::diagnostic::quote;
-use crate::json::{Json, JsonError, write_value};
-use crate::model::{Data, Value};
+use crate::json::{Data, Json, JsonError, Value, write_value};
 use crate::{Code, Diagnostic, Limits};
 
 /// A form that the answer must have: a JSON Schema with a name.

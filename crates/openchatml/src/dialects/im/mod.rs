@@ -1,15 +1,16 @@
 //! The `<|im_start|>` framing as the world uses it, mostly under the name of ChatML.
 
-use super::{Dialect, TextForm, openchatml_0_1, openchatml_2_2};
+use super::{openchatml_0_1, openchatml_2_2};
 use crate::Control;
 use crate::check::Book;
-use crate::convert::Carries;
 use crate::detect::{Case, Framing, Scan, TextSigns};
+use crate::dialect::{Dialect, TextForm};
 use crate::grammar::turn::{self, Rules, Wrap};
 use crate::lex::{Controls, Escape, Mode};
 use crate::model::End;
+use crate::options::Close;
 use crate::pairing::Pairing;
-use crate::render::Close;
+use crate::rules::Carries;
 
 /// The `<|im_start|>` framing: compact, with nothing around the turns.
 ///

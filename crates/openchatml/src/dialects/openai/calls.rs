@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::tools::nested;
 use crate::diagnostic::quote;
-use crate::dialects::write_string_field;
-use crate::json::{Checked, Json, JsonError, Repair, Sheet, Written, check, write_string};
-use crate::model::{Channel, Data, End, Message, Role, Value, whole_name};
-use crate::read::Limits;
+use crate::document::{Sheet, Written, write_string_field};
+use crate::json::{Checked, Data, Json, JsonError, Repair, Value, check, write_string};
+use crate::limits::Limits;
+use crate::model::{Channel, End, Message, Role, whole_name};
 use crate::{Code, Span, function_name};
 
 type Result<T> = std::result::Result<T, JsonError>;

@@ -5,10 +5,10 @@ use super::replies::Replies;
 use super::write::write_fields;
 use super::{NAME, calls, parts};
 use crate::Code;
-use crate::dialects::write_string_field;
-use crate::json::{write_string, write_value};
-use crate::model::{Beyond, Message, Role, Value};
-use crate::render::RenderError;
+use crate::document::write_string_field;
+use crate::json::{Value, write_string, write_value};
+use crate::model::{Beyond, Message, Role};
+use crate::writing::RenderError;
 
 type Result<T> = std::result::Result<T, RenderError>;
 

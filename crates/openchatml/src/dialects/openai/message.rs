@@ -8,8 +8,9 @@ use super::replies::Replies;
 use super::state::State;
 use super::tools::Declared;
 use super::{NAME, calls};
-use crate::json::{Json, JsonError, Sheet, Speaker, Written, same};
-use crate::model::{Beyond, Channel, Data, Intent, Layout, Message, Role, Value};
+use crate::document::{Sheet, Speaker, Written, same};
+use crate::json::{Data, Json, JsonError, Value};
+use crate::model::{Beyond, Channel, Intent, Layout, Message, Role};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;

@@ -16,12 +16,12 @@ pub(crate) use self::state::{Fields, State};
 pub(crate) use self::write as writing;
 
 use super::canonical::CONTROLS;
-use super::{Dialect, JsonForm};
 use crate::check::{Book, RULES_OF_ALL};
-use crate::convert::{Carries, Channels, Intents};
 use crate::detect::{JsonSigns, Kind, Sign};
+use crate::dialect::{Dialect, JsonForm};
 use crate::model::{Conversation, End, Message, Role};
 use crate::pairing::Pairing;
+use crate::rules::{Carries, Channels, Intents};
 
 /// OpenAI's Chat Completions: a list of messages, a single one, or the body of a request or of a
 /// response.

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use super::calls;
 use super::tools::Declared;
-use crate::convert::{Loss, Lost, lost_field};
 use crate::diagnostic::quote;
-use crate::json::{Sheet, Written};
-use crate::model::{Data, Message, Value};
+use crate::document::{Sheet, Written};
+use crate::json::{Data, Value};
+use crate::model::Message;
+use crate::rules::{Loss, Lost, lost_field};
 use crate::{Code, Span};
 
 /// What a part of content is.

@@ -3,9 +3,11 @@
 use super::state::{Fields, State};
 use super::write::CHOICES;
 use super::{NAME, book, message};
-use crate::json::{Json, JsonError, Root, Sheet};
-use crate::model::{Conversation, Data, Message, Shape};
-use crate::read::{Parsed, ReadOptions};
+use crate::document::{Root, Sheet};
+use crate::json::{Data, Json, JsonError};
+use crate::model::{Conversation, Message, Shape};
+use crate::options::ReadOptions;
+use crate::reading::Parsed;
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;

@@ -6,9 +6,10 @@ use super::replies::Replies;
 use super::tools::Declared;
 use crate::Code;
 use crate::diagnostic::quote;
-use crate::json::{Json, JsonError, Sheet};
-use crate::model::{Beyond, Conversation, Data, DocumentLayout, Message, Value};
-use crate::read::Limits;
+use crate::document::Sheet;
+use crate::json::{Data, Json, JsonError, Value};
+use crate::limits::Limits;
+use crate::model::{Beyond, Conversation, DocumentLayout, Message};
 
 /// Keys and their values.
 pub(crate) type Fields<'a> = Vec<Field<'a>>;

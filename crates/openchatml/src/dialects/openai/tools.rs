@@ -1,9 +1,10 @@
 //! Declarations of tools, as services and data sets have them: functions in the shape of Chat
 //! Completions or of Responses, as JSON or as a string that holds JSON.
 
-use crate::dialects::{canonical, write_tool};
-use crate::json::{Json, JsonError, Sheet, write_value};
-use crate::model::{Data, Tool, Value};
+use crate::dialects::canonical;
+use crate::document::{Sheet, write_tool};
+use crate::json::{Data, Json, JsonError, Value, write_value};
+use crate::model::Tool;
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;

@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 use super::fold::{Writer, beyond_of};
 use super::state::Field;
 use super::{NAME, tools};
-use crate::json::{write_shaped, write_string, write_value};
-use crate::model::{Conversation, Data, Document, Message, Shape};
-use crate::render::{RenderError, RenderOptions};
+use crate::document::write_shaped;
+use crate::json::{Data, write_string, write_value};
+use crate::model::{Conversation, Document, Message, Shape};
+use crate::options::RenderOptions;
+use crate::writing::RenderError;
 use crate::{Code, Value, Weight};
 
 type Result<T> = std::result::Result<T, RenderError>;

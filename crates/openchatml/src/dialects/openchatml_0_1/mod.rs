@@ -2,16 +2,17 @@
 
 mod tokens;
 
-use super::{Dialect, TextForm, openchatml_2_2};
+use super::openchatml_2_2;
 use crate::Control;
 use crate::check::Book;
-use crate::convert::Carries;
 use crate::detect::{Case, Framing, Scan, TextSigns};
+use crate::dialect::{Dialect, TextForm};
 use crate::grammar::turn::{self, Rules, Wrap};
 use crate::lex::Mode;
 use crate::model::{End, Role};
+use crate::options::Close;
 use crate::pairing::Pairing;
-use crate::render::Close;
+use crate::rules::Carries;
 
 /// OpenChatML 0.1: turns between `<s>` and `</s>`, fill-in-the-middle tasks, multi-file sequences.
 ///

@@ -7,13 +7,14 @@
 use std::borrow::Cow;
 
 use super::tokens::CONTROLS;
-use crate::convert::{Carries, Channels};
 use crate::dialects::openai::calls;
-use crate::dialects::write_string_field;
-use crate::json::{Json, JsonError, Sheet, Speaker, Written, read_messages, write_string};
+use crate::document::{Sheet, Speaker, Written, read_messages, write_string_field};
+use crate::json::{Json, JsonError, write_string};
 use crate::model::{Body, Channel, Document, End, Message, Role, Segment, Shape};
-use crate::read::{Parsed, ReadOptions};
-use crate::render::{Place, RenderError, RenderOptions};
+use crate::options::{ReadOptions, RenderOptions};
+use crate::reading::Parsed;
+use crate::rules::{Carries, Channels};
+use crate::writing::{Place, RenderError};
 use crate::{Code, Control, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;

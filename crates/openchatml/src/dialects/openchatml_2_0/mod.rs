@@ -5,16 +5,16 @@ mod tokens;
 
 pub(super) use self::tokens::OPENINGS;
 
-use super::{Dialect, JsonForm, TextForm, openchatml_0_1};
+use super::openchatml_0_1;
 use crate::check::{Book, RULES_2_0};
-use crate::convert::{Carries, Channels, Markers};
 use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
-use crate::function_name;
+use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
-use crate::{Control, Span};
+use crate::rules::{Carries, Channels, Markers};
+use crate::{Control, Span, function_name};
 
 /// OpenChatML 2.0: six control tokens, JSON per turn.
 ///

@@ -3,7 +3,7 @@
 use crate::Control;
 use crate::lex::{Controls, Escape};
 use crate::model::{Channel, Marker, Role};
-use crate::render::PlainOpening;
+use crate::writing::PlainOpening;
 
 pub(super) static CONTROLS: Controls = Controls::new(
     &[

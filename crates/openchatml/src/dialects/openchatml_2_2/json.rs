@@ -7,12 +7,13 @@
 use std::borrow::Cow;
 
 use crate::Code;
-use crate::convert::Carries;
-use crate::dialects::{write_message, write_string_field};
-use crate::json::{Json, JsonError, Sheet, Speaker, Written, read_messages};
+use crate::document::{Sheet, Speaker, Written, read_messages, write_message, write_string_field};
+use crate::json::{Json, JsonError};
 use crate::model::{Channel, Document, End, Message, Role, Shape};
-use crate::read::{Parsed, ReadOptions};
-use crate::render::{RenderError, RenderOptions};
+use crate::options::{ReadOptions, RenderOptions};
+use crate::reading::Parsed;
+use crate::rules::Carries;
+use crate::writing::RenderError;
 
 type Result<T> = std::result::Result<T, JsonError>;
 

@@ -3,15 +3,16 @@
 mod json;
 mod tokens;
 
-use super::{Dialect, JsonForm, TextForm, openchatml_0_1, openchatml_2_0};
+use super::{openchatml_0_1, openchatml_2_0};
 use crate::Control;
 use crate::check::{Book, RULES_2_2};
-use crate::convert::{Carries, Channels, Intents, Markers};
 use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
+use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
+use crate::rules::{Carries, Channels, Intents, Markers};
 
 /// OpenChatML 2.2: nine control tokens, an escape, literal blocks, `call_id`, JSON per message.
 ///

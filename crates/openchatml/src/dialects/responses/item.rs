@@ -7,8 +7,9 @@ use crate::Code;
 use crate::diagnostic::quote;
 use crate::dialects::openai::parts::{self, Piece, speech};
 use crate::dialects::openai::{Fields, State, beyond, calls};
-use crate::json::{Json, JsonError, Sheet, Speaker, Written};
-use crate::model::{Channel, Data, Intent, Layout, Message, Role, Value};
+use crate::document::{Sheet, Speaker, Written};
+use crate::json::{Data, Json, JsonError, Value};
+use crate::model::{Channel, Intent, Layout, Message, Role};
 
 type Result<T> = std::result::Result<T, JsonError>;
 

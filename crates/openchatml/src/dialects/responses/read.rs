@@ -3,9 +3,11 @@
 use super::item;
 use super::{NAME, book};
 use crate::dialects::openai::{State, beyond};
-use crate::json::{Json, JsonError, Root, Sheet};
+use crate::document::{Root, Sheet};
+use crate::json::{Json, JsonError};
 use crate::model::{Conversation, Message, Role, Shape};
-use crate::read::{Parsed, ReadOptions};
+use crate::options::ReadOptions;
+use crate::reading::Parsed;
 
 type Result<T> = std::result::Result<T, JsonError>;
 

@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use super::{NAME, between};
 use crate::dialects::openai::replies::Replies;
 use crate::dialects::openai::{beyond_of, calls, content_of, writing};
-use crate::dialects::{write_function, write_string_field};
-use crate::json::{write_shaped, write_string, write_value};
-use crate::model::{Conversation, Document, Message, Role, Shape, Value};
-use crate::render::{RenderError, RenderOptions};
+use crate::document::{write_function, write_shaped, write_string_field};
+use crate::json::{Value, write_string, write_value};
+use crate::model::{Conversation, Document, Message, Role, Shape};
+use crate::options::RenderOptions;
+use crate::writing::RenderError;
 
 pub(super) fn write(
     document: &Document<'_>,

@@ -5,12 +5,12 @@ mod write;
 
 use super::canonical::CONTROLS;
 use super::openai::{calls, is_json_call};
-use super::{Dialect, JsonForm};
 use crate::check::{Book, RULES_OF_ALL};
-use crate::convert::{Carries, Channels};
 use crate::detect::{JsonSigns, Kind, Sign};
+use crate::dialect::{Dialect, JsonForm};
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
+use crate::rules::{Carries, Channels};
 
 /// ShareGPT: `{"conversations": [{"from": "human", "value": "…"}]}`.
 ///

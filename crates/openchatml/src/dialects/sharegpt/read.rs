@@ -3,9 +3,11 @@
 use super::{BOOK, NAME};
 use crate::dialects::openai::replies::Replies;
 use crate::dialects::openai::{State, beyond, calls};
-use crate::json::{Json, JsonError, Root, Sheet, Speaker, Written, same};
+use crate::document::{Root, Sheet, Speaker, Written, same};
+use crate::json::{Json, JsonError};
 use crate::model::{Channel, Conversation, Message, Role};
-use crate::read::{Parsed, ReadOptions};
+use crate::options::ReadOptions;
+use crate::reading::Parsed;
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;

@@ -3,10 +3,11 @@
 use super::NAME;
 use crate::dialects::openai::replies::Replies;
 use crate::dialects::openai::{calls, joins, writing};
-use crate::dialects::write_string_field;
-use crate::json::{write_shaped, write_string};
+use crate::document::{write_shaped, write_string_field};
+use crate::json::write_string;
 use crate::model::{Conversation, Document, Message, Role};
-use crate::render::{RenderError, RenderOptions};
+use crate::options::RenderOptions;
+use crate::writing::RenderError;
 
 pub(super) fn write(
     document: &Document<'_>,

@@ -6,8 +6,9 @@ use super::{Attribute, RoleWord, Rules, Speaker, TypeStyle};
 use crate::Span;
 use crate::header::is_harmony_builtin;
 use crate::lex::Frame;
+use crate::limits::Limits;
 use crate::model::{Channel, Intent, Message, Role};
-use crate::read::{Keep, Limits};
+use crate::reading::Keep;
 
 /// The message that `frame` begins. `None` if the writer would write its header in another way, or
 /// if there is anything to report about it.
@@ -160,8 +161,9 @@ mod tests {
 
     use super::message;
     use crate::lex::{Lexer, Mode};
+    use crate::limits::Limits;
     use crate::model::Message;
-    use crate::read::{Keep, Limits};
+    use crate::reading::Keep;
     use crate::{Document, ReadOptions, parse};
 
     /// What a frame with this header is read as, by these rules. The header has `^` for

@@ -9,13 +9,13 @@ use super::attribute::may_hide;
 use super::opening::{Opening, Region};
 use super::{Attribute, Rules, Spaces, Speaker, TypeStyle};
 use crate::check::Checker;
-use crate::diagnostic::Applicability;
-use crate::diagnostic::{did_you_mean, quote};
+use crate::diagnostic::{Applicability, did_you_mean, quote};
 use crate::grammar::spaces::{self, Allowed, misplaced};
 use crate::grammar::words;
 use crate::lex::spells_token;
+use crate::limits::Limits;
 use crate::model::{Channel, Message, Role};
-use crate::read::{Keep, Kept, Limits};
+use crate::reading::{Keep, Kept};
 use crate::{Code, Control, Diagnostic, Fix, Span};
 
 /// What a header says, and what is wrong with it.

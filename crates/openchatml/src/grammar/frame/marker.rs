@@ -2,7 +2,7 @@
 
 use super::reader::Reader;
 use crate::model::{Channel, Intent, Marker, Message, Role};
-use crate::read::Out;
+use crate::reading::Out;
 use crate::{Code, Control, Span};
 
 /// What a chain-of-thought marker is in a message.

@@ -16,13 +16,14 @@ pub(crate) use self::attribute::{is_type_word, may_hide};
 pub(crate) use self::header::lost_call;
 pub(crate) use self::look::{look, look_between};
 pub(crate) use self::reader::reader;
-pub(crate) use self::write_header::{check_value, needs_sanitizing, sanitized};
+pub(crate) use self::write_header::{needs_sanitizing, sanitized};
 pub(crate) use self::writer::write;
 
 use crate::Control;
 use crate::lex::Controls;
-use crate::model::{Message, Role, words};
-use crate::render::PlainOpening;
+use crate::model::{Message, Role};
+use crate::words::words;
+use crate::writing::PlainOpening;
 
 /// What the dialects of the family differ in.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The text of a header, collected until the header is complete.
 
 use crate::model::Role;
-use crate::read::{Keep, Kept};
+use crate::reading::{Keep, Kept};
 use crate::{Control, Span};
 
 /// The text of a header as it is read, apart by the control tokens in it. It is used again for the

@@ -6,10 +6,11 @@ use std::borrow::Cow;
 use super::Rules;
 use super::header::{self, Context, Shape};
 use super::opening::Opening;
-use crate::grammar::{check_speaker, hide};
+use crate::grammar::check_speaker;
 use crate::lex::{Lexeme, Lexer};
 use crate::model::{End, Layout, Message, Role};
-use crate::read::{Draft, Kept, Out, Place, ReadOptions};
+use crate::options::ReadOptions;
+use crate::reading::{Draft, Kept, Out, Place, hide};
 use crate::{Code, Control, Fix, Severity, Span};
 
 /// A push machine from lexemes to messages (SPEC 2.2 §6, §15).
@@ -87,7 +88,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
     }
 }
 
-impl<'a> crate::read::Reader<'a> for Reader<'a> {
+impl<'a> crate::reading::Reader<'a> for Reader<'a> {
     fn text(&mut self, lexer: &mut Lexer, text: &mut &str, last: bool, out: &mut Out<'a, '_>) {
         loop {
             self.frames(lexer, text, out);

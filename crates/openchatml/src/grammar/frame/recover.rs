@@ -3,10 +3,11 @@
 
 use super::header::{self, Shape};
 use super::reader::{Reader, Stage, context};
-use crate::grammar::{GOES_ON, WITHHELD, hidden, hide, stray, stray_token};
+use crate::grammar::{GOES_ON, hidden, stray, stray_token};
 use crate::lex::Escape;
 use crate::model::{End, Role};
-use crate::read::{Out, Recover};
+use crate::options::Recover;
+use crate::reading::{Out, WITHHELD, hide};
 use crate::{Code, Control, Dropped, Fix, Span};
 
 impl<'a> Reader<'a> {

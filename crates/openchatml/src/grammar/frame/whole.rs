@@ -2,12 +2,11 @@
 
 use super::canonical;
 use super::reader::{Reader, Stage};
-use crate::grammar;
 use crate::lex::{Frame, Lexer, begins_with};
 use crate::model::{End, Message};
-use crate::read::Out;
-use crate::render::PlainOpening;
-use crate::{Control, Span};
+use crate::reading::Out;
+use crate::writing::PlainOpening;
+use crate::{Control, Span, grammar};
 
 impl<'a> Reader<'a> {
     /// Takes whole frames from the front of `text`, as long as there are any.

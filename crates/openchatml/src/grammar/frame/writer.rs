@@ -8,12 +8,11 @@ use super::marker::{MarkerPlace, marker_place};
 use super::opening::Opening;
 use super::write_header::{header as write_header, sanitized};
 use crate::lex::{Controls, Lexeme, Lexer, Mode};
+use crate::limits::Limits;
 use crate::model::{Conversation, Document, End, Layout, Marker, Message, Segment};
-use crate::read::{Keep, Limits};
-use crate::render::{
-    LayoutChoice, Part, Place, PlainOpening, RenderError, RenderOptions, Sink, SinkError, Values,
-    write_raw,
-};
+use crate::options::{LayoutChoice, RenderOptions, Values};
+use crate::reading::Keep;
+use crate::writing::{Part, Place, PlainOpening, RenderError, Sink, SinkError, write_raw};
 use crate::{Code, Control, Span};
 
 /// What of a message cannot be written.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::brackets::Brackets;
 use crate::Span;
-use crate::read::{Draft, Keep, Kept};
+use crate::reading::{Draft, Keep, Kept};
 
 /// A list of calls that is being read.
 #[derive(Debug, Default)]

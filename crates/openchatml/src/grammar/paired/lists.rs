@@ -10,7 +10,7 @@ use super::reader::{Reader, State};
 use super::recover::Rest;
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Message, Role};
-use crate::read::{Draft, Kept, Out};
+use crate::reading::{Draft, Kept, Out};
 use crate::{Code, Control, Span};
 
 /// Why a list of calls ends before it is complete.

@@ -4,7 +4,7 @@
 use super::brackets::Brackets;
 use crate::Span;
 use crate::json::Json;
-use crate::read::Limits;
+use crate::limits::Limits;
 
 /// What a list of replies holds.
 #[derive(Clone, Debug, PartialEq, Eq)]

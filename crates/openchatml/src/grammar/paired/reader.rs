@@ -11,7 +11,8 @@ use super::recover::Rest;
 use crate::grammar::check_speaker;
 use crate::lex::{Lexeme, Lexer};
 use crate::model::{Channel, End, Message, Role};
-use crate::read::{Draft, Kept, Out, ReadOptions};
+use crate::options::ReadOptions;
+use crate::reading::{Draft, Kept, Out};
 use crate::{Code, Control, Fix, Span};
 
 /// A push machine from lexemes to messages.
@@ -90,7 +91,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
     }
 }
 
-impl<'a> crate::read::Reader<'a> for Reader<'a> {
+impl<'a> crate::reading::Reader<'a> for Reader<'a> {
     fn text(&mut self, lexer: &mut Lexer, text: &mut &str, last: bool, out: &mut Out<'a, '_>) {
         loop {
             self.messages(lexer, text, out);

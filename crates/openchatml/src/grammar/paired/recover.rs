@@ -7,7 +7,8 @@ use super::place::{At, Place};
 use super::reader::{Reader, State};
 use crate::grammar::{hidden, stray, stray_token};
 use crate::model::{End, Message, Role};
-use crate::read::{Draft, Kept, Out, Recover};
+use crate::options::Recover;
+use crate::reading::{Draft, Kept, Out};
 use crate::{Code, Control, Diagnostic, Dropped, Fix, Span};
 
 /// Text that is a guess: a hidden message, or left out.
@@ -273,7 +274,7 @@ impl<'a> Reader<'a> {
         };
         if self.place == Place::START {
             if !raw.is_empty() {
-                out.to.layout(crate::read::Place::Lead, raw.into(), self.rules.dialect);
+                out.to.layout(crate::reading::Place::Lead, raw.into(), self.rules.dialect);
             }
             return;
         }
@@ -284,7 +285,7 @@ impl<'a> Reader<'a> {
             Ok(())
         });
         if rest != Some("") {
-            out.to.layout(crate::read::Place::Tail, raw.into(), self.rules.dialect);
+            out.to.layout(crate::reading::Place::Tail, raw.into(), self.rules.dialect);
         }
     }
 

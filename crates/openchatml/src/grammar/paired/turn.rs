@@ -4,7 +4,7 @@ use super::behind::After;
 use super::reader::{Reader, State};
 use super::recover::Rest;
 use crate::model::{End, Role};
-use crate::read::{Draft, Kept, Out};
+use crate::reading::{Draft, Kept, Out};
 use crate::{Control, Span};
 
 impl<'a> Reader<'a> {

@@ -3,11 +3,10 @@
 use super::behind::After;
 use super::place::Kind;
 use super::reader::{Reader, State};
-use crate::Control;
-use crate::grammar;
 use crate::lex::Lexer;
 use crate::model::{Channel, End, Message, Role};
-use crate::read::{Kept, Out};
+use crate::reading::{Kept, Out};
+use crate::{Control, grammar};
 
 /// A message up to its text: what it is, where that begins, and what ends it.
 struct Shape {

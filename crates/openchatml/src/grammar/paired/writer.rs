@@ -6,11 +6,10 @@ use super::calls;
 use super::outputs::{is_value, split as split_outputs};
 use super::place::{At, Kind, Owner, Piece};
 use crate::lex::Mode;
+use crate::limits::Limits;
 use crate::model::{Conversation, Document, End, Message, Role};
-use crate::read::Limits;
-use crate::render::{
-    LayoutChoice, Part, Place as Where, RenderError, RenderOptions, Sink, SinkError, write_raw,
-};
+use crate::options::{LayoutChoice, RenderOptions};
+use crate::writing::{Part, Place as Where, RenderError, Sink, SinkError, write_raw};
 use crate::{Code, Control, Span};
 
 /// Writes a document.

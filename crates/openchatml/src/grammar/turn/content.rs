@@ -2,8 +2,8 @@
 
 use super::Rules;
 use crate::Span;
-use crate::read::{Draft, Out};
-use crate::render::Close;
+use crate::options::Close;
+use crate::reading::{Draft, Out};
 
 /// A message whose content is being read.
 pub(super) struct Turn<'a> {

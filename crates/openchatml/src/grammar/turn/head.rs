@@ -6,9 +6,9 @@ use super::reader::Reader;
 use crate::diagnostic::{did_you_mean, quote};
 use crate::grammar::frame::may_hide;
 use crate::grammar::spaces::{self, Allowed, misplaced};
-use crate::grammar::{check_speaker, hide, words};
+use crate::grammar::{check_speaker, words};
 use crate::model::{Layout, Message, Role};
-use crate::read::{Kept, Out};
+use crate::reading::{Kept, Out, hide};
 use crate::{Code, Diagnostic, Dropped, Span};
 
 impl<'a> Reader<'a> {

@@ -1,7 +1,7 @@
 //! Fill-in-the-middle tasks (SPEC 0.1 §5).
 
 use crate::model::{Infill, InfillOrder};
-use crate::read::{Keep, Kept, Out};
+use crate::reading::{Keep, Kept, Out};
 use crate::{Code, Control, Dropped, Span};
 
 /// A task that is being read: the tokens so far, each with the text after it.

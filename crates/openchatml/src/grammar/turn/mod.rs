@@ -12,7 +12,7 @@ pub(crate) use self::writer::write;
 
 use crate::lex::Controls;
 use crate::model::Role;
-use crate::render::Close;
+use crate::options::Close;
 
 /// What the dialects of the family differ in.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use super::Wrap;
 use super::reader::{Reader, State};
 use crate::grammar::stray;
 use crate::model::{Content, DocumentLayout, Infill, Part};
-use crate::read::{Kept, Out, Place};
+use crate::reading::{Kept, Out, Place};
 use crate::{Code, Control, Dropped, Fix, Span};
 
 /// What ends a part.

@@ -9,8 +9,8 @@ use super::parts::Ends;
 use crate::grammar::{hidden, stray_token, within_limit};
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Infill, Message, Role};
-use crate::read::{Draft, Kept, Out, ReadOptions, Recover};
-use crate::render::Close;
+use crate::options::{Close, ReadOptions, Recover};
+use crate::reading::{Draft, Kept, Out};
 use crate::{Code, Control, Dropped, Fix, Span};
 
 /// A push machine from lexemes to messages (SPEC 0.1 §3, §4).
@@ -57,7 +57,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
     }
 }
 
-impl<'a> crate::read::Reader<'a> for Reader<'a> {
+impl<'a> crate::reading::Reader<'a> for Reader<'a> {
     fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) {
         self.complete(lexeme.span().start, out);
         match (&mut self.state, lexeme) {
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
         self.broken_header(split, split, out);
         let rest = Lexeme::Text(rest, Span::new(split, span.end));
         if out.goes_on(rest) {
-            crate::read::Reader::lexeme(self, rest, out);
+            crate::reading::Reader::lexeme(self, rest, out);
         }
     }
 

@@ -1,15 +1,15 @@
 //! The writer of turns, and of the other documents of OpenChatML 0.1.
 
 use super::{Rules, Wrap};
-use crate::grammar::frame::{check_value, sanitized};
+use crate::grammar::frame::sanitized;
 use crate::lex::{Controls, Mode};
 use crate::model::{
     Content, Conversation, Document, DocumentLayout, End, Infill, InfillOrder, Layout, Message,
     Part,
 };
-use crate::render::{
-    Close, LayoutChoice, Part as MessagePart, Place, RenderError, RenderOptions, Sink, SinkError,
-    Values, write_raw,
+use crate::options::{Close, LayoutChoice, RenderOptions, Values};
+use crate::writing::{
+    Part as MessagePart, Place, RenderError, Sink, SinkError, check_value, write_raw,
 };
 use crate::{Code, Control, Span};
 

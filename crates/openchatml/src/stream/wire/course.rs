@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{Incomplete, Response};
+use crate::limits::Limits;
 use crate::model::{End, Message, bare_name};
-use crate::read::Limits;
 use crate::stream::live::Kind;
 use crate::stream::{Done, Event};
 use crate::{Severity, function_name, json};

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use super::object::Object;
-use crate::json::write_value;
-use crate::model::Value;
+use crate::json::{Value, write_value};
 
 /// What a response is called, and what it repeats of its request.
 ///

@@ -3,10 +3,11 @@
 use super::super::compose::opening;
 use super::replies::Replies;
 use super::{CARRIES, ORIGIN};
-use crate::convert::{Composed, Composer, Loss, Lost};
 use crate::model::{Conversation, Message, Role, Tool};
+use crate::options::RenderOptions;
 use crate::pairing::sort_replies;
-use crate::render::{RenderError, RenderOptions};
+use crate::rules::{Composed, Composer, Loss, Lost};
+use crate::writing::RenderError;
 
 pub(crate) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };
 

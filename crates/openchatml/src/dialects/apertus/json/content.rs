@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use crate::diagnostic::{did_you_mean, quote};
-use crate::json::{Json, JsonError, Sheet, Written, same};
-use crate::model::{Data, Role, Value};
+use crate::document::{Sheet, Written, same};
+use crate::json::{Data, Json, JsonError, Value};
+use crate::model::Role;
 use crate::{Code, Dropped, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;

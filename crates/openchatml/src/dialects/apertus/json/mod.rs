@@ -11,8 +11,8 @@ pub(super) use self::compose::COMPOSER;
 pub(super) use self::read::read;
 pub(super) use self::write::write;
 
-use crate::convert::Carries;
 use crate::model::End;
+use crate::rules::Carries;
 
 /// Where conversations come from that were read as JSON, or are about to be written so.
 pub(super) const ORIGIN: &str = "apertus:json";

@@ -5,9 +5,11 @@ use super::ORIGIN;
 use super::scene::Scene;
 use crate::Code;
 use crate::dialects::openai::tools::Declared;
-use crate::json::{Json, JsonError, Root, Sheet};
+use crate::document::{Root, Sheet};
+use crate::json::{Json, JsonError};
 use crate::model::{Conversation, DocumentLayout, Message, Role, Tool};
-use crate::read::{Parsed, ReadOptions};
+use crate::options::ReadOptions;
+use crate::reading::Parsed;
 
 type Result<T> = std::result::Result<T, JsonError>;
 

@@ -3,9 +3,10 @@
 use super::super::RULES;
 use super::content::{self, Call, Content, Said, Says};
 use super::replies::Replies;
+use crate::document::{Sheet, Speaker, Written};
 use crate::grammar::paired::Track;
-use crate::json::{Json, JsonError, Sheet, Speaker, Written};
-use crate::model::{Channel, End, Layout, Message, Role, Value};
+use crate::json::{Json, JsonError, Value};
+use crate::model::{Channel, End, Layout, Message, Role};
 use crate::{Code, Control, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;

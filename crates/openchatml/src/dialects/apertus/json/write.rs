@@ -4,10 +4,11 @@ use super::super::declare;
 use super::replies::Replies;
 use crate::Code;
 use crate::dialects::openai::writing;
-use crate::dialects::{write_string_field, write_tool};
-use crate::json::{write_shaped, write_string, write_value};
-use crate::model::{Conversation, Data, Document, Message, Role, Value};
-use crate::render::{RenderError, RenderOptions};
+use crate::document::{write_shaped, write_string_field, write_tool};
+use crate::json::{Data, Value, write_string, write_value};
+use crate::model::{Conversation, Document, Message, Role};
+use crate::options::RenderOptions;
+use crate::writing::RenderError;
 
 pub(crate) fn write(
     document: &Document<'_>,

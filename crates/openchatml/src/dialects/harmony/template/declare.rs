@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::dialects::python::{is_true, to_json, to_text};
-use crate::model::{Data, Tool, Value};
+use crate::json::{Data, Value};
+use crate::model::Tool;
 
 /// Why a tool cannot be declared.
 type Result<T> = std::result::Result<T, String>;

@@ -11,10 +11,11 @@ use super::content::{INSTRUCTIONS, Namespace, SystemContent};
 use super::declared::Contents;
 use super::opening::is_system;
 use super::response::{ResponseFormat, Sections};
-use crate::convert::{Carries, Composed, Composer, Loss, Lost, said_in_part};
 use crate::declare::Style;
 use crate::model::{Body, Conversation, Message, Role, Tool};
-use crate::render::{Place, RenderError, RenderOptions};
+use crate::options::RenderOptions;
+use crate::rules::{Carries, Composed, Composer, Loss, Lost, said_in_part};
+use crate::writing::{Place, RenderError};
 use crate::{Code, Limits, Span};
 
 use self::turns::Turns;

@@ -2,11 +2,12 @@
 //! the user says.
 
 use super::{quoted, unsaid_at};
-use crate::convert::{Loss, Lost};
 use crate::dialects::python::to_json;
-use crate::json::Json;
-use crate::model::{Body, Channel, Conversation, Data, End, Message, Role, whole_name};
-use crate::render::{Place, Profile, RenderError, RenderOptions};
+use crate::json::{Data, Json};
+use crate::model::{Body, Channel, Conversation, End, Message, Role, whole_name};
+use crate::options::{Profile, RenderOptions};
+use crate::rules::{Loss, Lost};
+use crate::writing::{Place, RenderError};
 use crate::{Control, Limits, function_name};
 
 type Result<T> = std::result::Result<T, RenderError>;

@@ -1,7 +1,7 @@
 //! How to read.
 
-use super::Limits;
 use crate::Role;
+use crate::limits::Limits;
 
 /// How to read a document.
 ///

@@ -302,7 +302,7 @@ pub struct PlainOpening {
 }
 
 /// Writes an opening token by token.
-pub(super) fn opening_in_parts<S: Sink + ?Sized>(
+pub(crate) fn opening_in_parts<S: Sink + ?Sized>(
     sink: &mut S,
     opening: &PlainOpening,
 ) -> Result<(), SinkError> {
@@ -336,7 +336,7 @@ pub struct SinkError {
     pub spelling: &'static str,
     pub(crate) reason: &'static str,
     /// How many bytes of the token were part of the texts given before.
-    pub(super) before: usize,
+    pub(crate) before: usize,
 }
 
 impl SinkError {

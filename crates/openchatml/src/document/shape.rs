@@ -1,12 +1,12 @@
 //! What a JSON document is as a whole: an object with a key for the messages, a list of them, or one
 //! of them by itself.
 
-use super::reader::Result;
-use super::writer::write_string;
-use super::{Json, Sheet};
+use super::Sheet;
 use crate::check::Book;
+use crate::json::{Json, Result, write_string};
 use crate::model::{Conversation, Message, Shape};
-use crate::read::{Parsed, ReadOptions};
+use crate::options::ReadOptions;
+use crate::reading::Parsed;
 
 /// What a JSON document is as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! A message whose body is being read.
 
 use super::out::State;
-use super::{Keep, Kept, Out, ReadOptions};
-use crate::grammar::withhold;
+use super::withhold;
+use super::{Keep, Kept, Out};
 use crate::model::{Body, End, Marker, Message, Pieces, Role, Segment};
+use crate::options::ReadOptions;
 use crate::{Code, Dropped, Span};
 
 /// A message from the end of its header to its own end. It is used again for the next one.

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::{Keep, Limits, Mode, ReadOptions, Recover};
+use super::Keep;
 use crate::check::Checker;
 use crate::lex::Lexeme;
+use crate::limits::Limits;
 use crate::model::{Content, Conversation, Document, DocumentLayout, Infill, Message, Part, Role};
+use crate::options::{Mode, ReadOptions, Recover};
 use crate::{Code, Diagnostic, Dropped, Header, Severity, Span};
 
 /// Takes what a reader finds: a whole document is collected, a stream passes it on as events.

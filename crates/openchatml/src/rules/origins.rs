@@ -3,7 +3,7 @@
 use super::{Join, Loss};
 use crate::Span;
 use crate::model::Message;
-use crate::render::{Place, RenderError};
+use crate::writing::{Place, RenderError};
 
 /// Where the messages of a document stand in another one that it was made of.
 ///
@@ -21,9 +21,9 @@ use crate::render::{Place, RenderError};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
     /// `None` if all of them stand where they stood.
-    pub(super) places: Option<Vec<Option<usize>>>,
+    pub(crate) places: Option<Vec<Option<usize>>>,
     /// The messages that are part of others now.
-    pub(super) joins: Vec<Join>,
+    pub(crate) joins: Vec<Join>,
 }
 
 impl Origins {
@@ -72,14 +72,14 @@ impl Origins {
     }
 
     /// Gives losses the places where their messages stood.
-    pub(super) fn place_all(&self, losses: &mut [Loss]) {
+    pub(crate) fn place_all(&self, losses: &mut [Loss]) {
         for loss in losses {
             loss.message = loss.message.and_then(|message| self.of(message));
         }
     }
 
     /// Notes that one of now `count` messages was put in.
-    pub(super) fn insert(&mut self, at: usize, count: usize) {
+    pub(crate) fn insert(&mut self, at: usize, count: usize) {
         let places = self.places.take();
         let mut places = places.unwrap_or_else(|| (0..count.saturating_sub(1)).map(Some).collect());
         places.insert(at, None);
@@ -89,7 +89,7 @@ impl Origins {
     /// Where the messages stood that were `carried`: what was `written`, read again. A format may
     /// read messages of something else, such as a key that says how tools are declared, and none of
     /// a message that says nothing.
-    pub(super) fn read_again(&self, written: &[Message<'_>], carried: &[Message<'_>]) -> Self {
+    pub(crate) fn read_again(&self, written: &[Message<'_>], carried: &[Message<'_>]) -> Self {
         let same =
             |one: &Message<'_>, two: &Message<'_>| one.role == two.role && one.body == two.body;
         let mut pairs = written.iter().zip(carried);
@@ -109,7 +109,7 @@ impl Origins {
     const LOOK_AHEAD: usize = 16;
 
     /// Where the messages stood of which these are left.
-    pub(super) fn behind(&self, kept: &[usize]) -> Self {
+    pub(crate) fn behind(&self, kept: &[usize]) -> Self {
         Self { places: Some(kept.iter().map(|at| self.of(*at)).collect()), joins: Vec::new() }
     }
 }

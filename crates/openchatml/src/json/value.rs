@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::diagnostic::quote;
 use crate::json::{Json, JsonError};
-use crate::read::Limits;
+use crate::limits::Limits;
 use crate::{Code, Diagnostic, Span};
 
 /// A piece of data and where it stands in the input.

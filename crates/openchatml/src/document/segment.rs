@@ -1,8 +1,8 @@
 //! The segments of a body.
 
+use super::Sheet;
 use super::message::Room;
-use super::reader::Result;
-use super::{Json, Sheet};
+use crate::json::{Json, Result};
 use crate::model::{Marker, Segment};
 use crate::{Code, Span};
 
@@ -28,7 +28,7 @@ impl Kind {
 }
 
 /// Reads a segment, with as much text as there is `room` for.
-pub(super) fn segment<'a>(
+pub(crate) fn segment<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
     room: &mut Room,

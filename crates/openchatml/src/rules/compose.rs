@@ -2,7 +2,8 @@
 
 use super::{Carries, Loss};
 use crate::model::{Conversation, Message, Tool};
-use crate::render::{RenderError, RenderOptions};
+use crate::options::RenderOptions;
+use crate::writing::RenderError;
 
 /// What a chat template makes of a conversation.
 pub(crate) struct Composer {

@@ -187,12 +187,12 @@ impl Escaper {
     }
 
     /// Whether nothing is held back and a message may begin.
-    pub(super) fn is_between(&self) -> bool {
+    pub(crate) fn is_between(&self) -> bool {
         self.held.is_empty() && self.mode == Mode::Outside
     }
 
     /// Notes that the opening of a message was written by the caller.
-    pub(super) fn opened(&mut self) {
+    pub(crate) fn opened(&mut self) {
         self.mode = Mode::Body;
     }
 

@@ -3,12 +3,13 @@
 
 use std::borrow::Cow;
 
-use super::{Json, JsonError, Repair};
 use crate::check::{Book, Checker};
 use crate::diagnostic::{did_you_mean, quote};
+use crate::json::{Json, JsonError, Repair};
 use crate::lex::Controls;
 use crate::model::{Conversation, Document, Weight};
-use crate::read::{Findings, Mode, Parsed, ReadOptions};
+use crate::options::{Mode, ReadOptions};
+use crate::reading::{Findings, Parsed};
 use crate::{Code, Diagnostic, Dropped, Severity, Span};
 
 /// Whether a key says, in one format or another, that a message is not for the user: where its value
@@ -66,7 +67,7 @@ pub(crate) struct Sheet<'o> {
     /// The keys on this way that are in no list of keys.
     names: Vec<String>,
     /// Whether something of the message that is being read was dropped that may have hidden it.
-    pub(super) may_be_hidden: bool,
+    pub(crate) may_be_hidden: bool,
     /// The control tokens of the text form, if what that cannot say is reported.
     pub(crate) header: Option<&'static Controls>,
 }
@@ -108,7 +109,7 @@ impl<'o> Sheet<'o> {
     }
 
     /// Runs `read` at the value of a key that is in no list of keys.
-    pub(super) fn at_key<T>(&mut self, key: String, read: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn at_key<T>(&mut self, key: String, read: impl FnOnce(&mut Self) -> T) -> T {
         self.path.push(Step::Name);
         self.names.push(key);
         let read = read(self);
@@ -143,7 +144,7 @@ impl<'o> Sheet<'o> {
     }
 
     /// An error in strict mode, a warning otherwise.
-    pub(super) fn tolerated(&self) -> Severity {
+    pub(crate) fn tolerated(&self) -> Severity {
         match self.options.mode {
             Mode::Strict => Severity::Error,
             Mode::Lenient => Severity::Warning,

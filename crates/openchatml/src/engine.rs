@@ -1,11 +1,11 @@
 //! The one machine behind whole documents and streams: text in, messages out.
 
-use super::out::{Findings, State};
-use super::{Keep, Out, ReadOptions, Reader, Receiver};
 use crate::check::Checker;
-use crate::dialects::TextForm;
+use crate::dialect::TextForm;
 use crate::header::{self, Preamble, Scan};
 use crate::lex::{Lexeme, Lexer, Mask, Mode};
+use crate::options::ReadOptions;
+use crate::reading::{Findings, Keep, Out, Reader, Receiver, State};
 use crate::{Code, Control, Dropped, Fix, Message, Span};
 
 /// Reads one document, whole or chunk by chunk.

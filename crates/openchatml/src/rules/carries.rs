@@ -155,7 +155,7 @@ pub enum Markers {
 
 impl Channels {
     /// Whether the kind of a message says on which channel it is.
-    pub(super) fn are_fixed(self) -> bool {
+    pub(crate) fn are_fixed(self) -> bool {
         matches!(self, Self::Turns | Self::Calls | Self::Sections)
     }
 }
@@ -235,7 +235,7 @@ impl Carries {
             && (self.channels != Channels::Sections || ends_section(message, last))
     }
 
-    pub(super) fn fits_intent(&self, message: &Message<'_>) -> bool {
+    pub(crate) fn fits_intent(&self, message: &Message<'_>) -> bool {
         match self.intents {
             Intents::All => true,
             Intents::None => message.intent.is_none(),
@@ -248,7 +248,7 @@ impl Carries {
 
     /// Whether the message has no chain-of-thought marker, or may have one.
     #[inline]
-    pub(super) fn fits_markers(&self, message: &Message<'_>) -> bool {
+    pub(crate) fn fits_markers(&self, message: &Message<'_>) -> bool {
         !message.body.has_markers()
             || match self.markers {
                 Markers::None => false,
@@ -266,20 +266,20 @@ impl Carries {
     }
 
     /// Leaves out what a tool cannot declare. Whether there was any.
-    pub(super) fn drop_keys(&self, tool: &mut Tool<'_>) -> bool {
+    pub(crate) fn drop_keys(&self, tool: &mut Tool<'_>) -> bool {
         let fits = self.fits_keys(tool);
         tool.extra.retain(|(key, _)| !self.tool_keys.contains(&key.as_ref()));
         !fits
     }
 
-    pub(super) fn fits_tools(&self, conversation: &Conversation<'_>) -> bool {
+    pub(crate) fn fits_tools(&self, conversation: &Conversation<'_>) -> bool {
         self.tools
             || conversation.tools.is_empty()
             || self.declared_tools && declares_tools(conversation)
     }
 
     /// Whether the message may stand before the next one: a preamble may have to stand before a call.
-    pub(super) fn fits_preamble(&self, message: &Message<'_>, next: Option<&Message<'_>>) -> bool {
+    pub(crate) fn fits_preamble(&self, message: &Message<'_>, next: Option<&Message<'_>>) -> bool {
         self.intents != Intents::BeforeCalls
             || !message.is_commentary()
             || !message.body.is_empty()
@@ -310,13 +310,13 @@ impl Carries {
     }
 
     /// Whether this header is what the format puts in where there is none.
-    pub(super) fn implies_header(&self, header: &Header<'_>) -> bool {
+    pub(crate) fn implies_header(&self, header: &Header<'_>) -> bool {
         header.fields().len() == 1 && self.version.is_some() && header.version() == self.version
     }
 
     /// The keys of a header that would be lost. In headers of versions that do not know them they
     /// say nothing, and are kept like any other.
-    pub(super) fn lost_keys(
+    pub(crate) fn lost_keys(
         &self,
         header: &Header<'_>,
     ) -> impl Iterator<Item = &'static str> + use<> {
@@ -375,7 +375,7 @@ fn fits_section(message: &Message<'_>) -> bool {
 
 /// Whether a message, which may be the `last`, ends as its section can. A text of the assistant's
 /// that the input ends in is no different from one that is complete.
-pub(super) fn ends_section(message: &Message<'_>, last: bool) -> bool {
+pub(crate) fn ends_section(message: &Message<'_>, last: bool) -> bool {
     let is_call = message.is_call();
     match message.end {
         End::End => !is_call,

@@ -3,11 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::keys::Keys;
-use super::reader::Result;
-use super::{Json, Sheet};
+use super::Sheet;
 use crate::diagnostic::{did_you_mean, quote};
-use crate::model::{Data, Value};
+use crate::json::{Data, Json, Keys, Result, Value};
 use crate::{Code, Dropped, Span};
 
 /// What a format knows of a value. `null` is as good as none everywhere but in lists.

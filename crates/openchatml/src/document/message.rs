@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::reader::Result;
+use super::Sheet;
 use super::segment::segment;
-use super::{Json, Sheet};
 use crate::diagnostic::{did_you_mean, quote};
-use crate::grammar::frame::check_value;
-use crate::grammar::hide;
+use crate::json::{Json, Result};
 use crate::model::{Body, Channel, End, Intent, Message, Role, Segment, Visibility};
+use crate::reading::hide;
+use crate::writing::check_value;
 use crate::{Code, Dropped, Span, function_name};
 
 /// Who speaks, as an object says it.
@@ -465,7 +465,7 @@ impl Sheet<'_> {
 
 impl Sheet<'_> {
     /// Reports messages that are open, and not the last: in text they end where the next one begins.
-    pub(super) fn check_ends(&mut self, messages: &[Message<'_>]) {
+    pub(crate) fn check_ends(&mut self, messages: &[Message<'_>]) {
         let Some((_, before)) = messages.split_last() else { return };
         let is_open = |it: &&Message<'_>| matches!(it.end, End::Open | End::Prompt);
         for message in before.iter().filter(is_open).filter(|it| !it.recovered) {
@@ -479,7 +479,7 @@ impl Sheet<'_> {
 }
 
 /// What is left of the limit `message_bytes`.
-pub(super) struct Room {
+pub(crate) struct Room {
     left: usize,
     is_exceeded: bool,
 }
@@ -490,7 +490,7 @@ impl Room {
     }
 
     /// What there is room for of `text`.
-    pub(super) fn take<'a>(&mut self, text: Cow<'a, str>) -> Cow<'a, str> {
+    pub(crate) fn take<'a>(&mut self, text: Cow<'a, str>) -> Cow<'a, str> {
         let kept = text.floor_char_boundary(self.left);
         self.left -= kept;
         if kept == text.len() {

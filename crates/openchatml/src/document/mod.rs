@@ -1,0 +1,16 @@
+//! JSON documents: what readers of all JSON formats have in common, and parts that they write alike.
+
+mod known;
+mod message;
+mod segment;
+mod shape;
+mod sheet;
+mod write;
+
+pub(crate) use self::known::Known;
+pub(crate) use self::message::{Speaker, Written};
+pub(crate) use self::shape::{Root, read_messages, write_shaped};
+pub(crate) use self::sheet::{Sheet, same};
+pub(crate) use self::write::{
+    write_function, write_header, write_message, write_string_field, write_tool,
+};

@@ -1,0 +1,97 @@
+//! Reading: from any carrier to a [`Document`], with what was found on the way.
+//!
+//! Reading never fails. What is malformed is reported and what can be saved is saved.
+
+use crate::dialect::{Carrier, Format};
+use crate::engine::Engine;
+use crate::lex::Tape;
+use crate::options::ReadOptions;
+use crate::reading::{Keep, Parsed, Whole};
+use crate::{Control, Document, Span};
+
+/// Reads `text` in `format`. The result borrows from the text.
+///
+/// ```
+/// use openchatml::{Format, ReadOptions, Role, parse};
+///
+/// let text = "version: 2.2\n\n<|start|>user<|message|>What is 2 + 2?<|end|>\n";
+/// let format: Format = "openchatml-2.2".parse()?;
+/// let parsed = parse(text, format, &ReadOptions::default());
+/// assert!(parsed.diagnostics.is_empty());
+/// let conversation = parsed.into_conversation();
+/// assert_eq!(conversation.messages[0].role, Role::User);
+/// assert_eq!(conversation.messages[0].body.text(), "What is 2 + 2?");
+///
+/// // What is malformed is reported, and what can be saved is saved.
+/// let parsed = parse("<|start|>user<|message|>Hel", format, &ReadOptions::default());
+/// assert_eq!(parsed.diagnostics.last().unwrap().code.as_str(), "E-STREAM-TRUNCATED");
+/// assert_eq!(parsed.into_conversation().messages[0].body.text(), "Hel");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed<'a> {
+    match (format.carrier, format.dialect.text, &format.dialect.json) {
+        (Carrier::Json, _, Some(json)) => {
+            let mut parsed = (json.read)(text, options);
+            if let Document::Conversation(it) = &mut parsed.document
+                && it.origin.is_empty()
+            {
+                it.origin = json.name;
+            }
+            parsed
+        }
+        (_, Some(form), _) => {
+            let mut whole = Whole::new(form.name);
+            let mut engine = Engine::new(form, options, Keep::Whole(text));
+            engine.feed(text, true, &mut whole);
+            engine.finish(&mut whole);
+            let diagnostics = std::mem::take(&mut whole.diagnostics);
+            Parsed { document: whole.into_document(), diagnostics }
+        }
+        // `Format` is only made for carriers that the dialect has.
+        _ => Parsed::default(),
+    }
+}
+
+/// Reads a [`Tape`] in the text form of `format`. The result borrows from the tape, and spans are
+/// places in its text. Nothing is read in a format that has no text form.
+///
+/// ```
+/// use openchatml::lex::Tape;
+/// use openchatml::{Control, Format, parse_tape};
+///
+/// let format: Format = "harmony".parse()?;
+/// let mut tape = Tape::new(format.dialect().controls);
+/// tape.text("Sure!");
+/// tape.control(Control::Start);
+/// tape.text("user");
+/// let parsed = parse_tape(&tape, format, &Default::default());
+/// // What is malformed is found as in text.
+/// let codes: Vec<_> = parsed.diagnostics.iter().map(|found| found.code.as_str()).collect();
+/// assert_eq!(codes, ["E-PARSE-FRAME", "E-STREAM-TRUNCATED"]);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+pub fn parse_tape<'t>(tape: &'t Tape, format: Format, options: &ReadOptions) -> Parsed<'t> {
+    let Some(form) = format.dialect.text else { return Parsed::default() };
+    let text = tape.as_str();
+    // Where the beginning of a message is spelled, text is read as it comes.
+    let keep = match tape.mask().has(Control::Start) {
+        true => Keep::Copy,
+        false => Keep::Whole(text),
+    };
+    let mut whole = Whole::new(form.name);
+    let mut engine = Engine::new(form, options, keep).spelled(tape.mask());
+    let mut at = 0;
+    for (control, span) in tape.controls() {
+        if at < span.start {
+            engine.piece(&text[at..span.start], Span::new(at, span.start), &mut whole);
+        }
+        engine.control(*control, *span, &mut whole);
+        at = span.end;
+    }
+    if at < text.len() {
+        engine.piece(&text[at..], Span::new(at, text.len()), &mut whole);
+    }
+    engine.finish_pieces(text.len(), &mut whole);
+    let diagnostics = std::mem::take(&mut whole.diagnostics);
+    Parsed { document: whole.into_document(), diagnostics }
+}

@@ -1,0 +1,40 @@
+//! What declarations and fields of JSON lose where nobody can say them.
+
+use crate::Span;
+use crate::declare::{self, Style};
+use crate::json::{Data, Value};
+use crate::model::Tool;
+
+use super::{Loss, Lost};
+
+/// The tools of which a declaration in this style does not say all, as losses.
+pub(crate) fn said_in_part(tools: &[Tool<'_>], style: Style) -> Vec<Loss> {
+    let lost = tools.iter().filter(|tool| !declare::says_all(tool, style)).map(|tool| {
+        let span = tool.parameters.as_ref().map_or(Span::default(), |schema| schema.span);
+        Loss::new(None, span, Lost::Declaration)
+    });
+    lost.collect()
+}
+
+/// What is lost with a key. Nothing with an empty value.
+pub(crate) fn lost_field(key: &str, value: &Value<'_>) -> Option<Loss> {
+    let is_empty = match &value.data {
+        Data::Null => true,
+        Data::List(items) => items.is_empty(),
+        _ => false,
+    };
+    let found = match key {
+        _ if is_empty => return None,
+        "audio" => Lost::Audio,
+        "annotations" => Lost::Annotations,
+        "summary" => Lost::Summary,
+        "encrypted_content" => Lost::Encrypted,
+        _ => return Some(lost(Lost::Field, value.span).of(key)),
+    };
+    Some(lost(found, value.span))
+}
+
+/// A loss whose message is not known yet.
+pub(crate) fn lost(lost: Lost, span: Span) -> Loss {
+    Loss::new(None, span, lost)
+}

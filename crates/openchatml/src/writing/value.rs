@@ -1,0 +1,42 @@
+//! What can stand in the header of a message.
+
+use super::SinkError;
+use crate::lex::Controls;
+use crate::{Control, Span};
+
+/// Whether a value can stand in a header: not empty, no white space, no control characters, no
+/// control tokens.
+pub(crate) fn check_value(value: &str, controls: &'static Controls) -> Result<(), SinkError> {
+    let refuse = |span, spelling, reason| Err(SinkError::new(span, spelling, reason));
+    if value.is_empty() {
+        return refuse(Span::default(), "", "a header value is empty");
+    }
+    // Nearly all values are words of ASCII.
+    if value.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'<') {
+        return Ok(());
+    }
+    if let Some((at, control, len)) = find_control(value, controls) {
+        let spelling = controls.spelling(control).unwrap_or_default();
+        return refuse(Span::new(at, at + len), spelling, "a header value cannot hold");
+    }
+    let bad = |c: char| c.is_whitespace() || c.is_control();
+    match value.char_indices().find(|(_, c)| bad(*c)) {
+        Some((at, c)) => {
+            let span = Span::new(at, at + c.len_utf8());
+            refuse(span, "", "a header value cannot hold white space or control characters")
+        }
+        None => Ok(()),
+    }
+}
+
+/// The first control token in a header value. A marker is none there: it is text.
+pub(crate) fn find_control(value: &str, controls: &Controls) -> Option<(usize, Control, usize)> {
+    let mut from = 0;
+    loop {
+        let (at, control, len) = controls.find(&value[from..])?;
+        if !matches!(control, Control::Marker(_)) {
+            return Some((from + at, control, len));
+        }
+        from += at + len;
+    }
+}
