@@ -206,7 +206,10 @@ fn a_control_token_outside_of_its_place_is_not_dropped_in_silence() {
         ("openchatml-0.1", "<s><s>\n<|im_start|>user\nx\n<|im_end|>\n</s>\n"),
         ("openchatml-0.1", "<s>\n<|im_start|>user\nx\n<|im_end|>\n</s>\n</s>\n"),
         ("harmony", "<|start|>user<|message|>x<|end|><|call|>"),
+        ("openchatml-2.2", "version: 2.2\n\n<|start|>user<|literal|><|message|>x<|end|>\n"),
         ("apertus", "<s><|user_start|>x<|user_end|><|user_end|>"),
+        ("apertus", "<s><|assistant_start|>x<|inner_suffix|>y<|assistant_end|>"),
+        ("apertus", "<s><|assistant_start|>x<|assistant_end|><|tools_prefix|>"),
         ("im", "<|im_start|>user\nx<|im_end|>\n<|im_end|>\n"),
         ("chatml", "<|start|>user<|message|>x<|end_message|><|end_message|>"),
     ] {
