@@ -271,3 +271,19 @@ fn openchatml_0_1_has_its_layouts() {
     assert_ne!(written("psm"), written("spm"));
     assert_ne!(written("psm"), written("pms"));
 }
+
+/// What detection looks at ends before the tools do: the reader tells what they are.
+#[test]
+fn tools_of_another_service_are_not_taken_for_openais_however_long_the_document_is() {
+    let said = "x".repeat(1 << 20);
+    let tool = r#"{"name":"f","description":"d","input_schema":{"type":"object"}}"#;
+    let text = format!(
+        r#"{{"messages":[{{"role":"user","content":"{said}"}}],"tools":[{tool},{}]}}"#,
+        tool.replace("input_schema", "parameters"),
+    );
+    let args = ["convert", "-t", "openai"];
+    let refused = ocml_with(args, &text).exits(1).says("--allow-loss=unknown-item");
+    assert_eq!(refused.says("a tool with `input_schema`").stdout, "");
+    let allowed = ocml_with(args.into_iter().chain(["--allow-loss=unknown-item"]), &text).stdout;
+    assert_eq!(json(&allowed)["tools"].as_array().map(Vec::len), Some(1));
+}
