@@ -206,7 +206,10 @@ fn a_control_token_outside_of_its_place_is_not_dropped_in_silence() {
         ("openchatml-0.1", "<s><s>\n<|im_start|>user\nx\n<|im_end|>\n</s>\n"),
         ("openchatml-0.1", "<s>\n<|im_start|>user\nx\n<|im_end|>\n</s>\n</s>\n"),
         ("harmony", "<|start|>user<|message|>x<|end|><|call|>"),
+        ("openchatml-2.2", "version: 2.2\n\n<|start|>user<|literal|><|message|>x<|end|>\n"),
         ("apertus", "<s><|user_start|>x<|user_end|><|user_end|>"),
+        ("apertus", "<s><|assistant_start|>x<|inner_suffix|>y<|assistant_end|>"),
+        ("apertus", "<s><|assistant_start|>x<|assistant_end|><|tools_prefix|>"),
         ("im", "<|im_start|>user\nx<|im_end|>\n<|im_end|>\n"),
         ("chatml", "<|start|>user<|message|>x<|end_message|><|end_message|>"),
     ] {
@@ -267,4 +270,20 @@ fn openchatml_0_1_has_its_layouts() {
     };
     assert_ne!(written("psm"), written("spm"));
     assert_ne!(written("psm"), written("pms"));
+}
+
+/// What detection looks at ends before the tools do: the reader tells what they are.
+#[test]
+fn tools_of_another_service_are_not_taken_for_openais_however_long_the_document_is() {
+    let said = "x".repeat(1 << 20);
+    let tool = r#"{"name":"f","description":"d","input_schema":{"type":"object"}}"#;
+    let text = format!(
+        r#"{{"messages":[{{"role":"user","content":"{said}"}}],"tools":[{tool},{}]}}"#,
+        tool.replace("input_schema", "parameters"),
+    );
+    let args = ["convert", "-t", "openai"];
+    let refused = ocml_with(args, &text).exits(1).says("--allow-loss=unknown-item");
+    assert_eq!(refused.says("a tool with `input_schema`").stdout, "");
+    let allowed = ocml_with(args.into_iter().chain(["--allow-loss=unknown-item"]), &text).stdout;
+    assert_eq!(json(&allowed)["tools"].as_array().map(Vec::len), Some(1));
 }

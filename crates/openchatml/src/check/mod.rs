@@ -40,7 +40,7 @@ pub(crate) type Rule = fn(&Scene<'_>, &Message<'_>, &mut Vec<Diagnostic>);
 /// What the conversations of a format are checked by.
 pub(crate) struct Book {
     pub(crate) controls: &'static Controls,
-    /// The versions that a header may name: `2.2`, or `1.` for all of 1.x.
+    /// The versions that a header may name, the newest first: `2.2`, or `1.` for all of 1.x.
     pub(crate) versions: &'static [&'static str],
     pub(crate) pairing: Pairing,
     /// Whether each message of the assistant says on which channel it is.
@@ -179,7 +179,7 @@ impl Checker {
             rule(&scene, message, found);
         }
         if self.is_before_2 {
-            self.is_before_2 = !version::shows_2(&scene, message, found);
+            self.is_before_2 = !version::shows_2(&scene, message, self.book.versions, found);
         }
         let lenient = options.mode == Mode::Lenient || self.is_harmony();
         let before = found.len();

@@ -2,7 +2,8 @@
 
 use super::Scene;
 use crate::diagnostic::quote;
-use crate::{Code, Diagnostic, Header, Message, Role, Span, Value};
+use crate::model::{End, Segment};
+use crate::{Code, Control, Diagnostic, Header, Message, Role, Span, Value};
 
 /// Checks `version` against the versions that the reader knows: `2.2`, or `1.` for all of 1.x.
 pub(crate) fn check(header: &Header<'_>, span: Span, known: &[&str], found: &mut Vec<Diagnostic>) {
@@ -43,22 +44,67 @@ pub(super) fn is_before_2(header: &Header<'_>) -> bool {
     version.is_some_and(|version| version.starts_with("0.") || version.starts_with("1."))
 }
 
-/// Notes what 1.x does not have, if a message has it (SPEC 2.2 §13). Whether it does.
+/// Notes what 1.x does not have, if a message has it (SPEC 2.2 §13). Whether it does. The reader
+/// knows the versions `known`, the newest first.
 pub(super) fn shows_2(
     scene: &Scene<'_>,
     message: &Message<'_>,
+    known: &[&str],
     found: &mut Vec<Diagnostic>,
 ) -> bool {
+    let Some((lacks, place)) = beyond_1(scene, message) else { return false };
+    let text = format!("the header says a version before 2, which has no {lacks}");
+    let newest = known.first().copied().unwrap_or("2.2");
+    let help = format!("say `version: {newest}` in the header");
+    found.push(Code::ParseVersion.at(place, text).help(help).severity(scene.tolerated()));
+    true
+}
+
+/// What a message has that 1.x does not, and where that stands.
+fn beyond_1(scene: &Scene<'_>, message: &Message<'_>) -> Option<(&'static str, Span)> {
     let lacks = match () {
         () if message.channel.is_some() => "channels",
         () if message.role == Role::Developer => "role `developer`",
-        () if message.is_call() => "calls",
-        () => return false,
+        () if message.is_call() || message.end == End::Call => "calls",
+        () if message.recipient.is_some() => "`to=`",
+        () if message.call_id.is_some() => "`call_id=`",
+        () if message.intent.is_some() => "`intent=`",
+        () if message.constrained => "`<|constrain|>`",
+        () if message.content_type.is_some() => "`content_type=`",
+        () => return in_body(scene, message),
     };
-    let text = format!("the header says a version before 2, which has no {lacks}");
-    let wrong = Code::ParseVersion.at(message.header_span(), text);
-    found.push(wrong.help("say `version: 2.2` in the header").severity(scene.tolerated()));
-    true
+    Some((lacks, message.header_span()))
+}
+
+/// The same, for the body and its end.
+fn in_body(scene: &Scene<'_>, message: &Message<'_>) -> Option<(&'static str, Span)> {
+    let header = message.header_span();
+    let len = |control| scene.controls.spelling(control).map_or(0, str::len);
+    let mut before = 0;
+    for segment in message.body.segments() {
+        match segment {
+            Segment::Text(text) => before += text.len(),
+            Segment::Marker(_) => return Some(("markers of reasoning", header)),
+            // Where an empty block stands is not known.
+            Segment::Literal(text) if text.is_empty() || message.in_json => {
+                return Some(("literal blocks", header));
+            }
+            Segment::Literal(_) => {
+                let end = message.body_place(before);
+                let start = end.saturating_sub(len(Control::Literal));
+                return Some(("literal blocks", Span::new(start, end)));
+            }
+        }
+    }
+    if message.end != End::Return {
+        return None;
+    }
+    let end = message.span.end;
+    let place = match message.in_json {
+        true => header,
+        false => Span::new(end.saturating_sub(len(Control::Return)), end),
+    };
+    Some(("`<|return|>`", place))
 }
 
 /// A version, or all of a major one.

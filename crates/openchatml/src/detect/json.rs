@@ -3,7 +3,7 @@
 //! Each format lists the keys that it knows, and those that speak for it alone. A document fits a
 //! format as well as its keys are known there; what the messages say is not looked at.
 
-use super::sketch::{Items, Kind, Seen, Sketch};
+use super::sketch::{ALONE, Items, Kind, Seen, Sketch};
 use super::{Candidate, Case};
 use crate::dialect::Carrier;
 use crate::dialects::ALL;
@@ -54,8 +54,8 @@ pub(crate) enum Sign {
     Content(&'static str, Kind),
     /// The type of a part of content.
     Part(&'static str),
-    /// A key of a tool that is declared.
-    Tool(&'static str),
+    /// A tool whose schema is declared under the key of Anthropic's alone.
+    ForeignTool,
 }
 
 /// What counts against a format.
@@ -98,7 +98,7 @@ const FOREIGN: &[(&str, &[(Sign, u32)])] = &[
             (Sign::Key("stop_sequences"), 60),
             (Sign::Key("stop_reason"), 90),
             (Sign::Key("anthropic_version"), 90),
-            (Sign::Tool("input_schema"), 90),
+            (Sign::ForeignTool, 90),
         ],
     ),
     (
@@ -148,7 +148,7 @@ impl Sign {
             }
             Self::Content(key, kind) => items.mapping.get(&(key.to_owned(), kind)).copied(),
             Self::Part(kind) => items.parts.get(kind).copied(),
-            Self::Tool(key) => Some(sketch.items.get("tools")?.keys.get(key)?.1),
+            Self::ForeignTool => sketch.items.get("tools")?.alone,
         }
     }
 
@@ -164,7 +164,7 @@ impl Sign {
             Self::WordStart(key, start) => format!("`{key}` that begins with `{start}`"),
             Self::Content(key, _) => format!("content that is a mapping with `{key}`"),
             Self::Part(kind) => format!("content of type `{kind}`"),
-            Self::Tool(key) => format!("key `{key}` of a tool"),
+            Self::ForeignTool => format!("key `{}` of a tool", ALONE.0),
         }
     }
 }

@@ -64,6 +64,8 @@ pub(crate) struct Items {
     pub(crate) strings: usize,
     /// The keys of the objects: how often, and where first.
     pub(crate) keys: BTreeMap<String, (usize, Seen)>,
+    /// Where an object has the key that tells something only [`ALONE`].
+    pub(crate) alone: Option<Seen>,
     /// The kinds of values that keys have, as `key: kind`.
     pub(crate) kinds: BTreeMap<(String, Kind), Seen>,
     /// The words under the keys that tell what an item is, as `key: word`.
@@ -78,6 +80,9 @@ pub(crate) struct Items {
 
 /// Keys whose words tell what an item is.
 const WORDS: &[&str] = &["role", "from", "type", "token", "content_type"];
+
+/// A key that tells something only in an object that has none of the others.
+pub(crate) const ALONE: (&str, &[&str]) = ("input_schema", &["parameters", "function"]);
 
 /// So many different keys are kept: more tell nothing.
 const MOST_KEYS: usize = 256;
@@ -142,8 +147,13 @@ impl Items {
             self.strings += usize::from(json.peek() == Some(b'"'));
             return json.pass();
         }
+        let (mut alone, mut has_others) = (None, false);
         json.object(|json, key, span| {
             let (kind, seen) = (Kind::next(json), Seen { record, span });
+            if key == ALONE.0 {
+                alone.get_or_insert(seen);
+            }
+            has_others |= ALONE.1.contains(&key.as_ref());
             if self.keys.len() < MOST_KEYS || self.keys.contains_key(key.as_ref()) {
                 self.keys.entry(key.clone().into_owned()).or_insert((0, seen)).0 += 1;
                 self.kinds.entry((key.clone().into_owned(), kind)).or_insert(seen);
@@ -180,8 +190,11 @@ impl Items {
                     .map(|_| ()),
                 _ => json.pass(),
             }
-        })
-        .map(|_| ())
+        })?;
+        if !has_others {
+            self.alone = self.alone.or(alone);
+        }
+        Ok(())
     }
 
     fn parts(&mut self, json: &mut Json<'_>, record: usize) -> Result<()> {

@@ -67,6 +67,12 @@ impl<'a> Draft<'a> {
         self.literal
     }
 
+    /// Whether text was dropped, because the message exceeds its limit: the finding of that covers
+    /// all that follows.
+    pub(crate) fn is_full(&self) -> bool {
+        self.excess.is_some()
+    }
+
     /// Adds text, which stands at `span`, and tells it.
     #[inline]
     pub(crate) fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {

@@ -1,4 +1,4 @@
-//! The canonical layout of a header, value by value.
+//! The canonical layout of a header, value by value; and what to say about its version.
 
 use openchatml::{
     Conversation, Data, Format, Header, Message, ReadOptions, RenderOptions, Role, Value, parse,
@@ -70,5 +70,16 @@ fn a_version_is_plain_where_it_is_a_number_and_quoted_where_it_is_not() {
         let format: Format = "openchatml-2.2".parse().expect("a format");
         let text = render(&conversation.into(), format, &RenderOptions::default()).expect("text");
         assert!(text.starts_with(expected), "{text}");
+    }
+}
+
+#[test]
+fn a_reader_asks_for_a_version_that_it_reads() {
+    let text = "version: 1.0\n\n<|start|>developer<|message|>Be brief.<|end|>\n";
+    for version in ["2.0", "2.2"] {
+        let format: Format = format!("openchatml-{version}").parse().expect("a format");
+        let found = parse(text, format, &ReadOptions::default()).diagnostics;
+        let help = format!("say `version: {version}` in the header");
+        assert_eq!(found[0].help.as_deref(), Some(help.as_str()), "{found:?}");
     }
 }

@@ -3,7 +3,7 @@
 use openchatml::render::LayoutChoice;
 use openchatml::{
     Applicability, Candidate, Carrier, Code, Conversation, Diagnostic, Document, End, Fix, Format,
-    Mode, Parsed, Policy, ReadOptions, RenderOptions, Role, Settings, Severity, apply_fixes,
+    Mode, Parsed, Policy, ReadOptions, RenderOptions, Role, Settings, Severity, Span, apply_fixes,
     convert, detect, history, parse, render,
 };
 use serde_json::Value;
@@ -124,11 +124,20 @@ fn findings(case: &Case, got: &[Diagnostic], failures: &mut Failures) {
             let text = case.input.get(found.span.range()).unwrap_or("(outside the input)");
             two.push(line(found.code.as_str(), found.severity.as_str(), found.span.start, text));
         }
-        for dropped in expected.iter().filter_map(|finding| finding.dropped.as_deref()) {
-            let drops =
-                |found: &&Diagnostic| found.dropped.is_some_and(|it| it.as_str() == dropped);
-            if !got.iter().any(|found| drops(&found)) {
-                failures.fail("diagnostics", &format!("nothing drops `{dropped}`"));
+        for finding in expected {
+            let Some(dropped) = finding.dropped.as_deref() else { continue };
+            let place = finding.text.as_deref().map(|text| {
+                let at = start(finding, text, case);
+                Span::new(at, at + text.len())
+            });
+            let is_it = |found: &Diagnostic| {
+                is_like(found, finding)
+                    && found.dropped.is_some_and(|it| it.as_str() == dropped)
+                    && place.is_none_or(|place| place == found.span)
+            };
+            if !got.iter().any(is_it) {
+                let text = format!("no {} at {place:?} drops `{dropped}`", finding.code);
+                failures.fail("diagnostics", &text);
             }
         }
         one.sort();

@@ -55,6 +55,13 @@ impl<'a> Declared<'a> {
             return sheet.drop_item(Code::ParseJson.at(span, "a tool is an object"));
         };
         let place = |key: &str| fields.iter().position(|field| field.0 == key);
+        // A tool of another service, however much of the document detection has looked at.
+        let of_this = ["parameters", "function"].iter().any(|key| place(key).is_some());
+        if place("input_schema").is_some() && !of_this {
+            let found =
+                Code::ParseJson.at(span, "a tool with `input_schema` is none of this format");
+            return sheet.drop_item(found.help("call its schema `parameters`"));
+        }
         let kind = place("type");
         let is_function = kind.is_none_or(|at| fields[at].1.as_str() == Some("function"));
         match place("function") {
@@ -70,13 +77,6 @@ impl<'a> Declared<'a> {
             }
             None if is_function => {
                 fields.retain(|field| field.0 != "type");
-                let has = |key: &str| fields.iter().find(|field| field.0 == key);
-                if let (Some((_, schema)), None) = (has("input_schema"), has("parameters")) {
-                    let text =
-                        "`input_schema` is no key of this format: the tool has no parameters";
-                    let found = Code::ParseJson.at(schema.span, text).help("call it `parameters`");
-                    sheet.tolerate(found);
-                }
                 let function = Value { data: Data::Map(fields), span };
                 self.functions.extend(canonical::function_of(sheet, function));
             }

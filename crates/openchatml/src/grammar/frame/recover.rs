@@ -43,7 +43,11 @@ impl<'a> Reader<'a> {
                 .help("what follows is hidden; to say it as text, escape it with one more `<`")
                 .fix(Fix::suggestion(Span::at(span.start), "<")),
         };
-        out.malformed(found);
+        // It splits a message that is certain; within a guess nothing is left of it.
+        out.malformed(match self.is_rest {
+            true => found.drops(Dropped::Text),
+            false => found,
+        });
         self.split(span, out);
     }
 
@@ -84,7 +88,7 @@ impl<'a> Reader<'a> {
                 // What follows does not join what stands before.
                 self.opening.control(control, span);
                 let text = format!("`{}` inside a header", self.spelled(control));
-                out.malformed(Code::ParseFrame.at(span, text));
+                out.malformed(Code::ParseFrame.at(span, text).drops(Dropped::Text));
             }
         }
     }

@@ -11,7 +11,7 @@ use super::recover::Rest;
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Message, Role};
 use crate::reading::{Draft, Kept, Out};
-use crate::{Code, Control, Span};
+use crate::{Code, Control, Diagnostic, Dropped, Span};
 
 /// Why a list of calls ends before it is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,8 +128,11 @@ impl<'a> Reader<'a> {
                 }
                 None => {
                     let place = Span::new(self.opened.unwrap_or(span.start), span.end);
-                    let found = Code::ParseFrame.at(place, "a list of calls without a call");
-                    out.tolerate(found);
+                    match self.keeps {
+                        // It is layout.
+                        true => out.tolerate(no_calls(place)),
+                        false => out.malformed(no_calls(place).drops(Dropped::Text)),
+                    }
                 }
             }
             self.behind = span.end;
@@ -186,6 +189,9 @@ impl<'a> Reader<'a> {
             rest.push(&list.head.take(), span, out);
             rest.end(at, out);
             (self.since, self.edge) = (at, at);
+        } else if !list.has_calls {
+            let span = Span::new(self.opened.take().unwrap_or(self.edge), at);
+            out.malformed(no_calls(span).drops(Dropped::Text));
         }
     }
 
@@ -345,6 +351,11 @@ impl<'a> Reader<'a> {
         let found = Code::ParseFrame.at(span, text);
         out.tolerate(found.help("a reply that is JSON, one for each call, is read exactly"));
     }
+}
+
+/// The finding that a list of calls has none.
+fn no_calls(place: Span) -> Diagnostic {
+    Code::ParseFrame.at(place, "a list of calls without a call")
 }
 
 /// A call is complete at byte `at`.

@@ -26,7 +26,7 @@ impl<'a> Rest<'a> {
         let keeps = out.options.recover == Recover::Keep;
         let message = hidden(Role::Assistant, Span::at(from), body_at);
         let draft = keeps.then(|| Box::new(Draft::started(message, out)));
-        Self { draft, from, to: from, in_calls: false }
+        Self { draft, from, to: body_at, in_calls: false }
     }
 
     /// The same, in a list of calls.
@@ -121,6 +121,11 @@ impl<'a> Reader<'a> {
             _ => false,
         };
         if !ends {
+            // Without a draft, or beyond its limit, the finding that covers the text covers it, too.
+            if rest.draft.as_ref().is_some_and(|draft| !draft.is_full()) {
+                let text = format!("`{}` inside of what is hidden", self.spelled(control));
+                out.malformed(Code::ParseFrame.at(span, text).drops(Dropped::Text));
+            }
             self.state = State::Rest(rest);
             return;
         }
@@ -147,11 +152,26 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A control token of a turn that comes out of turn.
+    /// A control token of a turn that comes out of turn, and that no message tells of.
     pub(super) fn unexpected(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
-        let text = format!("`{}` is out of place here", self.spelled(control));
-        out.malformed(Code::ParseFrame.at(span, text));
+        let found = self.out_of_place(control, span);
+        out.malformed(found.drops(Dropped::Text));
         self.keeps = false;
+    }
+
+    fn out_of_place(&self, control: Control, span: Span) -> Diagnostic {
+        let text = format!("`{}` is out of place here", self.spelled(control));
+        Code::ParseFrame.at(span, text)
+    }
+
+    /// The same, and what follows may be a part of what a tool said: a guess that begins here.
+    pub(super) fn unexpected_rest(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        out.malformed(self.out_of_place(control, span));
+        self.keeps = false;
+        if out.state.stopped.is_none() && out.admits(span) {
+            let from = self.opened.take().unwrap_or(span.start);
+            self.state = State::Rest(Rest::begin(from, span.end, out));
+        }
     }
 
     /// Somebody else speaks before the turn of the assistant has ended.
@@ -318,7 +338,12 @@ impl<'a> Reader<'a> {
             State::Outside(gap) if !gap.as_str().trim_ascii().is_empty() => {
                 out.leave_out(gap.span().start);
             }
-            State::Outside(_) | State::Turn(_) | State::Blank(..) => {}
+            State::Turn(_) | State::Blank(..) => {
+                if let Some(at) = self.opened {
+                    out.leave_out(at);
+                }
+            }
+            State::Outside(_) => {}
         }
     }
 }

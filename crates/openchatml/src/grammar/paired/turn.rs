@@ -2,7 +2,6 @@
 
 use super::behind::After;
 use super::reader::{Reader, State};
-use super::recover::Rest;
 use crate::model::{End, Role};
 use crate::reading::{Draft, Kept, Out};
 use crate::{Control, Span};
@@ -97,13 +96,7 @@ impl<'a> Reader<'a> {
                 self.unclosed_turn(span, out);
                 self.outside(Kept::default(), control, span, out);
             }
-            _ => {
-                self.unexpected(control, span, out);
-                // What follows may be a part of what a tool said.
-                if out.state.stopped.is_none() && out.admits(span) {
-                    self.state = State::Rest(Rest::begin(span.start, span.end, out));
-                }
-            }
+            _ => self.unexpected_rest(control, span, out),
         }
     }
 }
