@@ -2,14 +2,15 @@
 
 use std::fmt;
 
+use crate::Code;
 use crate::check::Book;
-use crate::detect::{JsonSigns, TextSigns};
 use crate::lex::{Controls, Mode};
 use crate::model::{Conversation, Document};
 use crate::options::{ReadOptions, RenderOptions};
 use crate::reading::{Keep, Parsed, Reader};
 use crate::rules::{Carries, Composer};
-use crate::writing::{RenderError, Sink};
+use crate::signs::{JsonSigns, TextSigns};
+use crate::writing::{Place, RenderError, Sink, TextSink};
 
 /// A chat-markup dialect.
 ///
@@ -193,6 +194,33 @@ impl Format {
     }
 }
 
+impl Format {
+    /// Writes a document that the format can carry as it is.
+    pub(crate) fn write(
+        self,
+        document: &Document<'_>,
+        options: &RenderOptions,
+    ) -> Result<String, RenderError> {
+        match (self.carrier, self.dialect.text, &self.dialect.json) {
+            (Carrier::Json, _, Some(json)) => (json.write)(document, options),
+            (_, Some(form), _) => {
+                let mut out = String::with_capacity(estimate(document));
+                let mut sink = TextSink::new(form.controls, &mut out);
+                (form.write)(form, document, options, &mut sink)?;
+                sink.finish().map_err(|error| RenderError::sink(error, None, Place::Body))?;
+                Ok(out)
+            }
+            _ => Err(self.lacks_carrier()),
+        }
+    }
+
+    /// Why nothing can be written: the dialect has no such form.
+    pub(crate) fn lacks_carrier(self) -> RenderError {
+        let text = format!("`{}` has no such carrier", self.dialect.id);
+        RenderError::new(Code::RenderUnsupported, None, text)
+    }
+}
+
 impl PartialEq for Format {
     fn eq(&self, other: &Self) -> bool {
         self.dialect.id == other.dialect.id && self.carrier == other.carrier
@@ -207,5 +235,16 @@ impl fmt::Display for Format {
             return f.pad(self.dialect.id);
         }
         f.pad(&format!("{}:{}", self.dialect.id, self.carrier.as_str()))
+    }
+}
+
+/// About how long the text will be.
+fn estimate(document: &Document<'_>) -> usize {
+    const FRAME: usize = 96;
+    match document {
+        Document::Conversation(conversation) => {
+            FRAME + conversation.messages.iter().map(|m| m.body.len() + FRAME).sum::<usize>()
+        }
+        _ => FRAME,
     }
 }

@@ -60,6 +60,7 @@ mod reading;
 pub mod render;
 mod reply;
 mod rules;
+mod signs;
 mod span;
 mod stream;
 mod view;

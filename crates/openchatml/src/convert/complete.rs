@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use crate::detect::Framing;
 use crate::dialect::{Carrier, Format};
 use crate::grammar::frame::needs_sanitizing;
 use crate::harmony::Namespace;
@@ -12,6 +11,7 @@ use crate::model::{Body, Channel, Conversation, Document, Message, Role};
 use crate::options::{RenderOptions, Values};
 use crate::pairing::{Paired, Pairs};
 use crate::rules::{Loss, Lost, said_in_part};
+use crate::signs::Framing;
 use crate::{Header, Span, dialects};
 
 /// Fills in something that a target requires or that options ask for: the document with it, and the

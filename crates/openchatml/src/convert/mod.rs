@@ -24,7 +24,6 @@ use crate::dialect::{Carrier, Format};
 use crate::model::{Conversation, Document, Message, Tool};
 use crate::options::{ReadOptions, RenderOptions};
 use crate::parse::parse;
-use crate::render::render_adapted;
 use crate::writing::RenderError;
 
 /// What a conversion gives.
@@ -85,7 +84,7 @@ pub fn convert(
     options: &RenderOptions,
 ) -> Result<Conversion, RenderError> {
     let Prepared { document: prepared, mut losses, origins } = prepare(document, target, options)?;
-    let written = render_adapted(&prepared, target, options);
+    let written = target.write(&prepared, options);
     let output = written.map_err(|error| origins.place(error))?;
     if losses.iter().any(is_of_marks) {
         let (again, origins) = read_again(&prepared, &output, target, &origins);
@@ -162,7 +161,7 @@ pub fn convert_with_sidecar(
 ) -> Result<(Conversion, Sidecar), RenderError> {
     let prepared = prepare(document, target, options)?;
     let origins = prepared.origins;
-    let written = render_adapted(&prepared.document, target, options);
+    let written = target.write(&prepared.document, options);
     let output = written.map_err(|error| origins.place(error))?;
     let mut conversion = Conversion { output, losses: prepared.losses };
     let nothing = Conversation::default();

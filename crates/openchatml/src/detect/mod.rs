@@ -4,18 +4,13 @@
 //! any other format.
 
 mod json;
-mod scan;
-mod sketch;
 
-pub(crate) use self::json::{JsonSigns, Sign};
-pub(crate) use self::scan::{Framing, Scan};
-pub(crate) use self::sketch::Kind;
+pub use crate::signs::Evidence;
 
-use self::sketch::{Seen, Sketch};
-use crate::Span;
 use crate::dialect::{Carrier, Dialect, Format};
 use crate::dialects::ALL;
 use crate::limits::Limits;
+use crate::signs::{Around, Case, Scan, Sketch};
 
 /// How much of a text is looked at, in bytes.
 const LOOK_BYTES: usize = 1 << 20;
@@ -55,27 +50,6 @@ impl Candidate {
     pub fn is_certain(&self) -> bool {
         self.confidence >= Self::CERTAIN
     }
-}
-
-/// Something in a text that is evidence for a format.
-///
-/// ```
-/// use openchatml::detect;
-///
-/// let text = "version: 2.2\n\n<|start|>user<|message|>Hi.<|end|>\n";
-/// let found = detect(text);
-/// let evidence = &found[0].evidence[0];
-/// assert_eq!(evidence.what, "`version: 2.2` in the header");
-/// assert_eq!(&text[evidence.span.range()], "version: 2.2");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evidence {
-    /// What it is, for people: a control token, a key of the header or of JSON.
-    pub what: String,
-    /// The record that it is in, from 0; see [`detect_records`].
-    pub record: usize,
-    /// Where it is in that record, in bytes.
-    pub span: Span,
 }
 
 /// A format or a kind of record that is recognized, and that is none of [`Format`].
@@ -183,85 +157,24 @@ fn sketch<'t>(records: impl IntoIterator<Item = &'t str>) -> (Option<Sketch>, Op
     (is_json.then_some(sketch), first)
 }
 
-/// Collects the evidence for a format.
-pub(crate) struct Case {
-    format: Format,
-    pub(crate) score: u32,
-    evidence: Vec<Evidence>,
-    is_doubtful: bool,
-}
-
-impl Case {
-    fn new(dialect: &'static Dialect, carrier: Carrier) -> Self {
-        Self {
-            format: Format { dialect, carrier },
-            score: 0,
-            evidence: Vec::new(),
-            is_doubtful: false,
-        }
-    }
-
-    /// Adds evidence.
-    fn speaks(&mut self, weight: u32, what: impl Into<String>, seen: Seen) {
-        self.score += weight;
-        let Seen { record, span } = seen;
-        let evidence = Evidence { what: what.into(), record, span };
-        if !self.evidence.contains(&evidence) {
-            self.evidence.push(evidence);
-        }
-    }
-
-    /// Adds evidence, if there is any.
-    pub(crate) fn sign(&mut self, weight: u32, what: impl Into<String>, span: Option<Span>) {
-        if let Some(span) = span {
-            self.speaks(weight, what, Seen { record: 0, span });
-        }
-    }
-
-    /// Notes evidence against the format.
-    pub(crate) fn against(&mut self, weight: u32) {
-        self.score = self.score.saturating_sub(weight);
-    }
-
-    /// Notes that no evidence can make this certain.
-    pub(crate) fn doubt(&mut self) {
-        self.is_doubtful = true;
-    }
-
-    /// Notes that it cannot be this format.
-    pub(crate) fn rule_out(&mut self) {
-        self.score = 0;
-        self.evidence.clear();
-    }
-
-    fn finish(self) -> Option<Candidate> {
-        let Self { format, evidence, score, is_doubtful } = self;
-        let most = if is_doubtful { Candidate::CERTAIN - 1 } else { 100 };
-        let confidence = u8::try_from(score).unwrap_or(most).min(most);
-        (confidence > 0).then_some(Candidate { format, confidence, evidence })
-    }
-}
-
-/// What marked-up text in a dialect is known by.
-pub(crate) struct TextSigns {
-    pub(crate) framing: Framing,
-    /// Adds the evidence that a scan has.
-    pub(crate) look: fn(&Scan<'_>, &mut Case),
-}
-
-impl std::fmt::Debug for TextSigns {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TextSigns").field("framing", &self.framing).finish_non_exhaustive()
-    }
-}
-
 fn markup(text: &str) -> Vec<Candidate> {
+    let controls = ALL.iter().map(|dialect| dialect.controls);
+    let around = &Around::new(text, controls);
     let forms = ALL.iter().filter_map(|dialect| Some((*dialect, dialect.text?)));
     let found = forms.filter_map(|(dialect, form)| {
-        let scan = Scan::new(text, form.controls, form.signs.framing);
-        let mut case = Case::new(dialect, Carrier::Text);
+        let scan = Scan::new(text, form.controls, form.signs.framing, around);
+        let mut case = Case::default();
         (form.signs.look)(&scan, &mut case);
-        case.finish()
+        candidate(case, dialect, Carrier::Text)
     });
     found.collect()
+}
+
+/// The format that a case is about, if anything speaks for it.
+fn candidate(case: Case, dialect: &'static Dialect, carrier: Carrier) -> Option<Candidate> {
+    let Case { evidence, score, is_doubtful } = case;
+    let most = if is_doubtful { Candidate::CERTAIN - 1 } else { 100 };
+    let confidence = u8::try_from(score).unwrap_or(most).min(most);
+    let format = Format { dialect, carrier };
+    (confidence > 0).then_some(Candidate { format, confidence, evidence })
 }

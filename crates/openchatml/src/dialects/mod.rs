@@ -27,7 +27,7 @@ pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
 pub use self::responses::DIALECT as RESPONSES;
 pub use self::sharegpt::DIALECT as SHAREGPT;
 
-pub(crate) use self::harmony::{Contents, ask, declares_tools, kept_by_reference, left_out, open};
+pub(crate) use self::harmony::{Contents, ask, kept_by_reference, left_out, open};
 pub(crate) use self::openai::parts;
 pub use crate::dialect::{Carrier, Dialect, Format};
 

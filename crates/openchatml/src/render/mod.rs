@@ -42,7 +42,7 @@ pub fn render(
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
     let (document, origins) = fitted(document, format, options)?;
-    render_adapted(&document, format, options).map_err(|error| origins.place(error))
+    format.write(&document, options).map_err(|error| origins.place(error))
 }
 
 /// Writes `document` in the text form of `format`, to a sink of the caller's own.
@@ -86,7 +86,7 @@ pub fn render_to(
     sink: &mut dyn Sink,
 ) -> Result<(), RenderError> {
     let form = format.dialect.text.filter(|_| format.carrier == Carrier::Text);
-    let Some(form) = form else { return Err(no_such_carrier(format)) };
+    let Some(form) = form else { return Err(format.lacks_carrier()) };
     let (document, origins) = fitted(document, format, options)?;
     (form.write)(form, &document, options, sink).map_err(|error| origins.place(error))
 }
@@ -137,39 +137,4 @@ fn refused(loss: &Loss, format: Format) -> RenderError {
     let text = format!("`{format}` cannot carry all of it: {}", loss.lost);
     let help = "`convert` leaves out what a format cannot carry, and says what";
     RenderError::new(Code::RenderUnsupported, loss.message, text).help(help)
-}
-
-fn no_such_carrier(format: Format) -> RenderError {
-    let text = format!("`{}` has no such carrier", format.dialect.id);
-    RenderError::new(Code::RenderUnsupported, None, text)
-}
-
-/// Writes a document that the format can carry as it is.
-pub(crate) fn render_adapted(
-    document: &Document<'_>,
-    format: Format,
-    options: &RenderOptions,
-) -> Result<String, RenderError> {
-    match (format.carrier, format.dialect.text, &format.dialect.json) {
-        (Carrier::Json, _, Some(json)) => (json.write)(document, options),
-        (_, Some(form), _) => {
-            let mut out = String::with_capacity(estimate(document));
-            let mut sink = TextSink::new(form.controls, &mut out);
-            (form.write)(form, document, options, &mut sink)?;
-            sink.finish().map_err(|error| RenderError::sink(error, None, Place::Body))?;
-            Ok(out)
-        }
-        _ => Err(no_such_carrier(format)),
-    }
-}
-
-/// About how long the text will be.
-fn estimate(document: &Document<'_>) -> usize {
-    const FRAME: usize = 96;
-    match document {
-        Document::Conversation(conversation) => {
-            FRAME + conversation.messages.iter().map(|m| m.body.len() + FRAME).sum::<usize>()
-        }
-        _ => FRAME,
-    }
 }

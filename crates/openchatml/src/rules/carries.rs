@@ -1,6 +1,5 @@
 //! What a format can say.
 
-use crate::dialects::declares_tools;
 use crate::model::{
     Channel, Content, Conversation, Document, End, Header, Intent, Message, Role, Tool, Visibility,
 };
@@ -40,6 +39,8 @@ pub struct Carries {
     pub tool_keys: &'static [&'static str],
     /// Whether tools are carried as what the developer says, where the developer says them.
     pub declared_tools: bool,
+    /// Whether the developer of a conversation declares tools in words.
+    pub(crate) declares: fn(&Conversation<'_>) -> bool,
     /// What the system and the developer declare, as data and not as the text that it stands for.
     pub declarations: bool,
     /// Its roles.
@@ -171,6 +172,7 @@ impl Carries {
         tools: false,
         tool_keys: &[],
         declared_tools: false,
+        declares: |_| false,
         declarations: false,
         roles: &[],
         names: |_| false,
@@ -273,9 +275,7 @@ impl Carries {
     }
 
     pub(crate) fn fits_tools(&self, conversation: &Conversation<'_>) -> bool {
-        self.tools
-            || conversation.tools.is_empty()
-            || self.declared_tools && declares_tools(conversation)
+        self.tools || conversation.tools.is_empty() || (self.declares)(conversation)
     }
 
     /// Whether the message may stand before the next one: a preamble may have to stand before a call.

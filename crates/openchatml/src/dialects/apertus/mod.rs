@@ -10,13 +10,13 @@ use self::tokens::CONTROLS;
 use super::openai::is_json_call;
 use crate::Control;
 use crate::check::{Book, RULES_OF_ALL};
-use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::paired::{self, Rules};
 use crate::lex::Mode;
 use crate::model::{End, Role};
 use crate::pairing::Pairing;
 use crate::rules::{Carries, Channels};
+use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 
 /// Apertus: a pair of tokens for each role, and pairs for reasoning and calls in the assistant's
 /// turn.

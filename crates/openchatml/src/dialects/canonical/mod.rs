@@ -6,10 +6,10 @@ mod write;
 
 pub(crate) use self::read::function_of;
 
-use crate::detect::{JsonSigns, Kind, Sign};
 use crate::dialect::{Dialect, JsonForm};
 use crate::lex::{Controls, Escape};
 use crate::rules::Carries;
+use crate::signs::{JsonSigns, Kind, Sign};
 
 /// Canonical JSON.
 ///

@@ -6,13 +6,13 @@ mod tokens;
 use self::tokens::CONTROLS;
 use crate::Control;
 use crate::check::Book;
-use crate::detect::{Case, Framing, JsonSigns, Scan, Sign, TextSigns};
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::Carries;
+use crate::signs::{Case, Framing, JsonSigns, Scan, Sign, TextSigns};
 
 /// ChatML: `<|start|>`role`<|message|>`text`<|end_message|>`, canonically as a JSON wire list.
 ///

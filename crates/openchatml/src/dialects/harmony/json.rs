@@ -152,7 +152,7 @@ pub(super) fn header(message: &Message<'_>) -> Option<String> {
     alone.layout = None;
     let document = Conversation::from_messages([alone]).into();
     let format = Format::new(&super::DIALECT, crate::Carrier::Text)?;
-    let text = crate::render(&document, format, &RenderOptions::default()).ok()?;
+    let text = format.write(&document, &RenderOptions::default()).ok()?;
     let spelled = |control| super::RULES.controls.spelling(control).unwrap_or_default();
     let text = text.strip_prefix(spelled(Control::Start))?;
     text.split_once(spelled(Control::Message)).map(|(header, _)| header.to_owned())

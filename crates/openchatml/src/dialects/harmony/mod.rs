@@ -22,7 +22,6 @@ pub use self::response::ResponseFormat;
 use super::openchatml_2_0;
 use crate::Control;
 use crate::check::{Book, RULES_OF_HARMONY};
-use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
@@ -30,6 +29,7 @@ use crate::model::{End, Intent, Message, Role};
 use crate::options::Profile;
 use crate::pairing::Pairing;
 use crate::rules::{Carries, Channels, Intents};
+use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 
 /// Harmony: seven control tokens, no escape, tools that are their own roles.
 ///
@@ -59,6 +59,7 @@ pub static DIALECT: Dialect = Dialect {
 
 static CARRIES: Carries = Carries {
     declared_tools: true,
+    declares: declares_tools,
     needs_channels: true,
     needs_names: true,
     roles: Role::ALL,

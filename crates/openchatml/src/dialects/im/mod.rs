@@ -3,7 +3,6 @@
 use super::{openchatml_0_1, openchatml_2_2};
 use crate::Control;
 use crate::check::Book;
-use crate::detect::{Case, Framing, Scan, TextSigns};
 use crate::dialect::{Dialect, TextForm};
 use crate::grammar::turn::{self, Rules, Wrap};
 use crate::lex::{Controls, Escape, Mode};
@@ -11,6 +10,7 @@ use crate::model::End;
 use crate::options::Close;
 use crate::pairing::Pairing;
 use crate::rules::Carries;
+use crate::signs::{Case, Framing, Scan, TextSigns};
 
 /// The `<|im_start|>` framing: compact, with nothing around the turns.
 ///

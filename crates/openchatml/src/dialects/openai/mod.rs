@@ -17,11 +17,11 @@ pub(crate) use self::write as writing;
 
 use super::canonical::CONTROLS;
 use crate::check::{Book, RULES_OF_ALL};
-use crate::detect::{JsonSigns, Kind, Sign};
 use crate::dialect::{Dialect, JsonForm};
 use crate::model::{Conversation, End, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::{Carries, Channels, Intents};
+use crate::signs::{JsonSigns, Kind, Sign};
 
 /// OpenAI's Chat Completions: a list of messages, a single one, or the body of a request or of a
 /// response.

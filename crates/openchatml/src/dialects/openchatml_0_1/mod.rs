@@ -5,7 +5,6 @@ mod tokens;
 use super::openchatml_2_2;
 use crate::Control;
 use crate::check::Book;
-use crate::detect::{Case, Framing, Scan, TextSigns};
 use crate::dialect::{Dialect, TextForm};
 use crate::grammar::turn::{self, Rules, Wrap};
 use crate::lex::Mode;
@@ -13,6 +12,7 @@ use crate::model::{End, Role};
 use crate::options::Close;
 use crate::pairing::Pairing;
 use crate::rules::Carries;
+use crate::signs::{Case, Framing, Scan, TextSigns};
 
 /// OpenChatML 0.1: turns between `<s>` and `</s>`, fill-in-the-middle tasks, multi-file sequences.
 ///

@@ -7,13 +7,13 @@ pub(super) use self::tokens::OPENINGS;
 
 use super::openchatml_0_1;
 use crate::check::{Book, RULES_2_0};
-use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::{Carries, Channels, Markers};
+use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::{Control, Span, function_name};
 
 /// OpenChatML 2.0: six control tokens, JSON per turn.

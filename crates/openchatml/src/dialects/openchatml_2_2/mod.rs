@@ -3,16 +3,16 @@
 mod json;
 mod tokens;
 
-use super::{openchatml_0_1, openchatml_2_0};
+use super::{harmony, openchatml_0_1, openchatml_2_0};
 use crate::Control;
 use crate::check::{Book, RULES_2_2};
-use crate::detect::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::{Carries, Channels, Intents, Markers};
+use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 
 /// OpenChatML 2.2: nine control tokens, an escape, literal blocks, `call_id`, JSON per message.
 ///
@@ -42,6 +42,7 @@ pub static DIALECT: Dialect = Dialect {
 
 static CARRIES: Carries = Carries {
     declared_tools: true,
+    declares: harmony::declares_tools,
     header: true,
     version: Some("2.2"),
     needs_call_ids: true,

@@ -6,10 +6,10 @@ mod write;
 
 use super::canonical::CONTROLS;
 use super::openai::{book, is_typed_call};
-use crate::detect::{JsonSigns, Kind, Sign};
 use crate::dialect::{Dialect, JsonForm};
 use crate::model::{End, Message, Role};
 use crate::rules::{Carries, Channels, Intents};
+use crate::signs::{JsonSigns, Kind, Sign};
 
 /// OpenAI's Responses API: a list of items, or the body of a request or of a response.
 ///

@@ -6,11 +6,11 @@ mod write;
 use super::canonical::CONTROLS;
 use super::openai::{calls, is_json_call};
 use crate::check::{Book, RULES_OF_ALL};
-use crate::detect::{JsonSigns, Kind, Sign};
 use crate::dialect::{Dialect, JsonForm};
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::{Carries, Channels};
+use crate::signs::{JsonSigns, Kind, Sign};
 
 /// ShareGPT: `{"conversations": [{"from": "human", "value": "…"}]}`.
 ///

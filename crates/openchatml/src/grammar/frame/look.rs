@@ -1,8 +1,7 @@
 //! What framed text is known by, whatever the dialect.
 
 use crate::Control;
-use crate::detect::{Case, Scan};
-use crate::dialects::OPENCHATML_2_2;
+use crate::signs::{Case, Scan};
 
 /// Adds the evidence that text has frames: `base` if it begins with one. Whether there are any.
 pub(crate) fn look(scan: &Scan<'_>, base: u32, case: &mut Case) -> bool {
@@ -20,35 +19,10 @@ pub(crate) fn look(scan: &Scan<'_>, base: u32, case: &mut Case) -> bool {
     let closed = closed.filter_map(|control| scan.token(control)).min_by_key(|span| span.start);
     let what = closed.map(|span| format!("`{}`", scan.at(span))).unwrap_or_default();
     case.sign(10, what, closed);
-    if scan.version.is_none() && has_block_of_frames(scan.text) {
+    if scan.version.is_none() && scan.quotes_frames {
         case.doubt();
     }
     true
-}
-
-/// Whether one frame ends and another one begins between the two ends of a literal block: what one
-/// format quotes, another one says, and both readings are well-formed. Nothing but a version tells
-/// which it is.
-fn has_block_of_frames(text: &str) -> bool {
-    let controls = OPENCHATML_2_2.controls;
-    let spelled = |control| controls.spelling(control).unwrap_or_default();
-    let mut rest = text;
-    while let Some((_, block)) = rest.split_once(spelled(Control::Literal)) {
-        let Some((mut block, after)) = block.split_once(spelled(Control::EndLiteral)) else {
-            break;
-        };
-        let (mut first, mut last) = (None, None);
-        while let Some((at, control, len)) = controls.find(block) {
-            first = first.or(Some(control));
-            last = Some(control);
-            block = &block[at + len..];
-        }
-        if first.is_some_and(Control::ends_message) && last == Some(Control::Message) {
-            return true;
-        }
-        rest = after;
-    }
-    false
 }
 
 /// Weighs what stands between frames: a line break in OpenChatML, nothing in Harmony.

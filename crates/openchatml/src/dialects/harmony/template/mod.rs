@@ -26,7 +26,8 @@ pub(super) const ORIGIN: &str = "hf-template";
 pub(super) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };
 
 /// What the template can be given.
-static CARRIES: Carries = Carries { tools: true, declared_tools: false, ..super::CARRIES };
+static CARRIES: Carries =
+    Carries { tools: true, declared_tools: false, declares: |_| false, ..super::CARRIES };
 
 type Result<T> = std::result::Result<T, RenderError>;
 

@@ -1,8 +1,6 @@
 //! What marked-up text is made of: its version, how it begins, and what stands between the tokens of
 //! its framing. What messages say is passed over.
 
-use crate::dialect::Dialect;
-use crate::dialects::ALL;
 use crate::lex::Controls;
 use crate::{Control, Span};
 
@@ -28,6 +26,36 @@ pub(crate) struct Scan<'t> {
     pub(crate) has_open_block: bool,
     /// What stands between two messages, and after the last one if that is anything.
     pub(crate) gaps: Vec<Span>,
+    /// Whether one frame ends and another one begins between the two ends of a literal block: what one
+    /// format quotes, another one says, and both readings are well-formed. Nothing but a version tells
+    /// which it is.
+    pub(crate) quotes_frames: bool,
+}
+
+/// What is known of a text before it is scanned for the framing of any dialect.
+#[derive(Debug)]
+pub(crate) struct Around<'t> {
+    /// The version that a header names.
+    version: Option<(&'t str, Span)>,
+    /// Where the header ends.
+    start: usize,
+    /// Whether the text begins with a token of any dialect, after a header and white space.
+    begins_with_token: bool,
+    quotes_frames: bool,
+}
+
+impl<'t> Around<'t> {
+    /// Looks at a text, given the tokens of all dialects.
+    pub(crate) fn new(text: &'t str, all: impl Iterator<Item = &'static Controls> + Clone) -> Self {
+        let version = version(text);
+        let start = version.map_or(0, |(_, span)| header_end(text, span.end));
+        let rest = text[start..].trim_start();
+        let begins_with_token = all.clone().any(|controls| controls.front(rest).is_some());
+        let mut blocks = all.filter(|controls| controls.spelling(Control::Literal).is_some());
+        let quotes_frames =
+            blocks.next().is_some_and(|controls| has_block_of_frames(text, controls));
+        Self { version, start, begins_with_token, quotes_frames }
+    }
 }
 
 /// Where a scan is.
@@ -53,11 +81,15 @@ pub(crate) enum Framing {
 
 impl<'t> Scan<'t> {
     /// Scans a text for the framing of a dialect.
-    pub(crate) fn new(text: &'t str, controls: &Controls, framing: Framing) -> Self {
-        let version = version(text);
-        let start = version.map_or(0, |(_, span)| header_end(text, span.end));
-        let mut scan = Scan { text, version, ..Scan::default() };
-        scan.begin(start, controls);
+    pub(crate) fn new(
+        text: &'t str,
+        controls: &Controls,
+        framing: Framing,
+        around: &Around<'t>,
+    ) -> Self {
+        let Around { version, start, quotes_frames, .. } = *around;
+        let mut scan = Scan { text, version, quotes_frames, ..Scan::default() };
+        scan.begin(around, controls);
         scan.read(start, controls, framing);
         scan
     }
@@ -100,10 +132,9 @@ impl<'t> Scan<'t> {
         self.headers.iter().find(|span| has(self.at(**span))).copied()
     }
 
-    fn begin(&mut self, start: usize, controls: &Controls) {
-        let text = self.text;
-        let rest = text[start..].trim_start();
-        let at = text.len() - rest.len();
+    fn begin(&mut self, around: &Around<'_>, controls: &Controls) {
+        let (text, start) = (self.text, around.start);
+        let at = text.len() - text[start..].trim_start().len();
         // Looked for right here: a search would go through the rest of the text for each line.
         let token = |at: usize| {
             let (control, len) = controls.front(&text[at..])?;
@@ -111,8 +142,7 @@ impl<'t> Scan<'t> {
         };
         self.first = token(at);
         let mut lines = text[start..].match_indices('\n').map(|(line, _)| start + line + 1);
-        let begins = |dialect: &&Dialect| dialect.controls.front(rest).is_some();
-        if self.first.is_none() && !ALL.iter().any(begins) {
+        if self.first.is_none() && !around.begins_with_token {
             self.line = lines.find_map(|line| token(line).filter(|(it, _)| opens(*it)));
         }
     }
@@ -229,4 +259,26 @@ fn version(text: &str) -> Option<(&str, Span)> {
 fn header_end(text: &str, from: usize) -> usize {
     let line = text[from..].find("\n<");
     line.map_or(text.len(), |line| from + line + 1)
+}
+
+/// Whether frames stand in a literal block.
+fn has_block_of_frames(text: &str, controls: &Controls) -> bool {
+    let spelled = |control| controls.spelling(control).unwrap_or_default();
+    let mut rest = text;
+    while let Some((_, block)) = rest.split_once(spelled(Control::Literal)) {
+        let Some((mut block, after)) = block.split_once(spelled(Control::EndLiteral)) else {
+            break;
+        };
+        let (mut first, mut last) = (None, None);
+        while let Some((at, control, len)) = controls.find(block) {
+            first = first.or(Some(control));
+            last = Some(control);
+            block = &block[at + len..];
+        }
+        if first.is_some_and(Control::ends_message) && last == Some(Control::Message) {
+            return true;
+        }
+        rest = after;
+    }
+    false
 }

@@ -1,0 +1,88 @@
+//! The evidence for a format that a text has: what the detector collects, and what dialects look for.
+
+mod json;
+mod scan;
+mod sketch;
+
+pub(crate) use self::json::{JsonSigns, Sign};
+pub(crate) use self::scan::{Around, Framing, Scan};
+pub(crate) use self::sketch::{ALONE, Items, Kind, Seen, Sketch};
+
+use crate::Span;
+
+/// Something in a text that is evidence for a format.
+///
+/// ```
+/// use openchatml::detect;
+///
+/// let text = "version: 2.2\n\n<|start|>user<|message|>Hi.<|end|>\n";
+/// let found = detect(text);
+/// let evidence = &found[0].evidence[0];
+/// assert_eq!(evidence.what, "`version: 2.2` in the header");
+/// assert_eq!(&text[evidence.span.range()], "version: 2.2");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// What it is, for people: a control token, a key of the header or of JSON.
+    pub what: String,
+    /// The record that it is in, from 0; see [`detect_records`].
+    pub record: usize,
+    /// Where it is in that record, in bytes.
+    pub span: Span,
+}
+
+/// Collects the evidence for a format.
+#[derive(Debug, Default)]
+pub(crate) struct Case {
+    pub(crate) score: u32,
+    pub(crate) evidence: Vec<Evidence>,
+    pub(crate) is_doubtful: bool,
+}
+
+impl Case {
+    /// Adds evidence.
+    pub(crate) fn speaks(&mut self, weight: u32, what: impl Into<String>, seen: Seen) {
+        self.score += weight;
+        let Seen { record, span } = seen;
+        let evidence = Evidence { what: what.into(), record, span };
+        if !self.evidence.contains(&evidence) {
+            self.evidence.push(evidence);
+        }
+    }
+
+    /// Adds evidence, if there is any.
+    pub(crate) fn sign(&mut self, weight: u32, what: impl Into<String>, span: Option<Span>) {
+        if let Some(span) = span {
+            self.speaks(weight, what, Seen { record: 0, span });
+        }
+    }
+
+    /// Notes evidence against the format.
+    pub(crate) fn against(&mut self, weight: u32) {
+        self.score = self.score.saturating_sub(weight);
+    }
+
+    /// Notes that no evidence can make this certain.
+    pub(crate) fn doubt(&mut self) {
+        self.is_doubtful = true;
+    }
+
+    /// Notes that it cannot be this format.
+    pub(crate) fn rule_out(&mut self) {
+        self.score = 0;
+        self.evidence.clear();
+    }
+}
+
+/// What marked-up text in a dialect is known by.
+pub(crate) struct TextSigns {
+    pub(crate) framing: Framing,
+    /// Adds the evidence that a scan has.
+    pub(crate) look: fn(&Scan<'_>, &mut Case),
+}
+
+impl std::fmt::Debug for TextSigns {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextSigns").field("framing", &self.framing).finish_non_exhaustive()
+    }
+}
