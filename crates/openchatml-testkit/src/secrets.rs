@@ -10,7 +10,7 @@ use openchatml::render::{LayoutChoice, Profile, Values};
 use openchatml::{
     Body, Channel, Content, Conversation, Document, End, Event, Format, Header, Intent, Marker,
     Message, Policy, ReadOptions, RenderError, RenderOptions, Role, Segment, Stream, UserEvents,
-    Visibility, harmony::SystemContent, history, parse, render,
+    Visibility, history, parse, render,
 };
 use serde_json::{Map, Value, json};
 
@@ -429,7 +429,7 @@ pub fn render_options(source: &mut Source<'_>) -> RenderOptions {
         1 => options.continue_final = true,
         _ => {}
     }
-    options.harmony = pick(
+    options.profile = pick(
         source,
         &[
             Profile::Documented,
@@ -441,9 +441,7 @@ pub fn render_options(source: &mut Source<'_>) -> RenderOptions {
         ],
     );
     if one_in(source, 2) {
-        let mut system = SystemContent::default();
-        system.current_date = Some("2026-01-31".into());
-        options.system = Some(system);
+        options.date = Some("2026-01-31".into());
     }
     options.thinking = one_in(source, 3);
     options.ids = one_in(source, 3);
@@ -531,13 +529,13 @@ pub fn doors(source: &mut Source<'_>) {
     let kind = source.int_in_range(0..=3).unwrap_or(0);
     let name = format!(
         "door {kind}, {part:?}, from {origin} to {target} with {:?}, {:?}, {:?}, prompt {:?} {}, \
-         system {}, thinking {}, ids {}",
+         date {}, thinking {}, ids {}",
         options.layout,
         options.values,
-        options.harmony,
+        options.profile,
         options.generation_prompt,
         options.continue_final,
-        options.system.is_some(),
+        options.date.is_some(),
         options.thinking,
         options.ids,
     );

@@ -43,7 +43,7 @@ fn same_ids(cases: &[Value], profile: Profile) {
             false => read,
         };
         let mut options = RenderOptions::default();
-        options.harmony = profile;
+        options.profile = profile;
         match case["mode"].as_str() {
             Some("completion") => options.generation_prompt = Some(Role::Assistant),
             Some("training") => {

@@ -1,5 +1,5 @@
 //! What the system and the developer say in Harmony: text with headings of its own.
 
 pub use crate::dialects::harmony::{
-    DeveloperContent, Effort, Namespace, ResponseFormat, SystemContent,
+    DeveloperContent, Effort, Namespace, PromptOptions, ResponseFormat, SystemContent,
 };

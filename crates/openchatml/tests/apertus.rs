@@ -5,7 +5,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
-use openchatml::harmony::SystemContent;
 use openchatml::render::Profile;
 use openchatml::{Code, Format, RenderOptions, Role, parse, render};
 use serde_json::Value;
@@ -20,14 +19,12 @@ fn recorded() -> Vec<Value> {
 
 fn options(case: &Value) -> RenderOptions {
     let mut options = RenderOptions::default();
-    let mut system = SystemContent::default();
-    system.current_date = case["date"].as_str().map(|date| date.to_owned().into());
-    options.system = Some(system);
+    options.date = case["date"].as_str().map(|date| date.to_owned().into());
     options.thinking = case["thinking"].as_bool().unwrap();
     options.generation_prompt = case["prompt"].as_bool().unwrap().then_some(Role::Assistant);
-    options.harmony = Profile::Reference;
+    options.profile = Profile::Reference;
     if case["engine"] == "transformers" {
-        options.harmony = Profile::HfTemplate;
+        options.profile = Profile::HfTemplate;
     }
     options
 }
@@ -45,8 +42,8 @@ fn text_is_that_of_the_template() {
             (Some(text), Ok(written)) => {
                 assert_eq!(written, text, "case {index}: {input}");
                 let mut options = options(case);
-                if options.harmony == Profile::Reference {
-                    options.harmony = Profile::Documented;
+                if options.profile == Profile::Reference {
+                    options.profile = Profile::Documented;
                     assert_eq!(render(&parsed.document, apertus, &options).as_deref(), Ok(text));
                 }
                 said += 1;
@@ -121,15 +118,13 @@ fn texts_of_schemas_stay_in_their_place() {
             let input = input.to_string();
             let parsed = parse(&input, json, &Default::default());
             let mut options = RenderOptions::default();
-            let mut system = SystemContent::default();
-            system.current_date = Some("2026-01-31".into());
-            options.system = Some(system);
+            options.date = Some("2026-01-31".into());
             let written = render(&parsed.document, apertus, &options).unwrap();
             let is_break = |c: char| "\n\r\u{b}\u{c}\u{85}\u{2028}\u{2029}".contains(c);
             let evil = written.split(is_break).find(|line| line.starts_with("EVIL"));
             assert_eq!(evil, None, "{input}: {written}");
             for profile in [Profile::Reference, Profile::HfTemplate] {
-                options.harmony = profile;
+                options.profile = profile;
                 match render(&parsed.document, apertus, &options) {
                     Err(error) => assert!(error.to_string().contains("leave its place"), "{error}"),
                     // The template escapes it.

@@ -17,7 +17,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use markdown::Block;
-use openchatml::harmony::SystemContent;
 use openchatml::render::{LayoutChoice, Profile};
 use openchatml::{
     Conversation, Document, Event, Format, Lines, Parsed, Policy, RenderOptions, Role, Stream,
@@ -228,18 +227,14 @@ fn options(block: &Block) -> RenderOptions {
     }
     options.continue_final = block.has("continue");
     options.thinking = block.has("thinking");
-    options.harmony = match block.value("profile") {
+    options.profile = match block.value("profile") {
         None => Profile::Documented,
         Some("reference") => Profile::Reference,
         Some("hf-template") => Profile::HfTemplate,
         Some("hf-template-strings") => Profile::HfTemplateStrings,
         Some(other) => panic!("no profile {other}"),
     };
-    if let Some(date) = block.value("date") {
-        let mut system = SystemContent::default();
-        system.current_date = Some(date.to_owned().into());
-        options.system = Some(system);
-    }
+    options.date = block.value("date").map(|date| date.to_owned().into());
     options
 }
 

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use openchatml::convert::{self, Lost};
-use openchatml::harmony::SystemContent;
 use openchatml::{Document, Dropped, Format, ReadOptions, RenderOptions, parse};
 
 /// A conversation with all that formats have in common.
@@ -25,9 +24,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/conversions.
 
 fn options() -> RenderOptions {
     let mut options = RenderOptions::default();
-    let mut system = SystemContent::default();
-    system.current_date = Some("2026-01-31".into());
-    options.system = Some(system);
+    options.date = Some("2026-01-31".into());
     options
 }
 

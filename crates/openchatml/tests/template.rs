@@ -5,7 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
-use openchatml::harmony::{Effort, Namespace, SystemContent};
+use openchatml::harmony::{Effort, Namespace, PromptOptions, SystemContent};
 use openchatml::render::Profile;
 use openchatml::{Code, Format, RenderError, RenderOptions, Role, convert, parse, render};
 use serde_json::Value;
@@ -66,9 +66,11 @@ fn options(case: &Value) -> RenderOptions {
         });
     }
     let mut options = RenderOptions::default();
-    options.system = Some(system);
+    let mut prompt = PromptOptions::default();
+    prompt.system = Some(system);
+    options.set(prompt);
     options.generation_prompt = (case["prompt"] == true).then_some(Role::Assistant);
-    options.harmony = match case["strings"] == true {
+    options.profile = match case["strings"] == true {
         true => Profile::HfTemplateStrings,
         false => Profile::HfTemplate,
     };

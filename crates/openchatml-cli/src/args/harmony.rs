@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use openchatml::harmony::{Effort, Namespace, SystemContent};
+use openchatml::harmony::{Effort, Namespace, PromptOptions, SystemContent};
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Prompts of Harmony and Apertus")]
@@ -54,17 +54,22 @@ impl HarmonyArgs {
         self.date.as_deref()
     }
 
-    /// The system message of a conversation that has none, if anything is said about it.
-    pub(crate) fn system(&self) -> Option<SystemContent<'static>> {
-        let says_something = self.date.is_some()
-            || self.reasoning_effort.is_some()
+    /// What a prompt in Harmony says where the conversation does not.
+    pub(crate) fn prompt(&self) -> PromptOptions {
+        let mut prompt = PromptOptions::default();
+        prompt.system = self.system();
+        prompt
+    }
+
+    /// The system message of a conversation that has none, if more than the date is said about it.
+    fn system(&self) -> Option<SystemContent<'static>> {
+        let says_something = self.reasoning_effort.is_some()
             || self.identity.is_some()
             || !self.builtin_tools.is_empty();
         if !says_something {
             return None;
         }
         let mut system = SystemContent::default();
-        system.current_date = self.date.clone().map(Into::into);
         if let Some(effort) = self.reasoning_effort {
             system.reasoning_effort = Some(match effort {
                 EffortArg::Low => Effort::Low,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::consent::ConsentArgs;
 use super::harmony::HarmonyArgs;
 use clap::{Args, ValueEnum};
-use openchatml::render::{Close, Profile, Values};
+use openchatml::render::{Close, Profile, TurnOptions, Values};
 use openchatml::{InfillOrder, RenderOptions, Role};
 
 #[derive(Args, Clone, Debug)]
@@ -126,25 +126,28 @@ impl RenderArgs {
         options.continue_final = self.continue_final;
         options.ids = self.keep_ids;
         options.thinking = self.thinking.unwrap_or_default();
-        options.harmony = match self.profile {
+        options.profile = match self.profile {
             ProfileArg::Default => Profile::Documented,
             ProfileArg::Reference => Profile::Reference,
             ProfileArg::OssHarmony => Profile::OssHarmony,
             ProfileArg::HfTemplate => Profile::HfTemplate,
             ProfileArg::HfTemplateStrings => Profile::HfTemplateStrings,
         };
-        options.system = self.harmony.system();
+        options.date = self.harmony.date().map(|date| date.to_owned().into());
+        options.set(self.harmony.prompt());
         if self.layout.sanitize {
             options.values = Values::Sanitize;
         }
+        let mut turns = TurnOptions::default();
         if self.layout.compact {
-            options.close = Close::Compact;
+            turns.close = Close::Compact;
         }
-        options.infill_order = self.layout.infill_order.map(|order| match order {
+        turns.infill_order = self.layout.infill_order.map(|order| match order {
             InfillOrderArg::Pms => InfillOrder::PrefixMiddleSuffix,
             InfillOrderArg::Psm => InfillOrder::PrefixSuffixMiddle,
             InfillOrderArg::Spm => InfillOrder::SuffixPrefixMiddle,
         });
+        options.set(turns);
         options
     }
 }

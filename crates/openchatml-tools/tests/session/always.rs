@@ -2,7 +2,6 @@
 //! goes on with.
 
 use openchatml::convert::convert;
-use openchatml::harmony::SystemContent;
 use openchatml::{Conversation, Format, Message, ReadOptions, RenderOptions, Role};
 use openchatml_testkit::upstream::{Answer, Scripted};
 use openchatml_testkit::{Source, cases, one_in, pick};
@@ -106,10 +105,8 @@ async fn go_on(
     let router = Router::new(desk.guard(&tools(mess.to_owned())), options).unwrap();
     let upstream = Completions::new(url, CompletionsOptions::default()).unwrap();
     // Apertus wants to know the date.
-    let mut system = SystemContent::default();
-    system.current_date = Some("2026-11-23".into());
     let mut render = RenderOptions::default();
-    render.system = Some(system);
+    render.date = Some("2026-11-23".into());
     let mut session = Session::new(conversation, format, router)
         .with_desk(desk)
         .with_model(Model::new(upstream, prompts).unwrap().with_options(render));

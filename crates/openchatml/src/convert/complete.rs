@@ -122,8 +122,8 @@ pub(super) fn open<'a>(
     target: Format,
     options: &RenderOptions,
 ) -> Option<(Document<'a>, Option<usize>)> {
-    let system = options.system.as_ref().filter(|_| target.carries().declared_tools)?;
-    let opened = dialects::open(document.as_conversation()?, system, options.harmony.style())?;
+    let conversation = document.as_conversation().filter(|_| target.carries().declared_tools)?;
+    let opened = dialects::open(conversation, options)?;
     Some((Document::Conversation(opened), Some(0)))
 }
 
@@ -135,8 +135,7 @@ pub(super) fn ask<'a>(
     options: &RenderOptions,
 ) -> Option<(Document<'a>, Option<usize>)> {
     let conversation = document.as_conversation().filter(|_| target.carries().declared_tools)?;
-    let formats = &options.response_formats;
-    let (asked, inserted) = dialects::ask(conversation, formats, options.harmony.style())?;
+    let (asked, inserted) = dialects::ask(conversation, options)?;
     Some((Document::Conversation(asked), inserted))
 }
 
@@ -155,7 +154,7 @@ pub(super) fn declare_tools<'a>(
     }
     let mut declared = conversation.clone();
     let functions = Namespace::functions(std::mem::take(&mut declared.tools));
-    let section = functions.section(options.harmony.style());
+    let section = functions.section(options.profile.style());
     let mut inserted = None;
     let says = |message: &&mut Message<'_>| message.role == Role::Developer;
     let says_it = |message: &Message<'_>| message.body.text().contains(&section);
@@ -192,7 +191,7 @@ pub(super) fn declared_in_part(
     if conversation.tools.is_empty() || are_data {
         return Vec::new();
     }
-    let mut losses = said_in_part(&conversation.tools, options.harmony.style());
+    let mut losses = said_in_part(&conversation.tools, options.profile.style());
     losses.insert(0, Loss::new(None, Span::default(), Lost::ToolsAsText));
     losses
 }
@@ -209,7 +208,7 @@ pub(super) fn changed_in_writing(
         return Vec::new();
     };
     let mut losses = match target.carries().declared_tools {
-        true => dialects::left_out(options.harmony, conversation),
+        true => dialects::left_out(options.profile, conversation),
         false => Vec::new(),
     };
     // The names of tools in pairs are strings of JSON, which hold any value.

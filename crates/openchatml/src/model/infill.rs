@@ -80,11 +80,14 @@ impl Eq for Infill<'_> {}
 /// The order of the three tokens of a fill-in-the-middle task.
 ///
 /// ```
+/// use openchatml::render::TurnOptions;
 /// use openchatml::{Document, Infill, InfillOrder, RenderOptions, render};
 ///
 /// let task = Document::Infill(Infill::new("fn main() {", "}"));
 /// let mut options = RenderOptions::default();
-/// options.infill_order = Some(InfillOrder::SuffixPrefixMiddle);
+/// let mut turns = TurnOptions::default();
+/// turns.infill_order = Some(InfillOrder::SuffixPrefixMiddle);
+/// options.set(turns);
 /// let text = render(&task, "openchatml-0.1".parse()?, &options)?;
 /// assert_eq!(text, "<|fim_suffix|>}<|fim_prefix|>fn main() {<|fim_middle|>");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

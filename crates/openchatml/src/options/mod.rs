@@ -2,6 +2,9 @@
 
 mod read;
 mod render;
+mod settings;
 
 pub use self::read::{Mode, ReadOptions, Recover};
-pub use self::render::{Close, LayoutChoice, Profile, RenderOptions, Values};
+pub use self::render::{LayoutChoice, Profile, RenderOptions, Values};
+pub use self::settings::DialectOptions;
+pub(crate) use self::settings::sealed;

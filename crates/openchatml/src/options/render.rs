@@ -1,9 +1,11 @@
 //! How to write.
 
+use std::borrow::Cow;
+
+use super::DialectOptions;
+use super::settings::Settings;
 use crate::Role;
 use crate::declare::Style;
-use crate::harmony::{ResponseFormat, SystemContent};
-use crate::model::InfillOrder;
 
 /// How to write.
 ///
@@ -24,18 +26,10 @@ pub struct RenderOptions {
     pub layout: LayoutChoice,
     /// What to do with header values that cannot be written.
     pub values: Values,
-    /// How OpenChatML 0.1 messages are closed.
-    pub close: Close,
-    /// The order of fill-in-the-middle tasks; each task's own if `None`.
-    pub infill_order: Option<InfillOrder>,
-    /// In whose way Harmony is written.
-    pub harmony: Profile,
-    /// Harmony: the system message of a conversation that has none. It is put in where it is given,
-    /// and then what a `system` message says in words of its own becomes the developer's
-    /// instructions.
-    pub system: Option<SystemContent<'static>>,
-    /// Harmony: the forms that the answer may have, where the developer names none.
-    pub response_formats: Vec<ResponseFormat<'static>>,
+    /// In whose way a dialect is written that several programs write.
+    pub profile: Profile,
+    /// The date that prompts tell the model, where their format says one: `2026-01-31`.
+    pub date: Option<Cow<'static, str>>,
     /// Whether the model is told to deliberate before it answers, where the format says so
     /// (Apertus: `Deliberation: enabled`).
     pub thinking: bool,
@@ -46,6 +40,38 @@ pub struct RenderOptions {
     /// Canonical JSON: the token ids that messages [are known to have](crate::Message::ids) are
     /// written, too.
     pub ids: bool,
+    /// Options that one dialect alone has.
+    settings: Settings,
+}
+
+impl RenderOptions {
+    /// Takes the options of one dialect, in place of those that were set before.
+    ///
+    /// ```
+    /// use openchatml::RenderOptions;
+    /// use openchatml::harmony::{PromptOptions, SystemContent};
+    ///
+    /// let mut options = RenderOptions::default();
+    /// let mut prompt = PromptOptions::default();
+    /// prompt.system = Some(SystemContent::default());
+    /// options.set(prompt);
+    /// assert!(options.get::<PromptOptions>().is_some_and(|it| it.system.is_some()));
+    /// ```
+    pub fn set<T: DialectOptions>(&mut self, options: T) {
+        self.settings.set(options);
+    }
+
+    /// The options of one dialect, if they were set.
+    ///
+    /// ```
+    /// use openchatml::RenderOptions;
+    /// use openchatml::harmony::PromptOptions;
+    ///
+    /// assert!(RenderOptions::default().get::<PromptOptions>().is_none());
+    /// ```
+    pub fn get<T: DialectOptions>(&self) -> Option<&T> {
+        self.settings.get()
+    }
 }
 
 /// In whose way Harmony is written.
@@ -61,7 +87,7 @@ pub struct RenderOptions {
 /// let mut options = RenderOptions::default();
 /// let documented = render(&document, "harmony".parse()?, &options)?;
 /// assert!(documented.contains("type f = (_: string | null) => any;"));
-/// options.harmony = Profile::Reference;
+/// options.profile = Profile::Reference;
 /// let reference = render(&document, "harmony".parse()?, &options)?;
 /// assert!(reference.contains("type f = (_: any) => any;"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -70,17 +96,14 @@ pub struct RenderOptions {
 /// The chat template says the date, and takes a system prompt for instructions:
 ///
 /// ```
-/// use openchatml::harmony::SystemContent;
 /// use openchatml::render::Profile;
 /// use openchatml::{Conversation, Message, RenderOptions, Role, render};
 ///
 /// let prompt = Conversation::from_messages([Message::new(Role::System, "Be brief.")]).into();
 /// let mut options = RenderOptions::default();
-/// options.harmony = Profile::HfTemplate;
+/// options.profile = Profile::HfTemplate;
 /// assert!(render(&prompt, "harmony".parse()?, &options).is_err());
-/// let mut system = SystemContent::default();
-/// system.current_date = Some("2025-06-28".into());
-/// options.system = Some(system);
+/// options.date = Some("2025-06-28".into());
 /// let text = render(&prompt, "harmony".parse()?, &options)?;
 /// assert!(text.contains("Current date: 2025-06-28"));
 /// assert!(text.ends_with("# Instructions\n\nBe brief.\n\n<|end|>"));
@@ -171,28 +194,4 @@ pub enum Values {
     /// Write `_` for white space, for control characters, and for the `<` of a control token. A
     /// value that is empty is left out.
     Sanitize,
-}
-
-/// How messages of OpenChatML 0.1 are closed.
-///
-/// ```
-/// use openchatml::render::Close;
-/// use openchatml::{Conversation, Message, RenderOptions, Role, render};
-///
-/// let document = Conversation::from_messages([Message::new(Role::User, "Hi.")]).into();
-/// let mut options = RenderOptions::default();
-/// let spaced = render(&document, "openchatml-0.1".parse()?, &options)?;
-/// assert_eq!(spaced, "<s>\n<|im_start|>user\nHi.\n<|im_end|>\n</s>\n");
-/// options.close = Close::Compact;
-/// let compact = render(&document, "openchatml-0.1".parse()?, &options)?;
-/// assert_eq!(compact, "<s>\n<|im_start|>user\nHi.<|im_end|>\n</s>\n");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Close {
-    /// With a line break before `<|im_end|>`, as in the specification.
-    #[default]
-    Spaced,
-    /// Without, as in the wild.
-    Compact,
 }

@@ -3,7 +3,8 @@
 //! A writer walks a document and calls [`Sink::control`] and [`Sink::text`]. There is no other way
 //! to emit a control token, so content can never become structure: a sink escapes it or refuses it.
 
-pub use crate::options::{Close, LayoutChoice, Profile, RenderOptions, Values};
+pub use crate::grammar::turn::{Close, TurnOptions};
+pub use crate::options::{DialectOptions, LayoutChoice, Profile, RenderOptions, Values};
 pub use crate::writing::{
     Escaper, JsonStyle, Part, Place, PlainOpening, RenderError, Sink, SinkError, TextSink,
 };

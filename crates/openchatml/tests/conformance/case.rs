@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use openchatml::harmony::{Effort, ResponseFormat, SystemContent};
-use openchatml::render::{Close, LayoutChoice, Profile, Values};
+use openchatml::harmony::{Effort, PromptOptions, ResponseFormat, SystemContent};
+use openchatml::render::{Close, LayoutChoice, Profile, TurnOptions, Values};
 use openchatml::{Format, InfillOrder, Limits, Mode, ReadOptions, Recover, RenderOptions, Role};
 use openchatml_tokens::{Headers, MaskPolicy, Speech, Turns};
 use serde::Deserialize;
@@ -324,12 +324,14 @@ impl Convert {
         if is(&self.values, "sanitize") {
             options.values = Values::Sanitize;
         }
+        let mut turns = TurnOptions::default();
         if is(&self.close, "compact") {
-            options.close = Close::Compact;
+            turns.close = Close::Compact;
         }
-        options.infill_order = self.infill_order.as_deref().map(|order| {
+        turns.infill_order = self.infill_order.as_deref().map(|order| {
             InfillOrder::from_word(order).unwrap_or_else(|| panic!("{}: no order", case.name))
         });
+        options.set(turns);
         options.generation_prompt = self.generation_prompt.as_deref().map(|word| role(word, case));
         options.continue_final = self.continue_final;
         options.thinking = self.thinking;
@@ -341,7 +343,7 @@ impl Convert {
 impl Convert {
     /// How Harmony is written, and what is put in.
     fn harmony(&self, case: &Case, options: &mut RenderOptions) {
-        options.harmony = match self.profile.as_deref() {
+        options.profile = match self.profile.as_deref() {
             None => Profile::Documented,
             Some("reference") => Profile::Reference,
             Some("oss-harmony") => Profile::OssHarmony,
@@ -349,20 +351,19 @@ impl Convert {
             Some("hf-template-strings") => Profile::HfTemplateStrings,
             Some(other) => panic!("{}: no profile {other}", case.name),
         };
-        if self.date.is_some() || self.effort.is_some() {
+        options.date = self.date.clone().map(Into::into);
+        let mut prompt = PromptOptions::default();
+        if let Some(effort) = &self.effort {
             let mut system = SystemContent::default();
-            system.current_date = self.date.clone().map(Into::into);
-            if let Some(effort) = &self.effort {
-                system.reasoning_effort = Effort::from_word(effort);
-            }
-            options.system = Some(system);
+            system.reasoning_effort = Effort::from_word(effort);
+            prompt.system = Some(system);
         }
         if let Some(json) = &self.response_formats {
             let formats = ResponseFormat::from_json(json, &Limits::default());
             let formats = formats.expect("response formats");
-            options.response_formats =
-                formats.into_iter().map(ResponseFormat::into_owned).collect();
+            prompt.response_formats = formats.into_iter().map(ResponseFormat::into_owned).collect();
         }
+        options.set(prompt);
     }
 }
 

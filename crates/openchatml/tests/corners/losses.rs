@@ -2,7 +2,6 @@
 
 use openchatml::convert::{Lost, adapt, convert, convert_with_sidecar, prepare};
 use openchatml::declare::{Style, typescript};
-use openchatml::harmony::SystemContent;
 use openchatml::render::{Profile, Values};
 use openchatml::{
     Body, Channel, Conversation, Document, End, Format, Header, Intent, Marker, Message,
@@ -245,10 +244,8 @@ fn what_a_profile_does_not_say_of_a_tool_is_lost() {
             format!(r#"{{"tools":[{tool}],"messages":[{{"role":"user","content":"Hi."}}]}}"#);
         let document = parse(&text, Format::JSON, &ReadOptions::default()).document;
         let mut options = RenderOptions::default();
-        options.harmony = profile;
-        let mut system = SystemContent::default();
-        system.current_date = Some("2026-01-01".into());
-        options.system = Some(system);
+        options.profile = profile;
+        options.date = Some("2026-01-01".into());
         let converted = convert(&document, "harmony".parse().expect("a format"), &options);
         let losses = converted.expect("it can be written").losses;
         losses.iter().filter(|loss| loss.lost == Lost::Declaration).count()

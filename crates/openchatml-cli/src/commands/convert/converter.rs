@@ -195,7 +195,9 @@ impl Converter {
         }
         self.render = args.options();
         if let Some(path) = &args.harmony.response_format {
-            self.render.response_formats = response_formats::read(path, console)?;
+            let mut prompt = args.harmony.prompt();
+            prompt.response_formats = response_formats::read(path, console)?;
+            self.render.set(prompt);
         }
         self.tools = args.tools.as_deref().map(|path| tools::read(path, console)).transpose()?;
         Ok(())
@@ -322,7 +324,7 @@ impl Converter {
     /// whoever does it.
     fn named(&self, mut loss: Loss) -> Loss {
         let is_template =
-            matches!(self.render.harmony, Profile::HfTemplate | Profile::HfTemplateStrings);
+            matches!(self.render.profile, Profile::HfTemplate | Profile::HfTemplateStrings);
         let is_history = matches!(loss.lost, Lost::Analysis | Lost::Commentary);
         if self.purpose == Purpose::Prompt && is_template && is_history {
             loss.lost = Lost::History;
@@ -338,7 +340,7 @@ impl Converter {
                 Purpose::Faithful => {}
                 Purpose::Prompt => {
                     let is_apertus = self.target.dialect().id == dialects::APERTUS.id;
-                    let mut next = match self.render.harmony {
+                    let mut next = match self.render.profile {
                         // Here the template keeps all that the assistant thought.
                         _ if is_apertus => history::drop_foreign(conversation),
                         Profile::Reference | Profile::OssHarmony => {

@@ -345,10 +345,12 @@ impl RunArgs {
             Failure::Usage(format!("{error}: name that of the model with `--to`"))
         })?;
         let mut render = RenderOptions::default();
-        render.system = self.harmony.system();
+        let mut prompt = self.harmony.prompt();
         if let Some(path) = &self.harmony.response_format {
-            render.response_formats = response_formats::read(path, console)?;
+            prompt.response_formats = response_formats::read(path, console)?;
         }
+        render.date = self.harmony.date().map(|date| date.to_owned().into());
+        render.set(prompt);
         let model = model.with_options(render);
         if !args.ids {
             return Ok(Some(model));

@@ -38,7 +38,7 @@ fn format(name: &str) -> Format {
 fn options() -> RenderOptions {
     let mut options = RenderOptions::default();
     // Apertus says the date where nobody else spoke first.
-    options.system.get_or_insert_default().current_date = Some("2026-01-01".into());
+    options.date = Some("2026-01-01".into());
     options
 }
 

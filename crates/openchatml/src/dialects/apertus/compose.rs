@@ -31,7 +31,7 @@ fn compose<'a>(
     options: &RenderOptions,
 ) -> Result<Composed<'a>> {
     let mut composed = Composed::default();
-    let engine = match options.harmony {
+    let engine = match options.profile {
         Profile::Documented => Engine::Documented,
         profile if profile.is_template() => Engine::Transformers,
         _ => Engine::Reference,
@@ -207,7 +207,7 @@ fn join(first: &mut Message<'_>, message: &Message<'_>) {
 
 /// The system message of a conversation that has none.
 fn system_text(options: &RenderOptions) -> Result<String> {
-    let date = options.system.as_ref().and_then(|system| system.current_date.as_deref());
+    let date = options.date.as_deref();
     let help = "give the date, or begin with a system message";
     let date = date.ok_or_else(|| {
         unsaid(None, "the template says the current date, and none is given").help(help)

@@ -6,6 +6,7 @@ mod content;
 mod declared;
 mod json;
 mod opening;
+mod options;
 mod parts;
 mod profile;
 mod response;
@@ -17,6 +18,7 @@ pub(crate) use self::opening::{ask, open};
 pub(crate) use self::profile::{kept as kept_by_reference, left_out};
 
 pub use self::content::{DeveloperContent, Effort, Namespace, SystemContent};
+pub use self::options::PromptOptions;
 pub use self::response::ResponseFormat;
 
 use super::openchatml_2_0;
@@ -84,7 +86,7 @@ static TEXT: TextForm = TextForm {
     completion: Mode::Header,
     book: &BOOK,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
-    write: |_, document, options, sink| match options.harmony {
+    write: |_, document, options, sink| match options.profile {
         // What the template says is in the document by now.
         Profile::Documented | Profile::HfTemplate | Profile::HfTemplateStrings => {
             frame::write(&RULES, document, options, sink)
@@ -92,7 +94,7 @@ static TEXT: TextForm = TextForm {
         profile => profile::write(profile, document, options, sink),
     },
     composer: Some(|conversation, options| {
-        let is_due = options.harmony.is_template() && conversation.origin != template::ORIGIN;
+        let is_due = options.profile.is_template() && conversation.origin != template::ORIGIN;
         is_due.then_some(&template::COMPOSER)
     }),
     signs: TextSigns { framing: Framing::Frames, look },

@@ -3,19 +3,21 @@
 
 use super::content::{FUNCTIONS, INSTRUCTIONS, Namespace, SystemContent};
 use super::declared::Contents;
+use super::options::PromptOptions;
 use super::response::{ResponseFormat, Sections};
 use crate::Limits;
 use crate::declare::Style;
 use crate::model::{Body, Conversation, Layout, Message, Role};
+use crate::options::RenderOptions;
 
-/// The conversation with the system message `system` before all others. What a system or developer
+/// The conversation with the system message that options ask for before all others. What a system or developer
 /// message says without a heading becomes the developer's instructions: that is where Harmony has
 /// what is commonly called the system prompt. `None` if there is a system message of Harmony's.
 pub(crate) fn open<'a>(
     conversation: &Conversation<'a>,
-    system: &SystemContent<'_>,
-    style: Style,
+    options: &RenderOptions,
 ) -> Option<Conversation<'a>> {
+    let system = PromptOptions::system(options)?;
     if conversation.messages.iter().any(|message| is_system(message, conversation)) {
         return None;
     }
@@ -25,7 +27,7 @@ pub(crate) fn open<'a>(
             instruct(message);
         }
     }
-    let text = system.text(has_functions(&opened), style);
+    let text = system.text(has_functions(&opened), options.profile.style());
     let mut message = Message::new(Role::System, text);
     message.layout = Some(Box::new(Layout { dialect: super::RULES.dialect, ..Layout::default() }));
     opened.messages.insert(0, message);
@@ -68,10 +70,9 @@ fn has_functions(conversation: &Conversation<'_>) -> bool {
 /// a message that was put in for that. `None` if there are none, or the developer names some.
 pub(crate) fn ask<'a>(
     conversation: &Conversation<'a>,
-    formats: &[ResponseFormat<'_>],
-    style: Style,
+    options: &RenderOptions,
 ) -> Option<(Conversation<'a>, Option<usize>)> {
-    let section = ResponseFormat::section(formats)?;
+    let section = ResponseFormat::section(PromptOptions::response_formats(options))?;
     let limits = Limits::default();
     let names_some = |message: &Message<'_>| {
         let text = message.body.text();
@@ -86,7 +87,8 @@ pub(crate) fn ask<'a>(
         return Some(add(asked, section));
     };
     // Tools that are declared are text from here on.
-    let declared = Contents::of(conversation).texts_of(&asked.messages[at], style);
+    let declared =
+        Contents::of(conversation).texts_of(&asked.messages[at], options.profile.style());
     let text = match declared {
         Some(texts) => {
             asked.tools.clear();

@@ -18,7 +18,8 @@ pub(super) fn write(
 ) -> Result<(), RenderError> {
     shows_no_more(document)?;
     // Where these renderers differ from the canonical layout is kept as layout.
-    let options = RenderOptions { layout: LayoutChoice::Keep, ..options.clone() };
+    let mut options = options.clone();
+    options.layout = LayoutChoice::Keep;
     let mut document = reference(document);
     if let (Profile::OssHarmony, Document::Conversation(conversation)) = (profile, &mut document) {
         conversation.messages.iter_mut().for_each(after_channel);

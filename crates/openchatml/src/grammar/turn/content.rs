@@ -1,8 +1,8 @@
 //! The content of a turn, with the line break that may belong to the framing.
 
+use super::Close;
 use super::Rules;
 use crate::Span;
-use crate::options::Close;
 use crate::reading::{Draft, Out};
 
 /// A message whose content is being read.

@@ -3,16 +3,17 @@
 mod content;
 mod head;
 mod infill;
+mod options;
 mod parts;
 mod reader;
 mod writer;
 
+pub use self::options::{Close, TurnOptions};
 pub(crate) use self::reader::reader;
 pub(crate) use self::writer::write;
 
 use crate::lex::Controls;
 use crate::model::Role;
-use crate::options::Close;
 
 /// What the dialects of the family differ in.
 #[derive(Debug)]

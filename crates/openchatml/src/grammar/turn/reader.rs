@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::Close;
 use super::Rules;
 use super::content::Turn;
 use super::infill::Slots;
@@ -9,7 +10,7 @@ use super::parts::Ends;
 use crate::grammar::{hidden, stray_token, within_limit};
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Infill, Message, Role};
-use crate::options::{Close, ReadOptions, Recover};
+use crate::options::{ReadOptions, Recover};
 use crate::reading::{Draft, Kept, Out};
 use crate::{Code, Control, Dropped, Fix, Span};
 

@@ -1,5 +1,6 @@
 //! The writer of turns, and of the other documents of OpenChatML 0.1.
 
+use super::{Close, TurnOptions};
 use super::{Rules, Wrap};
 use crate::grammar::frame::sanitized;
 use crate::lex::{Controls, Mode};
@@ -7,7 +8,7 @@ use crate::model::{
     Content, Conversation, Document, DocumentLayout, End, Infill, InfillOrder, Layout, Message,
     Part,
 };
-use crate::options::{Close, LayoutChoice, RenderOptions, Values};
+use crate::options::{LayoutChoice, RenderOptions, Values};
 use crate::writing::{
     Part as MessagePart, Place, RenderError, Sink, SinkError, check_value, write_raw,
 };
@@ -20,7 +21,8 @@ pub(crate) fn write(
     options: &RenderOptions,
     sink: &mut dyn Sink,
 ) -> Result<(), RenderError> {
-    let mut writer = Writer { rules, options, sink };
+    let turns = options.get().copied().unwrap_or_default();
+    let mut writer = Writer { rules, options, turns, sink };
     match document {
         Document::Conversation(conversation) => writer.conversation(conversation, false),
         Document::Infill(_) | Document::Files(_) if !rules.has_files => {
@@ -34,6 +36,7 @@ pub(crate) fn write(
 struct Writer<'w> {
     rules: &'static Rules,
     options: &'w RenderOptions,
+    turns: TurnOptions,
     sink: &'w mut dyn Sink,
 }
 
@@ -162,7 +165,7 @@ impl Writer<'_> {
             close => close == needed,
         };
         let kept = layout.and_then(|layout| layout.close.as_deref());
-        let usual = if self.options.close == Close::Compact { "" } else { "\n" };
+        let usual = if self.turns.close == Close::Compact { "" } else { "\n" };
         [kept, Some(usual)].into_iter().flatten().find(is_right).unwrap_or(needed)
     }
 
@@ -225,7 +228,7 @@ impl Writer<'_> {
     fn infill(&mut self, infill: &Infill<'_>, lead: &str, tail: &str) -> Written {
         let [kept_lead, kept_tail] = self.around(infill.layout.as_deref());
         self.raw(kept_lead.unwrap_or(lead))?;
-        let order = self.options.infill_order.unwrap_or(infill.order);
+        let order = self.turns.infill_order.unwrap_or(infill.order);
         let prefix = (Control::FimPrefix, infill.prefix.as_ref());
         let suffix = (Control::FimSuffix, infill.suffix.as_ref());
         let middle = (Control::FimMiddle, infill.middle.as_deref().unwrap_or_default());

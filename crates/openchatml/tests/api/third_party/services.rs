@@ -1,6 +1,6 @@
 //! What other projects make of messages in the form of services and of data sets.
 
-use openchatml::harmony::{Effort, SystemContent};
+use openchatml::harmony::{Effort, PromptOptions, SystemContent};
 use openchatml::{
     End, Format, Message, Parsed, ReadOptions, RenderOptions, convert, parse, render,
 };
@@ -142,7 +142,9 @@ fn messages_with_thinking_become_the_samples_that_others_make() {
         system.reasoning_effort = Effort::from_word(&text_of(&input["kwargs"]["reasoning_effort"]));
         system.current_date = Some("2026-01-02".into());
         let mut options = RenderOptions::default();
-        options.system = Some(system);
+        let mut prompt = PromptOptions::default();
+        prompt.system = Some(system);
+        options.set(prompt);
         // A training sample.
         conversation.messages.last_mut().expect("an answer").end = End::Return;
         let prompt = convert::convert(&conversation.into(), harmony(), &options).expect("a sample");

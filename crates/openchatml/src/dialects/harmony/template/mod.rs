@@ -10,6 +10,7 @@ mod turns;
 use super::content::{INSTRUCTIONS, Namespace, SystemContent};
 use super::declared::Contents;
 use super::opening::is_system;
+use super::options::PromptOptions;
 use super::response::{ResponseFormat, Sections};
 use crate::declare::Style;
 use crate::model::{Body, Conversation, Message, Role, Tool};
@@ -78,7 +79,7 @@ fn opening<'a>(
         None => String::new(),
         Some((at, message)) => self::instructions(at, message, conversation)?,
     };
-    if let Some(section) = ResponseFormat::section(&options.response_formats) {
+    if let Some(section) = ResponseFormat::section(PromptOptions::response_formats(options)) {
         let between = if instructions.is_empty() { "" } else { "\n\n" };
         instructions = [&instructions, between, &section].concat();
     }
@@ -107,11 +108,11 @@ fn system(
     let said = match &text {
         Some(text) => SystemContent::read(text)
             .ok_or_else(|| unsaid(at, "the template has no words for all that the system says"))?,
-        None => options.system.clone().unwrap_or_default(),
+        None => PromptOptions::system(options).unwrap_or_default(),
     };
     if said.current_date.is_none() {
         let error = unsaid(at, "the template says the date, and none is given");
-        return Err(error.help("give one: `RenderOptions::system`, `--date`"));
+        return Err(error.help("give one: `RenderOptions::date`, `--date`"));
     }
     let is_builtin = |it: &Namespace<'_>| [Namespace::browser(), Namespace::python()].contains(it);
     let is_sayable = said.model_identity.is_some()

@@ -174,7 +174,7 @@ impl<'a> Turns<'a> {
                 None => {}
             }
         }
-        let arguments = match plan.options.harmony {
+        let arguments = match plan.options.profile {
             Profile::HfTemplateStrings => None,
             _ => arguments(&message.body.text()),
         };
