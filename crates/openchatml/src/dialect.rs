@@ -3,12 +3,14 @@
 use std::fmt;
 
 use crate::Code;
+use crate::Control;
 use crate::check::Book;
+use crate::declare::ToolPlace;
 use crate::lex::{Controls, Mode};
 use crate::model::{Conversation, Document};
-use crate::options::{ReadOptions, RenderOptions};
+use crate::options::{Profile, ReadOptions, RenderOptions};
 use crate::reading::{Keep, Parsed, Reader};
-use crate::rules::{Carries, Composer};
+use crate::rules::{Carries, Composer, History};
 use crate::signs::{JsonSigns, TextSigns};
 use crate::writing::{Place, RenderError, Sink, TextSink};
 
@@ -30,6 +32,8 @@ pub struct Dialect {
     pub controls: &'static Controls,
     /// What it can say.
     pub carries: &'static Carries,
+    /// Where it declares tools.
+    pub tools: ToolPlace,
     pub(crate) text: Option<&'static TextForm>,
     pub(crate) json: Option<JsonForm>,
 }
@@ -53,6 +57,10 @@ pub(crate) struct TextForm {
     pub(crate) composer: Option<FindComposer>,
     /// What text is known by.
     pub(crate) signs: TextSigns,
+    /// Which messages a prompt has.
+    pub(crate) history: fn(Profile) -> History,
+    /// The tokens that end a completion, though a transcript may go on after them.
+    pub(crate) stops: &'static [Control],
 }
 
 /// Makes a reader of a family with the rules of a dialect.
@@ -218,6 +226,21 @@ impl Format {
     pub(crate) fn lacks_carrier(self) -> RenderError {
         let text = format!("`{}` has no such carrier", self.dialect.id);
         RenderError::new(Code::RenderUnsupported, None, text)
+    }
+}
+
+impl Dialect {
+    /// The tokens that end a completion, though a transcript may go on after them: a server is told to
+    /// stop there. Empty if the dialect has no text form.
+    ///
+    /// ```
+    /// use openchatml::{Control, dialects};
+    ///
+    /// assert_eq!(dialects::HARMONY.stops(), [Control::Return, Control::Call]);
+    /// assert_eq!(dialects::OPENCHATML_2_2.stops(), [Control::Return]);
+    /// ```
+    pub fn stops(&self) -> &'static [Control] {
+        self.text.map_or(&[], |form| form.stops)
     }
 }
 

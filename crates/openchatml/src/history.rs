@@ -2,6 +2,7 @@
 
 use crate::model::{Channel, Conversation, End, Message, Role};
 use crate::pairing::{Paired, Pairs};
+use crate::rules::History;
 
 /// The conversation as the next prompt has it: reasoning that led to an answer is dropped,
 /// reasoning since then is kept, and so is the reasoning before a call that is not answered yet
@@ -83,14 +84,32 @@ pub fn last_turn(messages: &[Message<'_>]) -> usize {
 /// assert_eq!(texts, ["Question 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"]);
 /// ```
 pub fn reference_prompt<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
-    let mut kept = crate::dialects::kept_by_reference(conversation);
-    for (keep, message) in kept.iter_mut().zip(&conversation.messages) {
-        *keep &= !message.foreign;
-    }
-    stored(conversation, kept)
+    by_rule(conversation, History::Kept(crate::dialects::kept_by_reference))
 }
 
-/// The messages of a conversation that are kept, as history stores them.
+/// What the next prompt in a format has of a conversation, by the rule of that format: in the middle of
+/// the assistant's turn as [`prompt_in_turn`], and else as [`next_prompt`], where it drops reasoning.
+pub(crate) fn by_rule<'a>(conversation: &Conversation<'a>, rule: History) -> Conversation<'a> {
+    match rule {
+        History::Answered => {
+            let mut said = conversation.messages.iter().filter(|message| !message.foreign);
+            match said.next_back().is_some_and(Message::is_answer) {
+                true => next_prompt(conversation),
+                false => prompt_in_turn(conversation),
+            }
+        }
+        History::Kept(kept) => {
+            let kept = kept(conversation).into_iter().zip(&conversation.messages);
+            let keeps = kept.map(|(keep, message)| keep && !message.foreign);
+            stored(conversation, keeps.collect())
+        }
+        History::All => {
+            stored(conversation, conversation.messages.iter().map(|it| !it.foreign).collect())
+        }
+        History::Template => drop_foreign(conversation),
+    }
+}
+
 fn stored<'a>(conversation: &Conversation<'a>, keeps: Vec<bool>) -> Conversation<'a> {
     let messages = &conversation.messages;
     let kept = messages.iter().zip(keeps).filter(|(_, keep)| *keep);

@@ -56,6 +56,7 @@ mod model;
 mod options;
 mod pairing;
 mod parse;
+pub mod prompt;
 mod reading;
 pub mod render;
 mod reply;

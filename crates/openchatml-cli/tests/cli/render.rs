@@ -95,7 +95,8 @@ fn tools_come_from_a_file() {
         assert_eq!(json(&ran.silent().stdout)["tools"][0]["function"]["name"], "f");
     }
     let ran = folder.ocml_with(["render", "-t", "im", "--tools", "list.json"], MESSAGES);
-    ran.exits(0).says("tools dropped");
+    let ran = ran.exits(0).says("tools written as text");
+    assert!(ran.stdout.starts_with("<|im_start|>system\n# Tools\n\n[{"), "{}", ran.stdout);
 }
 
 #[test]

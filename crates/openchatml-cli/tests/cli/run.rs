@@ -5,6 +5,7 @@
 mod kills;
 mod output;
 mod programs;
+mod prompts;
 mod terminal;
 
 use std::io::{BufRead as _, BufReader};

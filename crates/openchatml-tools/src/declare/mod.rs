@@ -3,7 +3,4 @@
 mod read;
 mod write;
 
-#[cfg(feature = "session")]
-pub(crate) use self::write::declare_as_text;
-
 pub use self::read::read;

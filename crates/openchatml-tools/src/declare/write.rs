@@ -1,10 +1,7 @@
 //! Declaring tools to the model.
 
-use openchatml::declare::Style;
-use openchatml::harmony::{DeveloperContent, Namespace};
-use openchatml::{
-    Body, Conversation, Data, Dialect, Header, Message, Role, Settings, Tool, Value, function_name,
-};
+use openchatml::declare::{Namespace, ToolPlace};
+use openchatml::{Conversation, Data, Dialect, Header, Role, Settings, Tool, Value, function_name};
 
 use crate::{Entry, Toolbox};
 
@@ -138,39 +135,21 @@ impl Toolbox {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn declare_in(&self, conversation: &mut Conversation<'_>, dialect: &Dialect) {
-        let namespaces = self.namespaces();
-        match dialect.id {
-            "openchatml-2.2" | "openchatml-2.0" => {
-                self.list_builtins(conversation, dialect);
-                say(conversation, Role::Developer, &self.typescript(namespaces));
+        let functions = Some(self.declare()).filter(|functions| !functions.is_empty());
+        let functions = functions.map(Namespace::functions);
+        let namespaces: Vec<_> = functions.into_iter().chain(self.namespaces()).collect();
+        let has_others = namespaces.iter().any(|namespace| namespace.name != "functions");
+        let place = match dialect.tools {
+            // The tools of a conversation have no namespace, but what its developer says has.
+            ToolPlace::Conversation if has_others && dialect.carries.declared_tools => {
+                ToolPlace::Types(Role::Developer)
             }
-            "harmony" if !namespaces.is_empty() => {
-                say(conversation, Role::Developer, &self.typescript(namespaces));
-            }
-            "chatml" | "im" | "openchatml-0.1" => say(conversation, Role::System, &self.json()),
-            _ => {
-                let own = self.declare();
-                conversation.tools.retain(|it| own.iter().all(|tool| tool.name != it.name));
-                conversation.tools.extend(own);
-            }
-        }
-    }
-
-    /// All but the built-in tools, as types.
-    fn typescript(&self, namespaces: Vec<Namespace<'static>>) -> String {
-        typescript(self.declare(), namespaces)
-    }
-
-    /// All but the built-in tools, as JSON.
-    fn json(&self) -> String {
-        let functions = self.declare();
-        let named = |space: &Namespace<'_>, tool: &Tool<'static>| Tool {
-            name: format!("{}.{}", space.name, tool.name).into(),
-            ..tool.clone()
+            place => place,
         };
-        let spaces = self.namespaces();
-        let others = spaces.iter().flat_map(|it| it.tools.iter().map(|tool| named(it, tool)));
-        json(functions.into_iter().chain(others))
+        if matches!(dialect.tools, ToolPlace::Types(_)) && dialect.carries.header {
+            self.list_builtins(conversation, dialect);
+        }
+        place.declare(conversation, namespaces);
     }
 
     /// Lists the built-in tools in the header (`generation_settings.builtin_tools`).
@@ -198,71 +177,6 @@ impl Toolbox {
         }
         header.insert(SETTINGS, Data::Map(settings).into());
     }
-}
-
-/// Moves the tools of a conversation into the text of its first system or developer message, if the dialect
-/// has no other place for them. The words are those of [`Toolbox::declare_in`].
-#[cfg(feature = "session")]
-pub(crate) fn declare_as_text(conversation: &mut Conversation<'_>, dialect: &Dialect) {
-    let (role, write): (_, fn(Vec<Tool<'static>>) -> String) = match dialect.id {
-        "openchatml-2.0" => (Role::Developer, |tools| typescript(tools, Vec::new())),
-        "chatml" | "im" | "openchatml-0.1" => (Role::System, |tools| json(tools.into_iter())),
-        _ => return,
-    };
-    let tools = std::mem::take(&mut conversation.tools);
-    say(conversation, role, &write(tools.into_iter().map(Tool::into_owned).collect()));
-}
-
-/// Functions, and tools of other namespaces, as types.
-fn typescript(functions: Vec<Tool<'static>>, mut namespaces: Vec<Namespace<'static>>) -> String {
-    if !functions.is_empty() {
-        namespaces.push(Namespace::functions(functions));
-    }
-    let mut developer = DeveloperContent::default();
-    developer.tools = namespaces;
-    developer.text(Style::Documented)
-}
-
-/// Tools as JSON.
-fn json(tools: impl Iterator<Item = Tool<'static>>) -> String {
-    let all: Vec<_> = tools.map(spell).collect();
-    if all.is_empty() {
-        return String::new();
-    }
-    format!("# Tools\n\n{}", Value::from(Data::List(all)).to_json())
-}
-
-/// Adds a section to the first message of this role, or a message after those of the system. One
-/// that is there already is not added again.
-fn say(conversation: &mut Conversation<'_>, role: Role, section: &str) {
-    if section.is_empty() {
-        return;
-    }
-    let messages = &mut conversation.messages;
-    match messages.iter_mut().find(|message| message.role == role) {
-        Some(message) if message.body.text().contains(section) => {}
-        Some(message) if message.body.is_empty() => message.body = Body::from(section.to_owned()),
-        Some(message) => {
-            let text = format!("{}\n\n{section}", message.body.text());
-            message.body = Body::from(text);
-        }
-        None => {
-            let is_system = |message: &&Message<'_>| message.role == Role::System;
-            let at = messages.iter().take_while(is_system).count();
-            messages.insert(at, Message::new(role, section.to_owned()));
-        }
-    }
-}
-
-/// A declaration in the shape of a function of Chat Completions.
-fn spell(tool: Tool<'static>) -> Value<'static> {
-    let mut function = vec![("name".into(), Value::from(tool.name.into_owned()))];
-    let description = tool.description.map(|it| Value::from(it.into_owned()));
-    function.extend(description.map(|it| ("description".into(), it)));
-    function.extend(tool.parameters.map(|it| ("parameters".into(), it)));
-    let fields =
-        [("type".into(), "function".into()), ("function".into(), Data::Map(function).into())];
-    Data::Map(fields.into()).into()
 }
 
 fn declaration(name: &str, entry: &Entry) -> Tool<'static> {

@@ -3,16 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use openchatml::convert::{Loss, convert, prepare};
-use openchatml::{
-    Carrier, Control, Conversation, Document, Format, RenderError, RenderOptions, Role, history,
-};
+use openchatml::convert::Loss;
+use openchatml::prompt::Prompt as NextPrompt;
+use openchatml::{Carrier, Conversation, Format, RenderError, RenderOptions, Role};
 use openchatml_grammars::Unsaid;
 use openchatml_tokens::{Encoding, Tokenizer};
 
 use super::constrain::Constrained;
 use super::sampled::Sampled;
-use crate::declare::declare_as_text;
 use crate::{Constraint, Prompt, Request, SessionError, Upstream};
 
 /// An encoding that threads share.
@@ -83,10 +81,8 @@ impl Model {
     pub fn with_encoding(mut self, encoding: impl Encoding + Send + Sync + 'static) -> Self {
         let encoding: SharedEncoding = Arc::new(encoding);
         let tokenizer = Tokenizer::new(self.format, encoding).expect("it is a text format");
-        let stops = [Control::Return, Control::Call];
-        // A model that calls several tools at once goes on after a call; one of Harmony does not.
-        let most = if self.format.dialect().id == "harmony" { 2 } else { 1 };
-        self.stop_ids = stops[..most].iter().filter_map(|stop| tokenizer.id(*stop)).collect();
+        let stops = self.format.dialect().stops().iter();
+        self.stop_ids = stops.filter_map(|stop| tokenizer.id(*stop)).collect();
         self.tokenizer = Some(tokenizer);
         self
     }
@@ -140,21 +136,19 @@ impl Model {
         sampled: &Sampled,
         constraint: Option<&'m Constraint>,
     ) -> Result<(Request<'m>, Vec<Loss>), RenderError> {
-        let mut next = history::prompt_in_turn(conversation);
-        declare_as_text(&mut next, self.format.dialect());
-        if self.tokenizer.is_some() {
-            sampled.tell(&mut next, self.format);
-        }
-        let next: Document<'_> = next.into();
         let mut options = self.render.clone();
         options.generation_prompt = Some(Role::Assistant);
+        let mut next = NextPrompt::new(conversation, self.format, &options);
+        if let (true, Some(next)) = (self.tokenizer.is_some(), next.conversation_mut()) {
+            sampled.tell(next, self.format);
+        }
         let (prompt, losses) = match &self.tokenizer {
             None => {
-                let converted = convert(&next, self.format, &options)?;
+                let converted = next.convert(&options)?;
                 (Prompt::Text(converted.output), converted.losses)
             }
             Some(tokenizer) => {
-                let prepared = prepare(&next, self.format, &options)?;
+                let prepared = next.prepare(&options)?;
                 let written = tokenizer.render(&prepared.document, &options)?;
                 (Prompt::Ids(written.ids), prepared.losses)
             }

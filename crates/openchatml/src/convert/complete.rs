@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
+use crate::declare::Namespace;
 use crate::dialect::{Carrier, Format};
 use crate::grammar::frame::needs_sanitizing;
-use crate::harmony::Namespace;
 use crate::json::{Data, Value};
 use crate::model::{Body, Channel, Conversation, Document, Message, Role};
 use crate::options::{RenderOptions, Values};

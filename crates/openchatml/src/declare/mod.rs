@@ -1,8 +1,13 @@
 //! Declarations of tools, as models read them.
 
+mod namespace;
+mod place;
 mod schema;
 mod typescript;
 
+pub use self::namespace::Namespace;
+pub(crate) use self::namespace::{FUNCTIONS, TOOLS, tools_section};
+pub use self::place::ToolPlace;
 pub(crate) use self::schema::{is_break, lines, literal, one_line};
 pub use self::typescript::typescript;
 

@@ -35,6 +35,8 @@ pub struct RenderOptions {
     pub thinking: bool,
     /// Ends the text with a message that this role has yet to say.
     pub generation_prompt: Option<Role>,
+    /// Keeps the reasoning that led to earlier answers in a [prompt](crate::prompt).
+    pub keep_reasoning: bool,
     /// Leaves the last message open, for the model to continue.
     pub continue_final: bool,
     /// Canonical JSON: the token ids that messages [are known to have](crate::Message::ids) are

@@ -108,6 +108,21 @@ impl Origins {
     /// How many messages may be missing in a row when what was written is read again.
     const LOOK_AHEAD: usize = 16;
 
+    /// The same for messages that had come from others before.
+    pub(crate) fn after(&self, before: &Self) -> Self {
+        let places = match (&self.places, &before.places) {
+            (None, places) => places.clone(),
+            (Some(places), _) => {
+                Some(places.iter().map(|place| place.and_then(|at| before.of(at))).collect())
+            }
+        };
+        let joins = self
+            .joins
+            .iter()
+            .filter_map(|join| Some(Join { place: before.of(join.place)?, ..*join }));
+        Self { places, joins: joins.collect() }
+    }
+
     /// Where the messages stood of which these are left.
     pub(crate) fn behind(&self, kept: &[usize]) -> Self {
         Self { places: Some(kept.iter().map(|at| self.of(*at)).collect()), joins: Vec::new() }

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use openchatml::convert::{Loss, Lost, Sidecar, convert, convert_with_sidecar, prepare};
+use openchatml::prompt::Prompt;
 use openchatml::render::Profile;
 use openchatml::{
-    Carrier, Code, Conversation, Diagnostic, Document, End, Format, Message, Mode, Parsed,
-    RenderOptions, Span, Tool, dialects, history,
+    Carrier, Code, Conversation, Diagnostic, Document, End, Format, Mode, Parsed, RenderOptions,
+    Span, Tool,
 };
 
 use super::beside::{self, BesideArgs};
@@ -194,6 +195,7 @@ impl Converter {
             return Err(Failure::Usage(text.to_owned()));
         }
         self.render = args.options();
+        self.render.keep_reasoning = self.purpose != Purpose::Prompt;
         if let Some(path) = &args.harmony.response_format {
             let mut prompt = args.harmony.prompt();
             prompt.response_formats = response_formats::read(path, console)?;
@@ -282,10 +284,8 @@ impl Converter {
             let found = finding(Code::ParseJson, Span::at(0), other.to_string());
             converted.found.push(Diagnostic { help: Some(help.to_owned()), ..found });
         }
-        let mut kept = Kept::all(document.as_conversation().map_or(0, |it| it.messages.len()));
-        let (mut document, left_out) = self.prepare(document);
+        let (mut document, left_out, mut kept) = self.prepare(document);
         converted.losses = left_out;
-        kept.leave_out(&messages(&converted.losses, |_| true));
         if let (Some(budget), Document::Conversation(conversation)) = (&self.budget, &mut document)
         {
             match budget.fit(conversation, &self.render) {
@@ -332,49 +332,30 @@ impl Converter {
         loss
     }
 
-    /// The document as its purpose wants it, and what that leaves out.
-    fn prepare<'t>(&self, mut document: Document<'t>) -> (Document<'t>, Vec<Loss>) {
-        let mut losses = Vec::new();
-        if let Document::Conversation(conversation) = &mut document {
-            match self.purpose {
-                Purpose::Faithful => {}
-                Purpose::Prompt => {
-                    let is_apertus = self.target.dialect().id == dialects::APERTUS.id;
-                    let mut next = match self.render.profile {
-                        // Here the template keeps all that the assistant thought.
-                        _ if is_apertus => history::drop_foreign(conversation),
-                        Profile::Reference | Profile::OssHarmony => {
-                            history::reference_prompt(conversation)
-                        }
-                        // The template drops what it drops.
-                        Profile::HfTemplate | Profile::HfTemplateStrings => {
-                            history::drop_foreign(conversation)
-                        }
-                        _ => history::next_prompt(conversation),
-                    };
-                    if is_apertus {
-                        self.ends(&mut next);
-                    }
-                    losses = left_out(&conversation.messages, &next.messages);
-                    *conversation = next;
-                }
-                Purpose::PromptWithReasoning | Purpose::Training => self.ends(conversation),
-            }
-            if let Some(tools) = &self.tools {
-                conversation.tools.clone_from(tools);
-            }
+    /// The document as its purpose wants it, what that leaves out, and the messages that it leaves.
+    fn prepare<'t>(&self, mut document: Document<'t>) -> (Document<'t>, Vec<Loss>, Kept) {
+        let Document::Conversation(conversation) = &mut document else {
+            return (document, Vec::new(), Kept::all(0));
+        };
+        let count = conversation.messages.len();
+        if let Some(tools) = &self.tools {
+            conversation.tools.clone_from(tools);
         }
-        (document, losses)
+        if self.purpose == Purpose::Faithful {
+            return (document, Vec::new(), Kept::all(count));
+        }
+        let prompt = Prompt::new(conversation, self.target, &self.render);
+        let (mut document, losses, origins) = prompt.into_parts();
+        let mut left = 0;
+        if let Document::Conversation(conversation) = &mut document {
+            left = conversation.messages.len();
+            self.ends(conversation);
+        }
+        (document, losses, Kept::of(count, left, &origins))
     }
 
-    /// Sampling ended by `<|return|>`; what is stored ends by `<|end|>`, but for the last answer
-    /// of a training sample.
+    /// What is stored ends by `<|end|>`, but for the last answer of a training sample.
     fn ends(&self, conversation: &mut Conversation<'_>) {
-        for message in &mut conversation.messages {
-            if message.end == End::Return {
-                message.end = End::End;
-            }
-        }
         if self.purpose == Purpose::Training
             && self.target.carries().ends.contains(&End::Return)
             && let Some(answer) =
@@ -389,18 +370,4 @@ impl Converter {
 /// The messages of the losses that are of such a kind.
 fn messages(losses: &[Loss], is_such: impl Fn(Lost) -> bool) -> Vec<usize> {
     losses.iter().filter(|loss| is_such(loss.lost)).filter_map(|loss| loss.message).collect()
-}
-
-/// The messages that the next prompt leaves out.
-fn left_out(messages: &[Message<'_>], next: &[Message<'_>]) -> Vec<Loss> {
-    let mut next = next.iter().peekable();
-    let same = |one: &Message<'_>, two: &Message<'_>| one.span == two.span && one.body == two.body;
-    let mut is_left_out =
-        |message: &Message<'_>| next.next_if(|next| same(message, next)).is_none();
-    let all = messages.iter().enumerate().filter(|(_, message)| is_left_out(message));
-    let losses = all.map(|(index, message)| {
-        let lost = if message.foreign { Lost::Foreign } else { Lost::History };
-        Loss::new(Some(index), message.span, lost)
-    });
-    losses.collect()
 }

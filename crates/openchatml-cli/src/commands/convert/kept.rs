@@ -1,21 +1,26 @@
 //! The numbers that messages have in the input, once some of them are left out.
 
 use openchatml::RenderError;
-use openchatml::convert::Loss;
+use openchatml::convert::{Loss, Origins};
 
 /// Which messages of the input are left, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kept {
     /// How many messages the input has.
     count: usize,
-    /// Their numbers in the input; `None` if all of them are left.
-    numbers: Option<Vec<usize>>,
+    /// Their numbers in the input, if they have one; `None` if all of them are left.
+    numbers: Option<Vec<Option<usize>>>,
 }
 
 impl Kept {
     /// All of so many messages.
     pub(super) fn all(count: usize) -> Self {
         Self { count, numbers: None }
+    }
+
+    /// Those that are left of so many: `left` messages from these origins.
+    pub(super) fn of(count: usize, left: usize, origins: &Origins) -> Self {
+        Self { count, numbers: Some((0..left).map(|place| origins.of(place)).collect()) }
     }
 
     /// How many messages the input has.
@@ -27,7 +32,7 @@ impl Kept {
     pub(super) fn number(&self, place: usize) -> Option<usize> {
         match &self.numbers {
             None => Some(place),
-            Some(numbers) => numbers.get(place).copied(),
+            Some(numbers) => numbers.get(place).copied().flatten(),
         }
     }
 
@@ -36,7 +41,7 @@ impl Kept {
         if places.is_empty() {
             return;
         }
-        let all = self.numbers.take().unwrap_or_else(|| (0..self.count).collect());
+        let all = self.numbers.take().unwrap_or_else(|| (0..self.count).map(Some).collect());
         let is_left = |place: &usize| places.binary_search(place).is_err();
         let left = all.into_iter().enumerate().filter(|(place, _)| is_left(place));
         self.numbers = Some(left.map(|(_, number)| number).collect());

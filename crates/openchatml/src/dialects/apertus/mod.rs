@@ -10,11 +10,13 @@ use self::tokens::CONTROLS;
 use super::openai::is_json_call;
 use crate::Control;
 use crate::check::{Book, RULES_OF_ALL};
+use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::paired::{self, Rules};
 use crate::lex::Mode;
 use crate::model::{End, Role};
 use crate::pairing::Pairing;
+use crate::rules::History;
 use crate::rules::{Carries, Channels};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 
@@ -37,6 +39,7 @@ pub static DIALECT: Dialect = Dialect {
     title: "Apertus",
     controls: &CONTROLS,
     carries: &CARRIES,
+    tools: ToolPlace::Conversation,
     text: Some(&TEXT),
     json: Some(JsonForm {
         name: "apertus:json",
@@ -78,6 +81,8 @@ static TEXT: TextForm = TextForm {
         (conversation.origin != RULES.dialect || has_new_tools).then_some(&compose::COMPOSER)
     }),
     signs: TextSigns { framing: Framing::Pairs, look },
+    history: |_| History::All,
+    stops: &[Control::Return],
 };
 
 static BOOK: Book = Book {

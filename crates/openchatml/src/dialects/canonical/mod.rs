@@ -6,6 +6,7 @@ mod write;
 
 pub(crate) use self::read::function_of;
 
+use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
 use crate::lex::{Controls, Escape};
 use crate::rules::Carries;
@@ -29,6 +30,7 @@ pub static DIALECT: Dialect = Dialect {
     title: "canonical JSON",
     controls: &CONTROLS,
     carries: &Carries::EVERYTHING,
+    tools: ToolPlace::Conversation,
     text: None,
     json: Some(JsonForm {
         name: "json",

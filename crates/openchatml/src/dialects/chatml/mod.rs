@@ -6,12 +6,14 @@ mod tokens;
 use self::tokens::CONTROLS;
 use crate::Control;
 use crate::check::Book;
+use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::Carries;
+use crate::rules::History;
 use crate::signs::{Case, Framing, JsonSigns, Scan, Sign, TextSigns};
 
 /// ChatML: `<|start|>`role`<|message|>`text`<|end_message|>`, canonically as a JSON wire list.
@@ -31,6 +33,7 @@ pub static DIALECT: Dialect = Dialect {
     title: "ChatML (OpenAI)",
     controls: &CONTROLS,
     carries: &CARRIES,
+    tools: ToolPlace::Json(Role::System),
     text: Some(&TEXT),
     json: Some(JsonForm {
         name: "chatml:json",
@@ -63,6 +66,8 @@ static TEXT: TextForm = TextForm {
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
     composer: None,
     signs: TextSigns { framing: Framing::Frames, look },
+    history: |_| History::Answered,
+    stops: &[Control::Return],
 };
 
 static BOOK: Book = Book {

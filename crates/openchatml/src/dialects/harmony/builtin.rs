@@ -1,6 +1,6 @@
 //! The tools that gpt-oss was trained on.
 
-use super::content::Namespace;
+use crate::declare::Namespace;
 use crate::json::{Data, Value};
 use crate::model::Tool;
 

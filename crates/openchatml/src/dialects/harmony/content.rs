@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::response::ResponseFormat;
-use crate::declare::{self, Style, typescript};
-use crate::model::{Channel, Tool};
+use crate::declare::{FUNCTIONS, Namespace, Style, tools_section};
+use crate::model::Channel;
 
 /// What the system message says: who the model is, when it speaks, how hard it thinks, and which
 /// channels and built-in tools it has.
@@ -107,25 +107,6 @@ pub struct DeveloperContent<'a> {
     pub response_formats: Vec<ResponseFormat<'a>>,
 }
 
-/// Tools under a name of their own.
-///
-/// ```
-/// use openchatml::harmony::Namespace;
-///
-/// assert_eq!(Namespace::browser().tools.len(), 3);
-/// assert!(Namespace::python().tools.is_empty()); // It takes code, not arguments.
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Namespace<'a> {
-    /// Its name: the recipient of a call is this, a dot, and the tool's name.
-    pub name: Cow<'a, str>,
-    /// What it is for.
-    pub description: Option<Cow<'a, str>>,
-    /// Its tools.
-    pub tools: Vec<Tool<'a>>,
-}
-
 impl Default for SystemContent<'_> {
     fn default() -> Self {
         Self {
@@ -192,59 +173,5 @@ impl<'a> DeveloperContent<'a> {
     }
 }
 
-/// The namespace of the application's own tools.
-pub(super) const FUNCTIONS: &str = "functions";
-
 /// The heading of the developer's instructions.
 pub(super) const INSTRUCTIONS: &str = "# Instructions";
-
-/// The heading of the section that declares tools.
-pub(super) const TOOLS: &str = "# Tools";
-
-/// The section that declares tools, in the order of their namespaces' names.
-fn tools_section(namespaces: &[Namespace<'_>], style: Style) -> Option<String> {
-    if namespaces.is_empty() {
-        return None;
-    }
-    let mut sorted: Vec<_> = namespaces.iter().collect();
-    sorted.sort_by(|one, two| one.name.cmp(&two.name));
-    let mut sections = vec![TOOLS.to_owned()];
-    sections.extend(sorted.into_iter().map(|namespace| namespace.text(style)));
-    Some(sections.join("\n\n"))
-}
-
-impl<'a> Namespace<'a> {
-    /// The namespace of the application's own tools.
-    pub fn functions(tools: Vec<Tool<'a>>) -> Self {
-        Self { name: FUNCTIONS.into(), description: None, tools }
-    }
-
-    /// The section of a message that declares it alone.
-    pub(crate) fn section(&self, style: Style) -> String {
-        format!("{TOOLS}\n\n{}", self.text(style))
-    }
-
-    /// Its declaration.
-    fn text(&self, style: Style) -> String {
-        let name = declare::one_line(&self.name);
-        let mut lines = vec![format!("## {name}\n")];
-        let mark = if self.tools.is_empty() { "" } else { "// " };
-        let description = self.description.as_deref().unwrap_or_default();
-        lines.extend(declare::lines(description).map(|line| format!("{mark}{line}")));
-        if !self.tools.is_empty() {
-            lines.push(format!("namespace {name} {{\n"));
-            for tool in &self.tools {
-                let description = tool.description.as_deref().unwrap_or_default();
-                lines.extend(declare::lines(description).map(|line| format!("// {line}")));
-                let arguments = match &tool.parameters {
-                    Some(parameters) => format!("_: {}", typescript(parameters, style).0),
-                    None => String::new(),
-                };
-                let tool = declare::one_line(&tool.name);
-                lines.push(format!("type {tool} = ({arguments}) => any;\n"));
-            }
-            lines.push(format!("}} // namespace {name}"));
-        }
-        lines.join("\n")
-    }
-}

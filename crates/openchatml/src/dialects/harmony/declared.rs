@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::content::{DeveloperContent, Effort, FUNCTIONS, Namespace, SystemContent};
+use super::content::{DeveloperContent, Effort, SystemContent};
 use super::parts;
 use crate::declare::Style;
+use crate::declare::{FUNCTIONS, Namespace};
 use crate::json::Value;
 use crate::model::{Body, Conversation, Layout, Message, Tool};
 use crate::rules::{Loss, Lost};

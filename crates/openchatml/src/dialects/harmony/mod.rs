@@ -17,13 +17,15 @@ pub(crate) use self::declared::{Contents, declares_tools, lost as lost_of_conten
 pub(crate) use self::opening::{ask, open};
 pub(crate) use self::profile::{kept as kept_by_reference, left_out};
 
-pub use self::content::{DeveloperContent, Effort, Namespace, SystemContent};
+pub use self::content::{DeveloperContent, Effort, SystemContent};
 pub use self::options::PromptOptions;
 pub use self::response::ResponseFormat;
+pub use crate::declare::Namespace;
 
 use super::openchatml_2_0;
 use crate::Control;
 use crate::check::{Book, RULES_OF_HARMONY};
+use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
@@ -48,6 +50,7 @@ pub static DIALECT: Dialect = Dialect {
     title: "Harmony (gpt-oss)",
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
+    tools: ToolPlace::Conversation,
     text: Some(&TEXT),
     json: Some(JsonForm {
         name: "harmony:json",
@@ -98,6 +101,8 @@ static TEXT: TextForm = TextForm {
         is_due.then_some(&template::COMPOSER)
     }),
     signs: TextSigns { framing: Framing::Frames, look },
+    history: profile::history,
+    stops: &[Control::Return, Control::Call],
 };
 
 static BOOK: Book = Book {

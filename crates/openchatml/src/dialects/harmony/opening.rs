@@ -1,12 +1,13 @@
 //! What a prompt for gpt-oss begins with, where a conversation does not say it: the system message,
 //! instructions under their heading, response formats.
 
-use super::content::{FUNCTIONS, INSTRUCTIONS, Namespace, SystemContent};
+use super::content::{INSTRUCTIONS, SystemContent};
 use super::declared::Contents;
 use super::options::PromptOptions;
 use super::response::{ResponseFormat, Sections};
 use crate::Limits;
 use crate::declare::Style;
+use crate::declare::{FUNCTIONS, Namespace};
 use crate::model::{Body, Conversation, Layout, Message, Role};
 use crate::options::RenderOptions;
 

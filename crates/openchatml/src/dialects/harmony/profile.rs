@@ -5,7 +5,7 @@ use crate::declare::Style;
 use crate::grammar::frame;
 use crate::model::{Body, Channel, Conversation, Document, End, Message, Role, Visibility};
 use crate::options::{LayoutChoice, Profile, RenderOptions};
-use crate::rules::{Loss, Lost};
+use crate::rules::{History, Loss, Lost};
 use crate::writing::{Place, RenderError, Sink};
 use crate::{Code, Control, Span};
 
@@ -138,6 +138,15 @@ fn ended(message: &Message<'_>, is_last: bool) -> End {
         End::Return if is_last && message.role == Role::Assistant => End::Return,
         _ if message.role == Role::Assistant && message.recipient.is_some() => End::Call,
         _ => End::End,
+    }
+}
+
+/// Which messages a prompt has.
+pub(super) fn history(profile: Profile) -> History {
+    match profile {
+        Profile::Documented => History::Answered,
+        Profile::Reference | Profile::OssHarmony => History::Kept(kept),
+        Profile::HfTemplate | Profile::HfTemplateStrings => History::Template,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::content::{DeveloperContent, INSTRUCTIONS, TOOLS};
+use super::content::{DeveloperContent, INSTRUCTIONS};
+use crate::declare::TOOLS;
 use crate::diagnostic::quote;
 use crate::json::{Data, Json, JsonError, Value, write_value};
 use crate::{Code, Diagnostic, Limits};

@@ -2,13 +2,16 @@
 
 use super::{openchatml_0_1, openchatml_2_2};
 use crate::Control;
+use crate::Role;
 use crate::check::Book;
+use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, TextForm};
 use crate::grammar::turn::{self, Close, Rules, Wrap};
 use crate::lex::{Controls, Escape, Mode};
 use crate::model::End;
 use crate::pairing::Pairing;
 use crate::rules::Carries;
+use crate::rules::History;
 use crate::signs::{Case, Framing, Scan, TextSigns};
 
 /// The `<|im_start|>` framing: compact, with nothing around the turns.
@@ -26,6 +29,7 @@ pub static DIALECT: Dialect = Dialect {
     title: "the <|im_start|> framing",
     controls: &CONTROLS,
     carries: &CARRIES,
+    tools: ToolPlace::Json(Role::System),
     text: Some(&TEXT),
     json: None,
 };
@@ -51,6 +55,8 @@ static TEXT: TextForm = TextForm {
     write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
     composer: None,
     signs: TextSigns { framing: Framing::Turns, look },
+    history: |_| History::Answered,
+    stops: &[Control::Return],
 };
 
 static BOOK: Book = Book {

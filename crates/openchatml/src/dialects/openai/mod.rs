@@ -17,6 +17,7 @@ pub(crate) use self::write as writing;
 
 use super::canonical::CONTROLS;
 use crate::check::{Book, RULES_OF_ALL};
+use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
 use crate::model::{Conversation, End, Message, Role};
 use crate::pairing::Pairing;
@@ -40,6 +41,7 @@ pub static DIALECT: Dialect = Dialect {
     title: "OpenAI Chat Completions messages",
     controls: &CONTROLS,
     carries: &CARRIES,
+    tools: ToolPlace::Conversation,
     text: None,
     json: Some(JsonForm {
         name: "openai",

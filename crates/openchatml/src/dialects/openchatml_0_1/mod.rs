@@ -5,12 +5,14 @@ mod tokens;
 use super::openchatml_2_2;
 use crate::Control;
 use crate::check::Book;
+use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, TextForm};
 use crate::grammar::turn::{self, Close, Rules, Wrap};
 use crate::lex::Mode;
 use crate::model::{End, Role};
 use crate::pairing::Pairing;
 use crate::rules::Carries;
+use crate::rules::History;
 use crate::signs::{Case, Framing, Scan, TextSigns};
 
 /// OpenChatML 0.1: turns between `<s>` and `</s>`, fill-in-the-middle tasks, multi-file sequences.
@@ -28,6 +30,7 @@ pub static DIALECT: Dialect = Dialect {
     title: "OpenChatML 0.1",
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
+    tools: ToolPlace::Json(Role::System),
     text: Some(&TEXT),
     json: None,
 };
@@ -55,6 +58,8 @@ static TEXT: TextForm = TextForm {
     write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
     composer: None,
     signs: TextSigns { framing: Framing::Turns, look },
+    history: |_| History::Answered,
+    stops: &[Control::Return],
 };
 
 /// Transcripts of 1.x in this framing, as the readers of 2.x accept them (2.2 §13).
@@ -69,6 +74,8 @@ pub(super) static LEGACY: TextForm = TextForm {
     completion: Mode::Body,
     book: &BOOK,
     signs: TextSigns { framing: Framing::Turns, look },
+    history: |_| History::Answered,
+    stops: &[Control::Return],
 };
 
 static BOOK: Book = Book {

@@ -7,11 +7,13 @@ pub(super) use self::tokens::OPENINGS;
 
 use super::openchatml_0_1;
 use crate::check::{Book, RULES_2_0};
+use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
+use crate::rules::History;
 use crate::rules::{Carries, Channels, Markers};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::{Control, Span, function_name};
@@ -32,6 +34,7 @@ pub static DIALECT: Dialect = Dialect {
     title: "OpenChatML 2.0",
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
+    tools: ToolPlace::Types(Role::Developer),
     text: Some(&TEXT),
     json: Some(JsonForm {
         name: "openchatml-2.0:json",
@@ -68,6 +71,8 @@ static TEXT: TextForm = TextForm {
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
     composer: None,
     signs: TextSigns { framing: Framing::Frames, look },
+    history: |_| History::Answered,
+    stops: &[Control::Return],
 };
 
 pub(super) static BOOK: Book = Book {

@@ -6,11 +6,13 @@ mod tokens;
 use super::{harmony, openchatml_0_1, openchatml_2_0};
 use crate::Control;
 use crate::check::{Book, RULES_2_2};
+use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
+use crate::rules::History;
 use crate::rules::{Carries, Channels, Intents, Markers};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 
@@ -29,6 +31,7 @@ pub static DIALECT: Dialect = Dialect {
     title: "OpenChatML 2.2",
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
+    tools: ToolPlace::Types(Role::Developer),
     text: Some(&TEXT),
     json: Some(JsonForm {
         name: "openchatml-2.2:json",
@@ -69,6 +72,8 @@ static TEXT: TextForm = TextForm {
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
     composer: None,
     signs: TextSigns { framing: Framing::Frames, look },
+    history: |_| History::Answered,
+    stops: &[Control::Return],
 };
 
 pub(super) static BOOK: Book = Book {

@@ -6,6 +6,7 @@ mod write;
 
 use super::canonical::CONTROLS;
 use super::openai::{book, is_typed_call};
+use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
 use crate::model::{End, Message, Role};
 use crate::rules::{Carries, Channels, Intents};
@@ -27,6 +28,7 @@ pub static DIALECT: Dialect = Dialect {
     title: "OpenAI Responses items",
     controls: &CONTROLS,
     carries: &CARRIES,
+    tools: ToolPlace::Conversation,
     text: None,
     json: Some(JsonForm {
         name: "responses",

@@ -6,6 +6,7 @@ mod write;
 use super::canonical::CONTROLS;
 use super::openai::{calls, is_json_call};
 use crate::check::{Book, RULES_OF_ALL};
+use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
 use crate::model::{End, Message, Role};
 use crate::pairing::Pairing;
@@ -27,6 +28,7 @@ pub static DIALECT: Dialect = Dialect {
     title: "ShareGPT",
     controls: &CONTROLS,
     carries: &CARRIES,
+    tools: ToolPlace::Conversation,
     text: None,
     json: Some(JsonForm {
         name: "sharegpt",

@@ -7,11 +7,12 @@
 mod declare;
 mod turns;
 
-use super::content::{INSTRUCTIONS, Namespace, SystemContent};
+use super::content::{INSTRUCTIONS, SystemContent};
 use super::declared::Contents;
 use super::opening::is_system;
 use super::options::PromptOptions;
 use super::response::{ResponseFormat, Sections};
+use crate::declare::Namespace;
 use crate::declare::Style;
 use crate::model::{Body, Conversation, Message, Role, Tool};
 use crate::options::RenderOptions;
@@ -139,7 +140,7 @@ fn instructions(
         return Ok(text.into_owned());
     }
     if let Some(developer) = Contents::of(conversation).developer_of(message) {
-        if developer.tools.iter().any(|namespace| namespace.name != super::content::FUNCTIONS) {
+        if developer.tools.iter().any(|namespace| namespace.name != crate::declare::FUNCTIONS) {
             return Err(unsaid(Some(at), "the template declares functions, and no other tools"));
         }
         return Ok(developer.instructions.unwrap_or_default().into_owned());

@@ -1,0 +1,75 @@
+//! `ocml render` and `ocml run` make the same prompt of a conversation.
+
+use openchatml::{Carrier, Format};
+use openchatml_testkit::upstream::{Answer, Scripted};
+
+use crate::support::{Folder, json};
+
+const SYSTEM: &str = r#"{"role":"system","content":"Be brief."}"#;
+
+/// A turn with everything that prompts leave out or write in their own way.
+const TURN: &str = r#"{"role":"user","content":"What is 2 + 2?"},
+    {"role":"assistant","channel":"analysis","content":"I look."},
+    {"role":"assistant","channel":"commentary","intent":"preamble","content":"One moment."},
+    {"role":"assistant","recipient":"functions.add","channel":"commentary","call_id":"c1","content_type":"json","content":"{\"a\":2}","end":"call"},
+    {"role":"tool","name":"functions.add","recipient":"assistant","channel":"commentary","call_id":"c1","content":"4"},
+    {"role":"assistant","channel":"analysis","content":"That was easy."},
+    {"role":"assistant","channel":"final","content":"4.","end":"return"}"#;
+
+const ASKS: &str = r#"{"role":"user","content":"And times 3?"}"#;
+
+/// In the middle of a turn: the assistant has told something, thinks, and has called.
+const IN_TURN: &str = r#"{"role":"user","content":"And times 3?"},
+    {"role":"assistant","channel":"analysis","content":"First a word."},
+    {"role":"assistant","channel":"final","content":"Let me see."},
+    {"role":"assistant","channel":"analysis","content":"I add."},
+    {"role":"assistant","recipient":"functions.add","channel":"commentary","call_id":"c2","content_type":"json","content":"{\"a\":4}","end":"call"},
+    {"role":"tool","name":"functions.add","recipient":"assistant","channel":"commentary","call_id":"c2","content":"12"}"#;
+
+const TOOLS: &str = r#""tools":[{"type":"function","function":{"name":"add","description":"Adds.","parameters":{"type":"object","properties":{"a":{"type":"integer","description":"A number."}},"required":["a"]}}}],"#;
+
+/// Conversations that a model is asked to go on with.
+fn conversations() -> Vec<String> {
+    let mut all = Vec::new();
+    for tools in ["", TOOLS] {
+        for turns in [&[ASKS][..], &[TURN, ASKS], &[TURN, IN_TURN], &[TURN, TURN, IN_TURN]] {
+            let messages = [&[SYSTEM], turns].concat().join(",");
+            all.push(format!("{{{tools}\"messages\":[{messages}]}}"));
+        }
+    }
+    all
+}
+
+#[test]
+fn the_prompts_of_run_are_those_of_render() {
+    let formats = Format::all().filter(|format| format.carrier() == Carrier::Text);
+    for format in formats.map(|format| format.to_string()) {
+        for conversation in conversations() {
+            let folder = Folder::new();
+            folder.file("chat.json", &conversation);
+            let server = Scripted::start(|_, _| Answer::saying(""));
+            let args = ["run", "-q", "--upstream", server.url(), "--to", &format];
+            folder.ocml(args.iter().chain(&["-o", "out.json", "chat.json"]));
+            let asked = server.asked()[0]["prompt"].clone();
+            let args = ["render", "-q", "--allow-loss", "--generation-prompt", "-t", &format];
+            let rendered = folder.ocml(args.iter().chain(&["chat.json"])).exits(0).stdout;
+            assert_eq!(asked, rendered, "{format}: {conversation}");
+        }
+    }
+}
+
+#[test]
+fn their_ids_are_the_same() {
+    for conversation in conversations() {
+        let folder = Folder::new();
+        folder.file("chat.json", &conversation);
+        let server = Scripted::start(|_, _| Answer::saying(""));
+        let args = ["run", "-q", "--ids", "--engine", "vllm", "--upstream", server.url()];
+        let rest = ["--to", "harmony", "-o", "out.json", "chat.json"];
+        folder.ocml(args.iter().chain(&rest));
+        let asked = server.asked()[0]["prompt"].clone();
+        let args = ["tokens", "-q", "--generation-prompt", "-t", "harmony", "chat.json"];
+        let ids = json(&folder.ocml(args).exits(0).stdout);
+        assert_eq!(asked, ids, "{conversation}");
+    }
+}

@@ -1,0 +1,107 @@
+//! Where a format declares tools.
+
+use super::Style;
+use super::namespace::{FUNCTIONS, Namespace, tools_section};
+use crate::json::{Data, Value};
+use crate::model::{Body, Conversation, Message, Role, Tool};
+
+/// Where tools are declared in the conversations of a format.
+///
+/// ```
+/// use openchatml::declare::{Namespace, ToolPlace};
+/// use openchatml::{Conversation, Role, Tool, dialects};
+///
+/// assert_eq!(dialects::IM.tools, ToolPlace::Json(Role::System));
+/// let mut conversation = Conversation::default();
+/// let tool = Tool { name: "now".into(), ..Tool::default() };
+/// dialects::IM.tools.declare(&mut conversation, vec![Namespace::functions(vec![tool])]);
+/// let text = conversation.messages[0].body.text();
+/// assert_eq!(text, "# Tools\n\n[{\"type\":\"function\",\"function\":{\"name\":\"now\"}}]");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolPlace {
+    /// Among the [`tools`](Conversation::tools) of the conversation, which the format writes in its way.
+    Conversation,
+    /// In what this role says, as types of TypeScript.
+    Types(Role),
+    /// In what this role says, as JSON.
+    Json(Role),
+}
+
+impl ToolPlace {
+    /// Declares tools in a conversation. To declare the same ones again changes nothing. The tools of a
+    /// conversation itself have no namespace but `functions`: others are left out there. Gives the place
+    /// of a message that was put in for this.
+    pub fn declare(
+        self,
+        conversation: &mut Conversation<'_>,
+        tools: Vec<Namespace<'static>>,
+    ) -> Option<usize> {
+        match self {
+            Self::Conversation => {
+                let own = tools.into_iter().filter(|it| it.name == FUNCTIONS);
+                let own: Vec<_> = own.flat_map(|it| it.tools).collect();
+                conversation.tools.retain(|it| own.iter().all(|tool| tool.name != it.name));
+                conversation.tools.extend(own);
+                None
+            }
+            Self::Types(role) => {
+                let section = tools_section(&tools, Style::Documented).unwrap_or_default();
+                say(conversation, role, &section)
+            }
+            Self::Json(role) => say(conversation, role, &json(tools)),
+        }
+    }
+}
+
+/// Tools as JSON, under a heading.
+fn json(namespaces: Vec<Namespace<'static>>) -> String {
+    let all = namespaces.into_iter().flat_map(|Namespace { name, tools, .. }| {
+        let named = move |tool: Tool<'static>| match name == FUNCTIONS {
+            true => tool,
+            false => Tool { name: format!("{name}.{}", tool.name).into(), ..tool },
+        };
+        tools.into_iter().map(named)
+    });
+    let all: Vec<_> = all.map(function).collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("# Tools\n\n{}", Value::from(Data::List(all)).to_json()),
+    }
+}
+
+/// A declaration in the shape of a function of Chat Completions.
+fn function(tool: Tool<'static>) -> Value<'static> {
+    let mut function = vec![("name".into(), Value::from(tool.name.into_owned()))];
+    let description = tool.description.map(|it| Value::from(it.into_owned()));
+    function.extend(description.map(|it| ("description".into(), it)));
+    function.extend(tool.parameters.map(|it| ("parameters".into(), it)));
+    let fields =
+        [("type".into(), "function".into()), ("function".into(), Data::Map(function).into())];
+    Data::Map(fields.into()).into()
+}
+
+/// Adds a section to the first message of this role, or a message after those of the system. One
+/// that is there already is not added again. Gives the place of a message that was put in.
+fn say(conversation: &mut Conversation<'_>, role: Role, section: &str) -> Option<usize> {
+    if section.is_empty() {
+        return None;
+    }
+    let messages = &mut conversation.messages;
+    match messages.iter_mut().find(|message| message.role == role) {
+        Some(message) if message.body.text().contains(section) => {}
+        Some(message) if message.body.is_empty() => message.body = Body::from(section.to_owned()),
+        Some(message) => {
+            let text = format!("{}\n\n{section}", message.body.text());
+            message.body = Body::from(text);
+        }
+        None => {
+            let is_system = |message: &&Message<'_>| message.role == Role::System;
+            let at = messages.iter().take_while(is_system).count();
+            messages.insert(at, Message::new(role, section.to_owned()));
+            return Some(at);
+        }
+    }
+    None
+}

@@ -1,0 +1,173 @@
+//! Prompts: what a model is asked next, for whoever asks.
+
+use crate::Span;
+use crate::convert::{self, Conversion, convert};
+use crate::declare::{Namespace, Style, ToolPlace};
+use crate::dialect::Format;
+use crate::history;
+use crate::model::{Conversation, Document, End, Message, Tool};
+use crate::options::RenderOptions;
+use crate::rules::{History, Loss, Lost, Origins, Prepared, said_in_part};
+use crate::writing::RenderError;
+
+/// The conversation that a model is asked with next: without the reasoning that its format leaves out of
+/// prompts, and with its tools where the format has them.
+///
+/// What is left out, and what becomes of tools, depends on the format and the profile. Messages of losses
+/// and of origins are those of the conversation that the prompt was made of.
+///
+/// ```
+/// use openchatml::prompt::Prompt;
+/// use openchatml::{Conversation, Message, RenderOptions, Role};
+///
+/// let conversation = Conversation::from_messages([
+///     Message::new(Role::User, "What is 2 + 2?"),
+///     Message::reasoning("Easy."),
+///     Message::answer("4."),
+///     Message::new(Role::User, "And times 3?"),
+/// ]);
+/// let mut options = RenderOptions::default();
+/// options.generation_prompt = Some(Role::Assistant);
+/// let prompt = Prompt::new(&conversation, "harmony".parse()?, &options);
+/// let converted = prompt.convert(&options)?;
+/// assert!(!converted.output.contains("Easy.") && converted.output.ends_with("<|start|>assistant"));
+/// assert_eq!(converted.losses[0].to_string(), "message 1: earlier reasoning dropped");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Prompt<'a> {
+    /// The conversation.
+    document: Document<'a>,
+    format: Format,
+    /// What is left out.
+    losses: Vec<Loss>,
+    /// Where its messages stand in the conversation that it was made of.
+    origins: Origins,
+}
+
+impl<'a> Prompt<'a> {
+    /// The prompt in a format. [`RenderOptions::keep_reasoning`] leaves out nothing of what was said.
+    pub fn new(conversation: &Conversation<'a>, format: Format, options: &RenderOptions) -> Self {
+        let form = format.dialect().text;
+        let rule = form.map_or(History::Answered, |form| (form.history)(options.profile));
+        let mut next = match options.keep_reasoning {
+            true => {
+                let mut all = conversation.clone();
+                all.messages.iter_mut().for_each(store);
+                all
+            }
+            false => history::by_rule(conversation, rule),
+        };
+        let left = left(&conversation.messages, &next.messages);
+        let mut losses = losses(&conversation.messages, &left);
+        let mut origins = Origins::default();
+        if left.len() < conversation.messages.len() {
+            origins = origins.behind(&left);
+        }
+        if !format.carries().tools && !format.carries().declared_tools {
+            declare(&mut next, format.dialect().tools, &mut origins, &mut losses);
+        }
+        Self { document: next.into(), format, losses, origins }
+    }
+
+    /// The conversation of the prompt, which may be changed before it is written: its messages may be
+    /// given [ids](Message::ids), and none may come or go.
+    pub fn conversation_mut(&mut self) -> Option<&mut Conversation<'a>> {
+        match &mut self.document {
+            Document::Conversation(conversation) => Some(conversation),
+            _ => None,
+        }
+    }
+
+    /// The conversation of the prompt.
+    pub fn document(&self) -> &Document<'a> {
+        &self.document
+    }
+
+    /// The document of the prompt, what is left out of the conversation, and where its messages stand there:
+    /// for who prepares it further.
+    pub fn into_parts(self) -> (Document<'a>, Vec<Loss>, Origins) {
+        (self.document, self.losses, self.origins)
+    }
+
+    /// The prompt as its format carries it, to be written as ids.
+    ///
+    /// # Errors
+    ///
+    /// What the format cannot say.
+    pub fn prepare(&self, options: &RenderOptions) -> Result<Prepared<'_>, RenderError> {
+        let prepared = convert::prepare(&self.document, self.format, options);
+        let mut prepared = prepared.map_err(|error| self.origins.place(error))?;
+        prepared.origins = prepared.origins.after(&self.origins);
+        prepared.losses = self.with_losses(prepared.losses);
+        Ok(prepared)
+    }
+
+    /// The prompt as text or JSON.
+    ///
+    /// # Errors
+    ///
+    /// What the format cannot say.
+    pub fn convert(&self, options: &RenderOptions) -> Result<Conversion, RenderError> {
+        let converted = convert(&self.document, self.format, options);
+        let Conversion { output, losses } = converted.map_err(|error| self.origins.place(error))?;
+        Ok(Conversion { output, losses: self.with_losses(losses) })
+    }
+
+    /// Losses of the prompt, with what is left out of the conversation.
+    fn with_losses(&self, mut more: Vec<Loss>) -> Vec<Loss> {
+        self.origins.place_all(&mut more);
+        let mut losses = self.losses.clone();
+        losses.append(&mut more);
+        losses.sort_by_key(|loss| loss.message);
+        losses
+    }
+}
+
+/// Makes a message one of stored history: it no longer ends its completion.
+fn store(message: &mut Message<'_>) {
+    if message.end == End::Return {
+        message.end = End::End;
+    }
+}
+
+/// Where the messages of a prompt stand in the conversation.
+fn left(messages: &[Message<'_>], next: &[Message<'_>]) -> Vec<usize> {
+    let same = |one: &Message<'_>, two: &Message<'_>| one.span == two.span && one.body == two.body;
+    let mut next = next.iter().peekable();
+    let mut is_left = |message: &Message<'_>| next.next_if(|next| same(message, next)).is_some();
+    messages.iter().enumerate().filter(|(_, it)| is_left(it)).map(|(at, _)| at).collect()
+}
+
+/// What is left out.
+fn losses(messages: &[Message<'_>], left: &[usize]) -> Vec<Loss> {
+    let all = messages.iter().enumerate();
+    let out = all.filter(|(at, _)| left.binary_search(at).is_err());
+    let lost = out.map(|(at, message)| {
+        let lost = if message.foreign { Lost::Foreign } else { Lost::History };
+        Loss::new(Some(at), message.span, lost)
+    });
+    lost.collect()
+}
+
+/// Moves the tools of a conversation to where its format declares them.
+fn declare(
+    conversation: &mut Conversation<'_>,
+    place: ToolPlace,
+    origins: &mut Origins,
+    losses: &mut Vec<Loss>,
+) {
+    if place == ToolPlace::Conversation || conversation.tools.is_empty() {
+        return;
+    }
+    let tools = std::mem::take(&mut conversation.tools);
+    losses.push(Loss::new(None, Span::default(), Lost::ToolsAsText));
+    losses.extend(match place {
+        ToolPlace::Types(_) => said_in_part(&tools, Style::Documented),
+        _ => Vec::new(),
+    });
+    let tools = tools.into_iter().map(Tool::into_owned).collect();
+    if let Some(at) = place.declare(conversation, vec![Namespace::functions(tools)]) {
+        origins.insert(at, conversation.messages.len());
+    }
+}
