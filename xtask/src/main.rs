@@ -1,8 +1,11 @@
 //! House rules that the compiler does not know, `cargo xtask tidy`, and the fuzz targets and what they
 //! begin with, `cargo xtask seeds`.
 
+mod code;
 mod dependencies;
 mod examples;
+mod floors;
+mod graph;
 mod seeds;
 mod sources;
 
@@ -16,6 +19,7 @@ fn main() -> ExitCode {
             let mut found = sources::check();
             found.extend(dependencies::check());
             found.extend(examples::check());
+            found.extend(floors::check());
             found
         }
         Some("seeds") => match seeds::write() {
