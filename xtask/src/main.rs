@@ -6,6 +6,7 @@ mod dependencies;
 mod examples;
 mod floors;
 mod graph;
+mod names;
 mod seeds;
 mod sources;
 
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
             found.extend(dependencies::check());
             found.extend(examples::check());
             found.extend(floors::check());
+            found.extend(names::check());
             found
         }
         Some("seeds") => match seeds::write() {
