@@ -1,8 +1,12 @@
 //! House rules that the compiler does not know, `cargo xtask tidy`, and the fuzz targets and what they
 //! begin with, `cargo xtask seeds`.
 
+mod code;
 mod dependencies;
 mod examples;
+mod floors;
+mod graph;
+mod names;
 mod seeds;
 mod sources;
 
@@ -16,6 +20,8 @@ fn main() -> ExitCode {
             let mut found = sources::check();
             found.extend(dependencies::check());
             found.extend(examples::check());
+            found.extend(floors::check());
+            found.extend(names::check());
             found
         }
         Some("seeds") => match seeds::write() {

@@ -11,8 +11,7 @@ use indicatif::ProgressBar;
 use openchatml::{Code, Diagnostic};
 
 use crate::args::{ConsoleArgs, Verbosity};
-use crate::failure::Failure;
-use crate::input::UNKNOWN;
+use crate::failure::{Failure, UNKNOWN};
 use crate::visible::visible_line;
 
 /// An error as one line, styled.

@@ -7,13 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use openchatml::{Code, Control, Diagnostic, Format, Span};
 use openchatml_tokens::{Encoding, HuggingFace, O200kHarmony, Tiktoken, Tokenizer};
 
-use crate::args::{Bounds, Choice, ReadArgs};
+use crate::args::{Bounds, Choice, O200K_HARMONY, ReadArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::input::{Origin, finding};
-
-/// The encoding if none is named.
-pub(crate) const O200K_HARMONY: &str = "o200k_harmony";
 
 /// What threads encode with.
 pub(crate) trait Usable: Encoding + Debug + Send + Sync {}

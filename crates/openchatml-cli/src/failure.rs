@@ -4,6 +4,11 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use openchatml::Code;
+
+/// The code of a failure to detect a format.
+pub(crate) const UNKNOWN: Code = Code::FormatUnknown;
+
 /// How a command that could do its work ended. The worst of several is the greatest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Status {

@@ -20,7 +20,8 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use self::args::{Cli, ConsoleArgs};
+use self::args::ConsoleArgs;
+use self::commands::Cli;
 use self::console::Console;
 use self::failure::{Failure, Status};
 use self::output::Target;

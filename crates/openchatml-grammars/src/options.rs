@@ -1,8 +1,15 @@
 //! What a completion may be.
 
-use openchatml::{Control, Value};
+use openchatml::{Control, Marker, Value};
 
-use crate::tokens::SPELLED;
+/// The control tokens of OpenChatML 2.2 that `o200k_harmony` has no ids for.
+const SPELLED: &[Control] = &[
+    Control::Literal,
+    Control::EndLiteral,
+    Control::Marker(Marker::Reflect),
+    Control::Marker(Marker::Introspect),
+    Control::Marker(Marker::Reason),
+];
 
 /// What a completion may be, and how the model and its engine have the control tokens.
 ///

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use openchatml::Control;
 use openchatml::lex::{Controls, Escape};
-use openchatml::{Control, Marker};
 
 use crate::options::Options;
 
@@ -118,12 +118,3 @@ impl<'o> Tokens<'o> {
         (self.escapes() && both.iter().all(is_spelled)).then(|| both.map(|it| self.spelling(it)))
     }
 }
-
-/// The control tokens of OpenChatML 2.2 that `o200k_harmony` has no ids for.
-pub(crate) const SPELLED: &[Control] = &[
-    Control::Literal,
-    Control::EndLiteral,
-    Control::Marker(Marker::Reflect),
-    Control::Marker(Marker::Introspect),
-    Control::Marker(Marker::Reason),
-];

@@ -1,7 +1,7 @@
 //! Hash tables of ranks, with linear probing.
 
-use crate::vocabulary::NONE;
-
+/// What no pair of tokens merges to: more than any rank.
+pub(crate) const NONE: u32 = u32::MAX;
 /// How many places a table has, as a power of two. Three tokens take eight places.
 const PLACES: u32 = 19;
 /// How many bits a rank has, or one more than it.

@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::hash::SHORT;
-use crate::vocabulary::{NONE, Vocabulary};
+use crate::index::NONE;
+use crate::vocabulary::Vocabulary;
 
 /// The most bytes for which every merge looks at all that is left.
 const FEW: usize = 64;

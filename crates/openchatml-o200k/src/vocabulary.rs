@@ -7,7 +7,7 @@
 //! checked where the pairs are found, see `build/vocabulary.rs`.)
 
 use crate::hash::{self, Key, SHORT};
-use crate::index::{Pairs, Words};
+use crate::index::{NONE, Pairs, Words};
 use crate::joins;
 use crate::tokens::Tokens;
 
@@ -19,8 +19,6 @@ const JOINS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/joins.bin"));
 const ENTRY: usize = 6;
 /// The right token of a token of one byte.
 const SINGLE: u32 = 0xFF_FFFF;
-/// What no pair of tokens merges to: more than any rank.
-pub(crate) const NONE: u32 = u32::MAX;
 /// How many tokens are loaded together.
 const BLOCK: usize = 128;
 

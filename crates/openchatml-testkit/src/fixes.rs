@@ -6,8 +6,8 @@ use openchatml::{
 };
 
 use crate::conversion::is_made;
+use crate::inputs::is_text;
 use crate::property::{nothing_is_lost, seen};
-use crate::run::is_text;
 
 /// After all safe fixes the conversation is as before, so is what a user sees and what is
 /// uncertain; nothing is lost, no finding is new, and those with a fix are gone.

@@ -3,57 +3,16 @@
 use openchatml::convert::Sidecar;
 use openchatml::declare::{Style, typescript};
 use openchatml::{
-    Carrier, Control, Conversation, Document, End, Format, Keep, Message, Mode, ReadOptions,
-    Recover, RenderOptions, Role, Severity, Value, parse, render,
+    Control, Conversation, Document, End, Format, Keep, Message, Mode, ReadOptions, Recover,
+    RenderOptions, Role, Severity, Value, parse, render,
 };
 
+pub use crate::inputs::{any_text, is_of_services, options, text_formats};
+
+use crate::inputs::is_text;
 use crate::{
-    Source, conversion, document, fixes, mutate, one_in, pick, property, secrets, text, turns, wire,
+    Source, conversion, document, fixes, one_in, pick, property, secrets, text, turns, wire,
 };
-
-/// The formats whose carrier is text.
-pub fn text_formats() -> Vec<Format> {
-    Format::all().filter(|format| is_text(*format)).collect()
-}
-
-pub(crate) fn is_text(format: Format) -> bool {
-    format.carrier() == Carrier::Text
-}
-
-/// Whether a format is one of services and data sets, which is JSON only.
-pub fn is_of_services(format: Format) -> bool {
-    matches!(format.dialect().id, "openai" | "responses" | "sharegpt")
-}
-
-/// Options of all kinds.
-pub fn options(source: &mut Source<'_>) -> ReadOptions {
-    let mut options = ReadOptions::default();
-    options.mode = pick(source, &[Mode::Lenient, Mode::Strict]);
-    options.recover = pick(source, &[Recover::Keep, Recover::Drop, Recover::Error]);
-    options.open_prompt = one_in(source, 3);
-    if one_in(source, 4) {
-        options.continues = Some(pick(source, Role::ALL));
-    }
-    if one_in(source, 8) {
-        options.limits.header_bytes = 40;
-        options.limits.message_bytes = 24;
-        options.limits.messages = 3;
-        options.limits.attributes = 2;
-        options.limits.value_bytes = 12;
-        options.limits.diagnostics = 5;
-    }
-    options
-}
-
-/// A text in a format: well-formed, damaged, or nothing of the kind.
-pub fn any_text(source: &mut Source<'_>, format: Format) -> String {
-    if one_in(source, 4) {
-        return text::hostile(source);
-    }
-    let document = document::document(source, format);
-    let text = render(&document, format, &RenderOptions::default()).unwrap_or_default();
-    if one_in(source, 3) { text } else { mutate::mutate(source, &text) }
-}
 
 /// Reads `text` in the format of this name in every way there is.
 pub fn reads(text: &str, format: &str) {

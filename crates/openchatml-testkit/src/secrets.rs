@@ -14,7 +14,7 @@ use openchatml::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::{Source, one_in, pick, run, text};
+use crate::{Source, inputs, one_in, pick, text};
 
 /// What a user sees: role and text of each message that says anything.
 pub type Seen = Vec<(Role, String)>;
@@ -127,12 +127,12 @@ pub fn from(source: &mut Source<'_>, format: Format) -> Document<'static> {
         |text: &str, options: &ReadOptions| parse(text, format, options).document.into_owned();
     match source.int_in_range(0..=3).unwrap_or(0) {
         0 => {
-            let options = run::options(source);
-            read(&run::any_text(source, format), &options)
+            let options = inputs::options(source);
+            read(&inputs::any_text(source, format), &options)
         }
         1 if has_segments(format) => {
             let text = segments_json(&anything(source), format);
-            read(&text, &run::options(source))
+            read(&text, &inputs::options(source))
         }
         2 => {
             let anything = anything(source).into();

@@ -25,6 +25,7 @@
 
 mod cache;
 mod encoding;
+mod ids;
 mod mask;
 mod parting;
 mod read;

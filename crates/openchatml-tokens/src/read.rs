@@ -3,13 +3,11 @@
 use std::ops::Range;
 
 use openchatml::lex::Tape;
-use openchatml::{Code, Conversation, Diagnostic, Document, Parsed, ReadOptions, Span, parse_tape};
+use openchatml::{Conversation, Diagnostic, Document, Parsed, ReadOptions, Span, parse_tape};
 
 use crate::encoding::Encoding;
-use crate::tokenizer::{Lexeme, Tokenizer};
-
-/// What stands for bytes that are no text, and for ids that are not in the vocabulary.
-pub(crate) const REPLACEMENT: &str = "\u{FFFD}";
+use crate::ids::{Lexeme, REPLACEMENT, foreign, not_text, unknown};
+use crate::tokenizer::Tokenizer;
 
 /// A document read from ids, and what was found on the way.
 ///
@@ -106,12 +104,33 @@ impl Read {
     }
 }
 
+impl<E: Encoding> Tokenizer<E> {
+    /// Reads ids. Reading never fails: what is malformed is reported, and what can be saved is
+    /// saved.
+    ///
+    /// ```
+    /// use openchatml::Control;
+    /// use openchatml_tokens::{ByteEncoding, Tokenizer};
+    ///
+    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let id = |control| tokenizer.id(control).expect("it has one");
+    /// let mut ids = vec![id(Control::Start)];
+    /// ids.extend("user".bytes().map(u32::from));
+    /// ids.push(id(Control::Message));
+    /// ids.extend([72, 105, 9_999_999]); // The last is no id of this encoding.
+    /// ids.push(id(Control::End));
+    /// let read = tokenizer.parse(&ids, &Default::default());
+    /// assert_eq!(read.diagnostics().len(), 1);
+    /// assert_eq!(read.into_conversation().messages[0].body.text(), "Hi\u{FFFD}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parse(&self, ids: &[u32], options: &ReadOptions) -> Read {
+        read(self, ids, options)
+    }
+}
+
 /// Reads ids by a tokenizer.
-pub(crate) fn read<E: Encoding>(
-    tokenizer: &Tokenizer<E>,
-    ids: &[u32],
-    options: &ReadOptions,
-) -> Read {
+fn read<E: Encoding>(tokenizer: &Tokenizer<E>, ids: &[u32], options: &ReadOptions) -> Read {
     let mut builder = Builder {
         tape: Tape::new(tokenizer.format().dialect().controls).spelled(tokenizer.spelled()),
         bytes: Vec::new(),
@@ -241,19 +260,4 @@ impl Builder {
             }
         }
     }
-}
-
-pub(crate) fn not_text(span: Span) -> Diagnostic {
-    let text = "the bytes of these ids are not UTF-8";
-    Code::ParseUtf8.at(span, text).help("U+FFFD stands for them")
-}
-
-pub(crate) fn unknown(id: u32, span: Span) -> Diagnostic {
-    let text = format!("id {id} is not in the vocabulary");
-    Code::ParseToken.at(span, text).help("U+FFFD stands for it")
-}
-
-pub(crate) fn foreign(spelling: &str, span: Span) -> Diagnostic {
-    let text = format!("`{spelling}` is a control token that this format does not have");
-    Code::ParseToken.at(span, text).help("it is read as text")
 }

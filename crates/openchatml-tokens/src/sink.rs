@@ -6,9 +6,9 @@ use openchatml::render::{Escaper, Part, Sink, SinkError};
 use openchatml::{Control, Message, Span};
 
 use crate::encoding::Encoding;
+use crate::ids::Ids;
 use crate::sampled::Sampled;
 use crate::seams::Seams;
-use crate::tokenizer::Ids;
 
 /// A conversation as token ids, and where its messages are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

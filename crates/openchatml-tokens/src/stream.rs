@@ -3,8 +3,8 @@
 use openchatml::{Event, Keep, Message, ReadOptions, Span, Stream};
 
 use crate::encoding::Encoding;
-use crate::read::{REPLACEMENT, foreign, not_text, unknown};
-use crate::tokenizer::{Lexeme, Tokenizer};
+use crate::ids::{Lexeme, REPLACEMENT, foreign, not_text, unknown};
+use crate::tokenizer::Tokenizer;
 
 /// How many ids ahead memory is asked for.
 const AHEAD: usize = 12;
@@ -20,8 +20,38 @@ pub struct TokenStream<'t, E> {
     partial: Vec<u8>,
 }
 
+impl<E: Encoding> Tokenizer<E> {
+    /// A stream of ids.
+    ///
+    /// ```
+    /// use openchatml::{Control, Event, ReadOptions, Role};
+    /// use openchatml_tokens::{ByteEncoding, Tokenizer};
+    ///
+    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let id = |control| tokenizer.id(control).expect("it has one");
+    /// let mut options = ReadOptions::default();
+    /// options.continues = Some(Role::Assistant); // The prompt ended in `<|start|>assistant`.
+    /// let mut said = String::new();
+    /// let mut hear = |event: Event<'_>| {
+    ///     if let Event::Delta { text, .. } = event {
+    ///         said.push_str(text);
+    ///     }
+    /// };
+    /// let mut stream = tokenizer.stream(&options);
+    /// stream.feed(&[id(Control::Channel)], &mut hear);
+    /// stream.feed(&"final".bytes().map(u32::from).collect::<Vec<_>>(), &mut hear);
+    /// stream.feed(&[id(Control::Message), 52, 46, id(Control::Return)], &mut hear);
+    /// stream.finish(&mut hear);
+    /// assert_eq!(said, "4.");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stream(&self, options: &ReadOptions) -> TokenStream<'_, E> {
+        TokenStream::new(self, options)
+    }
+}
+
 impl<'t, E: Encoding> TokenStream<'t, E> {
-    pub(crate) fn new(tokenizer: &'t Tokenizer<E>, options: &ReadOptions) -> Self {
+    fn new(tokenizer: &'t Tokenizer<E>, options: &ReadOptions) -> Self {
         let stream = Stream::of_pieces(tokenizer.format(), tokenizer.spelled(), options)
             .expect("a tokenizer's format has a text form");
         Self { tokenizer, stream, partial: Vec::new() }

@@ -2,14 +2,12 @@
 
 use std::fmt;
 
-use openchatml::lex::{Controls, Escape};
 use openchatml::render::render_to;
-use openchatml::{Control, Document, Format, ReadOptions, RenderError, RenderOptions};
+use openchatml::{Control, Document, Format, RenderError, RenderOptions};
 
 use crate::encoding::{Encoding, Token};
-use crate::read::{self, Read};
+use crate::ids::{Ids, Lexeme};
 use crate::sink::{Counted, Rendered, Target, TokenSink, Written};
-use crate::stream::TokenStream;
 
 /// Writes and reads conversations of a format as token ids of an encoding.
 ///
@@ -157,57 +155,6 @@ impl<E: Encoding> Tokenizer<E> {
         Ok(sink.finish())
     }
 
-    /// Reads ids. Reading never fails: what is malformed is reported, and what can be saved is
-    /// saved.
-    ///
-    /// ```
-    /// use openchatml::Control;
-    /// use openchatml_tokens::{ByteEncoding, Tokenizer};
-    ///
-    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
-    /// let id = |control| tokenizer.id(control).expect("it has one");
-    /// let mut ids = vec![id(Control::Start)];
-    /// ids.extend("user".bytes().map(u32::from));
-    /// ids.push(id(Control::Message));
-    /// ids.extend([72, 105, 9_999_999]); // The last is no id of this encoding.
-    /// ids.push(id(Control::End));
-    /// let read = tokenizer.parse(&ids, &Default::default());
-    /// assert_eq!(read.diagnostics().len(), 1);
-    /// assert_eq!(read.into_conversation().messages[0].body.text(), "Hi\u{FFFD}");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn parse(&self, ids: &[u32], options: &ReadOptions) -> Read {
-        read::read(self, ids, options)
-    }
-
-    /// A stream of ids.
-    ///
-    /// ```
-    /// use openchatml::{Control, Event, ReadOptions, Role};
-    /// use openchatml_tokens::{ByteEncoding, Tokenizer};
-    ///
-    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
-    /// let id = |control| tokenizer.id(control).expect("it has one");
-    /// let mut options = ReadOptions::default();
-    /// options.continues = Some(Role::Assistant); // The prompt ended in `<|start|>assistant`.
-    /// let mut said = String::new();
-    /// let mut hear = |event: Event<'_>| {
-    ///     if let Event::Delta { text, .. } = event {
-    ///         said.push_str(text);
-    ///     }
-    /// };
-    /// let mut stream = tokenizer.stream(&options);
-    /// stream.feed(&[id(Control::Channel)], &mut hear);
-    /// stream.feed(&"final".bytes().map(u32::from).collect::<Vec<_>>(), &mut hear);
-    /// stream.feed(&[id(Control::Message), 52, 46, id(Control::Return)], &mut hear);
-    /// stream.finish(&mut hear);
-    /// assert_eq!(said, "4.");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn stream(&self, options: &ReadOptions) -> TokenStream<'_, E> {
-        TokenStream::new(self, options)
-    }
-
     /// The ids before the first control token of the dialect.
     pub(crate) fn run<'i>(&self, ids: &'i [u32]) -> &'i [u32] {
         let end = ids.iter().position(|id| self.ids.control(*id).is_some());
@@ -226,71 +173,5 @@ impl<E: Encoding> Tokenizer<E> {
             Some(Token::Control(spelling)) => Lexeme::Foreign(spelling),
             None => Lexeme::Unknown,
         }
-    }
-}
-
-/// What an id stands for in a dialect.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Lexeme<'e> {
-    /// A control token of the dialect.
-    Control(Control),
-    /// Text.
-    Text(&'e str),
-    /// Bytes of text.
-    Bytes(&'e [u8]),
-    /// A control token that the dialect does not have.
-    Foreign(&'e str),
-    /// Nothing.
-    Unknown,
-}
-
-/// The ids of a dialect's control tokens.
-#[derive(Clone, Debug)]
-pub(crate) struct Ids {
-    table: &'static Controls,
-    ids: Vec<(u32, Control)>,
-    /// The lowest and the highest of them: most ids are outside of that.
-    range: (u32, u32),
-    spelled: Vec<Control>,
-}
-
-impl Ids {
-    fn new(table: &'static Controls, encoding: &impl Encoding) -> Self {
-        let mut ids = Vec::new();
-        let mut spelled = Vec::new();
-        for (control, spelling) in table.entries() {
-            match encoding.control(spelling) {
-                Some(id) => ids.push((id, *control)),
-                None => spelled.push(*control),
-            }
-        }
-        let blocks = [Control::Literal, Control::EndLiteral];
-        if !spelled.is_empty() && table.escape() != Escape::None {
-            // What is spelled is kept apart from text by what is spelled.
-            spelled.extend(blocks.iter().filter(|block| ids.iter().any(|it| it.1 == **block)));
-        }
-        let of = |(id, _): &(u32, Control)| *id;
-        let range = ids.iter().map(of).min().zip(ids.iter().map(of).max()).unwrap_or((1, 0));
-        Self { table, ids, range, spelled }
-    }
-
-    pub(crate) fn table(&self) -> &'static Controls {
-        self.table
-    }
-
-    pub(crate) fn spelled(&self) -> &[Control] {
-        &self.spelled
-    }
-
-    pub(crate) fn id(&self, control: Control) -> Option<u32> {
-        self.ids.iter().find(|entry| entry.1 == control).map(|entry| entry.0)
-    }
-
-    #[inline]
-    fn control(&self, id: u32) -> Option<Control> {
-        if id < self.range.0 || id > self.range.1 {
-            return None;
-        }
-        self.ids.iter().find(|entry| entry.0 == id).map(|entry| entry.1)
     }
 }

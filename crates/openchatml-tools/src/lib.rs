@@ -88,15 +88,15 @@ pub use self::function::{Function, function};
 #[cfg(any(feature = "config", feature = "mcp"))]
 pub use self::offer::{PromptArgument, ServerPrompt, ServerResource, ServerResourceTemplate};
 pub use self::router::{
-    Approval, Approve, Approver, Asked, BadSchema, Envelope, Happening, Proposal, Router,
-    RouterOptions, Routes, Turn,
+    Approval, Approver, Asked, BadSchema, Envelope, Happening, Proposal, Router, RouterOptions,
+    Routes, Turn,
 };
 #[cfg(feature = "session")]
 pub use self::session::{
     Constrained, Desk, DeskError, Ended, Model, NoPrompt, Outlook, Session, SessionError,
     SessionEvent, SessionOptions, Shape, Transcript,
 };
-pub use self::tool::{Failure, Outcome, Output, Provenance, Run, Tool};
+pub use self::tool::{Approve, Failure, Outcome, Output, Provenance, Run, Tool};
 pub use self::toolbox::{Entry, NotAName, Toolbox};
 /// What tells a [`Session`] to stop.
 #[cfg(feature = "session")]

@@ -1,4 +1,5 @@
-//! What a tool is: something that can be called, and what it answers.
+//! What a tool is: something that can be called, what it answers, and which of its
+//! calls somebody approves.
 
 use std::fmt;
 use std::future::Future;
@@ -90,6 +91,24 @@ pub struct Provenance {
     /// The arguments that the call was made with, where they are not those of the model. The router's,
     /// where somebody [edited](crate::Approval::Edited) them.
     pub arguments: Option<String>,
+}
+
+/// Which calls of a tool somebody approves before they are made.
+///
+/// ```
+/// use openchatml_tools::Approve;
+///
+/// assert_eq!(Approve::default(), Approve::Never);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Approve {
+    /// None.
+    #[default]
+    Never,
+    /// The calls until one is approved: the tool may be called then, in all turns of the router.
+    Once,
+    /// Each.
+    Always,
 }
 
 /// What went wrong in a tool.

@@ -6,7 +6,9 @@ use openchatml::{Dropped, Mode, Policy, Preambles, ReadOptions, Recover, Role};
 use super::consent::{Consent, ConsentArgs};
 use super::limits::{self, Bound, Bounds};
 use super::names::{self, Choice};
-use crate::encodings::O200K_HARMONY;
+
+/// The encoding if none is named.
+pub(crate) const O200K_HARMONY: &str = "o200k_harmony";
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading")]

@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use crate::args::Cli;
+use super::Cli;
 use crate::failure::{Failure, Status};
 use crate::output::Target;
 

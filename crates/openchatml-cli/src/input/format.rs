@@ -281,6 +281,3 @@ fn nothing_found(page: &Page<'_>) -> String {
      found"
         .to_owned()
 }
-
-/// The code of a failure to detect a format.
-pub(crate) const UNKNOWN: Code = Code::FormatUnknown;

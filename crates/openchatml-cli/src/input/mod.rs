@@ -11,7 +11,7 @@ use self::ahead::Look;
 pub(crate) use self::batches::{Batch, Batches};
 pub(crate) use self::decode::Decoded;
 pub(crate) use self::format::{
-    UNKNOWN, Unreadable, document_of_line, foreign, format_of, format_of_lines, of_line, of_lines,
+    Unreadable, document_of_line, foreign, format_of, format_of_lines, of_line, of_lines,
 };
 pub(crate) use self::page::Page;
 pub(crate) use self::slot::{Slot, detect_lines};

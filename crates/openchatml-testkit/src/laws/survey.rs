@@ -8,8 +8,9 @@ use openchatml::{Carrier, Format};
 
 use super::shrink::shrink;
 use super::{Broken, Case, Check, Drawn, Law, Verdict};
+use crate::Source;
 use crate::grammar::{data, json};
-use crate::{Source, random_bytes};
+use crate::source::random_bytes;
 
 /// A way in which a law is broken.
 #[derive(Clone, Debug)]

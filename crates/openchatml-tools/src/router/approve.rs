@@ -3,24 +3,6 @@
 use std::future::Future;
 use std::pin::Pin;
 
-/// Which calls of a tool somebody approves before they are made.
-///
-/// ```
-/// use openchatml_tools::Approve;
-///
-/// assert_eq!(Approve::default(), Approve::Never);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Approve {
-    /// None.
-    #[default]
-    Never,
-    /// The calls until one is approved: the tool may be called then, in all turns of the router.
-    Once,
-    /// Each.
-    Always,
-}
-
 /// A call that waits for approval: it is in order, and did not begin.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Semaphore;
 
-pub use self::approve::{Approval, Approve, Approver, Asked, Proposal};
+pub use self::approve::{Approval, Approver, Asked, Proposal};
 pub use self::board::Happening;
 pub use self::options::{Envelope, RouterOptions, Routes};
 use self::reply::Replies;
@@ -24,7 +24,7 @@ pub(crate) use self::reply::checksum;
 pub use self::schema::BadSchema;
 use self::schema::Schema;
 pub use self::turn::Turn;
-use crate::{Entry, Toolbox};
+use crate::{Approve, Entry, Toolbox};
 
 /// Runs the calls of turns: several at once, each on time, and each once.
 ///

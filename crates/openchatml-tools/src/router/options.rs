@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::approve::{Approve, Approver};
+use super::approve::Approver;
+use crate::Approve;
 
 /// Tells the time, as RFC 3339.
 type Clock = Arc<dyn Fn() -> String + Send + Sync>;

@@ -12,12 +12,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Core;
 use super::admit::{Admission, Refusal};
-use super::approve::Approve;
 use super::board::{Board, Happening, News};
 use super::reply::Addressee;
 use super::work::{self, Job};
-use crate::Failure;
 use crate::trace::here;
+use crate::{Approve, Failure};
 
 /// The calls of one turn of the assistant: they are dispatched as their messages finish, and what
 /// happens to them is fetched one by one, in the order in which it happens.

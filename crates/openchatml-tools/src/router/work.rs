@@ -10,13 +10,13 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::admit::fits;
-use super::approve::{Approval, Approve, Approver, Proposal};
+use super::approve::{Approval, Approver, Proposal};
 use super::board::Board;
 use super::reply::Addressee;
 use super::turn::{Line, place};
 use super::{Core, Known};
 use crate::trace::{Span, here};
-use crate::{Call, Failure, Outcome};
+use crate::{Approve, Call, Failure, Outcome};
 
 /// A call that was admitted.
 pub(super) struct Job {

@@ -7,7 +7,8 @@ use openchatml::{Carrier, Code, Diagnostic, Dropped, Format, Severity};
 
 use super::converter::{Converted, Converter};
 use crate::args::{Consent, Verbosity};
-use crate::input::{Page, Slot, UNKNOWN, finding};
+use crate::failure::UNKNOWN;
+use crate::input::{Page, Slot, finding};
 use crate::output::{escape, pretty};
 use crate::report::{Losses, Style, Tally, write_object};
 

@@ -333,8 +333,8 @@ mod tests {
     use openchatml_testkit::{Source, cases, one_in, pick, secrets};
 
     use super::*;
-    use crate::args::{Cli, ConsoleArgs};
-    use crate::commands::Command;
+    use crate::args::ConsoleArgs;
+    use crate::commands::{Cli, Command};
 
     /// What `ocml show` says of a text, and how it ends.
     fn shown(text: &str, format: &str, message: Option<usize>) -> (String, String, Status) {

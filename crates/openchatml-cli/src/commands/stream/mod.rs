@@ -11,9 +11,9 @@ use openchatml::{Event, Format, Mode, Severity, Stream, UserEvents};
 
 use self::wire::{WireArgs, Writer};
 
-use crate::args::{DenyArgs, PreambleArgs, ReaderArgs, text_format};
+use crate::args::{DenyArgs, O200K_HARMONY, PreambleArgs, ReaderArgs, text_format};
 use crate::console::Console;
-use crate::encodings::{Encodings, O200K_HARMONY, Use};
+use crate::encodings::{Encodings, Use};
 use crate::failure::{Failure, Status};
 use crate::output::Target;
 use crate::report::{Tally, count};

@@ -1,0 +1,90 @@
+//! What ids stand for in a dialect, and what is said of those that stand for nothing.
+
+use openchatml::lex::{Controls, Escape};
+use openchatml::{Code, Control, Diagnostic, Span};
+
+use crate::encoding::Encoding;
+
+/// What stands for bytes that are no text, and for ids that are not in the vocabulary.
+pub(crate) const REPLACEMENT: &str = "\u{FFFD}";
+
+/// What an id stands for in a dialect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Lexeme<'e> {
+    /// A control token of the dialect.
+    Control(Control),
+    /// Text.
+    Text(&'e str),
+    /// Bytes of text.
+    Bytes(&'e [u8]),
+    /// A control token that the dialect does not have.
+    Foreign(&'e str),
+    /// Nothing.
+    Unknown,
+}
+
+/// The ids of a dialect's control tokens.
+#[derive(Clone, Debug)]
+pub(crate) struct Ids {
+    table: &'static Controls,
+    ids: Vec<(u32, Control)>,
+    /// The lowest and the highest of them: most ids are outside of that.
+    range: (u32, u32),
+    spelled: Vec<Control>,
+}
+
+impl Ids {
+    pub(crate) fn new(table: &'static Controls, encoding: &impl Encoding) -> Self {
+        let mut ids = Vec::new();
+        let mut spelled = Vec::new();
+        for (control, spelling) in table.entries() {
+            match encoding.control(spelling) {
+                Some(id) => ids.push((id, *control)),
+                None => spelled.push(*control),
+            }
+        }
+        let blocks = [Control::Literal, Control::EndLiteral];
+        if !spelled.is_empty() && table.escape() != Escape::None {
+            // What is spelled is kept apart from text by what is spelled.
+            spelled.extend(blocks.iter().filter(|block| ids.iter().any(|it| it.1 == **block)));
+        }
+        let of = |(id, _): &(u32, Control)| *id;
+        let range = ids.iter().map(of).min().zip(ids.iter().map(of).max()).unwrap_or((1, 0));
+        Self { table, ids, range, spelled }
+    }
+
+    pub(crate) fn table(&self) -> &'static Controls {
+        self.table
+    }
+
+    pub(crate) fn spelled(&self) -> &[Control] {
+        &self.spelled
+    }
+
+    pub(crate) fn id(&self, control: Control) -> Option<u32> {
+        self.ids.iter().find(|entry| entry.1 == control).map(|entry| entry.0)
+    }
+
+    #[inline]
+    pub(crate) fn control(&self, id: u32) -> Option<Control> {
+        if id < self.range.0 || id > self.range.1 {
+            return None;
+        }
+        self.ids.iter().find(|entry| entry.0 == id).map(|entry| entry.1)
+    }
+}
+
+pub(crate) fn not_text(span: Span) -> Diagnostic {
+    let text = "the bytes of these ids are not UTF-8";
+    Code::ParseUtf8.at(span, text).help("U+FFFD stands for them")
+}
+
+pub(crate) fn unknown(id: u32, span: Span) -> Diagnostic {
+    let text = format!("id {id} is not in the vocabulary");
+    Code::ParseToken.at(span, text).help("U+FFFD stands for it")
+}
+
+pub(crate) fn foreign(spelling: &str, span: Span) -> Diagnostic {
+    let text = format!("`{spelling}` is a control token that this format does not have");
+    Code::ParseToken.at(span, text).help("it is read as text")
+}
