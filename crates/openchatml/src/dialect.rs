@@ -246,7 +246,7 @@ impl Dialect {
 
 impl PartialEq for Format {
     fn eq(&self, other: &Self) -> bool {
-        self.dialect.id == other.dialect.id && self.carrier == other.carrier
+        std::ptr::eq(self.dialect, other.dialect) && self.carrier == other.carrier
     }
 }
 

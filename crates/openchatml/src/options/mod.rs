@@ -7,4 +7,3 @@ mod settings;
 pub use self::read::{Mode, ReadOptions, Recover};
 pub use self::render::{LayoutChoice, Profile, RenderOptions, Values};
 pub use self::settings::DialectOptions;
-pub(crate) use self::settings::sealed;

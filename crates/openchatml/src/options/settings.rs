@@ -20,12 +20,7 @@ use std::sync::Arc;
 /// options.set(PromptOptions::default());
 /// assert!(is_set::<PromptOptions>(&options));
 /// ```
-pub trait DialectOptions: Any + Debug + Send + Sync + sealed::Sealed {}
-
-pub(crate) mod sealed {
-    /// Only dialects have options.
-    pub trait Sealed {}
-}
+pub trait DialectOptions: Any + Debug + Send + Sync {}
 
 /// Options of dialects, one of each type.
 #[derive(Clone, Debug, Default)]

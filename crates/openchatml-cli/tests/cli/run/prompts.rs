@@ -47,10 +47,14 @@ fn the_prompts_of_run_are_those_of_render() {
         for conversation in conversations() {
             let folder = Folder::new();
             folder.file("chat.json", &conversation);
+            folder.file("tools.toml", "");
             let server = Scripted::start(|_, _| Answer::saying(""));
-            let args = ["run", "-q", "--upstream", server.url(), "--to", &format];
-            folder.ocml(args.iter().chain(&["-o", "out.json", "chat.json"]));
-            let asked = server.asked()[0]["prompt"].clone();
+            let args =
+                ["run", "-q", "--tools", "tools.toml", "--upstream", server.url(), "--to", &format];
+            let ran = folder.ocml(args.iter().chain(&["-o", "out.json", "chat.json"]));
+            let asked = server.asked();
+            let asked =
+                asked.first().unwrap_or_else(|| panic!("{format}: {ran:?}"))["prompt"].clone();
             let args = ["render", "-q", "--allow-loss", "--generation-prompt", "-t", &format];
             let rendered = folder.ocml(args.iter().chain(&["chat.json"])).exits(0).stdout;
             assert_eq!(asked, rendered, "{format}: {conversation}");
@@ -63,11 +67,13 @@ fn their_ids_are_the_same() {
     for conversation in conversations() {
         let folder = Folder::new();
         folder.file("chat.json", &conversation);
+        folder.file("tools.toml", "");
         let server = Scripted::start(|_, _| Answer::saying(""));
         let args = ["run", "-q", "--ids", "--engine", "vllm", "--upstream", server.url()];
-        let rest = ["--to", "harmony", "-o", "out.json", "chat.json"];
-        folder.ocml(args.iter().chain(&rest));
-        let asked = server.asked()[0]["prompt"].clone();
+        let rest = ["--tools", "tools.toml", "--to", "harmony", "-o", "out.json", "chat.json"];
+        let ran = folder.ocml(args.iter().chain(&rest));
+        let asked = server.asked();
+        let asked = asked.first().unwrap_or_else(|| panic!("{ran:?}"))["prompt"].clone();
         let args = ["tokens", "-q", "--generation-prompt", "-t", "harmony", "chat.json"];
         let ids = json(&folder.ocml(args).exits(0).stdout);
         assert_eq!(asked, ids, "{conversation}");

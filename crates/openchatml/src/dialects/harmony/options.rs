@@ -1,7 +1,7 @@
 //! What a prompt in Harmony says where the conversation does not.
 
 use super::{ResponseFormat, SystemContent};
-use crate::options::{DialectOptions, RenderOptions, sealed};
+use crate::options::{DialectOptions, RenderOptions};
 
 /// What a prompt in Harmony says where the conversation does not.
 ///
@@ -50,4 +50,3 @@ impl PromptOptions {
 }
 
 impl DialectOptions for PromptOptions {}
-impl sealed::Sealed for PromptOptions {}

@@ -1,7 +1,7 @@
 //! How turns are written, where that is open.
 
 use crate::model::InfillOrder;
-use crate::options::{DialectOptions, sealed};
+use crate::options::DialectOptions;
 
 /// How turns are written, where the format leaves that open: OpenChatML 0.1.
 ///
@@ -21,7 +21,6 @@ pub struct TurnOptions {
 }
 
 impl DialectOptions for TurnOptions {}
-impl sealed::Sealed for TurnOptions {}
 
 /// How messages of OpenChatML 0.1 are closed.
 ///
