@@ -24,15 +24,11 @@ const AMBIGUOUS: &[&str] = &["im", "json", "responses"];
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("check/channel.rs", "headers of 2.2 have a profile `harmony` (OpenChatML 2.2 §12)"),
     ("check/mod.rs", "headers of 2.2 have a profile `harmony`"),
-    ("convert/beyond.rs", "what the JSON of OpenAI and Harmony's declarations cannot say"),
-    ("convert/complete.rs", "what a prompt of Harmony or 2.2 opens, asks for and declares"),
-    ("convert/mod.rs", "losses of what one dialect alone reads back"),
     ("grammar/frame/attribute.rs", "names of tools that are built in with the profile `harmony`"),
     ("grammar/frame/canonical.rs", "names of tools that are built in with the profile `harmony`"),
     ("harmony.rs", "the public path of Harmony's own contents"),
     ("header/mod.rs", "headers of 2.2 have a profile `harmony`"),
     ("header/settings.rs", "headers of 2.2 have a profile `harmony`"),
-    ("history.rs", "what the reference of Harmony keeps of earlier turns"),
     ("lib.rs", "the public path of Harmony's own contents, and of the profile in headers"),
     ("options/render.rs", "the public name of a profile"),
 ];
@@ -101,7 +97,7 @@ fn names(tokens: &[Placed<'_>]) -> Vec<(usize, String)> {
             Token::Text(text) if is_id(text) => {
                 found.push((*line, format!("names the dialect \"{text}\"")));
             }
-            Token::Word("id" | "origin") if compares_id(tokens, at) => {
+            Token::Word("id") if compares_id(tokens, at) => {
                 found.push((*line, "compares the id of a dialect".to_owned()));
             }
             _ => {}
@@ -134,7 +130,8 @@ fn is_id(text: &str) -> bool {
 }
 
 /// Whether the word at this place ends a value that is compared or matched and is the id of a
-/// dialect: `….dialect.id`, `….dialect().id`, or `….origin`, the id of what was read.
+/// dialect: `….dialect.id` or `….dialect().id`. The id of a form has a type of its own: to compare the one
+/// that something was read in with that of a table asks for no dialect.
 fn compares_id(tokens: &[Placed<'_>], at: usize) -> bool {
     let first = value(tokens, at);
     let is = |at: Option<usize>, token| {
@@ -149,7 +146,7 @@ fn compares_id(tokens: &[Placed<'_>], at: usize) -> bool {
         || equals(before(2), before(1))
         || is(before(1), Token::Word("match"));
     let of_dialect = tokens[first..at].iter().any(|it| it.0 == Token::Word("dialect"));
-    is_compared && first < at && (of_dialect || tokens[at].0 == Token::Word("origin"))
+    is_compared && first < at && of_dialect
 }
 
 /// The place where the value begins whose last word is at this place: `a.b().c`.
@@ -203,11 +200,12 @@ mod tests {
             "a.dialect.id == id",
             "id != target.of(b, c).dialect().id",
             "match format.dialect.id {",
-            "form.name == conversation.origin",
         ] {
             assert_eq!(whats(text), ["compares the id of a dialect"], "{text}");
         }
-        for text in ["a.dialect.id", "f(dialect.id, a == b)", "call.id == id", "origin == id"] {
+        for text in
+            ["a.dialect.id", "f(dialect.id, a == b)", "call.id == id", "form.id == it.origin"]
+        {
             assert_eq!(whats(text), [""; 0], "{text}");
         }
     }

@@ -7,10 +7,10 @@ use crate::Control;
 use crate::check::Book;
 use crate::declare::ToolPlace;
 use crate::lex::{Controls, Mode};
-use crate::model::{Conversation, Document};
+use crate::model::{Conversation, Document, FormId};
 use crate::options::{Profile, ReadOptions, RenderOptions};
 use crate::reading::{Keep, Parsed, Reader};
-use crate::rules::{Carries, Composer, History};
+use crate::rules::{Carries, Composer, ContentRules, History, Opening};
 use crate::signs::{JsonSigns, TextSigns};
 use crate::writing::{Place, RenderError, Sink, TextSink};
 
@@ -34,6 +34,8 @@ pub struct Dialect {
     pub carries: &'static Carries,
     /// Where it declares tools.
     pub tools: ToolPlace,
+    /// What prompts begin with where options ask for it.
+    pub(crate) opening: Option<&'static Opening>,
     pub(crate) text: Option<&'static TextForm>,
     pub(crate) json: Option<JsonForm>,
 }
@@ -41,7 +43,7 @@ pub struct Dialect {
 /// How a dialect is read and written as text.
 pub(crate) struct TextForm {
     /// The name of its dialect.
-    pub(crate) name: &'static str,
+    pub(crate) id: FormId,
     pub(crate) controls: &'static Controls,
     /// What a minimal header is, where the format has headers.
     pub(crate) header: Option<&'static str>,
@@ -78,7 +80,7 @@ pub(crate) type WriteText =
 #[derive(Debug)]
 pub(crate) struct JsonForm {
     /// The name of its format.
-    pub(crate) name: &'static str,
+    pub(crate) id: FormId,
     pub(crate) read: for<'a> fn(&'a str, &ReadOptions) -> Parsed<'a>,
     pub(crate) write: fn(&Document<'_>, &RenderOptions) -> Result<String, RenderError>,
     /// What the JSON form can say, where that differs from the text form.
@@ -86,6 +88,8 @@ pub(crate) struct JsonForm {
     pub(crate) composer: Option<FindComposer>,
     /// What documents are known by.
     pub(crate) signs: &'static JsonSigns,
+    /// What becomes of content that says more than a text, if the form keeps any.
+    pub(crate) contents: Option<ContentRules>,
 }
 
 impl fmt::Debug for TextForm {
@@ -230,6 +234,11 @@ impl Format {
 }
 
 impl Dialect {
+    /// The form in whose name its layout is kept.
+    pub(crate) const fn form(&self) -> FormId {
+        FormId::new(self.id)
+    }
+
     /// The tokens that end a completion, though a transcript may go on after them: a server is told to
     /// stop there. Empty if the dialect has no text form.
     ///

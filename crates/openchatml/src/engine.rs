@@ -339,7 +339,7 @@ fn begin(
         out.tolerate(Code::ParseFrame.at(span, message).help(help));
     }
     let form = if is_legacy { legacy } else { form };
-    out.to.form(form.name);
+    out.to.form(form.id);
     Some((form, at))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::model::{Channel, Conversation, End, Message, Role};
 use crate::pairing::{Paired, Pairs};
-use crate::rules::History;
+use crate::rules::{History, kept_by_reference};
 
 /// The conversation as the next prompt has it: reasoning that led to an answer is dropped,
 /// reasoning since then is kept, and so is the reasoning before a call that is not answered yet
@@ -84,7 +84,7 @@ pub fn last_turn(messages: &[Message<'_>]) -> usize {
 /// assert_eq!(texts, ["Question 1", "Answer 1", "Question 2", "Hm 2", "Answer 2"]);
 /// ```
 pub fn reference_prompt<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
-    by_rule(conversation, History::Kept(crate::dialects::kept_by_reference))
+    by_rule(conversation, History::Kept(kept_by_reference))
 }
 
 /// What the next prompt in a format has of a conversation, by the rule of that format: in the middle of

@@ -5,6 +5,7 @@
 use crate::dialect::{Carrier, Format};
 use crate::engine::Engine;
 use crate::lex::Tape;
+use crate::model::FormId;
 use crate::options::ReadOptions;
 use crate::reading::{Keep, Parsed, Whole};
 use crate::{Control, Document, Span};
@@ -33,14 +34,14 @@ pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed
         (Carrier::Json, _, Some(json)) => {
             let mut parsed = (json.read)(text, options);
             if let Document::Conversation(it) = &mut parsed.document
-                && it.origin.is_empty()
+                && it.is_of(FormId::NONE)
             {
-                it.origin = json.name;
+                it.origin = json.id;
             }
             parsed
         }
         (_, Some(form), _) => {
-            let mut whole = Whole::new(form.name);
+            let mut whole = Whole::new(form.id);
             let mut engine = Engine::new(form, options, Keep::Whole(text));
             engine.feed(text, true, &mut whole);
             engine.finish(&mut whole);
@@ -78,7 +79,7 @@ pub fn parse_tape<'t>(tape: &'t Tape, format: Format, options: &ReadOptions) -> 
         true => Keep::Copy,
         false => Keep::Whole(text),
     };
-    let mut whole = Whole::new(form.name);
+    let mut whole = Whole::new(form.id);
     let mut engine = Engine::new(form, options, keep).spelled(tape.mask());
     let mut at = 0;
     for (control, span) in tape.controls() {

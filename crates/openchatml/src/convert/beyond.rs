@@ -1,41 +1,59 @@
 //! What a document says in the JSON that it was read from, and in no other format.
 
 use crate::dialect::Format;
-use crate::dialects::{Contents, lost_of_content, parts, says_the_same};
+use crate::dialects;
 use crate::json::Value;
-use crate::model::{Beyond, Conversation, DocumentLayout};
-use crate::rules::{Loss, Lost, lost, lost_field};
+use crate::model::{Beyond, Conversation, DocumentLayout, FormId, Message};
+use crate::rules::{Loss, Lost, lost, lost_field, medium};
 use crate::{Carrier, Span};
 
 /// What the document loses on the way to `target`, or to no format that has a name.
 pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) -> Vec<Loss> {
     let mut losses = Vec::new();
     let target = target.filter(|target| target.carrier == Carrier::Json);
-    let is_own = |dialect: &str| target.is_some_and(|target| target.dialect.id == dialect);
-    if let Some(layout) = conversation.layout.as_deref().filter(|it| !is_own(it.dialect)) {
+    let is_own = |form: FormId| target.is_some_and(|target| target.dialect.form() == form);
+    if let Some(layout) = conversation.layout.as_deref().filter(|it| !is_own(it.form)) {
         of_document(layout, &mut losses);
     }
-    let mut contents = None;
+    let still_says = still_says(conversation, target);
     for (index, message) in conversation.messages.iter().enumerate() {
         let Some(layout) = message.layout.as_deref() else { continue };
         let first = losses.len();
-        if !is_own(layout.dialect) {
+        if !is_own(layout.form) {
             of_fields(layout.beyond.as_deref(), message.span, &mut losses);
         }
         if let Some(content) = &layout.content
-            && !(is_own(layout.dialect)
-                && says_the_same(
-                    message,
-                    contents.get_or_insert_with(|| Contents::of(conversation)),
-                ))
+            && still_says.binary_search(&index).is_err()
         {
-            lost_of_content(layout.dialect, content, &mut losses);
+            let json = dialects::of_layout(layout.form).and_then(|it| it.json.as_ref());
+            if let Some(rules) = json.and_then(|json| json.contents) {
+                (rules.lost)(content, &mut losses);
+            }
         }
         for loss in &mut losses[first..] {
             loss.message = Some(index);
         }
     }
     losses
+}
+
+/// The messages that are written again with the content that they were read from.
+fn still_says(conversation: &Conversation<'_>, target: Option<Format>) -> Vec<usize> {
+    let Some(target) = target else { return Vec::new() };
+    let Some(rules) = target.dialect.json.as_ref().and_then(|json| json.contents) else {
+        return Vec::new();
+    };
+    let form = target.dialect.form();
+    let has_own = |message: &Message<'_>| {
+        message.layout.as_deref().is_some_and(|it| it.form == form && it.content.is_some())
+    };
+    let all = conversation.messages.iter().enumerate();
+    let own: Vec<usize> = all.filter(|(_, it)| has_own(it)).map(|(index, _)| index).collect();
+    if own.is_empty() {
+        return own;
+    }
+    let says = (rules.still_says)(conversation, &own);
+    own.into_iter().zip(says).filter(|(_, says)| *says).map(|(index, _)| index).collect()
 }
 
 fn of_document(layout: &DocumentLayout<'_>, losses: &mut Vec<Loss>) {
@@ -47,7 +65,7 @@ fn of_document(layout: &DocumentLayout<'_>, losses: &mut Vec<Loss>) {
                 losses.extend(tools.iter().map(|tool| lost(Lost::HostedTool, tool.span)));
             }
             "images" | "videos" | "audios" if value.as_list().is_some_and(|it| !it.is_empty()) => {
-                losses.push(lost(parts::medium(key), value.span));
+                losses.push(lost(medium(key), value.span));
             }
             _ => losses.extend(lost_field(key, value)),
         }

@@ -23,7 +23,7 @@ pub(super) type Step =
 /// read in this very form: then it stays as it is.
 pub(super) fn complete<'a>(document: &Document<'a>, target: Format) -> Option<Document<'a>> {
     let conversation = document.as_conversation()?;
-    if target.dialect.text.is_some_and(|form| form.name == conversation.origin) {
+    if target.dialect.text.is_some_and(|form| conversation.is_of(form.id)) {
         return None;
     }
     let carries = target.carries();
@@ -76,10 +76,9 @@ pub(super) fn version_replaced(document: &Document<'_>, target: Format) -> Optio
         // Something else than a version stands there.
         None => header.get("version").map(|_| "")?,
     };
-    let origin = dialects::ALL.iter().filter_map(|dialect| dialect.text);
-    let mut origin = origin.filter(|form| form.name == conversation.origin);
-    let comes_back = origin
-        .any(|form| form.name == target.dialect.id || form.book.versions.first() == Some(&version));
+    let comes_back = dialects::text_form(conversation.origin).is_some_and(|form| {
+        form.id == target.dialect.form() || form.book.versions.first() == Some(&version)
+    });
     (version != own && !comes_back).then(|| {
         let span = conversation.header.as_ref().and_then(|it| it.get("version")).map(|it| it.span);
         Loss::new(None, span.unwrap_or_default(), Lost::Version)
@@ -94,7 +93,7 @@ pub(super) fn name_replies<'a>(
     _: &RenderOptions,
 ) -> Option<(Document<'a>, Option<usize>)> {
     let conversation = document.as_conversation()?;
-    let is_own = target.dialect.text.is_some_and(|form| form.name == conversation.origin);
+    let is_own = target.dialect.text.is_some_and(|form| conversation.is_of(form.id));
     let lacks_name = |message: &Message<'_>| message.role == Role::Tool && message.name.is_none();
     if is_own || !target.carries().needs_names || !conversation.messages.iter().any(lacks_name) {
         return None;
@@ -115,27 +114,27 @@ pub(super) fn name_replies<'a>(
     Some((Document::Conversation(named), None))
 }
 
-/// The document with the system message that the options ask for, where the target is Harmony and
-/// the document has none. `None` if that is not so.
+/// The document with the system message that the options ask for, where prompts of the target begin
+/// with one and the document has none. `None` if that is not so.
 pub(super) fn open<'a>(
     document: &Document<'a>,
     target: Format,
     options: &RenderOptions,
 ) -> Option<(Document<'a>, Option<usize>)> {
-    let conversation = document.as_conversation().filter(|_| target.carries().declared_tools)?;
-    let opened = dialects::open(conversation, options)?;
+    let opening = target.dialect.opening.filter(|_| target.carries().declared_tools)?;
+    let opened = (opening.system)(document.as_conversation()?, options)?;
     Some((Document::Conversation(opened), Some(0)))
 }
 
-/// The document with the response formats that the options ask for, where the target is Harmony and
-/// the developer names none. `None` if that is not so.
+/// The document with the response formats that the options ask for, where the target has
+/// them and the developer names none. `None` if that is not so.
 pub(super) fn ask<'a>(
     document: &Document<'a>,
     target: Format,
     options: &RenderOptions,
 ) -> Option<(Document<'a>, Option<usize>)> {
-    let conversation = document.as_conversation().filter(|_| target.carries().declared_tools)?;
-    let (asked, inserted) = dialects::ask(conversation, options)?;
+    let opening = target.dialect.opening.filter(|_| target.carries().declared_tools)?;
+    let (asked, inserted) = (opening.formats)(document.as_conversation()?, options)?;
     Some((Document::Conversation(asked), inserted))
 }
 
@@ -207,10 +206,9 @@ pub(super) fn changed_in_writing(
     let (Some(form), Some(conversation)) = (form, document.as_conversation()) else {
         return Vec::new();
     };
-    let mut losses = match target.carries().declared_tools {
-        true => dialects::left_out(options.profile, conversation),
-        false => Vec::new(),
-    };
+    let opening = target.dialect.opening.filter(|_| target.carries().declared_tools);
+    let mut losses =
+        opening.map_or_else(Vec::new, |it| (it.left_out)(options.profile, conversation));
     // The names of tools in pairs are strings of JSON, which hold any value.
     if options.values == Values::Sanitize && form.signs.framing != Framing::Pairs {
         let messages = conversation.messages.iter().enumerate();

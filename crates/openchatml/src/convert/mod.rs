@@ -21,7 +21,7 @@ use std::collections::HashSet;
 use self::complete::Step;
 use crate::Span;
 use crate::dialect::{Carrier, Format};
-use crate::model::{Conversation, Document, Message, Tool};
+use crate::model::{Conversation, Document, FormId, Message, Tool};
 use crate::options::{ReadOptions, RenderOptions};
 use crate::parse::parse;
 use crate::writing::RenderError;
@@ -288,17 +288,17 @@ pub fn losses(document: &Document<'_>, carries: &Carries) -> Vec<Loss> {
 fn forget_beyond(document: &mut Document<'_>, target: Format) {
     let Document::Conversation(conversation) = document else { return };
     let is_json = target.carrier() == Carrier::Json;
-    let is_other = |dialect: &str| dialect != target.dialect.id;
+    let is_other = |form: FormId| form != target.dialect.form();
     if let Some(layout) = conversation.layout.as_deref_mut()
-        && (is_other(layout.dialect) || !is_json)
+        && (is_other(layout.form) || !is_json)
     {
         layout.beyond = None;
     }
     for layout in conversation.messages.iter_mut().filter_map(|it| it.layout.as_deref_mut()) {
-        if is_other(layout.dialect) || !is_json {
+        if is_other(layout.form) || !is_json {
             layout.beyond = None;
         }
-        if is_other(layout.dialect) {
+        if is_other(layout.form) {
             layout.content = None;
         }
     }

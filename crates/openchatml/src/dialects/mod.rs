@@ -27,16 +27,14 @@ pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
 pub use self::responses::DIALECT as RESPONSES;
 pub use self::sharegpt::DIALECT as SHAREGPT;
 
-pub(crate) use self::harmony::{Contents, ask, kept_by_reference, left_out, open};
-pub(crate) use self::openai::parts;
+use crate::dialect::TextForm;
 pub use crate::dialect::{Carrier, Dialect, Format};
 
 use std::str::FromStr;
 
 use crate::diagnostic::UnknownName;
-use crate::json::Value;
-use crate::model::Message;
-use crate::rules::{Carries, Loss};
+use crate::model::FormId;
+use crate::rules::Carries;
 
 /// Every dialect, the newest of a family first.
 ///
@@ -62,31 +60,23 @@ pub static ALL: &[&Dialect] = &[
     &SHAREGPT,
 ];
 
-/// What the form of this name can say, if there is one.
-pub(crate) fn carried_by(form: &str) -> Option<&'static Carries> {
+/// What a form can say, if there is one.
+pub(crate) fn carried_by(form: FormId) -> Option<&'static Carries> {
     ALL.iter().find_map(|dialect| {
-        let text = dialect.text.filter(|it| it.name == form).map(|_| dialect.carries);
-        let json = || dialect.json.as_ref().filter(|it| it.name == form).map(|it| it.carries);
+        let text = dialect.text.filter(|it| it.id == form).map(|_| dialect.carries);
+        let json = || dialect.json.as_ref().filter(|it| it.id == form).map(|it| it.carries);
         text.or_else(json)
     })
 }
 
-/// Whether the content that a message was read from still says what the message says.
-pub(crate) fn says_the_same(message: &Message<'_>, contents: &Contents) -> bool {
-    let dialect = message.layout.as_deref().map_or("", |layout| layout.dialect);
-    if dialect == HARMONY.id {
-        return contents.unchanged(message).is_some();
-    }
-    let between = responses::between_parts(dialect == RESPONSES.id && message.is_reasoning());
-    openai::content_of(message, dialect, between).is_some()
+/// The text form with this id.
+pub(crate) fn text_form(form: FormId) -> Option<&'static TextForm> {
+    ALL.iter().filter_map(|dialect| dialect.text).find(|it| it.id == form)
 }
 
-/// Reports what is lost where content of this dialect becomes a text.
-pub(crate) fn lost_of_content(dialect: &str, content: &Value<'_>, losses: &mut Vec<Loss>) {
-    match dialect == HARMONY.id {
-        true => harmony::lost_of_content(content, losses),
-        false => openai::parts::lost(content, losses),
-    }
+/// The dialect in whose name layout was kept.
+pub(crate) fn of_layout(form: FormId) -> Option<&'static Dialect> {
+    ALL.iter().copied().find(|dialect| dialect.form() == form)
 }
 
 impl Format {

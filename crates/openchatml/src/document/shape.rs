@@ -4,7 +4,7 @@
 use super::Sheet;
 use crate::check::Book;
 use crate::json::{Json, Result, write_string};
-use crate::model::{Conversation, Message, Shape};
+use crate::model::{Conversation, FormId, Message, Shape};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
 
@@ -55,7 +55,7 @@ impl Sheet<'_> {
 /// Reads a document that is an object that stands for messages, or an array of such objects. What
 /// its text form cannot say is reported.
 pub(crate) fn read_messages<'a>(
-    dialect: &'static str,
+    form: FormId,
     text: &'a str,
     options: &ReadOptions,
     book: &'static Book,
@@ -73,7 +73,7 @@ pub(crate) fn read_messages<'a>(
         Root::Other => sheet.no_conversation(&mut json),
     };
     sheet.check_ends(&conversation.messages);
-    conversation.set_shape(dialect, root.shape());
+    conversation.set_shape(form, root.shape());
     sheet.finish(json, read, conversation.into(), |_| Some(book))
 }
 

@@ -1,5 +1,6 @@
 //! What a document holds.
 
+use crate::model::FormId;
 use std::borrow::Cow;
 
 use super::{DocumentLayout, Header, Infill, Message};
@@ -25,11 +26,16 @@ pub struct Conversation<'a> {
     /// The messages, in their order.
     pub messages: Vec<Message<'a>>,
     /// The form that it was read in; empty if it was not.
-    pub(crate) origin: &'static str,
+    pub(crate) origin: FormId,
     pub(crate) layout: Option<Box<DocumentLayout<'a>>>,
 }
 
 impl<'a> Conversation<'a> {
+    /// Whether it was read in this form, or made for it.
+    pub(crate) fn is_of(&self, form: FormId) -> bool {
+        self.origin == form
+    }
+
     /// A conversation of these messages, without a header.
     ///
     /// ```

@@ -7,14 +7,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Beyond, Conversation};
+use super::{Beyond, Conversation, FormId};
 use crate::json::Value;
 
 /// The layout of one message.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout<'a> {
     /// The dialect that it was read in.
-    pub(crate) dialect: &'static str,
+    pub(crate) form: FormId,
     /// What stood between the token that opens the header and the body.
     pub(crate) header: Option<Cow<'a, str>>,
     /// What stood between the body and the token that ends it (the `<|im_start|>` framing only).
@@ -33,7 +33,7 @@ impl Layout<'_> {
     /// The same layout, borrowing its text; without what only the JSON of its dialect says.
     pub(crate) fn borrowed(&self) -> Layout<'_> {
         Layout {
-            dialect: self.dialect,
+            form: self.form,
             header: self.header.as_deref().map(Cow::Borrowed),
             close: self.close.as_deref().map(Cow::Borrowed),
             after: self.after.as_deref().map(Cow::Borrowed),
@@ -46,7 +46,7 @@ impl Layout<'_> {
     pub(crate) fn into_owned(self) -> Layout<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         Layout {
-            dialect: self.dialect,
+            form: self.form,
             header: self.header.map(own),
             close: self.close.map(own),
             after: self.after.map(own),
@@ -61,7 +61,7 @@ impl Layout<'_> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DocumentLayout<'a> {
     /// The dialect that it was read in.
-    pub(crate) dialect: &'static str,
+    pub(crate) form: FormId,
     /// What stood before the first message, after a header if there was one.
     pub(crate) lead: Option<Cow<'a, str>>,
     /// What stood after the last one.
@@ -90,16 +90,16 @@ pub(crate) enum Shape {
 
 impl<'a> Conversation<'a> {
     /// What its JSON is as a whole, if it was read in this dialect.
-    pub(crate) fn shape(&self, dialect: &str) -> Shape {
-        let layout = self.layout.as_deref().filter(|layout| layout.dialect == dialect);
+    pub(crate) fn shape(&self, form: FormId) -> Shape {
+        let layout = self.layout.as_deref().filter(|layout| layout.form == form);
         layout.map_or(Shape::Object, |layout| layout.shape)
     }
 
     /// Keeps what its JSON was as a whole, in this dialect.
-    pub(crate) fn set_shape(&mut self, dialect: &'static str, shape: Shape) {
+    pub(crate) fn set_shape(&mut self, form: FormId, shape: Shape) {
         if shape != Shape::Object {
             let layout = self.layout.get_or_insert_default();
-            (layout.dialect, layout.shape) = (dialect, shape);
+            (layout.form, layout.shape) = (form, shape);
         }
     }
 }
@@ -108,7 +108,7 @@ impl DocumentLayout<'_> {
     pub(crate) fn into_owned(self) -> DocumentLayout<'static> {
         let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         DocumentLayout {
-            dialect: self.dialect,
+            form: self.form,
             lead: self.lead.map(own),
             tail: self.tail.map(own),
             beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),

@@ -305,8 +305,8 @@ impl<'a> Message<'a> {
         }
         if let Some(layout) = &mut shown.layout {
             // How it was written says all of it.
-            let (dialect, beyond) = (layout.dialect, layout.beyond.take());
-            **layout = Layout { dialect, beyond, ..Layout::default() };
+            let (form, beyond) = (layout.form, layout.beyond.take());
+            **layout = Layout { form, beyond, ..Layout::default() };
         }
         Some((shown, hidden))
     }

@@ -3,6 +3,7 @@
 mod beyond;
 mod body;
 mod conversation;
+mod form;
 mod function;
 mod header;
 mod infill;
@@ -14,6 +15,7 @@ mod weight;
 pub(crate) use self::beyond::Beyond;
 pub use self::body::{Body, Segment, Segments};
 pub use self::conversation::{Content, Conversation, Document, Part, Tool};
+pub(crate) use self::form::FormId;
 pub use self::function::function_name;
 pub(crate) use self::function::{bare_name, whole_name};
 pub use self::header::Header;

@@ -6,7 +6,9 @@ use super::Keep;
 use crate::check::Checker;
 use crate::lex::Lexeme;
 use crate::limits::Limits;
-use crate::model::{Content, Conversation, Document, DocumentLayout, Infill, Message, Part, Role};
+use crate::model::{
+    Content, Conversation, Document, DocumentLayout, FormId, Infill, Message, Part, Role,
+};
 use crate::options::{Mode, ReadOptions, Recover};
 use crate::{Code, Diagnostic, Dropped, Header, Severity, Span};
 
@@ -16,7 +18,7 @@ pub(crate) trait Receiver<'a> {
     fn keeps_bodies(&self) -> bool;
 
     /// The text form that the messages turn out to be in.
-    fn form(&mut self, _: &'static str) {}
+    fn form(&mut self, _: FormId) {}
 
     /// The header of the document.
     fn header(&mut self, header: Header<'a>);
@@ -40,7 +42,7 @@ pub(crate) trait Receiver<'a> {
     fn end(&mut self, message: Message<'a>);
 
     /// How the space around messages is laid out.
-    fn layout(&mut self, place: Place, text: Cow<'a, str>, dialect: &'static str);
+    fn layout(&mut self, place: Place, text: Cow<'a, str>, form: FormId);
 
     /// A file of a multi-file sequence is complete: this, or the messages since the last one.
     fn part(&mut self, part: Option<Part<'a>>, span: Span);
@@ -259,7 +261,7 @@ pub(crate) struct Whole<'a> {
 
 impl<'a> Whole<'a> {
     /// A collector of a document in the text form of this name.
-    pub(crate) fn new(origin: &'static str) -> Self {
+    pub(crate) fn new(origin: FormId) -> Self {
         let mut whole = Self::default();
         whole.conversation.origin = origin;
         whole
@@ -295,8 +297,8 @@ impl<'a> Receiver<'a> for Whole<'a> {
         true
     }
 
-    fn form(&mut self, name: &'static str) {
-        self.conversation.origin = name;
+    fn form(&mut self, form: FormId) {
+        self.conversation.origin = form;
     }
 
     fn header(&mut self, header: Header<'a>) {
@@ -315,13 +317,13 @@ impl<'a> Receiver<'a> for Whole<'a> {
         messages.push(message);
     }
 
-    fn layout(&mut self, place: Place, text: Cow<'a, str>, dialect: &'static str) {
+    fn layout(&mut self, place: Place, text: Cow<'a, str>, form: FormId) {
         let around = &mut self.conversation.layout;
         match place {
             Place::After => {
                 if let Some(message) = self.conversation.messages.last_mut() {
                     let layout = message.layout.get_or_insert_default();
-                    layout.dialect = dialect;
+                    layout.form = form;
                     layout.after = Some(text);
                 }
             }
@@ -329,7 +331,7 @@ impl<'a> Receiver<'a> for Whole<'a> {
             Place::Tail => around.get_or_insert_default().tail = Some(text),
         }
         if let Some(around) = around {
-            around.dialect = dialect;
+            around.form = form;
         }
     }
 
@@ -354,11 +356,11 @@ impl<'a> Receiver<'a> for Whole<'a> {
 impl<'a> DocumentLayout<'a> {
     /// A layout of `dialect`, if it differs from the canonical one.
     pub(crate) fn around(
-        dialect: &'static str,
+        form: FormId,
         lead: Option<Cow<'a, str>>,
         tail: Option<Cow<'a, str>>,
     ) -> Option<Box<Self>> {
         (lead.is_some() || tail.is_some())
-            .then(|| Box::new(Self { dialect, lead, tail, ..Self::default() }))
+            .then(|| Box::new(Self { form, lead, tail, ..Self::default() }))
     }
 }

@@ -1,6 +1,6 @@
 //! Which messages of a conversation a prompt has.
 
-use crate::model::Conversation;
+use crate::model::{Channel, Conversation, Message, Role};
 
 /// Which messages of a conversation a prompt has.
 #[derive(Clone, Copy, Debug)]
@@ -13,4 +13,17 @@ pub(crate) enum History {
     All,
     /// All but what is foreign: the chat template that writes them leaves out what it leaves out.
     Template,
+}
+
+/// Which messages the reference renderer keeps in a prompt: where the assistant spoke last on
+/// `final`, reasoning before the first answer is left out.
+pub(crate) fn kept_by_reference(conversation: &Conversation<'_>) -> Vec<bool> {
+    let messages = &conversation.messages;
+    let is_final = |message: &Message<'_>| message.channel == Some(Channel::Final);
+    let last = messages.iter().rfind(|message| message.role == Role::Assistant);
+    let first = messages.iter().position(is_final).filter(|_| last.is_some_and(is_final));
+    let keeps = |(index, message): (usize, &Message<'_>)| {
+        first.is_none_or(|first| index >= first) || message.channel != Some(Channel::Analysis)
+    };
+    messages.iter().enumerate().map(keeps).collect()
 }

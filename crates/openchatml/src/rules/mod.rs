@@ -2,8 +2,10 @@
 
 mod carries;
 mod compose;
+mod contents;
 mod history;
 mod loss;
+mod opening;
 mod origins;
 mod prepared;
 mod said;
@@ -11,8 +13,10 @@ mod said;
 pub(crate) use self::carries::ends_section;
 pub use self::carries::{Carries, Channels, Intents, Markers};
 pub(crate) use self::compose::{Composed, Composer, Join};
-pub(crate) use self::history::History;
+pub(crate) use self::contents::ContentRules;
+pub(crate) use self::history::{History, kept_by_reference};
 pub use self::loss::{Loss, Lost};
+pub(crate) use self::opening::Opening;
 pub use self::origins::Origins;
 pub use self::prepared::{Prepared, Weighed};
-pub(crate) use self::said::{lost, lost_field, said_in_part};
+pub(crate) use self::said::{lost, lost_field, medium, said_in_part};

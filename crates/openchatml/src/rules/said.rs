@@ -38,3 +38,15 @@ pub(crate) fn lost_field(key: &str, value: &Value<'_>) -> Option<Loss> {
 pub(crate) fn lost(lost: Lost, span: Span) -> Loss {
     Loss::new(None, span, lost)
 }
+
+/// What is lost of a medium.
+pub(crate) fn medium(word: &str) -> Lost {
+    let media = [
+        ("image", Lost::Image),
+        ("audio", Lost::Audio),
+        ("video", Lost::Video),
+        ("file", Lost::File),
+        ("document", Lost::File),
+    ];
+    media.iter().find(|(medium, _)| word.contains(medium)).map_or(Lost::Part, |(_, lost)| *lost)
+}

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Done, Event, Keep};
+use crate::model::FormId;
 use crate::model::{Channel, End, Header, Infill, Message, Part, Role, Visibility};
 use crate::reading::{Place, Receiver};
 use crate::{Code, Diagnostic, Span};
@@ -203,7 +204,7 @@ impl Receiver<'static> for Live<'_> {
         }
     }
 
-    fn layout(&mut self, _: Place, _: Cow<'static, str>, _: &'static str) {}
+    fn layout(&mut self, _: Place, _: Cow<'static, str>, _: FormId) {}
 
     fn part(&mut self, part: Option<Part<'static>>, span: Span) {
         if part.is_some() {

@@ -39,7 +39,7 @@ fn compose<'a>(
     let rest = opening(&conversation.messages, tools, Some(engine), options, &mut composed)?;
     let left = Left::behind(conversation.messages, rest);
     settle(&mut composed, left, options.generation_prompt.is_some())?;
-    composed.conversation.origin = RULES.dialect;
+    composed.conversation.origin = RULES.form;
     composed.conversation.layout = conversation.layout;
     Ok(composed)
 }

@@ -7,6 +7,7 @@ mod settle;
 mod tokens;
 
 use self::tokens::CONTROLS;
+use super::openai;
 use super::openai::is_json_call;
 use crate::Control;
 use crate::check::{Book, RULES_OF_ALL};
@@ -14,10 +15,10 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::paired::{self, Rules};
 use crate::lex::Mode;
-use crate::model::{End, Role};
+use crate::model::{End, FormId, Role};
 use crate::pairing::Pairing;
 use crate::rules::History;
-use crate::rules::{Carries, Channels};
+use crate::rules::{Carries, Channels, ContentRules};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 
 /// Apertus: a pair of tokens for each role, and pairs for reasoning and calls in the assistant's
@@ -40,9 +41,10 @@ pub static DIALECT: Dialect = Dialect {
     controls: &CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,
+    opening: None,
     text: Some(&TEXT),
     json: Some(JsonForm {
-        name: "apertus:json",
+        id: FormId::new("apertus:json"),
         read: json::read,
         write: json::write,
         carries: &json::CARRIES,
@@ -50,6 +52,10 @@ pub static DIALECT: Dialect = Dialect {
             (conversation.origin != json::ORIGIN).then_some(&json::COMPOSER)
         }),
         signs: &SIGNS,
+        contents: Some(ContentRules {
+            still_says: |it, places| openai::still_say(it, places, RULES.form, |_| ""),
+            lost: openai::parts::lost,
+        }),
     }),
 };
 
@@ -67,7 +73,7 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    name: "apertus",
+    id: FormId::new("apertus"),
     controls: &CONTROLS,
     header: None,
     legacy: None,
@@ -78,7 +84,7 @@ static TEXT: TextForm = TextForm {
     composer: Some(|conversation, _| {
         // Text declares its tools itself: these came later.
         let has_new_tools = !conversation.tools.is_empty();
-        (conversation.origin != RULES.dialect || has_new_tools).then_some(&compose::COMPOSER)
+        (conversation.origin != RULES.form || has_new_tools).then_some(&compose::COMPOSER)
     }),
     signs: TextSigns { framing: Framing::Pairs, look },
     history: |_| History::All,
@@ -94,7 +100,7 @@ static BOOK: Book = Book {
 };
 
 pub(super) static RULES: Rules = Rules {
-    dialect: "apertus",
+    form: FormId::new("apertus"),
     controls: &CONTROLS,
     namespace: "functions",
     outer_tool: "display_answers",

@@ -368,7 +368,7 @@ type Placed<'a> = (Message<'a>, Option<usize>);
 /// What stood before a message, if it was read here and is not the canonical layout. What another
 /// dialect keeps there says nothing about the sections.
 fn header<'m>(message: &'m Message<'_>) -> Option<&'m str> {
-    let own = message.layout.as_deref().filter(|it| it.dialect == RULES.dialect)?;
+    let own = message.layout.as_deref().filter(|it| it.form == RULES.form)?;
     own.header.as_deref()
 }
 
@@ -401,8 +401,8 @@ fn refused((reply, place): &Placed<'_>, why: &str, help: &'static str) -> Render
 
 /// Says what stands before a message, where it is not the canonical layout.
 fn lay_out(message: &mut Message<'_>, before: String) {
-    message.layout = message.layout.take().filter(|it| it.dialect == RULES.dialect);
+    message.layout = message.layout.take().filter(|it| it.form == RULES.form);
     let layout = message.layout.get_or_insert_default();
-    layout.dialect = RULES.dialect;
+    layout.form = RULES.form;
     layout.header = Some(before.into());
 }

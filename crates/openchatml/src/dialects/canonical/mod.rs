@@ -9,6 +9,7 @@ pub(crate) use self::read::function_of;
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
 use crate::lex::{Controls, Escape};
+use crate::model::FormId;
 use crate::rules::Carries;
 use crate::signs::{JsonSigns, Kind, Sign};
 
@@ -26,23 +27,25 @@ use crate::signs::{JsonSigns, Kind, Sign};
 /// # Ok::<(), openchatml::RenderError>(())
 /// ```
 pub static DIALECT: Dialect = Dialect {
-    id: NAME,
+    id: FORM.name(),
     title: "canonical JSON",
     controls: &CONTROLS,
     carries: &Carries::EVERYTHING,
     tools: ToolPlace::Conversation,
+    opening: None,
     text: None,
     json: Some(JsonForm {
-        name: "json",
+        id: FormId::new("json"),
         read: read::read,
         write: write::write,
         carries: &Carries::EVERYTHING,
         composer: None,
         signs: &SIGNS,
+        contents: None,
     }),
 };
 
-const NAME: &str = "json";
+const FORM: FormId = FormId::new("json");
 
 /// JSON needs no control tokens.
 pub(super) static CONTROLS: Controls = Controls::new(&[], Escape::None);

@@ -26,7 +26,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
             let mut messages = Vec::new();
             let read = sheet.message(&mut json, &mut messages, message);
             let mut conversation = Conversation::from_messages(messages);
-            conversation.set_shape(super::NAME, Shape::Message);
+            conversation.set_shape(super::FORM, Shape::Message);
             document = conversation.into();
             read
         }

@@ -58,7 +58,7 @@ fn write_conversation(out: &mut String, conversation: &Conversation<'_>, options
         && !options.continue_final;
     if let [message] = conversation.messages.as_slice()
         && is_bare
-        && conversation.shape(super::NAME) == Shape::Message
+        && conversation.shape(super::FORM) == Shape::Message
     {
         return whole_message(out, message, options);
     }

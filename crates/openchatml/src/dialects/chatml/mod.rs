@@ -10,7 +10,7 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
-use crate::model::{End, Message, Role};
+use crate::model::{End, FormId, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::Carries;
 use crate::rules::History;
@@ -34,14 +34,16 @@ pub static DIALECT: Dialect = Dialect {
     controls: &CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Json(Role::System),
+    opening: None,
     text: Some(&TEXT),
     json: Some(JsonForm {
-        name: "chatml:json",
+        id: FormId::new("chatml:json"),
         read: json::read,
         write: json::write,
         carries: &CARRIES,
         composer: None,
         signs: &SIGNS,
+        contents: None,
     }),
 };
 
@@ -56,7 +58,7 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    name: "chatml",
+    id: FormId::new("chatml"),
     controls: &CONTROLS,
     header: None,
     legacy: None,
@@ -79,7 +81,7 @@ static BOOK: Book = Book {
 };
 
 pub(crate) static RULES: Rules = Rules {
-    dialect: "chatml",
+    form: FormId::new("chatml"),
     controls: &CONTROLS,
     attributes: &[],
     reply_attributes: &[],

@@ -27,7 +27,7 @@ pub(super) fn declare(conversation: &mut Conversation<'_>) {
 
 /// The content that a message was read from as JSON of the reference library.
 fn content_of<'l, 'a>(layout: &'l Layout<'a>) -> Option<&'l Value<'a>> {
-    layout.content.as_ref().filter(|_| layout.dialect == super::RULES.dialect)
+    layout.content.as_ref().filter(|_| layout.form == super::RULES.form)
 }
 
 /// The parts of all messages of a conversation.
@@ -57,6 +57,13 @@ pub(crate) fn lost(content: &Value<'_>, losses: &mut Vec<Loss>) {
     let parts = content.as_list().unwrap_or_default().iter();
     let declared = parts.filter(|part| parts::kind(part) != Some(parts::TEXT));
     losses.extend(declared.map(|part| Loss::new(None, part.span, Lost::DeclaredAsText)));
+}
+
+/// Whether the content that messages at these places were read from still says what they say.
+pub(super) fn still_say(conversation: &Conversation<'_>, places: &[usize]) -> Vec<bool> {
+    let contents = Contents::of(conversation);
+    let messages = &conversation.messages;
+    places.iter().map(|at| contents.unchanged(&messages[*at]).is_some()).collect()
 }
 
 /// What the contents of a conversation's messages say. The system says something of functions if a

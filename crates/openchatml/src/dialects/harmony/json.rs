@@ -26,7 +26,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut sheet = Sheet::new(options);
     sheet.header = Some(super::BOOK.controls);
     let mut json = sheet.json(text);
-    let mut conversation = Conversation { origin: super::RULES.dialect, ..Conversation::default() };
+    let mut conversation = Conversation { origin: super::RULES.form, ..Conversation::default() };
     let messages = &mut conversation.messages;
     let root = Root::of(&mut json, &["role"], &["messages"]);
     let read = match root {
@@ -36,7 +36,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         Root::Other => sheet.no_conversation(&mut json),
     };
     declare(&mut conversation);
-    conversation.set_shape(super::RULES.dialect, root.shape());
+    conversation.set_shape(super::RULES.form, root.shape());
     sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))
 }
 
@@ -110,7 +110,7 @@ fn message<'a>(
     }
     if declared.is_some() {
         let layout = message.layout.get_or_insert_default();
-        layout.dialect = super::RULES.dialect;
+        layout.form = super::RULES.form;
         layout.content = declared;
     }
     (super::RULES.settle)(&mut message);
@@ -140,7 +140,7 @@ fn typed(message: &mut Message<'_>, raw: &str) {
     // It is written with the space that it was read with.
     let Some(header) = header(message) else { return };
     let kept = header.len() - constraint.trim_ascii().len();
-    let layout = Layout { dialect: super::RULES.dialect, ..Layout::default() };
+    let layout = Layout { form: super::RULES.form, ..Layout::default() };
     let header = Some(format!("{}{constraint}", &header[..kept]).into());
     message.layout = Some(Box::new(Layout { header, ..layout }));
 }
@@ -171,7 +171,7 @@ pub(super) fn write(
         return Err(unsaid(conversation.messages.len(), text).help(help));
     }
     let messages = |out: &mut String| write_messages(out, conversation);
-    let shape = conversation.shape(super::RULES.dialect);
+    let shape = conversation.shape(super::RULES.form);
     write_shaped(shape, "messages", 256, messages, |_| {})
 }
 

@@ -13,9 +13,7 @@ mod response;
 mod template;
 mod tokens;
 
-pub(crate) use self::declared::{Contents, declares_tools, lost as lost_of_content};
-pub(crate) use self::opening::{ask, open};
-pub(crate) use self::profile::{kept as kept_by_reference, left_out};
+pub(crate) use self::declared::declares_tools;
 
 pub use self::content::{DeveloperContent, Effort, SystemContent};
 pub use self::options::PromptOptions;
@@ -29,10 +27,10 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
-use crate::model::{End, Intent, Message, Role};
+use crate::model::{End, FormId, Intent, Message, Role};
 use crate::options::Profile;
 use crate::pairing::Pairing;
-use crate::rules::{Carries, Channels, Intents};
+use crate::rules::{Carries, Channels, ContentRules, Intents, Opening};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 
 /// Harmony: seven control tokens, no escape, tools that are their own roles.
@@ -51,16 +49,22 @@ pub static DIALECT: Dialect = Dialect {
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,
+    opening: Some(&OPENING),
     text: Some(&TEXT),
     json: Some(JsonForm {
-        name: "harmony:json",
+        id: FormId::new("harmony:json"),
         read: json::read,
         write: json::write,
         carries: &json::CARRIES,
         composer: None,
         signs: &SIGNS,
+        contents: Some(ContentRules { still_says: declared::still_say, lost: declared::lost }),
     }),
 };
+
+/// What prompts begin with.
+pub(super) static OPENING: Opening =
+    Opening { system: opening::open, formats: opening::ask, left_out: profile::left_out };
 
 static CARRIES: Carries = Carries {
     declared_tools: true,
@@ -82,7 +86,7 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    name: "harmony",
+    id: FormId::new("harmony"),
     controls: &tokens::CONTROLS,
     header: None,
     legacy: None,
@@ -114,7 +118,7 @@ static BOOK: Book = Book {
 };
 
 pub(crate) static RULES: Rules = Rules {
-    dialect: "harmony",
+    form: FormId::new("harmony"),
     controls: &tokens::CONTROLS,
     attributes: &[Attribute::To],
     reply_attributes: &[Attribute::To],

@@ -30,16 +30,16 @@ pub(crate) fn open<'a>(
     }
     let text = system.text(has_functions(&opened), options.profile.style());
     let mut message = Message::new(Role::System, text);
-    message.layout = Some(Box::new(Layout { dialect: super::RULES.dialect, ..Layout::default() }));
+    message.layout = Some(Box::new(Layout { form: super::RULES.form, ..Layout::default() }));
     opened.messages.insert(0, message);
     Some(opened)
 }
 
 /// Whether a message is Harmony's system message, and not somebody's system prompt.
 pub(super) fn is_system(message: &Message<'_>, conversation: &Conversation<'_>) -> bool {
-    let harmony = super::RULES.dialect;
+    let harmony = super::RULES.form;
     let is_own = conversation.origin == harmony
-        || message.layout.as_ref().is_some_and(|layout| layout.dialect == harmony);
+        || message.layout.as_ref().is_some_and(|layout| layout.form == harmony);
     let says_channels =
         || message.body.text().lines().any(|line| line.starts_with("# Valid channels:"));
     message.role == Role::System && (is_own || says_channels())

@@ -5,7 +5,7 @@ use crate::declare::Style;
 use crate::grammar::frame;
 use crate::model::{Body, Channel, Conversation, Document, End, Message, Role, Visibility};
 use crate::options::{LayoutChoice, Profile, RenderOptions};
-use crate::rules::{History, Loss, Lost};
+use crate::rules::{History, Loss, Lost, kept_by_reference};
 use crate::writing::{Place, RenderError, Sink};
 use crate::{Code, Control, Span};
 
@@ -55,7 +55,7 @@ fn after_channel(message: &mut Message<'_>) {
         header.push_str(kept.as_deref().unwrap_or(content_type));
     }
     let layout = message.layout.get_or_insert_default();
-    layout.dialect = super::RULES.dialect;
+    layout.form = super::RULES.form;
     layout.header = Some(header.into());
 }
 
@@ -145,20 +145,7 @@ fn ended(message: &Message<'_>, is_last: bool) -> End {
 pub(super) fn history(profile: Profile) -> History {
     match profile {
         Profile::Documented => History::Answered,
-        Profile::Reference | Profile::OssHarmony => History::Kept(kept),
+        Profile::Reference | Profile::OssHarmony => History::Kept(kept_by_reference),
         Profile::HfTemplate | Profile::HfTemplateStrings => History::Template,
     }
-}
-
-/// Which messages the reference renderer keeps in a prompt: where the assistant spoke last on
-/// `final`, reasoning before the first answer is left out.
-pub(crate) fn kept(conversation: &Conversation<'_>) -> Vec<bool> {
-    let messages = &conversation.messages;
-    let is_final = |message: &Message<'_>| message.channel == Some(Channel::Final);
-    let last = messages.iter().rfind(|message| message.role == Role::Assistant);
-    let first = messages.iter().position(is_final).filter(|_| last.is_some_and(is_final));
-    let keeps = |(index, message): (usize, &Message<'_>)| {
-        first.is_none_or(|first| index >= first) || message.channel != Some(Channel::Analysis)
-    };
-    messages.iter().enumerate().map(keeps).collect()
 }

@@ -8,7 +8,7 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, TextForm};
 use crate::grammar::turn::{self, Close, Rules, Wrap};
 use crate::lex::{Controls, Escape, Mode};
-use crate::model::End;
+use crate::model::{End, FormId};
 use crate::pairing::Pairing;
 use crate::rules::Carries;
 use crate::rules::History;
@@ -30,6 +30,7 @@ pub static DIALECT: Dialect = Dialect {
     controls: &CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Json(Role::System),
+    opening: None,
     text: Some(&TEXT),
     json: None,
 };
@@ -45,7 +46,7 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    name: "im",
+    id: FormId::new("im"),
     controls: &CONTROLS,
     header: None,
     legacy: None,
@@ -68,7 +69,7 @@ static BOOK: Book = Book {
 };
 
 static RULES: Rules = Rules {
-    dialect: "im",
+    form: FormId::new("im"),
     controls: &CONTROLS,
     roles: openchatml_0_1::ROLES,
     close: Close::Compact,

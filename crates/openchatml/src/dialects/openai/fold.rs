@@ -3,11 +3,11 @@
 
 use super::replies::Replies;
 use super::write::write_fields;
-use super::{NAME, calls, parts};
+use super::{FORM, calls, parts};
 use crate::Code;
 use crate::document::write_string_field;
 use crate::json::{Value, write_string, write_value};
-use crate::model::{Beyond, Message, Role};
+use crate::model::{Beyond, Conversation, FormId, Message, Role};
 use crate::writing::RenderError;
 
 type Result<T> = std::result::Result<T, RenderError>;
@@ -51,7 +51,7 @@ impl Writer {
         write_string_field(out, "author", author);
         write_string_field(out, "tool_call_id", message.call_id.as_deref());
         content(out, message);
-        write_fields(out, message, NAME);
+        write_fields(out, message, FORM);
         out.push('}');
     }
 
@@ -74,7 +74,7 @@ impl Writer {
         out.push_str(r#"{"role":"assistant""#);
         write_string_field(out, "name", messages.first().and_then(|it| it.name.as_deref()));
         if let Some(reasoning) = turn.reasoning {
-            let key = beyond_of(reasoning, NAME).map_or("", |beyond| beyond.key);
+            let key = beyond_of(reasoning, FORM).map_or("", |beyond| beyond.key);
             // A refusal that is hidden is no longer one.
             let key = if matches!(key, "" | "refusal") { "reasoning_content" } else { key };
             write_string_field(out, key, Some(&reasoning.body.text()));
@@ -90,7 +90,7 @@ impl Writer {
         }
         out.push_str(if turn.calls.is_empty() { "" } else { "]" });
         if let Some(first) = messages.first() {
-            write_fields(out, first, NAME);
+            write_fields(out, first, FORM);
         }
         out.push('}');
         Ok(&messages[turn.len()..])
@@ -110,7 +110,7 @@ impl<'m, 'a> Turn<'m, 'a> {
     /// for none.
     fn of(messages: &'m [Message<'a>]) -> Self {
         let mut turn = Turn { reasoning: None, content: None, refusal: None, calls: &[] };
-        let joins = |message: &&Message<'_>| joins(message, &messages[0], NAME);
+        let joins = |message: &&Message<'_>| joins(message, &messages[0], FORM);
         let mut rest = messages;
         turn.reasoning = rest.first().filter(|first| first.is_reasoning());
         if turn.reasoning.is_some() {
@@ -151,8 +151,8 @@ impl<'m, 'a> Turn<'m, 'a> {
 
 /// Whether a message can be in the object that begins with `first`. What is said of an object holds
 /// for the messages that were in it, and for no others.
-pub(crate) fn joins(message: &Message<'_>, first: &Message<'_>, dialect: &str) -> bool {
-    let has_fields = |message| beyond_of(message, dialect).is_some_and(|it| !it.fields.is_empty());
+pub(crate) fn joins(message: &Message<'_>, first: &Message<'_>, form: FormId) -> bool {
+    let has_fields = |message| beyond_of(message, form).is_some_and(|it| !it.fields.is_empty());
     let was_in = first.span.start <= message.span.start && message.span.end <= first.span.end;
     std::ptr::eq(message, first)
         || message.role == Role::Assistant
@@ -164,26 +164,26 @@ pub(crate) fn joins(message: &Message<'_>, first: &Message<'_>, dialect: &str) -
 
 /// Whether the content of a message would be taken for none.
 fn is_silent(message: &Message<'_>) -> bool {
-    message.body.is_empty() && content_of(message, NAME, "").is_none()
+    message.body.is_empty() && content_of(message, FORM, "").is_none()
 }
 
 fn is_refusal(message: &Message<'_>) -> bool {
-    beyond_of(message, NAME).is_some_and(|beyond| beyond.key == "refusal")
+    beyond_of(message, FORM).is_some_and(|beyond| beyond.key == "refusal")
 }
 
 /// What the JSON of the dialect said of a message beyond the model.
-pub(crate) fn beyond_of<'m, 'a>(message: &'m Message<'a>, dialect: &str) -> Option<&'m Beyond<'a>> {
-    let layout = message.layout.as_deref().filter(|layout| layout.dialect == dialect)?;
+pub(crate) fn beyond_of<'m, 'a>(message: &'m Message<'a>, form: FormId) -> Option<&'m Beyond<'a>> {
+    let layout = message.layout.as_deref().filter(|layout| layout.form == form)?;
     layout.beyond.as_deref()
 }
 
 /// The parts that a message was read from, if they still say what it says.
 pub(crate) fn content_of<'m, 'a>(
     message: &'m Message<'a>,
-    dialect: &str,
+    form: FormId,
     between: &str,
 ) -> Option<&'m Value<'a>> {
-    let layout = message.layout.as_deref().filter(|layout| layout.dialect == dialect)?;
+    let layout = message.layout.as_deref().filter(|layout| layout.form == form)?;
     let content = layout.content.as_ref()?;
     let said = parts::joined(content.as_list()?, between);
     (message.body.text() == said).then_some(content)
@@ -191,8 +191,21 @@ pub(crate) fn content_of<'m, 'a>(
 
 fn content(out: &mut String, message: &Message<'_>) {
     out.push_str(",\"content\":");
-    match content_of(message, NAME, "") {
+    match content_of(message, FORM, "") {
         Some(content) => write_value(out, content),
         None => write_string(out, &message.body.text()),
     }
+}
+
+/// Whether the parts that messages at these places were read from still say what they say. `between` is
+/// what stands between two parts of a message.
+pub(crate) fn still_say(
+    conversation: &Conversation<'_>,
+    places: &[usize],
+    form: FormId,
+    between: fn(&Message<'_>) -> &'static str,
+) -> Vec<bool> {
+    let messages = &conversation.messages;
+    let says = |at: &usize| content_of(&messages[*at], form, between(&messages[*at])).is_some();
+    places.iter().map(says).collect()
 }

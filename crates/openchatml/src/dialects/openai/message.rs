@@ -7,10 +7,10 @@ use super::parts::{Piece, pieces};
 use super::replies::Replies;
 use super::state::State;
 use super::tools::Declared;
-use super::{NAME, calls};
+use super::{FORM, calls};
 use crate::document::{Sheet, Speaker, Written, same};
 use crate::json::{Data, Json, JsonError, Value};
-use crate::model::{Beyond, Channel, Intent, Layout, Message, Role};
+use crate::model::{Beyond, Channel, FormId, Intent, Layout, Message, Role};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -111,7 +111,7 @@ pub(super) fn read<'a>(
     if let Some(message) =
         messages.get_mut(first).filter(|_| !fields.is_empty() || !weight_key.is_empty())
     {
-        let beyond = beyond(message, NAME);
+        let beyond = beyond(message, FORM);
         (beyond.fields, beyond.weight_key) = (fields, weight_key);
     }
     Ok(())
@@ -127,12 +127,9 @@ fn role<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Speaker
 }
 
 /// What the format says of a message beyond the model.
-pub(crate) fn beyond<'m, 'a>(
-    message: &'m mut Message<'a>,
-    dialect: &'static str,
-) -> &'m mut Beyond<'a> {
+pub(crate) fn beyond<'m, 'a>(message: &'m mut Message<'a>, form: FormId) -> &'m mut Beyond<'a> {
     let layout = message.layout.get_or_insert_default();
-    layout.dialect = dialect;
+    layout.form = form;
     layout.beyond.get_or_insert_default()
 }
 
@@ -265,7 +262,7 @@ impl<'a> Turn<'a> {
         if let Some((key, written)) = self.reasoning {
             let mut message = say(Channel::Analysis, written);
             if key != "reasoning_content" {
-                beyond(&mut message, NAME).key = key;
+                beyond(&mut message, FORM).key = key;
             }
             messages.push(message);
         }
@@ -283,7 +280,7 @@ impl<'a> Turn<'a> {
         }
         if let Some(written) = self.refusal {
             let mut message = say(Channel::Final, written);
-            beyond(&mut message, NAME).key = "refusal";
+            beyond(&mut message, FORM).key = "refusal";
             messages.push(message);
         }
         messages.extend(self.calls);
@@ -327,7 +324,7 @@ fn said(pieces: Vec<Piece<'_>>) -> Option<(Written<'_>, Option<Value<'_>>)> {
 /// Keeps the parts that a message was read from.
 fn keep<'a>(message: &mut Message<'a>, parts: Option<Value<'a>>) {
     if let Some(parts) = parts {
-        let layout = Layout { dialect: NAME, content: Some(parts), ..Layout::default() };
+        let layout = Layout { form: FORM, content: Some(parts), ..Layout::default() };
         message.layout = Some(Box::new(layout));
     }
 }

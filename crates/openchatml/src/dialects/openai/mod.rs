@@ -10,7 +10,7 @@ mod state;
 pub(crate) mod tools;
 pub(crate) mod write;
 
-pub(crate) use self::fold::{beyond_of, content_of, joins};
+pub(crate) use self::fold::{beyond_of, content_of, joins, still_say};
 pub(crate) use self::message::beyond;
 pub(crate) use self::state::{Fields, State};
 pub(crate) use self::write as writing;
@@ -19,9 +19,9 @@ use super::canonical::CONTROLS;
 use crate::check::{Book, RULES_OF_ALL};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
-use crate::model::{Conversation, End, Message, Role};
+use crate::model::{Conversation, End, FormId, Message, Role};
 use crate::pairing::Pairing;
-use crate::rules::{Carries, Channels, Intents};
+use crate::rules::{Carries, Channels, ContentRules, Intents};
 use crate::signs::{JsonSigns, Kind, Sign};
 
 /// OpenAI's Chat Completions: a list of messages, a single one, or the body of a request or of a
@@ -37,23 +37,28 @@ use crate::signs::{JsonSigns, Kind, Sign};
 /// assert!(messages[0].is_reasoning() && messages[1].is_answer());
 /// ```
 pub static DIALECT: Dialect = Dialect {
-    id: NAME,
+    id: FORM.name(),
     title: "OpenAI Chat Completions messages",
     controls: &CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,
+    opening: None,
     text: None,
     json: Some(JsonForm {
-        name: "openai",
+        id: FormId::new("openai"),
         read: read::read,
         write: write::write,
         carries: &CARRIES,
         composer: None,
         signs: &SIGNS,
+        contents: Some(ContentRules {
+            still_says: |it, places| fold::still_say(it, places, FORM, |_| ""),
+            lost: parts::lost,
+        }),
     }),
 };
 
-const NAME: &str = "openai";
+const FORM: FormId = FormId::new("openai");
 
 static CARRIES: Carries = Carries {
     needs_call_ids: true,

@@ -8,7 +8,7 @@ use crate::diagnostic::quote;
 use crate::document::{Sheet, Written};
 use crate::json::{Data, Value};
 use crate::model::Message;
-use crate::rules::{Loss, Lost, lost_field};
+use crate::rules::{Loss, Lost, lost_field, medium};
 use crate::{Code, Span};
 
 /// What a part of content is.
@@ -45,18 +45,6 @@ impl Kind {
             Some(word) => Self::Other(medium(word)),
         }
     }
-}
-
-/// What is lost of a medium.
-pub(crate) fn medium(word: &str) -> Lost {
-    let media = [
-        ("image", Lost::Image),
-        ("audio", Lost::Audio),
-        ("video", Lost::Video),
-        ("file", Lost::File),
-        ("document", Lost::File),
-    ];
-    media.iter().find(|(medium, _)| word.contains(medium)).map_or(Lost::Part, |(_, lost)| *lost)
 }
 
 /// The text of a part that says something.

@@ -2,7 +2,7 @@
 
 use super::state::{Fields, State};
 use super::write::CHOICES;
-use super::{NAME, book, message};
+use super::{FORM, book, message};
 use crate::document::{Root, Sheet};
 use crate::json::{Data, Json, JsonError};
 use crate::model::{Conversation, Message, Shape};
@@ -28,8 +28,8 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         Root::Other => sheet.no_conversation(&mut json),
     };
     let shape = if state.is_response { Shape::Response } else { root.shape() };
-    state.end(&mut conversation, NAME, &options.limits);
-    conversation.set_shape(NAME, shape);
+    state.end(&mut conversation, FORM, &options.limits);
+    conversation.set_shape(FORM, shape);
     sheet.finish(json, read, conversation.into(), book)
 }
 

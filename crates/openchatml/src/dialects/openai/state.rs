@@ -9,7 +9,7 @@ use crate::diagnostic::quote;
 use crate::document::Sheet;
 use crate::json::{Data, Json, JsonError, Value};
 use crate::limits::Limits;
-use crate::model::{Beyond, Conversation, DocumentLayout, Message};
+use crate::model::{Beyond, Conversation, DocumentLayout, FormId, Message};
 
 /// Keys and their values.
 pub(crate) type Fields<'a> = Vec<Field<'a>>;
@@ -59,7 +59,7 @@ impl<'a> State<'a> {
     pub(crate) fn end(
         mut self,
         conversation: &mut Conversation<'a>,
-        dialect: &'static str,
+        form: FormId,
         limits: &Limits,
     ) {
         if let Some(first) = self.first {
@@ -73,7 +73,7 @@ impl<'a> State<'a> {
         if !self.fields.is_empty() || !self.items.is_empty() {
             let beyond = Beyond { fields: self.fields, items: self.items, ..Beyond::default() };
             let beyond = Some(Box::new(beyond));
-            let layout = DocumentLayout { dialect, beyond, ..DocumentLayout::default() };
+            let layout = DocumentLayout { form, beyond, ..DocumentLayout::default() };
             conversation.layout = Some(Box::new(layout));
         }
     }

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use super::fold::{Writer, beyond_of};
 use super::state::Field;
-use super::{NAME, tools};
+use super::{FORM, tools};
 use crate::document::write_shaped;
 use crate::json::{Data, write_string, write_value};
-use crate::model::{Conversation, Document, Message, Shape};
+use crate::model::{Conversation, Document, FormId, Message, Shape};
 use crate::options::RenderOptions;
 use crate::writing::RenderError;
 use crate::{Code, Value, Weight};
@@ -15,9 +15,9 @@ use crate::{Code, Value, Weight};
 type Result<T> = std::result::Result<T, RenderError>;
 
 pub(super) fn write(document: &Document<'_>, options: &RenderOptions) -> Result<String> {
-    let conversation = conversation(document, options, NAME)?;
+    let conversation = conversation(document, options, FORM)?;
     let messages = |out: &mut String| Writer::default().messages(out, &conversation.messages);
-    let shape = conversation.shape(NAME);
+    let shape = conversation.shape(FORM);
     if shape == Shape::Response {
         let mut message = String::with_capacity(estimate(conversation));
         match messages(&mut message)? {
@@ -28,13 +28,13 @@ pub(super) fn write(document: &Document<'_>, options: &RenderOptions) -> Result<
             _ => {}
         }
     }
-    let rest = |out: &mut String| write_document(out, conversation, NAME);
+    let rest = |out: &mut String| write_document(out, conversation, FORM);
     write_shaped(shape, "messages", estimate(conversation), messages, rest)
 }
 
 /// The response of a service that holds this message, if it holds any.
 fn response(message: Option<&str>, conversation: &Conversation<'_>) -> String {
-    let (fields, _) = aside_of(conversation, NAME);
+    let (fields, _) = aside_of(conversation, FORM);
     let choices = fields.iter().find(|field| field.0 == CHOICES).and_then(|it| it.1.as_list());
     let mut out = String::from("{");
     match (message, choices) {
@@ -66,13 +66,13 @@ pub(super) const CHOICES: &str = "choices";
 pub(crate) fn conversation<'d, 'a>(
     document: &'d Document<'a>,
     options: &RenderOptions,
-    dialect: &str,
+    form: FormId,
 ) -> Result<&'d Conversation<'a>> {
     let Some(conversation) = document.as_conversation() else {
-        return Err(RenderError::not_a_conversation(dialect));
+        return Err(RenderError::not_a_conversation(form.name()));
     };
     if options.generation_prompt.is_some() || options.continue_final {
-        let text = format!("`{dialect}` has no open messages");
+        let text = format!("`{}` has no open messages", form.name());
         let help = "write a text form, or token ids";
         return Err(RenderError::new(Code::RenderUnsupported, None, text).help(help));
     }
@@ -85,8 +85,8 @@ pub(crate) fn estimate(conversation: &Conversation<'_>) -> usize {
 }
 
 /// Writes what stands around the messages: tools, and what else the document said.
-pub(crate) fn write_document(out: &mut String, conversation: &Conversation<'_>, dialect: &str) {
-    let (fields, hosted) = aside_of(conversation, dialect);
+pub(crate) fn write_document(out: &mut String, conversation: &Conversation<'_>, form: FormId) {
+    let (fields, hosted) = aside_of(conversation, form);
     if !conversation.tools.is_empty() || !hosted.is_empty() {
         out.push_str(",\"tools\":");
         tools::write(out, &conversation.tools, hosted);
@@ -99,9 +99,9 @@ pub(crate) fn write_document(out: &mut String, conversation: &Conversation<'_>, 
 /// What a document said beside its messages, and the tools among that.
 pub(crate) fn aside_of<'c, 'a>(
     conversation: &'c Conversation<'a>,
-    dialect: &str,
+    form: FormId,
 ) -> (&'c [Field<'a>], &'c [Value<'a>]) {
-    let layout = conversation.layout.as_deref().filter(|layout| layout.dialect == dialect);
+    let layout = conversation.layout.as_deref().filter(|layout| layout.form == form);
     let beyond = layout.and_then(|layout| layout.beyond.as_deref());
     let fields = beyond.map_or(&[][..], |beyond| &beyond.fields);
     let hosted = fields.iter().find(|field| field.0 == "tools");
@@ -118,9 +118,9 @@ pub(crate) fn write_field(out: &mut String, key: &str, value: &Value<'_>) {
 
 /// Writes how much a message counts in training, and what the JSON of the dialect said of it beyond
 /// the model.
-pub(crate) fn write_fields(out: &mut String, message: &Message<'_>, dialect: &str) {
+pub(crate) fn write_fields(out: &mut String, message: &Message<'_>, form: FormId) {
     if let Some(weight) = message.weight {
-        let key = beyond_of(message, dialect).map_or("", |beyond| beyond.weight_key);
+        let key = beyond_of(message, form).map_or("", |beyond| beyond.weight_key);
         // Writing to a `String` cannot fail.
         let _ = match (key, weight.get() == 0.0, weight == Weight::ONE) {
             // This key has a boolean.
@@ -130,7 +130,7 @@ pub(crate) fn write_fields(out: &mut String, message: &Message<'_>, dialect: &st
             _ => write!(out, ",\"{key}\":{weight}"),
         };
     }
-    for (key, value) in beyond_of(message, dialect).map_or(&[][..], |beyond| &beyond.fields) {
+    for (key, value) in beyond_of(message, form).map_or(&[][..], |beyond| &beyond.fields) {
         write_field(out, key, value);
     }
 }

@@ -9,7 +9,7 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, TextForm};
 use crate::grammar::turn::{self, Close, Rules, Wrap};
 use crate::lex::Mode;
-use crate::model::{End, Role};
+use crate::model::{End, FormId, Role};
 use crate::pairing::Pairing;
 use crate::rules::Carries;
 use crate::rules::History;
@@ -31,6 +31,7 @@ pub static DIALECT: Dialect = Dialect {
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Json(Role::System),
+    opening: None,
     text: Some(&TEXT),
     json: None,
 };
@@ -48,7 +49,7 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    name: "openchatml-0.1",
+    id: FormId::new("openchatml-0.1"),
     controls: &tokens::CONTROLS,
     header: None,
     legacy: None,
@@ -64,7 +65,7 @@ static TEXT: TextForm = TextForm {
 
 /// Transcripts of 1.x in this framing, as the readers of 2.x accept them (2.2 §13).
 pub(super) static LEGACY: TextForm = TextForm {
-    name: "openchatml-1.x",
+    id: FormId::new("openchatml-1.x"),
     reader: |_, options, _| Box::new(turn::reader(&LEGACY_RULES, options)),
     write: |_, document, options, sink| turn::write(&LEGACY_RULES, document, options, sink),
     composer: None,
@@ -87,7 +88,7 @@ static BOOK: Book = Book {
 };
 
 static RULES: Rules = Rules {
-    dialect: "openchatml-0.1",
+    form: FormId::new("openchatml-0.1"),
     controls: &tokens::CONTROLS,
     roles: ROLES,
     close: Close::Spaced,
@@ -97,7 +98,7 @@ static RULES: Rules = Rules {
 };
 
 static LEGACY_RULES: Rules = Rules {
-    dialect: "openchatml-1.x",
+    form: FormId::new("openchatml-1.x"),
     controls: &tokens::CONTROLS,
     roles: ROLES,
     close: Close::Spaced,

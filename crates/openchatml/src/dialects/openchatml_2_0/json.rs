@@ -29,7 +29,7 @@ pub(super) static CARRIES: Carries = Carries {
 };
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    read_messages(super::DIALECT.id, text, options, &super::BOOK, turn)
+    read_messages(super::DIALECT.form(), text, options, &super::BOOK, turn)
 }
 
 pub(super) const KEYS: &[&str] =
@@ -224,7 +224,7 @@ pub(super) fn write(
         };
     }
     out.push(']');
-    match turns == 1 && conversation.shape(super::DIALECT.id) == Shape::Message {
+    match turns == 1 && conversation.shape(super::DIALECT.form()) == Shape::Message {
         true => Ok(out[1..out.len() - 1].to_owned()),
         false => Ok(out),
     }

@@ -20,7 +20,7 @@ type Result<T> = std::result::Result<T, JsonError>;
 pub(super) static CARRIES: Carries = Carries { header: false, ..super::CARRIES };
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    read_messages(super::DIALECT.id, text, options, &super::BOOK, message)
+    read_messages(super::DIALECT.form(), text, options, &super::BOOK, message)
 }
 
 pub(super) const KEYS: &[&str] = &[
@@ -300,7 +300,7 @@ pub(super) fn write(
     }
     out.push(']');
     let is_one = last == 1 && prompt.is_none();
-    match is_one && conversation.shape(super::DIALECT.id) == Shape::Message {
+    match is_one && conversation.shape(super::DIALECT.form()) == Shape::Message {
         true => Ok(out[1..out.len() - 1].to_owned()),
         false => Ok(out),
     }

@@ -10,7 +10,7 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
-use crate::model::{End, Message, Role};
+use crate::model::{End, FormId, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::History;
 use crate::rules::{Carries, Channels, Intents, Markers};
@@ -32,14 +32,16 @@ pub static DIALECT: Dialect = Dialect {
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Types(Role::Developer),
+    opening: Some(&harmony::OPENING),
     text: Some(&TEXT),
     json: Some(JsonForm {
-        name: "openchatml-2.2:json",
+        id: FormId::new("openchatml-2.2:json"),
         read: json::read,
         write: json::write,
         carries: &json::CARRIES,
         composer: None,
         signs: &SIGNS,
+        contents: None,
     }),
 };
 
@@ -62,7 +64,7 @@ static CARRIES: Carries = Carries {
 };
 
 static TEXT: TextForm = TextForm {
-    name: "openchatml-2.2",
+    id: FormId::new("openchatml-2.2"),
     controls: &tokens::CONTROLS,
     header: Some("version: 2.2\n\n"),
     legacy: Some(&openchatml_0_1::LEGACY),
@@ -85,7 +87,7 @@ pub(super) static BOOK: Book = Book {
 };
 
 pub(crate) static RULES: Rules = Rules {
-    dialect: "openchatml-2.2",
+    form: FormId::new("openchatml-2.2"),
     controls: &tokens::CONTROLS,
     // SPEC §15, `HEADER`.
     attributes: &[

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{NAME, between_parts};
+use super::{FORM, between_parts};
 use crate::Code;
 use crate::diagnostic::quote;
 use crate::dialects::openai::parts::{self, Piece, speech};
@@ -104,11 +104,11 @@ fn finish<'a>(message: &mut Message<'a>, said: Said<'a>, fields: Fields<'a>) {
     written.say(message);
     message.in_json = true;
     if parts.is_some() {
-        let layout = Layout { dialect: NAME, content: parts, ..Layout::default() };
+        let layout = Layout { form: FORM, content: parts, ..Layout::default() };
         message.layout = Some(Box::new(layout));
     }
     if !fields.is_empty() {
-        beyond(message, NAME).fields = fields;
+        beyond(message, FORM).fields = fields;
     }
 }
 

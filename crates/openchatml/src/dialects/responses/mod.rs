@@ -5,11 +5,12 @@ mod read;
 mod write;
 
 use super::canonical::CONTROLS;
+use super::openai;
 use super::openai::{book, is_typed_call};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
-use crate::model::{End, Message, Role};
-use crate::rules::{Carries, Channels, Intents};
+use crate::model::{End, FormId, Message, Role};
+use crate::rules::{Carries, Channels, ContentRules, Intents};
 use crate::signs::{JsonSigns, Kind, Sign};
 
 /// OpenAI's Responses API: a list of items, or the body of a request or of a response.
@@ -24,23 +25,28 @@ use crate::signs::{JsonSigns, Kind, Sign};
 /// assert!(messages[0].is_reasoning() && messages[1].is_answer());
 /// ```
 pub static DIALECT: Dialect = Dialect {
-    id: NAME,
+    id: FORM.name(),
     title: "OpenAI Responses items",
     controls: &CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,
+    opening: None,
     text: None,
     json: Some(JsonForm {
-        name: "responses",
+        id: FormId::new("responses"),
         read: read::read,
         write: write::write,
         carries: &CARRIES,
         composer: None,
         signs: &SIGNS,
+        contents: Some(ContentRules {
+            still_says: |it, places| openai::still_say(it, places, FORM, between),
+            lost: openai::parts::lost,
+        }),
     }),
 };
 
-const NAME: &str = "responses";
+const FORM: FormId = FormId::new("responses");
 
 static CARRIES: Carries = Carries {
     needs_call_ids: true,

@@ -1,7 +1,7 @@
 //! Reading a list of items, or the body of a request or of a response.
 
 use super::item;
-use super::{NAME, book};
+use super::{FORM, book};
 use crate::dialects::openai::{State, beyond};
 use crate::document::{Root, Sheet};
 use crate::json::{Json, JsonError};
@@ -28,8 +28,8 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         Root::Other => sheet.no_conversation(&mut json),
     };
     let first_output = state.first_output.map(|at| at + usize::from(state.first.is_some()));
-    state.end(&mut conversation, NAME, &options.limits);
-    conversation.set_shape(NAME, first_output.map_or(root.shape(), Shape::Exchange));
+    state.end(&mut conversation, FORM, &options.limits);
+    conversation.set_shape(FORM, first_output.map_or(root.shape(), Shape::Exchange));
     sheet.finish(json, read, conversation.into(), book)
 }
 
@@ -103,7 +103,7 @@ fn one<'a>(
             state.replies.call(message);
         }
         if !state.items.is_empty() {
-            beyond(message, NAME).items = std::mem::take(&mut state.items);
+            beyond(message, FORM).items = std::mem::take(&mut state.items);
         }
     }
     Ok(())
@@ -133,7 +133,7 @@ fn body<'a>(
             "instructions" if json.peek() == Some(b'[') => items(sheet, json, messages, state)?,
             "instructions" => {
                 state.first = sheet.said(json, Role::Developer)?.map(|mut message| {
-                    beyond(&mut message, NAME).key = "instructions";
+                    beyond(&mut message, FORM).key = "instructions";
                     message
                 });
             }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{NAME, between};
+use super::{FORM, between};
 use crate::dialects::openai::replies::Replies;
 use crate::dialects::openai::{beyond_of, calls, content_of, writing};
 use crate::document::{write_function, write_shaped, write_string_field};
@@ -15,7 +15,7 @@ pub(super) fn write(
     document: &Document<'_>,
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
-    let conversation = writing::conversation(document, options, NAME)?;
+    let conversation = writing::conversation(document, options, FORM)?;
     let (instructions, messages) = match conversation.messages.split_first() {
         Some((first, rest)) if are_instructions(first) => (Some(first), rest),
         _ => (None, conversation.messages.as_slice()),
@@ -27,7 +27,7 @@ pub(super) fn write(
     };
     let capacity = writing::estimate(conversation);
     let mut writer = Writer::default();
-    if let Shape::Exchange(asked) = conversation.shape(NAME) {
+    if let Shape::Exchange(asked) = conversation.shape(FORM) {
         let asked = asked.saturating_sub(usize::from(instructions.is_some()));
         let (input, output) = messages.split_at(asked.min(messages.len()));
         let mut out = String::with_capacity(capacity);
@@ -46,12 +46,12 @@ pub(super) fn write(
     }
     let items =
         |out: &mut String| Ok(write_items(out, &mut writer, messages, items_after(conversation)));
-    write_shaped(conversation.shape(NAME), "input", capacity, items, rest)
+    write_shaped(conversation.shape(FORM), "input", capacity, items, rest)
 }
 
 /// The items that stand after the last message.
 fn items_after<'c>(conversation: &'c Conversation<'_>) -> &'c [Value<'c>] {
-    let layout = conversation.layout.as_deref().filter(|layout| layout.dialect == NAME);
+    let layout = conversation.layout.as_deref().filter(|layout| layout.form == FORM);
     let beyond = layout.and_then(|layout| layout.beyond.as_deref());
     beyond.map_or(&[], |beyond| &beyond.items)
 }
@@ -69,7 +69,7 @@ fn write_items<'m>(
         count += 1;
     };
     for message in messages {
-        for item in beyond_of(message, NAME).map_or(&[][..], |beyond| &beyond.items) {
+        for item in beyond_of(message, FORM).map_or(&[][..], |beyond| &beyond.items) {
             next(out);
             write_value(out, item);
         }
@@ -85,12 +85,12 @@ fn write_items<'m>(
 
 /// Whether a message stood beside the items, and can stand there again.
 fn are_instructions(message: &Message<'_>) -> bool {
-    let was = beyond_of(message, NAME).is_some_and(|beyond| beyond.key == "instructions");
+    let was = beyond_of(message, FORM).is_some_and(|beyond| beyond.key == "instructions");
     was && message.role == Role::Developer && message.name.is_none()
 }
 
 fn write_around(out: &mut String, conversation: &Conversation<'_>) {
-    let (fields, hosted) = writing::aside_of(conversation, NAME);
+    let (fields, hosted) = writing::aside_of(conversation, FORM);
     if !conversation.tools.is_empty() || !hosted.is_empty() {
         let mut comma = "";
         out.push_str(",\"tools\":[");
@@ -152,13 +152,13 @@ impl<'m> Writer<'m> {
                 write_string_field(out, "phase", phase);
             }
         }
-        writing::write_fields(out, message, NAME);
+        writing::write_fields(out, message, FORM);
         out.push('}');
     }
 }
 
 fn write_content(out: &mut String, key: &str, message: &Message<'_>) {
-    match content_of(message, NAME, between(message)) {
+    match content_of(message, FORM, between(message)) {
         Some(content) => writing::write_field(out, key, content),
         None => write_string_field(out, key, Some(&message.body.text())),
     }
@@ -182,11 +182,11 @@ fn write_call(out: &mut String, call: &Message<'_>) {
 /// Writes reasoning, with the summary that it must have.
 fn write_reasoning(out: &mut String, reasoning: &Message<'_>) {
     out.push_str(r#"{"type":"reasoning""#);
-    let fields = beyond_of(reasoning, NAME).map_or(&[][..], |beyond| &beyond.fields);
+    let fields = beyond_of(reasoning, FORM).map_or(&[][..], |beyond| &beyond.fields);
     if fields.iter().all(|field| field.0 != "summary") {
         out.push_str(r#","summary":[]"#);
     }
-    if content_of(reasoning, NAME, between(reasoning)).is_some() {
+    if content_of(reasoning, FORM, between(reasoning)).is_some() {
         return write_content(out, "content", reasoning);
     }
     out.push_str(r#","content":[{"type":"reasoning_text","text":"#);

@@ -4,13 +4,14 @@ mod read;
 mod write;
 
 use super::canonical::CONTROLS;
+use super::openai;
 use super::openai::{calls, is_json_call};
 use crate::check::{Book, RULES_OF_ALL};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
-use crate::model::{End, Message, Role};
+use crate::model::{End, FormId, Message, Role};
 use crate::pairing::Pairing;
-use crate::rules::{Carries, Channels};
+use crate::rules::{Carries, Channels, ContentRules};
 use crate::signs::{JsonSigns, Kind, Sign};
 
 /// ShareGPT: `{"conversations": [{"from": "human", "value": "…"}]}`.
@@ -24,23 +25,28 @@ use crate::signs::{JsonSigns, Kind, Sign};
 /// assert!(messages[0].role == Role::User && messages[1].is_answer());
 /// ```
 pub static DIALECT: Dialect = Dialect {
-    id: NAME,
+    id: FORM.name(),
     title: "ShareGPT",
     controls: &CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,
+    opening: None,
     text: None,
     json: Some(JsonForm {
-        name: "sharegpt",
+        id: FormId::new("sharegpt"),
         read: read::read,
         write: write::write,
         carries: &CARRIES,
         composer: None,
         signs: &SIGNS,
+        contents: Some(ContentRules {
+            still_says: |it, places| openai::still_say(it, places, FORM, |_| ""),
+            lost: openai::parts::lost,
+        }),
     }),
 };
 
-const NAME: &str = "sharegpt";
+const FORM: FormId = FormId::new("sharegpt");
 
 static CARRIES: Carries = Carries {
     needs_names: true,

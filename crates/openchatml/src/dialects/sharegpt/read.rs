@@ -1,6 +1,6 @@
 //! Reading a list of turns, or a record that holds one.
 
-use super::{BOOK, NAME};
+use super::{BOOK, FORM};
 use crate::dialects::openai::replies::Replies;
 use crate::dialects::openai::{State, beyond, calls};
 use crate::document::{Root, Sheet, Speaker, Written, same};
@@ -28,8 +28,8 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         Root::Object => record(&mut sheet, &mut json, messages, &mut state),
         Root::Other => sheet.no_conversation(&mut json),
     };
-    state.end(&mut conversation, NAME, &options.limits);
-    conversation.set_shape(NAME, root.shape());
+    state.end(&mut conversation, FORM, &options.limits);
+    conversation.set_shape(FORM, root.shape());
     sheet.finish(json, read, conversation.into(), |_| Some(&BOOK))
 }
 
@@ -177,7 +177,7 @@ fn turn<'a>(
         replies.call(call);
     }
     if let Some(message) = messages.get_mut(first).filter(|_| !weight_key.is_empty()) {
-        beyond(message, NAME).weight_key = weight_key;
+        beyond(message, FORM).weight_key = weight_key;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Writing a record: turns and tools.
 
-use super::NAME;
+use super::FORM;
 use crate::dialects::openai::replies::Replies;
 use crate::dialects::openai::{calls, joins, writing};
 use crate::document::{write_shaped, write_string_field};
@@ -13,11 +13,11 @@ pub(super) fn write(
     document: &Document<'_>,
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
-    let conversation = writing::conversation(document, options, NAME)?;
-    let rest = |out: &mut String| writing::write_document(out, conversation, NAME);
+    let conversation = writing::conversation(document, options, FORM)?;
+    let rest = |out: &mut String| writing::write_document(out, conversation, FORM);
     let messages = |out: &mut String| Ok(write_turns(out, conversation));
     let capacity = writing::estimate(conversation);
-    write_shaped(conversation.shape(NAME), "conversations", capacity, messages, rest)
+    write_shaped(conversation.shape(FORM), "conversations", capacity, messages, rest)
 }
 
 /// Writes the turns of a list. Gives how many there are.
@@ -30,7 +30,7 @@ fn write_turns(out: &mut String, conversation: &Conversation<'_>) -> usize {
         if rest.len() < conversation.messages.len() {
             out.push(',');
         }
-        let joined = |message: &&Message<'_>| message.is_call() && joins(message, first, NAME);
+        let joined = |message: &&Message<'_>| message.is_call() && joins(message, first, FORM);
         let count = rest.iter().take_while(joined).count();
         if count > 0 {
             write_calls(out, &rest[..count], &mut replies);
@@ -84,7 +84,7 @@ fn open(out: &mut String, from: &str, name: Option<&str>) {
 
 fn close(out: &mut String, value: &str, message: &Message<'_>) {
     write_string_field(out, "value", Some(value));
-    writing::write_fields(out, message, NAME);
+    writing::write_fields(out, message, FORM);
     out.push('}');
 }
 

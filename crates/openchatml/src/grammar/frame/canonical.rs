@@ -191,7 +191,7 @@ mod tests {
         let read = read.map(Message::into_owned);
         if let Some(message) = &read {
             // Byte by byte it is read the long way.
-            let format = rules.dialect.parse().expect("a format");
+            let format = rules.form.name().parse().expect("a format");
             let mut stream = crate::Stream::new(format, &ReadOptions::default()).expect("text");
             let mut same = false;
             let mut compare = |event: crate::Event<'_>| {

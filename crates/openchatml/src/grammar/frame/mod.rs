@@ -21,7 +21,7 @@ pub(crate) use self::writer::write;
 
 use crate::Control;
 use crate::lex::Controls;
-use crate::model::{Message, Role};
+use crate::model::{FormId, Message, Role};
 use crate::words::words;
 use crate::writing::PlainOpening;
 
@@ -29,7 +29,7 @@ use crate::writing::PlainOpening;
 #[derive(Debug)]
 pub(crate) struct Rules {
     /// The name of the dialect.
-    pub(crate) dialect: &'static str,
+    pub(crate) form: FormId,
     pub(crate) controls: &'static Controls,
     /// The attributes of a header in their canonical order.
     pub(crate) attributes: &'static [Attribute],

@@ -310,7 +310,7 @@ impl<'a> Reader<'a> {
             // The prompt said the role.
             Some(role) => Cow::Owned(format!("{role}{raw}")),
         };
-        let layout = Layout { dialect: self.rules.dialect, ..Layout::default() };
+        let layout = Layout { form: self.rules.form, ..Layout::default() };
         Some(Box::new(Layout { header: Some(header), ..layout }))
     }
 
@@ -377,9 +377,9 @@ impl<'a> Reader<'a> {
         let keeps = std::mem::replace(&mut self.keeps_gap, true);
         let text = self.gap.take();
         if keeps && !self.began && !text.is_empty() {
-            out.to.layout(Place::Lead, text, self.rules.dialect);
+            out.to.layout(Place::Lead, text, self.rules.form);
         } else if keeps && self.began && !is_canonical && out.state.messages > 0 {
-            out.to.layout(Place::After, text, self.rules.dialect);
+            out.to.layout(Place::After, text, self.rules.form);
         }
     }
 

@@ -26,7 +26,7 @@ pub(crate) fn write(
     sink: &mut dyn Sink,
 ) -> Result<(), RenderError> {
     let Some(conversation) = document.as_conversation() else {
-        return Err(RenderError::not_a_conversation(rules.dialect));
+        return Err(RenderError::not_a_conversation(rules.form.name()));
     };
     if let Some(header) = &conversation.header {
         // Comments are more than layout.
@@ -47,7 +47,7 @@ fn write_messages(
     sink: &mut dyn Sink,
 ) -> Result<(), RenderError> {
     let keeps = options.layout == LayoutChoice::Keep;
-    let around = conversation.layout.as_ref().filter(|it| keeps && it.dialect == rules.dialect);
+    let around = conversation.layout.as_ref().filter(|it| keeps && it.form == rules.form);
     if let Some(lead) = around.and_then(|around| around.lead.as_deref()) {
         write_raw(lead, Mode::Outside, rules.controls, sink)
             .map_err(|error| RenderError::sink(error, None, Place::Document))?;
@@ -113,7 +113,7 @@ impl Writer<'_> {
     /// How a message was laid out, if that is to be kept.
     fn kept<'m>(&self, message: &'m Message<'_>) -> Option<&'m Layout<'m>> {
         message.layout.as_deref().filter(|layout| {
-            self.options.layout == LayoutChoice::Keep && layout.dialect == self.rules.dialect
+            self.options.layout == LayoutChoice::Keep && layout.form == self.rules.form
         })
     }
 

@@ -23,13 +23,13 @@ pub(crate) use self::writer::write;
 
 use crate::Control;
 use crate::lex::Controls;
-use crate::model::{Message, Role};
+use crate::model::{FormId, Message, Role};
 
 /// What the dialects of the family differ in.
 #[derive(Debug)]
 pub(crate) struct Rules {
     /// The name of the dialect.
-    pub(crate) dialect: &'static str,
+    pub(crate) form: FormId,
     pub(crate) controls: &'static Controls,
     /// The namespace of the tools that are called by their bare names.
     pub(crate) namespace: &'static str,
@@ -63,7 +63,7 @@ impl Rules {
 
     /// Whether a call or a reply begins a list, where that was read and may be read in two ways.
     fn begins(&self, message: &Message<'_>) -> Begins {
-        let header = message.layout.as_ref().filter(|it| it.dialect == self.dialect);
+        let header = message.layout.as_ref().filter(|it| it.form == self.form);
         let Some(header) = header.and_then(|it| it.header.as_deref()) else {
             return Begins::Nothing;
         };

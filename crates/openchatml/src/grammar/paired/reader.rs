@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
             && !(is_sure && self.place.is_canonical(kind, raw, self.rules.controls))
         {
             let layout = message.layout.get_or_insert_default();
-            layout.dialect = self.rules.dialect;
+            layout.form = self.rules.form;
             layout.header = Some(raw.into());
         }
         self.keeps = true;

@@ -294,7 +294,7 @@ impl<'a> Reader<'a> {
         };
         if self.place == Place::START {
             if !raw.is_empty() {
-                out.to.layout(crate::reading::Place::Lead, raw.into(), self.rules.dialect);
+                out.to.layout(crate::reading::Place::Lead, raw.into(), self.rules.form);
             }
             return;
         }
@@ -305,7 +305,7 @@ impl<'a> Reader<'a> {
             Ok(())
         });
         if rest != Some("") {
-            out.to.layout(crate::reading::Place::Tail, raw.into(), self.rules.dialect);
+            out.to.layout(crate::reading::Place::Tail, raw.into(), self.rules.form);
         }
     }
 

@@ -34,7 +34,7 @@ impl Track {
     pub(crate) fn pass(&mut self, message: &Message<'_>, alone: bool, said: Option<&mut String>) {
         let controls = self.rules.controls;
         let kind = self.rules.kind(message, alone);
-        let layout = message.layout.as_ref().filter(|it| it.dialect == self.rules.dialect);
+        let layout = message.layout.as_ref().filter(|it| it.form == self.rules.form);
         let raw = layout.and_then(|it| it.header.as_deref());
         let body = message.body.text();
         let next = Next { kind, body: &body, begins: Begins::Nothing };
@@ -83,7 +83,7 @@ impl Track {
         };
         if !is_canonical {
             let layout = message.layout.get_or_insert_default();
-            layout.dialect = self.rules.dialect;
+            layout.form = self.rules.form;
             layout.header = Some(self.since.clone().into());
         }
         self.since.clear();

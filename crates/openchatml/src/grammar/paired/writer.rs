@@ -7,7 +7,7 @@ use super::outputs::{is_value, split as split_outputs};
 use super::place::{At, Kind, Owner, Piece};
 use crate::lex::Mode;
 use crate::limits::Limits;
-use crate::model::{Conversation, Document, End, Message, Role};
+use crate::model::{Conversation, Document, End, FormId, Message, Role};
 use crate::options::{LayoutChoice, RenderOptions};
 use crate::writing::{Part, Place as Where, RenderError, Sink, SinkError, write_raw};
 use crate::{Code, Control, Span};
@@ -20,7 +20,7 @@ pub(crate) fn write(
     sink: &mut dyn Sink,
 ) -> Result<(), RenderError> {
     let Some(conversation) = document.as_conversation() else {
-        return Err(RenderError::not_a_conversation(rules.dialect));
+        return Err(RenderError::not_a_conversation(rules.form.name()));
     };
     let mut writer = Writer { rules, options, sink, behind: Behind::START, waiting: 0 };
     writer.conversation(conversation)
@@ -43,7 +43,7 @@ type Failed = (Where, SinkError);
 impl Writer<'_> {
     fn conversation(&mut self, conversation: &Conversation<'_>) -> Written {
         let messages = &conversation.messages;
-        let around = conversation.layout.as_deref().filter(|it| self.keeps(it.dialect));
+        let around = conversation.layout.as_deref().filter(|it| self.keeps(it.form));
         let prompts = self.options.generation_prompt.is_some();
         if messages.is_empty() && !prompts {
             let lead = around.and_then(|it| it.lead.as_deref()).unwrap_or_default();
@@ -69,8 +69,8 @@ impl Writer<'_> {
         self.finish(messages.last(), around.and_then(|it| it.tail.as_deref()))
     }
 
-    fn keeps(&self, dialect: &str) -> bool {
-        self.options.layout == LayoutChoice::Keep && dialect == self.rules.dialect
+    fn keeps(&self, form: FormId) -> bool {
+        self.options.layout == LayoutChoice::Keep && form == self.rules.form
     }
 
     fn message(
@@ -239,7 +239,7 @@ impl Writer<'_> {
 
     /// What stood before a message when it was read, if that is kept.
     fn raw<'m>(&self, message: &'m Message<'_>) -> Option<&'m str> {
-        let layout = message.layout.as_deref().filter(|it| self.keeps(it.dialect))?;
+        let layout = message.layout.as_deref().filter(|it| self.keeps(it.form))?;
         layout.header.as_deref()
     }
 

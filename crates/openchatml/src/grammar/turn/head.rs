@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
         if rest == Some(if complete { "\n" } else { "" }) {
             return None;
         }
-        let layout = Layout { dialect: self.rules.dialect, ..Layout::default() };
+        let layout = Layout { form: self.rules.form, ..Layout::default() };
         Some(Box::new(Layout { header: Some(Cow::Borrowed(raw)), ..layout }))
     }
 }

@@ -13,13 +13,13 @@ pub(crate) use self::reader::reader;
 pub(crate) use self::writer::write;
 
 use crate::lex::Controls;
-use crate::model::Role;
+use crate::model::{FormId, Role};
 
 /// What the dialects of the family differ in.
 #[derive(Debug)]
 pub(crate) struct Rules {
     /// The name of the dialect.
-    pub(crate) dialect: &'static str,
+    pub(crate) form: FormId,
     pub(crate) controls: &'static Controls,
     pub(crate) roles: &'static [Role],
     /// Whether a line break before `<|im_end|>` belongs to the framing or to the content.

@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
         if lead.as_str() == canonical {
             return None;
         }
-        DocumentLayout::around(self.rules.dialect, Some(lead.take()), None)
+        DocumentLayout::around(self.rules.form, Some(lead.take()), None)
     }
 
     /// What stood before a message: layout, or text that lost its place.
@@ -112,10 +112,10 @@ impl<'a> Reader<'a> {
         }
         if is_first {
             if gap.as_str() != self.rules.lead(self.follows_separator) {
-                out.to.layout(Place::Lead, gap.take(), self.rules.dialect);
+                out.to.layout(Place::Lead, gap.take(), self.rules.form);
             }
         } else if gap.as_str() != "\n" {
-            out.to.layout(Place::After, gap.take(), self.rules.dialect);
+            out.to.layout(Place::After, gap.take(), self.rules.form);
         }
     }
 
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
 
     fn infill_tail(&self, infill: &mut Infill<'a>, tail: Cow<'a, str>) {
         let layout = infill.layout.get_or_insert_default();
-        layout.dialect = self.rules.dialect;
+        layout.form = self.rules.form;
         layout.tail = Some(tail);
     }
 
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
             out.tolerate(found.fix(Fix::safe(at, missing)));
         }
         if self.keeps_gap && gap.as_str() != self.rules.tail() {
-            out.to.layout(Place::Tail, gap.take(), self.rules.dialect);
+            out.to.layout(Place::Tail, gap.take(), self.rules.form);
         }
     }
 
@@ -200,7 +200,7 @@ impl<'a> Reader<'a> {
                 return self.stray(gap, out);
             }
             if !gap.is_empty() {
-                out.to.layout(Place::Lead, gap.take(), self.rules.dialect);
+                out.to.layout(Place::Lead, gap.take(), self.rules.form);
             }
             return;
         }
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
             let found = Code::ParseFrame.at(Span::at(at), "the conversation has no `<s>`");
             out.tolerate(found.fix(Fix::safe(Span::at(at), "<s>\n</s>\n")));
             if !gap.is_empty() {
-                out.to.layout(Place::Lead, gap.take(), self.rules.dialect);
+                out.to.layout(Place::Lead, gap.take(), self.rules.form);
             }
             return;
         }
@@ -236,7 +236,7 @@ impl<'a> Reader<'a> {
             tail = Some(Cow::Borrowed(""));
         }
         let mut part = Part::from(Content::Text(gap.take()));
-        part.layout = DocumentLayout::around(self.rules.dialect, lead, tail);
+        part.layout = DocumentLayout::around(self.rules.form, lead, tail);
         out.to.part(Some(part), whole);
     }
 

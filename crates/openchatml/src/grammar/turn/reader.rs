@@ -252,7 +252,7 @@ impl<'a> Reader<'a> {
         let is_mixed = turn.crlf && self.rules.close == Close::Spaced;
         if (close != canonical || is_mixed) && out.keep.slice(span).is_some() {
             let layout = turn.draft.message.layout.get_or_insert_default();
-            layout.dialect = self.rules.dialect;
+            layout.form = self.rules.form;
             layout.close = Some(Cow::Borrowed(close));
         }
         if end == End::Open {

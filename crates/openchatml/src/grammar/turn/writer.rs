@@ -5,8 +5,8 @@ use super::{Rules, Wrap};
 use crate::grammar::frame::sanitized;
 use crate::lex::{Controls, Mode};
 use crate::model::{
-    Content, Conversation, Document, DocumentLayout, End, Infill, InfillOrder, Layout, Message,
-    Part,
+    Content, Conversation, Document, DocumentLayout, End, FormId, Infill, InfillOrder, Layout,
+    Message, Part,
 };
 use crate::options::{LayoutChoice, RenderOptions, Values};
 use crate::writing::{
@@ -26,7 +26,7 @@ pub(crate) fn write(
     match document {
         Document::Conversation(conversation) => writer.conversation(conversation, false),
         Document::Infill(_) | Document::Files(_) if !rules.has_files => {
-            Err(RenderError::not_a_conversation(rules.dialect))
+            Err(RenderError::not_a_conversation(rules.form.name()))
         }
         Document::Infill(infill) => writer.infill(infill, "", ""),
         Document::Files(parts) => writer.files(parts),
@@ -47,12 +47,12 @@ fn document_error(error: SinkError) -> RenderError {
 }
 
 impl Writer<'_> {
-    fn keeps(&self, dialect: &str) -> bool {
-        self.options.layout == LayoutChoice::Keep && dialect == self.rules.dialect
+    fn keeps(&self, form: FormId) -> bool {
+        self.options.layout == LayoutChoice::Keep && form == self.rules.form
     }
 
     fn around<'l>(&self, layout: Option<&'l DocumentLayout<'_>>) -> [Option<&'l str>; 2] {
-        match layout.filter(|layout| self.keeps(layout.dialect)) {
+        match layout.filter(|layout| self.keeps(layout.form)) {
             Some(layout) => [layout.lead.as_deref(), layout.tail.as_deref()],
             None => [None, None],
         }
@@ -61,7 +61,7 @@ impl Writer<'_> {
     /// What stands around a text. The tokens that begin and end a sequence are more than layout.
     fn around_text<'l>(&self, layout: Option<&'l DocumentLayout<'_>>) -> [Option<&'l str>; 2] {
         let kept = self.around(layout);
-        let of_dialect = layout.filter(|layout| layout.dialect == self.rules.dialect);
+        let of_dialect = layout.filter(|layout| layout.form == self.rules.form);
         let has_token = |text: &&str| !text.trim_ascii().is_empty();
         let lead = of_dialect.and_then(|layout| layout.lead.as_deref()).filter(has_token);
         let tail = of_dialect.and_then(|layout| layout.tail.as_deref()).filter(has_token);
@@ -95,7 +95,7 @@ impl Writer<'_> {
             if open {
                 return Ok(());
             }
-            let layout = message.layout.as_deref().filter(|layout| self.keeps(layout.dialect));
+            let layout = message.layout.as_deref().filter(|layout| self.keeps(layout.form));
             let after = match layout.and_then(|layout| layout.after.as_deref()) {
                 _ if is_last => tail.unwrap_or(self.rules.tail()),
                 Some(after) => after,
@@ -115,7 +115,7 @@ impl Writer<'_> {
     }
 
     fn message(&mut self, message: &Message<'_>, open: bool) -> Result<(), (Place, SinkError)> {
-        let layout = message.layout.as_deref().filter(|layout| self.keeps(layout.dialect));
+        let layout = message.layout.as_deref().filter(|layout| self.keeps(layout.form));
         let controls = self.rules.controls;
         let sink = &mut *self.sink;
         sink.control(Control::Start).map_err(|error| (Place::Role, error))?;

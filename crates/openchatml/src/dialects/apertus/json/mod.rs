@@ -11,11 +11,11 @@ pub(super) use self::compose::COMPOSER;
 pub(super) use self::read::read;
 pub(super) use self::write::write;
 
-use crate::model::End;
+use crate::model::{End, FormId};
 use crate::rules::Carries;
 
 /// Where conversations come from that were read as JSON, or are about to be written so.
-pub(super) const ORIGIN: &str = "apertus:json";
+pub(super) const ORIGIN: FormId = FormId::new("apertus:json");
 
 pub(super) static CARRIES: Carries = Carries {
     tools: true,

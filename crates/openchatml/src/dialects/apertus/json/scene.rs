@@ -427,7 +427,7 @@ fn bare<'a>(like: &Message<'_>) -> Message<'a> {
 
 fn keep<'a>(message: &mut Message<'a>, value: Option<Value<'a>>) {
     let layout = message.layout.get_or_insert_default();
-    **layout = Layout { dialect: RULES.dialect, content: value, ..Layout::default() };
+    **layout = Layout { form: RULES.form, content: value, ..Layout::default() };
 }
 
 fn wrong(sheet: &mut Sheet<'_>, message: &Message<'_>, content: Option<Said<'_>>, text: &str) {

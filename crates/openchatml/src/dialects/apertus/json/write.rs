@@ -45,7 +45,7 @@ pub(crate) fn write(
         }
     };
     let messages = |out: &mut String| Ok(write_messages(out, conversation));
-    let shape = conversation.shape(super::super::RULES.dialect);
+    let shape = conversation.shape(super::super::RULES.form);
     write_shaped(shape, "messages", writing::estimate(conversation), messages, rest)
 }
 
@@ -221,7 +221,7 @@ fn write_plain(out: &mut String, message: &Message<'_>) {
     out.push_str(message.role.as_str());
     out.push_str(r#"","content":"#);
     let text = message.body.text();
-    let layout = message.layout.as_deref().filter(|it| it.dialect == super::super::RULES.dialect);
+    let layout = message.layout.as_deref().filter(|it| it.form == super::super::RULES.form);
     match layout.and_then(|it| it.content.as_ref()).filter(|it| says(it, &text)) {
         Some(content) => write_value(out, content),
         None => write_string(out, &text),

@@ -14,7 +14,7 @@ use super::options::PromptOptions;
 use super::response::{ResponseFormat, Sections};
 use crate::declare::Namespace;
 use crate::declare::Style;
-use crate::model::{Body, Conversation, Message, Role, Tool};
+use crate::model::{Body, Conversation, FormId, Message, Role, Tool};
 use crate::options::RenderOptions;
 use crate::rules::{Carries, Composed, Composer, Loss, Lost, said_in_part};
 use crate::writing::{Place, RenderError};
@@ -23,7 +23,7 @@ use crate::{Code, Limits, Span};
 use self::turns::Turns;
 
 /// Where conversations come from that the template has made.
-pub(super) const ORIGIN: &str = "hf-template";
+pub(super) const ORIGIN: FormId = FormId::new("hf-template");
 
 pub(super) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };
 
@@ -136,7 +136,7 @@ fn instructions(
     conversation: &Conversation<'_>,
 ) -> Result<String> {
     let text = message.body.text();
-    if conversation.origin != super::RULES.dialect {
+    if conversation.origin != super::RULES.form {
         return Ok(text.into_owned());
     }
     if let Some(developer) = Contents::of(conversation).developer_of(message) {
