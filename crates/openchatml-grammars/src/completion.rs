@@ -1,13 +1,14 @@
 //! From a format, tools and options to the shape of a completion.
 
+use openchatml::dialects::{self, Framed};
 use openchatml::harmony::Namespace;
-use openchatml::{Channel, Control, Data, Format, Tool, Value, function_name};
+use openchatml::{Carrier, Channel, Control, Data, Format, Tool, Value, function_name};
 
 use crate::error::GrammarError;
+use crate::headers;
 use crate::options::{Calls, Choice, Options, Presence};
 use crate::schema;
 use crate::shape::{ANSWER, Part, Shape};
-use crate::style::{Framed, Style};
 use crate::tokens::{Region, Tokens};
 use crate::unsaid::{Unsaid, What};
 
@@ -30,13 +31,16 @@ pub(crate) fn completion(
     options: &Options,
     stops: &[Control],
 ) -> Result<Completion, GrammarError> {
-    let style = Style::of(format).ok_or(GrammarError::Format(format))?;
+    let framing = format.dialect().completion().filter(|_| format.carrier() == Carrier::Text);
     let tokens = Tokens::new(format.dialect().controls, options);
     let (parts, ends, unsaid) = Default::default();
     let mut builder = Builder { options, stops, tokens, parts, ends, unsaid };
-    let shape = match style {
-        Style::Framed(framed) => builder.framed(framed, namespaces)?,
-        Style::Turn { header, close } => builder.turn(header, close, namespaces)?,
+    let shape = match framing {
+        Some(dialects::Completion::Messages(framed)) => builder.framed(framed, namespaces)?,
+        Some(dialects::Completion::Text { header, close }) => {
+            builder.turn(header, close, namespaces)?
+        }
+        _ => return Err(GrammarError::Format(format)),
     };
     let Builder { parts, ends, unsaid, .. } = builder;
     Ok(Completion { shape, parts, ends, unsaid })
@@ -202,8 +206,8 @@ impl Builder<'_> {
         let mut ways = Vec::new();
         for callee in callees {
             let mut headers = Vec::new();
-            for header in framed.call_headers(&callee.recipient, callee.is_function) {
-                let types = framed.types(callee.is_function, callee.arguments.is_some());
+            for header in headers::call_headers(framed, &callee.recipient, callee.is_function) {
+                let types = headers::types(framed, callee.is_function, callee.arguments.is_some());
                 headers.push(header.then(types));
             }
             let header = Shape::either(headers).then(Shape::Control(Control::Message));

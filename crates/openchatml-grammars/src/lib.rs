@@ -31,11 +31,11 @@
 mod completion;
 mod error;
 mod gbnf;
+mod headers;
 mod lark;
 mod options;
 mod schema;
 mod shape;
-mod style;
 mod tag;
 mod tokens;
 mod unsaid;

@@ -10,7 +10,7 @@ use crate::lex::{Controls, Mode};
 use crate::model::{Conversation, Document, FormId};
 use crate::options::{Profile, ReadOptions, RenderOptions};
 use crate::reading::{Keep, Parsed, Reader};
-use crate::rules::{Carries, Composer, ContentRules, History, Opening};
+use crate::rules::{Carries, Completion, Composer, ContentRules, History, Opening};
 use crate::signs::{JsonSigns, TextSigns};
 use crate::writing::{Place, RenderError, Sink, TextSink};
 
@@ -63,6 +63,8 @@ pub(crate) struct TextForm {
     pub(crate) history: fn(Profile) -> History,
     /// The tokens that end a completion, though a transcript may go on after them.
     pub(crate) stops: &'static [Control],
+    /// How completions are framed, if grammars can be made of them.
+    pub(crate) framing: Option<Completion>,
 }
 
 /// Makes a reader of a family with the rules of a dialect.
@@ -237,6 +239,17 @@ impl Dialect {
     /// The form in whose name its layout is kept.
     pub(crate) const fn form(&self) -> FormId {
         FormId::new(self.id)
+    }
+
+    /// How its completions are framed, if grammars can be made of them.
+    ///
+    /// ```
+    /// use openchatml::dialects;
+    ///
+    /// assert!(dialects::CHATML.completion().is_some() && dialects::OPENAI.completion().is_none());
+    /// ```
+    pub fn completion(&self) -> Option<Completion> {
+        self.text?.framing
     }
 
     /// The tokens that end a completion, though a transcript may go on after them: a server is told to

@@ -29,6 +29,7 @@ pub use self::sharegpt::DIALECT as SHAREGPT;
 
 use crate::dialect::TextForm;
 pub use crate::dialect::{Carrier, Dialect, Format};
+pub use crate::rules::{Completion, Framed};
 
 use std::str::FromStr;
 

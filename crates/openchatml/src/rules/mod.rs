@@ -1,6 +1,7 @@
 //! What a format carries, and what is lost where it does not.
 
 mod carries;
+mod completion;
 mod compose;
 mod contents;
 mod history;
@@ -12,6 +13,7 @@ mod said;
 
 pub(crate) use self::carries::ends_section;
 pub use self::carries::{Carries, Channels, Intents, Markers};
+pub use self::completion::{Completion, Framed};
 pub(crate) use self::compose::{Composed, Composer, Join};
 pub(crate) use self::contents::ContentRules;
 pub(crate) use self::history::{History, kept_by_reference};

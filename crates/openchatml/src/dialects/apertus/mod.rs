@@ -89,6 +89,7 @@ static TEXT: TextForm = TextForm {
     signs: TextSigns { framing: Framing::Pairs, look },
     history: |_| History::All,
     stops: &[Control::Return],
+    framing: None,
 };
 
 static BOOK: Book = Book {

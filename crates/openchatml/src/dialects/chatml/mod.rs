@@ -12,8 +12,8 @@ use crate::grammar::frame::{self, RoleWord, Rules, Spaces, Speaker, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, FormId, Message, Role};
 use crate::pairing::Pairing;
-use crate::rules::Carries;
 use crate::rules::History;
+use crate::rules::{Carries, Completion};
 use crate::signs::{Case, Framing, JsonSigns, Scan, Sign, TextSigns};
 
 /// ChatML: `<|start|>`role`<|message|>`text`<|end_message|>`, canonically as a JSON wire list.
@@ -70,6 +70,7 @@ static TEXT: TextForm = TextForm {
     signs: TextSigns { framing: Framing::Frames, look },
     history: |_| History::Answered,
     stops: &[Control::Return],
+    framing: Some(Completion::Text { header: Some(Control::Message), close: None }),
 };
 
 static BOOK: Book = Book {

@@ -30,7 +30,7 @@ use crate::lex::Mode;
 use crate::model::{End, FormId, Intent, Message, Role};
 use crate::options::Profile;
 use crate::pairing::Pairing;
-use crate::rules::{Carries, Channels, ContentRules, Intents, Opening};
+use crate::rules::{Carries, Channels, Completion, ContentRules, Framed, Intents, Opening};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 
 /// Harmony: seven control tokens, no escape, tools that are their own roles.
@@ -85,6 +85,16 @@ static CARRIES: Carries = Carries {
     ..Carries::NOTHING
 };
 
+/// How completions are framed.
+static FRAMED: Framed = Framed {
+    gap: "",
+    call_ids: false,
+    preamble: "",
+    constrain: Some(" "),
+    late_recipients: true,
+    builtin_type: " code",
+};
+
 static TEXT: TextForm = TextForm {
     id: FormId::new("harmony"),
     controls: &tokens::CONTROLS,
@@ -107,6 +117,7 @@ static TEXT: TextForm = TextForm {
     signs: TextSigns { framing: Framing::Frames, look },
     history: profile::history,
     stops: &[Control::Return, Control::Call],
+    framing: Some(Completion::Messages(&FRAMED)),
 };
 
 static BOOK: Book = Book {

@@ -10,8 +10,8 @@ use crate::grammar::turn::{self, Close, Rules, Wrap};
 use crate::lex::{Controls, Escape, Mode};
 use crate::model::{End, FormId};
 use crate::pairing::Pairing;
-use crate::rules::Carries;
 use crate::rules::History;
+use crate::rules::{Carries, Completion};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 
 /// The `<|im_start|>` framing: compact, with nothing around the turns.
@@ -58,6 +58,7 @@ static TEXT: TextForm = TextForm {
     signs: TextSigns { framing: Framing::Turns, look },
     history: |_| History::Answered,
     stops: &[Control::Return],
+    framing: Some(Completion::Text { header: None, close: None }),
 };
 
 static BOOK: Book = Book {

@@ -11,8 +11,8 @@ use crate::grammar::turn::{self, Close, Rules, Wrap};
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
 use crate::pairing::Pairing;
-use crate::rules::Carries;
 use crate::rules::History;
+use crate::rules::{Carries, Completion};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 
 /// OpenChatML 0.1: turns between `<s>` and `</s>`, fill-in-the-middle tasks, multi-file sequences.
@@ -61,6 +61,7 @@ static TEXT: TextForm = TextForm {
     signs: TextSigns { framing: Framing::Turns, look },
     history: |_| History::Answered,
     stops: &[Control::Return],
+    framing: Some(Completion::Text { header: None, close: Some("\n") }),
 };
 
 /// Transcripts of 1.x in this framing, as the readers of 2.x accept them (2.2 §13).
@@ -77,6 +78,7 @@ pub(super) static LEGACY: TextForm = TextForm {
     signs: TextSigns { framing: Framing::Turns, look },
     history: |_| History::Answered,
     stops: &[Control::Return],
+    framing: None,
 };
 
 static BOOK: Book = Book {

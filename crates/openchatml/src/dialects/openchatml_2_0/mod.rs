@@ -14,7 +14,7 @@ use crate::lex::Mode;
 use crate::model::{End, FormId, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::History;
-use crate::rules::{Carries, Channels, Markers};
+use crate::rules::{Carries, Channels, Completion, Framed, Markers};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::{Control, Span, function_name};
 
@@ -62,6 +62,16 @@ static CARRIES: Carries = Carries {
     ..Carries::NOTHING
 };
 
+/// How completions are framed.
+static FRAMED: Framed = Framed {
+    gap: "\n",
+    call_ids: false,
+    preamble: "",
+    constrain: None,
+    late_recipients: false,
+    builtin_type: "",
+};
+
 static TEXT: TextForm = TextForm {
     id: FormId::new("openchatml-2.0"),
     controls: &tokens::CONTROLS,
@@ -75,6 +85,7 @@ static TEXT: TextForm = TextForm {
     signs: TextSigns { framing: Framing::Frames, look },
     history: |_| History::Answered,
     stops: &[Control::Return],
+    framing: Some(Completion::Messages(&FRAMED)),
 };
 
 pub(super) static BOOK: Book = Book {

@@ -13,7 +13,7 @@ use crate::lex::Mode;
 use crate::model::{End, FormId, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::History;
-use crate::rules::{Carries, Channels, Intents, Markers};
+use crate::rules::{Carries, Channels, Completion, Framed, Intents, Markers};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 
 /// OpenChatML 2.2: nine control tokens, an escape, literal blocks, `call_id`, JSON per message.
@@ -63,6 +63,16 @@ static CARRIES: Carries = Carries {
     ..Carries::NOTHING
 };
 
+/// How completions are framed.
+static FRAMED: Framed = Framed {
+    gap: "\n",
+    call_ids: true,
+    preamble: " intent=preamble",
+    constrain: Some(""),
+    late_recipients: false,
+    builtin_type: "",
+};
+
 static TEXT: TextForm = TextForm {
     id: FormId::new("openchatml-2.2"),
     controls: &tokens::CONTROLS,
@@ -76,6 +86,7 @@ static TEXT: TextForm = TextForm {
     signs: TextSigns { framing: Framing::Frames, look },
     history: |_| History::Answered,
     stops: &[Control::Return],
+    framing: Some(Completion::Messages(&FRAMED)),
 };
 
 pub(super) static BOOK: Book = Book {
