@@ -29,6 +29,56 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # What most programs do
+//!
+//! Read a text, whatever is wrong with it, and go through its messages:
+//!
+//! ```
+//! use openchatml::{Format, Role, parse};
+//!
+//! let text = "<|im_start|>user\nWhat is 2 + 2?<|im_end|>\n<|im_start|>assistant\n4.<|im_end|>\n";
+//! for message in parse(text, Format::IM, &Default::default()).into_conversation().messages {
+//!     assert!(message.role == Role::User || message.body.text() == "4.");
+//! }
+//! ```
+//!
+//! Take what gpt-oss sampled to the messages of OpenAI's API:
+//!
+//! ```
+//! use openchatml::{Format, ReadOptions, RenderOptions, Role, convert, parse};
+//!
+//! let mut options = ReadOptions::default();
+//! options.continues = Some(Role::Assistant);
+//! let sampled = "<|channel|>analysis<|message|>Easy.<|end|>\
+//!     <|start|>assistant<|channel|>final<|message|>4.<|return|>";
+//! let document = parse(sampled, Format::HARMONY, &options).document;
+//! let openai = convert::convert(&document, Format::OPENAI, &RenderOptions::default())?;
+//! assert!(openai.output.contains(r#""content":"4.""#), "{}", openai.output);
+//! # Ok::<(), openchatml::RenderError>(())
+//! ```
+//!
+//! Ask a model, with a tool that it may call:
+//!
+//! ```
+//! use openchatml::prompt::Prompt;
+//! use openchatml::{Conversation, Format, Message, RenderOptions, Role, Tool};
+//!
+//! let mut conversation = Conversation::from_messages([
+//!     Message::user("How is the weather?"),
+//!     Message::call("weather", r#"{"city":"Paris"}"#),
+//!     Message::reply("weather", "Sunny."),
+//! ]);
+//! conversation.tools.push(Tool::new("weather").with_description("The weather of today."));
+//! let mut options = RenderOptions::default();
+//! options.generation_prompt = Some(Role::Assistant);
+//! let prompt = Prompt::new(&conversation, Format::HARMONY, &options).convert(&options)?.output;
+//! assert!(prompt.contains("type weather = () => any;") && prompt.ends_with("<|start|>assistant"));
+//! # Ok::<(), openchatml::RenderError>(())
+//! ```
+//!
+//! [`Stream`] reads a completion as it arrives. Token ids, and which of them are trained, are in the crate
+//! `openchatml-tokens`; the loop that runs the tools that a model calls is in `openchatml-tools`.
+//!
 //! The core does no I/O, has no clock and no global state: the same input gives the same bytes,
 //! always and everywhere.
 

@@ -91,11 +91,42 @@ impl Format {
     /// ```
     pub const JSON: Self = Self { dialect: &JSON, carrier: Carrier::Json };
 
+    /// OpenChatML 2.2, as text: [`dialects::OPENCHATML_2_2`](OPENCHATML_2_2).
+    pub const OPENCHATML_2_2: Self = Self { dialect: &OPENCHATML_2_2, carrier: Carrier::Text };
+
+    /// OpenChatML 2.0, as text: [`dialects::OPENCHATML_2_0`](OPENCHATML_2_0).
+    pub const OPENCHATML_2_0: Self = Self { dialect: &OPENCHATML_2_0, carrier: Carrier::Text };
+
+    /// OpenChatML 0.1, as text: [`dialects::OPENCHATML_0_1`](OPENCHATML_0_1).
+    pub const OPENCHATML_0_1: Self = Self { dialect: &OPENCHATML_0_1, carrier: Carrier::Text };
+
+    /// OpenAI's ChatML, as text: [`dialects::CHATML`](CHATML).
+    pub const CHATML: Self = Self { dialect: &CHATML, carrier: Carrier::Text };
+
+    /// Harmony, the format of the gpt-oss models, as text: [`dialects::HARMONY`](HARMONY).
+    pub const HARMONY: Self = Self { dialect: &HARMONY, carrier: Carrier::Text };
+
+    /// Apertus, as text: [`dialects::APERTUS`](APERTUS).
+    pub const APERTUS: Self = Self { dialect: &APERTUS, carrier: Carrier::Text };
+
+    /// The `<|im_start|>` framing, as text: [`dialects::IM`](IM).
+    pub const IM: Self = Self { dialect: &IM, carrier: Carrier::Text };
+
+    /// The messages of OpenAI's Chat Completions: [`dialects::OPENAI`](OPENAI).
+    pub const OPENAI: Self = Self { dialect: &OPENAI, carrier: Carrier::Json };
+
+    /// The items of OpenAI's Responses API: [`dialects::RESPONSES`](RESPONSES).
+    pub const RESPONSES: Self = Self { dialect: &RESPONSES, carrier: Carrier::Json };
+
+    /// ShareGPT: [`dialects::SHAREGPT`](SHAREGPT).
+    pub const SHAREGPT: Self = Self { dialect: &SHAREGPT, carrier: Carrier::Json };
+
     /// Every format.
     ///
     /// ```
     /// use openchatml::Format;
     ///
+    /// assert!(Format::all().any(|format| format == Format::HARMONY));
     /// let chatml = Format::all().filter(|format| format.dialect().id == "chatml");
     /// let names: Vec<_> = chatml.map(|format| format.to_string()).collect();
     /// assert_eq!(names, ["chatml", "chatml:json"]);

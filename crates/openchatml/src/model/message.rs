@@ -148,34 +148,6 @@ impl<'a> Message<'a> {
         self.layout.get_or_insert_default().ids = Some(ids.into());
     }
 
-    /// A final answer of the assistant.
-    ///
-    /// ```
-    /// use openchatml::{Channel, Message};
-    ///
-    /// let answer = Message::answer("4.");
-    /// assert!(answer.is_answer() && answer.channel == Some(Channel::Final));
-    /// ```
-    pub fn answer(body: impl Into<Body<'a>>) -> Self {
-        let mut message = Self::new(Role::Assistant, body);
-        message.channel = Some(Channel::Final);
-        message
-    }
-
-    /// Private reasoning of the assistant.
-    ///
-    /// ```
-    /// use openchatml::{Message, Visibility};
-    ///
-    /// let thought = Message::reasoning("2 and 2 is 4.");
-    /// assert!(thought.is_reasoning() && thought.visibility() == Visibility::Hidden);
-    /// ```
-    pub fn reasoning(body: impl Into<Body<'a>>) -> Self {
-        let mut message = Self::new(Role::Assistant, body);
-        message.channel = Some(Channel::Analysis);
-        message
-    }
-
     /// The channel that counts: a message without one is `final` (OpenChatML 2.2 §5).
     ///
     /// ```

@@ -2,6 +2,7 @@
 
 mod beyond;
 mod body;
+mod build;
 mod conversation;
 mod form;
 mod function;
