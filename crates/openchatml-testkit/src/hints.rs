@@ -1,6 +1,6 @@
 //! Messages that say, in a way that their format does not know, that they are not for the user.
 
-use openchatml::{Document, Format, Policy, ReadOptions, Role, parse};
+use openchatml::{Carrier, Control, Document, Format, Policy, ReadOptions, Role, dialects, parse};
 
 use crate::{Source, one_in, pick};
 
@@ -53,12 +53,15 @@ const WORDS: &[&str] = &[
 pub fn hide(source: &mut Source<'_>) {
     let formats: Vec<_> = Format::all().collect();
     let format = pick(source, &formats);
-    let (dialect, carrier) = (format.dialect().id, format.carrier());
-    let text = match (dialect, carrier) {
-        ("chatml", openchatml::Carrier::Json) => tokens(source),
-        (_, openchatml::Carrier::Json) => json(source, dialect),
-        ("openchatml-2.2" | "openchatml-2.0" | "harmony", _) => header(source),
-        _ => return,
+    let text = match format.carrier() {
+        // A wire list is no list of messages.
+        Carrier::Json if std::ptr::eq(format.dialect(), &dialects::CHATML) => tokens(source),
+        Carrier::Json => json(source, format.dialect().id),
+        _ => match header(source, format) {
+            Some(text) => text,
+            // It has no headers with words in them.
+            None => return,
+        },
     };
     let mut options = ReadOptions::default();
     options.continues = None;
@@ -70,14 +73,18 @@ pub fn hide(source: &mut Source<'_>) {
     assert!(shown.is_none(), "{format} shows it: {text:?}");
 }
 
-/// A message with a hint in its header.
-fn header(source: &mut Source<'_>) -> String {
+/// A message with a hint in its header, where a format has headers with channels.
+fn header(source: &mut Source<'_>, format: Format) -> Option<String> {
+    let spelled = |control| format.dialect().controls.spelling(control);
+    let start = spelled(Control::Start)?;
+    let body = format!("{}{SECRET}{}", spelled(Control::Message)?, spelled(Control::End)?);
+    let on_final = format!("{}final", spelled(Control::Channel)?);
     let word = pick(source, WORDS);
-    let channel = pick(source, &["", "<|channel|>final"]);
-    match one_in(source, 2) {
-        true => format!("<|start|>assistant{word}{channel}<|message|>{SECRET}<|end|>"),
-        false => format!("<|start|>assistant<|channel|>final{word}<|message|>{SECRET}<|end|>"),
-    }
+    let channel = pick(source, &["", &on_final]);
+    Some(match one_in(source, 2) {
+        true => format!("{start}assistant{word}{channel}{body}"),
+        false => format!("{start}assistant{on_final}{word}{body}"),
+    })
 }
 
 /// A wire list with a token that the format does not have.
@@ -97,7 +104,8 @@ fn tokens(source: &mut Source<'_>) -> String {
     )
 }
 
-/// A message of JSON with a hint beside its content, or in it.
+/// A message of JSON with a hint beside its content, or in it. Each format of JSON has keys of its
+/// own: they are named here once more, and not asked of the library.
 fn json(source: &mut Source<'_>, dialect: &str) -> String {
     let (role, content, speaker, holder) = match dialect {
         "sharegpt" => ("from", "value", "gpt", "conversations"),

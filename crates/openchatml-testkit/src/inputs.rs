@@ -15,7 +15,8 @@ pub(crate) fn is_text(format: Format) -> bool {
 
 /// Whether a format is one of services and data sets, which is JSON only.
 pub fn is_of_services(format: Format) -> bool {
-    matches!(format.dialect().id, "openai" | "responses" | "sharegpt")
+    let is_json_only = format.dialect().carriers().eq([Carrier::Json]);
+    is_json_only && format != Format::JSON
 }
 
 /// Options of all kinds.

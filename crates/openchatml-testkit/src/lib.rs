@@ -5,6 +5,7 @@
 //! [`Source`].
 
 pub mod bytes;
+pub mod completion;
 pub mod conversion;
 pub mod document;
 pub mod elsewhere;

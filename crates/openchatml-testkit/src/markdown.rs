@@ -91,7 +91,7 @@ pub fn guides() -> Vec<PathBuf> {
 pub fn pages() -> Vec<PathBuf> {
     let root = docs().join("..");
     let mut pages = guides();
-    for folder in [docs(), root.clone(), root.join("conformance")] {
+    for folder in [docs(), docs().join("conversions"), root.clone(), root.join("conformance")] {
         let entries = std::fs::read_dir(folder).expect("there is such a folder");
         let paths = entries.map(|entry| entry.expect("it can be listed").path());
         pages.extend(paths.filter(|path| path.extension().is_some_and(|it| it == "md")));

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use openchatml::lex::Tape;
+use openchatml::lex::{Tape, Utf8Decoder, Utf8Piece};
 use openchatml::{Conversation, Diagnostic, Document, Parsed, ReadOptions, Span, parse_tape};
 
 use crate::encoding::Encoding;
@@ -235,29 +235,29 @@ impl Builder {
     fn flush_lossy(&mut self, base: usize) {
         let (mut read, mut written) = (0, base);
         let mut next = self.first;
-        for chunk in self.bytes.utf8_chunks() {
-            let (valid, invalid) = (chunk.valid(), chunk.invalid().len());
-            let until = read + valid.len();
-            while let Some(start) = self.starts.get_mut(next).filter(|start| **start <= until) {
-                *start = written + (*start - read);
+        let mut utf8 = Utf8Decoder::default();
+        let mut add = |piece: Utf8Piece<'_>| {
+            let (text, len) = match piece {
+                Utf8Piece::Text(text) => (text, text.len()),
+                Utf8Piece::Invalid(len) => (REPLACEMENT, len),
+            };
+            let is_valid = matches!(piece, Utf8Piece::Text(_));
+            while let Some(start) = self.starts.get_mut(next).filter(|start| **start <= read + len)
+            {
+                *start = match is_valid {
+                    true => written + (*start - read),
+                    false if *start == read => written,
+                    false => written + text.len(),
+                };
                 next += 1;
             }
-            self.tape.text(valid);
-            written += valid.len();
-            read = until;
-            if invalid > 0 {
-                let span = Span::new(written, written + REPLACEMENT.len());
-                while let Some(start) =
-                    self.starts.get_mut(next).filter(|start| **start <= read + invalid)
-                {
-                    *start = if *start == read { written } else { span.end };
-                    next += 1;
-                }
-                self.found.push(not_text(span));
-                self.tape.text(REPLACEMENT);
-                written = span.end;
-                read += invalid;
+            if !is_valid {
+                self.found.push(not_text(Span::new(written, written + text.len())));
             }
-        }
+            self.tape.text(text);
+            (read, written) = (read + len, written + text.len());
+        };
+        utf8.decode(&self.bytes).for_each(&mut add);
+        utf8.finish().into_iter().for_each(&mut add);
     }
 }

@@ -1,5 +1,6 @@
 //! Ids as they arrive.
 
+use openchatml::lex::{Utf8Decoder, Utf8Piece};
 use openchatml::{Event, Keep, Message, ReadOptions, Span, Stream};
 
 use crate::encoding::Encoding;
@@ -16,8 +17,7 @@ const AHEAD: usize = 12;
 pub struct TokenStream<'t, E> {
     tokenizer: &'t Tokenizer<E>,
     stream: Stream,
-    /// The first bytes of a character.
-    partial: Vec<u8>,
+    utf8: Utf8Decoder,
 }
 
 impl<E: Encoding> Tokenizer<E> {
@@ -54,7 +54,7 @@ impl<'t, E: Encoding> TokenStream<'t, E> {
     fn new(tokenizer: &'t Tokenizer<E>, options: &ReadOptions) -> Self {
         let stream = Stream::of_pieces(tokenizer.format(), tokenizer.spelled(), options)
             .expect("a tokenizer's format has a text form");
-        Self { tokenizer, stream, partial: Vec::new() }
+        Self { tokenizer, stream, utf8: Utf8Decoder::default() }
     }
 
     /// The same stream, keeping the text of messages or not.
@@ -105,7 +105,7 @@ impl<'t, E: Encoding> TokenStream<'t, E> {
                 self.tokenizer.encoding().prefetch(*next);
             }
             match self.tokenizer.lexeme(*id) {
-                Lexeme::Text(text) if self.partial.is_empty() => {
+                Lexeme::Text(text) if self.utf8.is_empty() => {
                     self.stream.feed_text(text, &mut emit);
                 }
                 Lexeme::Text(text) => self.bytes(text.as_bytes(), &mut emit),
@@ -116,13 +116,13 @@ impl<'t, E: Encoding> TokenStream<'t, E> {
                 }
                 Lexeme::Foreign(spelling) => {
                     self.end_text(&mut emit);
-                    let found = foreign(spelling, self.span_of(spelling));
+                    let found = foreign(spelling, span_of(&self.stream, spelling));
                     self.stream.report(found, &mut emit);
                     self.stream.feed_text(spelling, &mut emit);
                 }
                 Lexeme::Unknown => {
                     self.end_text(&mut emit);
-                    let found = unknown(*id, self.span_of(REPLACEMENT));
+                    let found = unknown(*id, span_of(&self.stream, REPLACEMENT));
                     self.stream.report(found, &mut emit);
                     self.stream.feed_text(REPLACEMENT, &mut emit);
                 }
@@ -144,7 +144,7 @@ impl<'t, E: Encoding> TokenStream<'t, E> {
 
     #[inline]
     fn bytes(&mut self, bytes: &[u8], emit: &mut impl FnMut(Event<'_>)) {
-        if self.partial.is_empty()
+        if self.utf8.is_empty()
             && let Ok(text) = std::str::from_utf8(bytes)
         {
             return self.stream.feed_text(text, emit);
@@ -153,43 +153,30 @@ impl<'t, E: Encoding> TokenStream<'t, E> {
     }
 
     fn part_of_character(&mut self, bytes: &[u8], emit: &mut impl FnMut(Event<'_>)) {
-        let mut all = std::mem::take(&mut self.partial);
-        all.extend_from_slice(bytes);
-        let mut rest = all.as_slice();
-        while !rest.is_empty() {
-            let error = match std::str::from_utf8(rest) {
-                Ok(text) => return self.stream.feed_text(text, emit),
-                Err(error) => error,
-            };
-            let (valid, after) = rest.split_at(error.valid_up_to());
-            if let Ok(text) = std::str::from_utf8(valid) {
-                self.stream.feed_text(text, &mut *emit);
+        for piece in self.utf8.decode(bytes) {
+            match piece {
+                Utf8Piece::Text(text) => self.stream.feed_text(text, &mut *emit),
+                Utf8Piece::Invalid(_) => replace(&mut self.stream, emit),
             }
-            let Some(bad) = error.error_len() else {
-                self.partial.extend_from_slice(after);
-                return;
-            };
-            self.replace(emit);
-            rest = &after[bad..];
         }
     }
 
     /// No more text follows: half a character is none.
     fn end_text(&mut self, emit: &mut impl FnMut(Event<'_>)) {
-        if !self.partial.is_empty() {
-            self.partial.clear();
-            self.replace(emit);
+        if self.utf8.finish().is_some() {
+            replace(&mut self.stream, emit);
         }
     }
+}
 
-    fn replace(&mut self, emit: &mut impl FnMut(Event<'_>)) {
-        let found = not_text(self.span_of(REPLACEMENT));
-        self.stream.report(found, &mut *emit);
-        self.stream.feed_text(REPLACEMENT, emit);
-    }
+/// Feeds U+FFFD, for bytes that are not UTF-8.
+fn replace(stream: &mut Stream, emit: &mut impl FnMut(Event<'_>)) {
+    stream.report(not_text(span_of(stream, REPLACEMENT)), &mut *emit);
+    stream.feed_text(REPLACEMENT, emit);
+}
 
-    fn span_of(&self, text: &str) -> Span {
-        let at = self.stream.offset();
-        Span::new(at, at + text.len())
-    }
+/// The place of a text that comes next.
+fn span_of(stream: &Stream, text: &str) -> Span {
+    let at = stream.offset();
+    Span::new(at, at + text.len())
 }

@@ -11,14 +11,19 @@ use crate::{Code, Control, Dropped, Fix, Message, Span};
 /// Reads one document, whole or chunk by chunk.
 pub(crate) struct Engine<'a> {
     form: &'static TextForm,
-    options: ReadOptions,
-    keep: Keep<'a>,
+    base: Base<'a>,
     phase: Phase<'a>,
     /// Text that arrived and is not decided yet: all of it before the messages begin, and no more
     /// than the longest control token afterwards.
     carry: String,
     /// The control tokens that are spelled in the text.
     spelled: Mask,
+}
+
+/// What every reader is given: how to read, and the state that is not its own.
+struct Base<'a> {
+    options: ReadOptions,
+    keep: Keep<'a>,
     state: State,
 }
 
@@ -48,8 +53,8 @@ impl<'a> Engine<'a> {
             is_over: false,
             after_foreign: false,
         };
-        let (options, carry) = (options.clone(), String::new());
-        Self { form, options, keep, phase, carry, spelled: Mask::ALL, state }
+        let base = Base { options: options.clone(), keep, state };
+        Self { form, base, phase, carry: String::new(), spelled: Mask::ALL }
     }
 
     /// The same for a carrier that spells only these control tokens, and gives pieces.
@@ -63,7 +68,7 @@ impl<'a> Engine<'a> {
 
     /// Takes more text. The `last` of it may be empty.
     pub(crate) fn feed(&mut self, text: &str, last: bool, to: &mut dyn Receiver<'a>) {
-        let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
+        let mut out = self.base.out(to);
         let preamble = match &mut self.phase {
             Phase::Messages(messages) => {
                 return messages.feed(text, last, &mut self.carry, &mut out);
@@ -91,12 +96,13 @@ impl<'a> Engine<'a> {
 
     /// Takes U+FFFD for the bytes at `span`, which are not text.
     pub(crate) fn feed_replacement(&mut self, span: Span, to: &mut dyn Receiver<'a>) {
-        let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
+        let mut out = self.base.out(to);
         if let Phase::Preamble(_) = self.phase {
             let message = "the header is not UTF-8";
             let found = Code::ParseYaml.at(Span::new(0, span.start), message);
             out.malformed(found.help("what stands there is read as text"));
-            self.phase = Phase::Messages(Messages::new(self.form, &self.options, self.keep, 0));
+            self.phase =
+                Phase::Messages(Messages::new(self.form, &self.base.options, self.base.keep, 0));
         }
         // What was undecided is decided now: no control token goes on like this.
         self.feed_carry(to);
@@ -108,7 +114,7 @@ impl<'a> Engine<'a> {
 
     fn feed_carry(&mut self, to: &mut dyn Receiver<'a>) {
         let carry = std::mem::take(&mut self.carry);
-        let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
+        let mut out = self.base.out(to);
         if let Phase::Messages(messages) = &mut self.phase {
             messages.feed(&carry, true, &mut self.carry, &mut out);
         }
@@ -116,7 +122,7 @@ impl<'a> Engine<'a> {
 
     /// Takes a lexeme from another source than text: a JSON wire list, token ids.
     pub(crate) fn lexeme(&mut self, lexeme: Lexeme<'_>, to: &mut dyn Receiver<'a>) {
-        let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
+        let mut out = self.base.out(to);
         if let Phase::Messages(messages) = &mut self.phase {
             messages.lexeme(lexeme, &mut out);
             messages.at = lexeme.span().end;
@@ -130,18 +136,18 @@ impl<'a> Engine<'a> {
         let Phase::Messages(messages) = &mut self.phase else { return None };
         let draft = if messages.lexer.is_blind() { messages.reader.body()? } else { return None };
         messages.at = span.end;
-        Some(draft.add(text, span, self.keep, &self.options, &self.state))
+        Some(draft.add(text, span, self.base.keep, &self.base.options, &self.base.state))
     }
 
     /// Takes text of a carrier that has other means for control tokens than their spelling: token
     /// ids. It stands at `span` in what the carrier says as text.
     pub(crate) fn piece(&mut self, text: &str, span: Span, to: &mut dyn Receiver<'a>) {
-        let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
+        let mut out = self.base.out(to);
         match &mut self.phase {
             Phase::Preamble(_) if self.spelled.has(Control::Start) => self.feed(text, false, to),
             Phase::Preamble(_) => {
                 self.carry.push_str(text);
-                if self.carry.len() > self.options.limits.header_bytes {
+                if self.carry.len() > self.base.options.limits.header_bytes {
                     self.begin_pieces(span.end, to);
                 }
             }
@@ -175,7 +181,7 @@ impl<'a> Engine<'a> {
     /// The text so far, which ends at byte `end`, is the header and what follows it.
     fn begin_pieces(&mut self, end: usize, to: &mut dyn Receiver<'a>) {
         let Phase::Preamble(preamble) = &mut self.phase else { return };
-        let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
+        let mut out = self.base.out(to);
         let text = std::mem::take(&mut self.carry);
         let all = out.keep.slice(Span::new(0, end)).unwrap_or(&text);
         let at = match preamble.scan(all, true, &[]) {
@@ -217,7 +223,7 @@ impl<'a> Engine<'a> {
     /// Takes the end of the input, after the last text.
     pub(crate) fn finish(&mut self, to: &mut dyn Receiver<'a>) {
         let Phase::Messages(messages) = &mut self.phase else { return };
-        let mut out = Out { keep: self.keep, options: &self.options, state: &mut self.state, to };
+        let mut out = self.base.out(to);
         let end = messages.lexer.offset().max(messages.at);
         let at = out.state.stopped.map_or(end, |stopped| stopped.at);
         messages.reader.finish(at, &mut out);
@@ -254,13 +260,20 @@ impl<'a> Engine<'a> {
 
     /// Whether the header declares this stream event, or none at all.
     pub(crate) fn has_event(&self, event: &str) -> bool {
-        self.state.checker.has_event(event)
+        self.base.state.checker.has_event(event)
     }
 
     /// Reports something that the engine's owner found, such as bytes that are not UTF-8.
     pub(crate) fn report(&mut self, diagnostic: crate::Diagnostic, to: &mut dyn Receiver<'a>) {
+        self.base.out(to).report(diagnostic);
+    }
+}
+
+impl<'a> Base<'a> {
+    /// What a reader writes to: `to`, by way of what all readers share.
+    #[inline]
+    fn out<'o>(&'o mut self, to: &'o mut dyn Receiver<'a>) -> Out<'a, 'o> {
         Out { keep: self.keep, options: &self.options, state: &mut self.state, to }
-            .report(diagnostic);
     }
 }
 

@@ -19,83 +19,61 @@ mod tokens;
 #[path = "conformance/wire.rs"]
 mod wire;
 
+use std::collections::BTreeSet;
+use std::thread;
+
+use openchatml::dialects;
 use openchatml_testkit::elsewhere;
 
 use self::case::Case;
 use self::diff::Failures;
 
-/// Runs the cases of one folder and reports every one that fails.
-fn run(dialect: &str) {
+/// Every case of every folder holds. What does not is reported by folder, file and name.
+#[test]
+fn every_case_holds() {
+    let folders = case::folders();
+    let failures = thread::scope(|scope| {
+        let start = |folder| {
+            let thread = thread::Builder::new().name(format!("conformance/{folder}"));
+            thread.spawn_scoped(scope, move || failures_of(folder)).expect("a thread")
+        };
+        // All of them run before the first one is waited for.
+        let threads: Vec<_> = folders.iter().map(String::as_str).map(start).collect();
+        let ended = threads.into_iter().map(|thread| thread.join());
+        ended.collect::<Result<Vec<Failures>, _>>()
+    });
+    match failures {
+        Ok(failures) => Failures::report(failures),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// What fails of the cases of one folder.
+fn failures_of(folder: &str) -> Failures {
     let mut failures = Failures::default();
-    let cases = case::load(dialect);
-    assert!(!cases.is_empty(), "no cases in {dialect}");
-    for case in &cases {
+    for case in &case::load(folder) {
         failures.begin(case);
         check::case(case, &mut failures);
         invariant::case(case, &mut failures);
     }
-    failures.report(cases.len());
+    failures
 }
 
+/// Every dialect has a folder with cases, and every folder is that of a dialect.
 #[test]
-fn openchatml_2_2() {
-    run("openchatml-2.2");
-}
-
-#[test]
-fn openchatml_2_0() {
-    run("openchatml-2.0");
-}
-
-#[test]
-fn openchatml_0_1() {
-    run("openchatml-0.1");
-}
-
-#[test]
-fn chatml() {
-    run("chatml");
-}
-
-#[test]
-fn harmony() {
-    run("harmony");
-}
-
-#[test]
-fn apertus() {
-    run("apertus");
-}
-
-#[test]
-fn im() {
-    run("im");
-}
-
-#[test]
-fn json() {
-    run("json");
-}
-
-#[test]
-fn openai() {
-    run("openai");
-}
-
-#[test]
-fn sharegpt() {
-    run("sharegpt");
-}
-
-#[test]
-fn responses() {
-    run("responses");
+fn every_dialect_has_cases() {
+    let folders: BTreeSet<String> = case::folders().into_iter().collect();
+    let ids: BTreeSet<String> = dialects::ALL.iter().map(|it| it.id.to_owned()).collect();
+    assert_eq!(folders, ids, "the folders of conformance/, and the dialects");
+    for folder in &folders {
+        assert!(!case::load(folder).is_empty(), "there are no cases in conformance/{folder}");
+    }
 }
 
 /// Every clause has a case, every case names clauses that exist, and no name is used twice.
 #[test]
 fn every_clause_has_a_case() {
-    let cases: Vec<Case> = case::DIALECTS.iter().flat_map(|dialect| case::load(dialect)).collect();
+    let cases: Vec<Case> = case::folders().iter().flat_map(|folder| case::load(folder)).collect();
     clauses::check(&cases);
 }
 
@@ -103,7 +81,7 @@ fn every_clause_has_a_case() {
 /// they stand beside the repository.
 #[test]
 fn every_heading_has_a_clause() {
-    let what = "the headings of 5 specifications";
+    let what = "the headings of the specifications";
     if let Some(folder) = elsewhere::folder("OPENCHATML_SPECS", Some("../shared/specs"), what) {
         clauses::complete(&folder);
     }

@@ -5,9 +5,10 @@ mod inputs;
 
 use std::collections::BTreeSet;
 
+use openchatml::convert::convert;
 use openchatml::{
-    Code, Diagnostic, Format, Limits, Policy, ReadOptions, RenderOptions, Reply, Severity, parse,
-    render,
+    Code, Conversation, Diagnostic, Format, Limits, Message, Policy, ReadOptions, RenderOptions,
+    Reply, Role, Severity, parse, render,
 };
 
 use self::inputs::{CASES, Case, framed, header, list};
@@ -63,6 +64,37 @@ fn wrong_with(cases: &[Case]) -> Vec<String> {
 fn a_limit_allows_what_it_says_and_no_more() {
     let wrong = wrong_with(CASES);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The inputs of [`CASES`] are written by hand, for the formats that were there first. This holds for
+/// every format: what its writer writes is read within limits that just allow it.
+#[test]
+fn every_format_has_the_limits_of_messages() {
+    let said = [(Role::System, "Be brief."), (Role::User, "Hello, you."), (Role::Assistant, "Hi.")];
+    let said = said.map(|(role, text)| Message::new(role, text));
+    let document = Conversation::from_messages(said).into();
+    for format in Format::all() {
+        let written = convert(&document, format, &RenderOptions::default());
+        let text = written.expect("every format has these roles").output;
+        let read = |limits: &Limits| {
+            let mut options = ReadOptions::default();
+            options.limits = limits.clone();
+            parse(&text, format, &options)
+        };
+        let messages = read(&Limits::default()).into_conversation().messages;
+        let longest = messages.iter().map(|message| message.body.len()).max();
+        let counts = [("messages", messages.len()), ("message_bytes", longest.unwrap_or_default())];
+        for (limit, most) in counts {
+            for allowed in [most, most - 1] {
+                let mut limits = Limits::default();
+                *limits.get_mut(limit).expect("a limit") = allowed;
+                let found = read(&limits).diagnostics;
+                let name = format!("`{limit}` of {allowed}");
+                let is_told = found.iter().any(|found| found.message.contains(&name));
+                assert_eq!(is_told, allowed < most, "{format}, {limit}: {found:?}\n{text}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,40 +1,38 @@
-//! What each format carries of what another one says: the table of the documentation is made here,
+//! What each format carries of what another one says: the pages of the documentation are made here,
 //! from conversions there and back of a conversation that has everything.
+//!
+//! Each dialect has a page of its own. A pair of formats is on the page of the one or of the other:
+//! a page goes on with the formats that it has, and the page of a new dialect begins with all of
+//! them, there and back. So no page changes when a dialect is added.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use openchatml::convert::{self, Lost};
+use openchatml::dialects::{self, Dialect};
 use openchatml::{Document, Dropped, Format, ReadOptions, RenderOptions, parse};
+use openchatml_testkit::markdown::{docs, keep};
 
 /// A conversation with all that formats have in common.
 const EVERYTHING: &str = include_str!("matrix/everything.json");
 
-/// What only one format has a place for.
-const BEYOND: &[(&str, &str)] = &[
-    ("openai", include_str!("matrix/openai.json")),
-    ("responses", include_str!("matrix/responses.json")),
-    ("sharegpt", include_str!("matrix/sharegpt.json")),
-];
-
 const INTRO: &str = include_str!("matrix/intro.md");
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/conversions.md");
 
-fn options() -> RenderOptions {
-    let mut options = RenderOptions::default();
-    options.date = Some("2026-01-31".into());
-    options
+/// What only one format has a place for, if somebody wrote it down.
+fn beyond(format: Format) -> Option<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/matrix");
+    std::fs::read_to_string(folder.join(format!("{format}.json"))).ok()
 }
 
-/// How formats are written here: with nothing put in.
+/// How formats are written here: with nothing put in, unless a format cannot do without the date.
 fn converted(document: &Document<'_>, to: Format) -> Result<(String, BTreeSet<Lost>), String> {
-    let options = match to.dialect().id {
-        "apertus" => options(),
-        _ => RenderOptions::default(),
-    };
-    match convert::convert(document, to, &options) {
+    let mut dated = RenderOptions::default();
+    dated.date = Some("2026-01-31".into());
+    let plain = convert::convert(document, to, &RenderOptions::default());
+    match plain.or_else(|_| convert::convert(document, to, &dated)) {
         Ok(converted) => {
             let lost = converted.losses.iter().map(|loss| loss.lost).collect();
             Ok((converted.output, lost))
@@ -51,9 +49,8 @@ fn read(text: &str, format: Format) -> Document<'static> {
 
 /// What a format can say of everything, and what of that is lost on the way to it.
 fn sayable(format: Format) -> Document<'static> {
-    let beyond = BEYOND.iter().find(|it| it.0 == format.to_string());
-    match beyond {
-        Some((_, text)) => read(text, format),
+    match beyond(format) {
+        Some(text) => read(&text, format),
         None => {
             let everything = read(EVERYTHING, Format::JSON);
             read(&converted(&everything, format).unwrap().0, format)
@@ -91,13 +88,35 @@ fn losses(from: Format, to: Format) -> Result<BTreeSet<Lost>, String> {
 }
 
 #[test]
-fn the_table_of_conversions_is_that_of_the_documentation() {
-    let page = page();
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(PAGE, &page).unwrap();
+fn the_pages_of_conversions_are_those_of_the_documentation() {
+    keep(&docs().join("conversions.md"), &names_page());
+    // What a page has is read before any page is written.
+    let pages: Vec<(PathBuf, String)> =
+        dialects::ALL.iter().map(|dialect| (path(dialect), page(dialect))).collect();
+    for (path, page) in pages {
+        keep(&path, &page);
     }
-    let written = std::fs::read_to_string(PAGE).unwrap_or_default();
-    assert!(written == page, "docs/conversions.md is out of date: run with UPDATE_DOCS=1");
+}
+
+/// The page of a dialect.
+fn path(dialect: &Dialect) -> PathBuf {
+    docs().join(format!("conversions/{}.md", dialect.id))
+}
+
+/// The formats of a dialect.
+fn formats(dialect: &'static Dialect) -> impl Iterator<Item = Format> {
+    dialect.carriers().filter_map(move |carrier| Format::new(dialect, carrier))
+}
+
+/// The formats that the page of a dialect has pairs with. A page that is not there yet will have
+/// all of them.
+fn others(dialect: &'static Dialect) -> Vec<Format> {
+    let page = std::fs::read_to_string(path(dialect)).ok();
+    let is_there = |format: &Format| {
+        let Some(page) = &page else { return true };
+        format.dialect().id == dialect.id || page.contains(&format!("`{format}`"))
+    };
+    Format::all().filter(is_there).collect()
 }
 
 fn told(dropped: Dropped) -> &'static str {
@@ -114,8 +133,7 @@ fn told(dropped: Dropped) -> &'static str {
     }
 }
 
-fn page() -> String {
-    let formats: Vec<Format> = Format::all().collect();
+fn names_page() -> String {
     let mut page = INTRO.to_owned();
     page.push_str("## What a reader may drop\n\n| name | what |\n| --- | --- |\n");
     for dropped in Dropped::ALL {
@@ -128,53 +146,78 @@ fn page() -> String {
     for lost in Lost::ALL {
         let _ = writeln!(page, "| {} | `{}` |", lost.as_str(), lost.word());
     }
-    page.push_str(
-        "\n## What a format has no place for\n\n\
-         The tables from here on are made by a test (`crates/openchatml/tests/matrix.rs`) that converts\n\
-         a conversation with everything in it there and back: where nothing is named, it came back the\n\
-         same.\n\n\
-         Of a conversation that has everything (`crates/openchatml/tests/matrix/everything.json`), in\n\
-         canonical JSON:\n\n\
-         | to | lost |\n| --- | --- |\n",
+    page
+}
+
+fn page(dialect: &'static Dialect) -> String {
+    let mut page = format!(
+        "# Conversions of `{}`\n\n\
+         [Conversions](../conversions.md) explains the names. This page is made by a test\n\
+         (`crates/openchatml/tests/matrix.rs`) that converts a conversation there and back: where\n\
+         nothing is named, it came back the same.\n",
+        dialect.id
     );
     let everything = read(EVERYTHING, Format::JSON);
-    for to in &formats {
-        let cell = match converted(&everything, *to) {
-            Ok((_, lost)) if lost.is_empty() => "nothing".to_owned(),
-            Ok((_, lost)) => names(&lost),
-            Err(why) => format!("refused: {why}"),
-        };
-        let _ = writeln!(page, "| `{to}` | {cell} |");
-    }
-    page.push_str(
-        "\n## From each format to each\n\n\
-         What a format could say of that conversation, and what is lost of it on the way to another.\n\
-         `openai`, `responses` and `sharegpt` begin with all that they have a place for, images and\n\
-         the like included. A pair that is not listed loses nothing.\n",
-    );
-    for from in &formats {
-        let _ = write!(page, "\n### From `{from}`\n\n");
-        let mut rows = String::new();
-        let mut whole = Vec::new();
-        for to in formats.iter().filter(|to| *to != from) {
-            match losses(*from, *to) {
-                Ok(lost) if lost.is_empty() => whole.push(format!("`{to}`")),
-                Ok(lost) => {
-                    let _ = writeln!(rows, "| `{to}` | {} |", names(&lost));
-                }
-                Err(why) => {
-                    let _ = writeln!(rows, "| `{to}` | refused: {why} |");
-                }
-            }
-        }
-        if !whole.is_empty() {
-            let _ = writeln!(page, "Nothing is lost to {}.", whole.join(", "));
-        }
-        if !rows.is_empty() {
-            let _ = write!(page, "\n| to | lost |\n| --- | --- |\n{rows}");
+    let others = others(dialect);
+    for format in formats(dialect) {
+        let _ = write!(
+            page,
+            "\n## To `{format}`\n\n\
+             Of a conversation that has everything (`crates/openchatml/tests/matrix/everything.json`):\n"
+        );
+        page.push_str(&match converted(&everything, format) {
+            Ok((_, lost)) if lost.is_empty() => "nothing is lost.\n".to_owned(),
+            Ok((_, lost)) => format!("{}.\n", names(&lost)),
+            Err(why) => format!("it is refused, {why}.\n"),
+        });
+        let _ = write!(page, "\n## From `{format}`\n\n");
+        page.push_str(match beyond(format) {
+            Some(_) => "Of all that it has a place for, images and the like included:\n",
+            None => "Of what it can say of that conversation:\n",
+        });
+        let targets = others.iter().filter(|to| **to != format);
+        page.push_str(&table("to", targets.map(|to| (*to, losses(format, *to)))));
+        // Pages that were there before this one.
+        let sources = Format::all().filter(|from| {
+            let dialect = from.dialect();
+            dialect.id != format.dialect().id && !self::others(dialect).contains(&format)
+        });
+        let sources: Vec<_> = sources.map(|from| (from, losses(from, format))).collect();
+        if !sources.is_empty() {
+            let _ = write!(page, "\n## From others to `{format}`\n\n");
+            page.push_str("Of what each of them can say of that conversation:\n");
+            page.push_str(&table("from", sources.into_iter()));
         }
     }
     page
+}
+
+/// What is lost of each pair with these formats.
+fn table(
+    title: &str,
+    pairs: impl Iterator<Item = (Format, Result<BTreeSet<Lost>, String>)>,
+) -> String {
+    let mut rows = String::new();
+    let mut whole = Vec::new();
+    for (other, lost) in pairs {
+        match lost {
+            Ok(lost) if lost.is_empty() => whole.push(format!("`{other}`")),
+            Ok(lost) => {
+                let _ = writeln!(rows, "| `{other}` | {} |", names(&lost));
+            }
+            Err(why) => {
+                let _ = writeln!(rows, "| `{other}` | refused: {why} |");
+            }
+        }
+    }
+    let mut table = String::new();
+    if !whole.is_empty() {
+        let _ = write!(table, "\nNothing is lost {title} {}.\n", whole.join(", "));
+    }
+    if !rows.is_empty() {
+        let _ = write!(table, "\n| {title} | lost |\n| --- | --- |\n{rows}");
+    }
+    table
 }
 
 fn names(lost: &BTreeSet<Lost>) -> String {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use openchatml::lex::{Utf8Decoder, Utf8Piece};
 use openchatml::{Code, Diagnostic, Dropped, Span};
 
 use super::finding;
@@ -70,37 +71,46 @@ impl<'b> Decoded<'b> {
     fn mend(&mut self, bytes: &[u8]) {
         let is_utf16 = matches!(bytes, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]);
         let mut text = String::with_capacity(bytes.len() + 64);
-        let mut longer = 0;
-        for chunk in bytes.utf8_chunks() {
-            text.push_str(chunk.valid());
-            if chunk.invalid().is_empty() {
-                continue;
-            }
-            let at = text.len();
-            text.push(char::REPLACEMENT_CHARACTER);
-            let offset = self.base + at - longer;
-            longer += text.len() - at - chunk.invalid().len();
-            self.patches.push(Patch { after: text.len(), longer });
-            let span = Span::new(at, text.len());
-            let number = self.patches.len();
-            if number <= MOST_TOLD {
-                let message = format!("the byte at offset {offset} is not UTF-8");
-                let mut bad = finding(Code::ParseUtf8, span, message);
-                let help = if is_utf16 { UTF16 } else { "U+FFFD stands for it" };
-                bad.help = Some(help.to_owned());
-                bad.dropped = Some(Dropped::Value);
-                self.found.push(bad);
-            } else if number == MOST_TOLD + 1 {
-                let message =
-                    format!("more than {MOST_TOLD} bytes that are not UTF-8; no more are shown");
-                self.found.push(finding(Code::Limit, span, message));
-            }
-            self.is_refused = is_utf16 || number == MOST_BAD;
+        let mut utf8 = Utf8Decoder::default();
+        for piece in utf8.decode(bytes) {
+            self.push(piece, &mut text, is_utf16);
             if self.is_refused {
                 break;
             }
         }
+        if let Some(piece) = utf8.finish() {
+            self.push(piece, &mut text, is_utf16);
+        }
         self.text = Cow::Owned(text);
+    }
+
+    /// Adds a piece to `text`.
+    fn push(&mut self, piece: Utf8Piece<'_>, text: &mut String, is_utf16: bool) {
+        let len = match piece {
+            Utf8Piece::Text(piece) => return text.push_str(piece),
+            Utf8Piece::Invalid(len) => len,
+        };
+        let at = text.len();
+        text.push(char::REPLACEMENT_CHARACTER);
+        let longer = self.patches.last().map_or(0, |patch| patch.longer);
+        let offset = self.base + at - longer;
+        let longer = longer + text.len() - at - len;
+        self.patches.push(Patch { after: text.len(), longer });
+        let span = Span::new(at, text.len());
+        let number = self.patches.len();
+        if number <= MOST_TOLD {
+            let message = format!("the byte at offset {offset} is not UTF-8");
+            let mut bad = finding(Code::ParseUtf8, span, message);
+            let help = if is_utf16 { UTF16 } else { "U+FFFD stands for it" };
+            bad.help = Some(help.to_owned());
+            bad.dropped = Some(Dropped::Value);
+            self.found.push(bad);
+        } else if number == MOST_TOLD + 1 {
+            let message =
+                format!("more than {MOST_TOLD} bytes that are not UTF-8; no more are shown");
+            self.found.push(finding(Code::Limit, span, message));
+        }
+        self.is_refused = is_utf16 || number == MOST_BAD;
     }
 }
 

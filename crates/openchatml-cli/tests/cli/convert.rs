@@ -200,6 +200,7 @@ fn recovery_is_a_choice() {
 
 #[test]
 fn a_control_token_outside_of_its_place_is_not_dropped_in_silence() {
+    // Which place that is depends on the grammar: these are samples of all families.
     for (format, text) in [
         ("openchatml-2.2", "version: 2.2\n\n<|start|>user<|message|>x<|end|><|return|>\n"),
         ("openchatml-2.0", "<|start|>user<|message|>x<|end|><|end|>"),

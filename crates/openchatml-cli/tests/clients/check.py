@@ -32,7 +32,7 @@ EXTRA = {"reasoning_content"}
 def inputs(folder):
     """Arguments and an input for each case that is text."""
     for path in sorted(folder.glob("*/*.toml")):
-        for case in tomllib.loads(path.read_text())["case"]:
+        for case in tomllib.loads(path.read_text()).get("case", []):
             form = case.get("format", path.parent.name)
             if form not in FORMATS or "bytes" in case:
                 continue

@@ -2,6 +2,7 @@
 
 pub(crate) mod schema;
 
+use openchatml::convert::Intents;
 use openchatml::harmony::Namespace;
 use openchatml::{
     Body, Channel, Control, Conversation, End, Format, Intent, Limits, Message, Reply, Role, Tool,
@@ -27,9 +28,13 @@ pub(crate) struct Case {
 /// What is wrong where a value is not what its schema allows.
 pub(crate) const AGAINST_SCHEMA: &str = "not what the schema allows";
 
-/// The formats that models speak.
-pub(crate) const FORMATS: &[&str] =
-    &["harmony", "openchatml-2.2", "openchatml-2.0", "chatml", "im", "openchatml-0.1"];
+/// The formats that there are grammars for.
+pub(crate) fn formats() -> Vec<Format> {
+    let has_grammar = |format: &Format| {
+        openchatml_grammars::grammar(*format, &[], Language::Lark, &Options::default()).is_ok()
+    };
+    Format::all().filter(has_grammar).collect()
+}
 
 /// Tokens of a tokenizer that no format has. llama.cpp ends a text at `<|endoftext|>` wherever it can end.
 const FOREIGN: &[&str] = &["<|foreign|>", "[INST]", "</s", "<|start|", "<|reserved_"];
@@ -62,7 +67,7 @@ pub(crate) fn encoding(format: Format, options: &Options) -> ByteEncoding {
 
 /// A random case. `language` decides what text may spell.
 pub(crate) fn random(source: &mut Source<'_>, language: Language) -> Case {
-    let format: Format = pick(source, FORMATS).parse().expect("a format");
+    let format = pick(source, &formats());
     let mut options = Options::default();
     let is_spelled = one_in(source, 6);
     if is_spelled {
@@ -178,7 +183,7 @@ fn written(messages: &[Message<'_>], format: Format, options: &Options) -> Vec<u
     let (Some(first), Some(last)) = (rendered.spans.first(), rendered.spans.last()) else {
         return Vec::new();
     };
-    let is_turn = !matches!(format.dialect().id, "harmony" | "openchatml-2.2" | "openchatml-2.0");
+    let is_turn = !format.carries().recipients;
     let start = if is_turn { first.body.start } else { first.opening.end };
     rendered.ids[start..last.end.end].to_vec()
 }
@@ -260,7 +265,7 @@ impl Builder<'_, '_> {
         let mut message = Message::new(Role::Assistant, "");
         message.body = Body::from(self.free());
         message.channel = Some(channel);
-        if channel == Channel::Commentary && self.format.dialect().id != "openchatml-2.0" {
+        if channel == Channel::Commentary && self.format.carries().intents != Intents::None {
             message.intent = Some(Intent::Preamble);
         }
         message
@@ -306,7 +311,8 @@ impl Builder<'_, '_> {
     }
 
     fn call(&mut self) -> Message<'static> {
-        let constrains = self.format.dialect().id != "openchatml-2.0";
+        let typed = call("functions.f", Channel::Commentary, String::new(), true);
+        let constrains = (self.format.carries().content_types)(&typed);
         let builtin = pick(self.source, &[Channel::Analysis, Channel::Commentary]);
         let mut message = match self.source.int_in_range(0..=4).unwrap_or(0) {
             0 => call("browser.search", builtin, r#"{"query": "x"}"#.to_owned(), constrains),
@@ -320,7 +326,7 @@ impl Builder<'_, '_> {
                 call(&format!("functions.{}", NAMES[at]), Channel::Commentary, body, constrains)
             }
         };
-        if self.format.dialect().id == "openchatml-2.2" {
+        if self.format.carries().call_ids {
             message.call_id = Some(pick(self.source, &["wx1", "call_1", "a=b"]).into());
         }
         message

@@ -1,6 +1,6 @@
 //! From each format to each: no loss is named if and only if there and back is the same.
 
-use openchatml::convert::{Conversion, Lost, convert};
+use openchatml::convert::{Channels, Conversion, Lost, convert};
 use openchatml::{Carrier, Channel, Conversation, Document, RenderOptions, Role, parse};
 
 use super::{Broken, Case, Verdict, brief, lenient, read};
@@ -10,6 +10,7 @@ use crate::grammar::json;
 pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     let parsed = case.parse();
     let options = RenderOptions::default();
+    let is_template = case.from.carries().channels == Channels::Sections;
     if parsed.has_errors() || case.from == case.to {
         return Ok(());
     }
@@ -29,15 +30,16 @@ pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     let there = parse(&output, case.to, &lenient());
     let back = match convert(&there.document, case.from, &options) {
         Ok(back) => back,
-        // The template of Apertus wants a date where there is no system message.
-        Err(error) if losses.is_empty() && case.from.dialect().id != "apertus" => {
+        // The template of Apertus, whose turns have sections, wants a date where there is no system
+        // message.
+        Err(error) if losses.is_empty() && !is_template => {
             let detail = format!("{output:?}: {error}");
             return Err(Broken::new("no loss is named, and there is no way back", detail));
         }
         Err(_) => return Ok(()),
     };
-    // The template of Apertus cannot write all that its reader reads, and says so.
-    let is_lost_back = case.from.dialect().id == "apertus" && !back.losses.is_empty();
+    // That template cannot write all that its reader reads, and says so.
+    let is_lost_back = is_template && !back.losses.is_empty();
     let back = back.output;
     let again = read(&back, case.from).document;
     let [one, two] = [origin.clone(), again.clone()].map(without_furniture);

@@ -64,7 +64,9 @@ impl Setup {
     /// What the Responses API says of a text that arrives in these chunks, an event on a line.
     pub fn responses<'c>(&self, chunks: impl IntoIterator<Item = &'c [u8]>) -> String {
         let response = Response::new("resp_1", "m", 1);
-        let mut writer = ResponsesWriter::new(response).reasoning(self.thoughts.policy());
+        let mut writer = ResponsesWriter::new(response)
+            .reasoning(self.thoughts.policy())
+            .limits(&self.options.limits);
         let mut out = String::new();
         self.stream(chunks, |event| writer.push(event, &mut out));
         writer.finish(&Ending::default(), &mut out);
@@ -74,7 +76,9 @@ impl Setup {
     /// The chunks of Chat Completions for a text that arrives in these chunks, each on a line.
     pub fn chat<'c>(&self, chunks: impl IntoIterator<Item = &'c [u8]>) -> String {
         let response = Response::new("chatcmpl-1", "m", 1);
-        let mut writer = ChatWriter::new(response).reasoning(self.thoughts.policy());
+        let mut writer = ChatWriter::new(response)
+            .reasoning(self.thoughts.policy())
+            .limits(&self.options.limits);
         let mut out = String::new();
         self.stream(chunks, |event| writer.push(event, &mut out));
         writer.finish(&Ending::default(), &mut out);

@@ -425,6 +425,10 @@ impl Session {
     /// Writes the transcript where it is kept, if it is kept anywhere. [`run`](Self::run) does that
     /// whenever it changes.
     ///
+    /// Each time, the whole transcript is converted, read again, and saved. The time of a step
+    /// grows with the length of the transcript, about as `parse` and `render` take for it; bound
+    /// the length, or the steps, where that is too much.
+    ///
     /// # Errors
     ///
     /// Its format cannot say what is in it, or the file cannot be written.

@@ -7,28 +7,16 @@ use super::support::{call, one, replies};
 
 #[tokio::test]
 async fn calls_of_every_format_run() {
-    for format in [
-        "openchatml-2.2",
-        "openchatml-2.2:json",
-        "openchatml-2.0",
-        "openchatml-2.0:json",
-        "harmony",
-        "harmony:json",
-        "apertus",
-        "apertus:json",
-        "openai",
-        "responses",
-        "sharegpt",
-        "json",
-    ] {
+    let can_call = |format: &Format| format.carries().recipients;
+    for format in Format::all().filter(can_call) {
         let mut asked = call("functions.f", "c1", r#"{"a":1}"#);
         asked.content_type = Some("json".into());
         asked.constrained = true;
         let system = Message::new(Role::System, "You help.");
         let said = Conversation::from_messages([system, Message::new(Role::User, "Go."), asked]);
-        let to: Format = format.parse().unwrap();
-        let text = convert::convert(&said.into(), to, &RenderOptions::default()).unwrap().output;
-        let read = parse(&text, to, &ReadOptions::default()).into_conversation();
+        let converted = convert::convert(&said.into(), format, &RenderOptions::default());
+        let text = converted.unwrap().output;
+        let read = parse(&text, format, &ReadOptions::default()).into_conversation();
         let tools = one(|call| async move { Ok(Output::text(call.arguments())) });
         let mut turn = Router::new(tools, RouterOptions::default()).unwrap().turn([]);
         let mut calls = 0;

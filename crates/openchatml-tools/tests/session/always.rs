@@ -2,23 +2,18 @@
 //! goes on with.
 
 use openchatml::convert::convert;
-use openchatml::{Conversation, Format, Message, ReadOptions, RenderOptions, Role};
+use openchatml::{
+    Carrier, Control, Conversation, Format, Message, ReadOptions, RenderOptions, Role, dialects,
+};
 use openchatml_testkit::upstream::{Answer, Scripted};
-use openchatml_testkit::{Source, cases, one_in, pick};
+use openchatml_testkit::{Source, cases, completion, one_in, pick};
 use openchatml_tools::{
     CancellationToken, Completions, CompletionsOptions, Desk, Entry, Envelope, Model, Output,
     Router, RouterOptions, Session, SessionOptions, Toolbox, Transcript, function,
 };
 
-/// What a model may say of its own accord, in any order.
+/// What a model may say of its own accord, in any order, beside control tokens.
 const WORDS: &[&str] = &[
-    "<|start|>",
-    "<|end|>",
-    "<|message|>",
-    "<|channel|>",
-    "<|constrain|>",
-    "<|return|>",
-    "<|call|>",
     "assistant",
     "user",
     "tool",
@@ -42,33 +37,40 @@ const WORDS: &[&str] = &[
     "\\",
     "\n",
     "é",
-    "<|tools_prefix|>",
-    "<|tools_suffix|>",
-    "<|inner_prefix|>",
-    "<|inner_suffix|>",
-    "<|assistant_end|>",
     "[{\"say\": {\"text\": \"b\"}}]",
     "[",
     "]",
 ];
 
-/// A whole call or answer in the format's own words, or a mess.
-fn said(format: &str, source: &mut Source<'_>) -> String {
+/// These words, and the control tokens of all dialects.
+fn words() -> Vec<&'static str> {
+    let tokens = dialects::ALL.iter().flat_map(|dialect| dialect.controls.entries());
+    let mut words: Vec<_> = tokens.map(|(_, spelling)| *spelling).collect();
+    words.sort_unstable();
+    words.dedup();
+    words.extend(WORDS);
+    words
+}
+
+/// A call in the format's own words with arguments of any kind, or a mess.
+fn said(format: Format, source: &mut Source<'_>) -> String {
     let bodies = ["{\"text\":\"a\"}", "{\"a\": oops", "", "[1]", "{\"text\":1}", "\"<|call|>\""];
     let (body, tool) = (pick(source, &bodies), pick(source, &["say", "what", "raw"]));
     let kind = pick(source, &[0, 1, 2, 3, 4, 5]);
     let channel = pick(source, &["commentary", "analysis", "final", "odd"]);
     if kind < 3 {
-        return match format {
-            "apertus" => format!("<|tools_prefix|>[{{\"{tool}\": {body}}}]<|tools_suffix|>"),
-            _ => format!(
-                " to=functions.{tool} call_id=c{kind}<|channel|>{channel}<|constrain|>json<|message|>{body}<|call|>"
-            ),
-        };
+        let before = [Message::new(Role::System, "-"), Message::new(Role::User, "Go.")];
+        let call = completion::call("say", &format!("c{kind}"), "{\"text\":0}", format);
+        let text = completion::completion(&before, &[call], format);
+        let text = text.replace("say", tool).replace("commentary", channel);
+        return text.replace("{\"text\":0}", body).replace("{\"text\": 0}", body);
     }
-    let mut text = if kind == 3 { "<|channel|>".to_owned() } else { String::new() };
+    let is_channel = kind == 3;
+    let channel = format.dialect().controls.spelling(Control::Channel).filter(|_| is_channel);
+    let mut text = channel.unwrap_or_default().to_owned();
+    let words = words();
     for _ in 0..source.int_in_range(0..=12).unwrap_or(0) {
-        text.push_str(pick(source, WORDS));
+        text.push_str(pick(source, &words));
     }
     text
 }
@@ -117,27 +119,26 @@ async fn go_on(
     format!("{ended:?}")
 }
 
-/// The formats of the transcript and of the prompts.
-const PAIRS: &[(&str, &str)] = &[
-    ("openchatml-2.2", "openchatml-2.2"),
-    ("openchatml-2.0", "openchatml-2.0"),
-    ("harmony", "harmony"),
-    ("apertus", "apertus"),
-    ("openai", "harmony"),
-    ("json", "apertus"),
-    ("openchatml-2.2", "harmony"),
-    ("apertus:json", "apertus"),
-];
+/// The formats that a tool is called in.
+fn formats() -> Vec<Format> {
+    let has_calls = |format: &Format| {
+        let carries = format.carries();
+        carries.recipients && carries.roles.contains(&Role::Tool)
+    };
+    Format::all().filter(has_calls).collect()
+}
 
 #[test]
 fn a_session_goes_on_with_what_a_session_left() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let transcripts = formats();
+    let is_text = |format: &Format| format.carrier() == Carrier::Text;
+    let models: Vec<_> = formats().into_iter().filter(is_text).collect();
     cases(200, |source| {
-        let (name, prompts) = pick(source, PAIRS);
-        let (format, prompts): (Format, Format) = (name.parse().unwrap(), prompts.parse().unwrap());
+        let (format, prompts) = (pick(source, &transcripts), pick(source, &models));
         let envelope = if one_in(source, 2) { Envelope::Raw } else { Envelope::Json };
-        let answers: Vec<String> = (0..4).map(|_| said(prompts.dialect().id, source)).collect();
-        let mess = said("openchatml-2.2", source);
+        let answers: Vec<String> = (0..4).map(|_| said(prompts, source)).collect();
+        let mess = said(pick(source, &models), source);
         let own = answers.clone();
         let server = Scripted::start(move |_, number| Answer::saying(&own[number % own.len()]));
         let folder = tempfile::tempdir().unwrap();
@@ -149,7 +150,7 @@ fn a_session_goes_on_with_what_a_session_left() {
         for _ in 0..3 {
             let ended =
                 runtime.block_on(go_on(&path, format, prompts, envelope, &mess, server.url()));
-            assert!(ended.starts_with("Ok"), "{name}: {ended}\n{answers:#?}\n{mess:?}");
+            assert!(ended.starts_with("Ok"), "{format}: {ended}\n{answers:#?}\n{mess:?}");
         }
     });
 }

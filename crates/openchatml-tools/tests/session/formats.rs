@@ -1,7 +1,9 @@
 //! Transcripts and prompts in different formats, as text and as ids.
 
 use openchatml::convert::{Loss, Lost, convert};
-use openchatml::{Format, ReadOptions, parse};
+use openchatml::declare::ToolPlace;
+use openchatml::{Carrier, Conversation, Format, Message, ReadOptions, Role, parse};
+use openchatml_testkit::completion;
 use openchatml_testkit::upstream::{Answer, Scripted, chunk, done, models};
 use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
 use openchatml_tools::{
@@ -100,8 +102,8 @@ async fn among_ids_nothing_that_text_spells_is_a_control_token() {
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
     let model = Model::new(upstream, format).unwrap().with_encoding(ByteEncoding::default());
     // As text, this could not be a prompt.
-    let user = openchatml::Message::new(openchatml::Role::User, "Say `<|return|>`.");
-    let conversation = openchatml::Conversation::from_messages([user]);
+    let user = Message::new(Role::User, "Say `<|return|>`.");
+    let conversation = Conversation::from_messages([user]);
     let router = Router::new(tools(&Log::default()), RouterOptions::default()).unwrap();
     let mut session = Session::new(conversation, Format::JSON, router).with_model(model);
     let ended = session.run(&CancellationToken::new(), |_| {}).await.unwrap();
@@ -197,16 +199,19 @@ async fn the_section_of_apertus_tells_of_the_tools() {
 /// Whatever format a transcript is in, the model is told of the tools.
 #[tokio::test]
 async fn prompts_declare_tools_that_their_format_has_text_for_only() {
-    for prompts in ["openchatml-2.0", "im", "chatml", "openchatml-0.1"] {
-        let prompts: Format = prompts.parse().unwrap();
+    let has_text_only = |format: &Format| {
+        let is_said = format.dialect().tools != ToolPlace::Conversation;
+        is_said && !format.carries().declared_tools && format.carrier() == Carrier::Text
+    };
+    for prompts in Format::all().filter(has_text_only) {
         let mut told = Vec::new();
         for transcript in [Format::JSON, "openai".parse().unwrap(), prompts] {
             let server = Scripted::start(|_, _| Answer::saying("Done."));
             let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
             let tools = tools(&Log::default());
             let router = Router::new(tools.clone(), RouterOptions::default()).unwrap();
-            let user = openchatml::Message::new(openchatml::Role::User, "Go.");
-            let conversation = openchatml::Conversation::from_messages([user]);
+            let user = Message::new(Role::User, "Go.");
+            let conversation = Conversation::from_messages([user]);
             let mut session = Session::new(conversation, transcript, router)
                 .with_model(Model::new(upstream, prompts).unwrap())
                 .declare(&tools);
@@ -224,10 +229,37 @@ async fn prompts_declare_tools_that_their_format_has_text_for_only() {
 /// transcript can say.
 #[tokio::test]
 async fn what_was_sampled_is_sent_again_as_it_was() {
-    for transcript in ["json", "openai", "responses", "openchatml-2.0", "openchatml-2.2", "harmony"]
-    {
-        sampled_again(transcript.parse().unwrap()).await;
+    let mut tried = 0;
+    for transcript in Format::all().filter(|format| keeps_turns(*format)) {
+        sampled_again(transcript).await;
+        tried += 1;
     }
+    assert!(tried >= 7, "{tried} formats");
+}
+
+/// Whether a transcript in a format has the messages of such a session, no more and no fewer.
+fn keeps_turns(format: Format) -> bool {
+    let mut preamble = Message::answer("Hm.");
+    preamble.channel = Some(openchatml::Channel::Commentary);
+    let said = [
+        Message::new(Role::System, "You help."),
+        Message::new(Role::User, "Go."),
+        preamble,
+        Message::reasoning("Hm."),
+        completion::call("echo", "a", "{}", format),
+        Message::answer("Done."),
+    ];
+    let document = Conversation::from_messages(said.clone()).into();
+    let converted = convert(&document, format, &Default::default()).unwrap();
+    let read = parse(&converted.output, format, &ReadOptions::default()).into_conversation();
+    // In some formats a turn has its parts in an order of its own.
+    let told = |messages: &[Message<'_>]| {
+        let of = |it: &Message<'_>| (it.role.as_str(), it.body.text().into_owned());
+        let mut told: Vec<_> = messages.iter().map(of).collect();
+        told.sort_unstable();
+        told
+    };
+    told(&read.messages) == told(&said)
 }
 
 /// The ids of texts and of control tokens.
@@ -265,8 +297,9 @@ async fn sampled_again(transcript: Format) {
     });
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
     let model = Model::new(upstream, format).unwrap().with_encoding(ByteEncoding::default());
-    let user = openchatml::Message::new(openchatml::Role::User, "Go.");
-    let conversation = openchatml::Conversation::from_messages([user]);
+    let [system, user] = [(Role::System, "You help."), (Role::User, "Go.")]
+        .map(|(role, text)| Message::new(role, text));
+    let conversation = Conversation::from_messages([system, user]);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chat");
     let text = convert(&conversation.clone().into(), transcript, &Default::default());

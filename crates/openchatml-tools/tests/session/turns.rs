@@ -2,10 +2,13 @@
 
 use std::sync::{Arc, Mutex, mpsc};
 
-use openchatml::Role;
-use openchatml_testkit::upstream::{Act, Answer, chunk, done, said};
+use openchatml::convert::convert;
+use openchatml::{Carrier, Conversation, Format, Message, Role, parse};
+use openchatml_testkit::completion;
+use openchatml_testkit::upstream::{Act, Answer, Scripted, chunk, done, said};
 use openchatml_tools::{
-    Ended, Entry, Output, SessionError, SessionOptions, Toolbox, UpstreamError, function,
+    CancellationToken, Completions, CompletionsOptions, Ended, Entry, Model, Output, Router,
+    RouterOptions, Session, SessionError, SessionOptions, Toolbox, UpstreamError, function,
 };
 use serde_json::json;
 
@@ -254,37 +257,26 @@ async fn steps_are_bounded() {
 
 #[tokio::test]
 async fn what_tools_say_stays_text() {
-    for format in ["openchatml-2.2", "openchatml-2.0", "harmony", "apertus"] {
-        let came = run(format, &question(format), tools(&Log::default()), move |number| {
-            Answer::saying(&match (number, format) {
-                (0, "openchatml-2.2") => call("a", "evil", "{}"),
-                (0, "apertus") => r#"<|tools_prefix|>[{"evil": {}}]<|tools_suffix|>"#.to_owned(),
-                (0, _) => " to=functions.evil<|channel|>commentary<|message|>{}<|call|>".to_owned(),
-                (_, "apertus") => "Done.<|assistant_end|>".to_owned(),
-                _ => ANSWER.to_owned(),
-            })
-        })
-        .await;
-        let came = came.ends(Ended::Answered);
+    let is_spoken = |format: &Format| {
+        format.carrier() == Carrier::Text && format.carries().roles.contains(&Role::Tool)
+    };
+    for format in Format::all().filter(is_spoken).filter(|it| it.carries().recipients) {
+        let before = [Message::new(Role::System, "You help."), Message::new(Role::User, "Go.")];
+        let call = completion::call("evil", "a", "{}", format);
+        let [call, answer] = [call, completion::answer("Done.")]
+            .map(|said| completion::completion(&before, &[said], format));
+        let conversation = Conversation::from_messages(before).into();
+        let question = convert(&conversation, format, &Default::default()).unwrap().output;
+        let name = format.to_string();
+        let came = run(&name, &question, tools(&Log::default()), move |number| {
+            Answer::saying(if number == 0 { &call } else { &answer })
+        });
+        let came = came.await.ends(Ended::Answered);
         assert!(came.text.contains("Obey."), "{format}: {}", came.text);
-        let read = openchatml::parse(&came.text, format.parse().unwrap(), &Default::default());
-        let messages = read.into_conversation().messages;
-        let is_system = |message: &&openchatml::Message<'_>| message.role == Role::System;
-        let systems = messages.iter().filter(is_system).count();
-        assert_eq!(systems, usize::from(format == "apertus"), "{format}: {}", came.text);
+        let messages = parse(&came.text, format, &Default::default()).into_conversation().messages;
+        let systems = messages.iter().filter(|message| message.role == Role::System).count();
+        assert_eq!(systems, 1, "{format}: {}", came.text);
     }
-}
-
-/// A transcript in which the user speaks.
-fn question(format: &str) -> String {
-    if format == "apertus" {
-        return "<s><|system_start|>You help.<|system_end|><|user_start|>Go.<|user_end|>"
-            .to_owned();
-    }
-    let user = openchatml::Message::new(Role::User, "Go.");
-    let conversation = openchatml::Conversation::from_messages([user]);
-    let format = format.parse().unwrap();
-    openchatml::convert::convert(&conversation.into(), format, &Default::default()).unwrap().output
 }
 
 #[tokio::test]
@@ -442,4 +434,45 @@ async fn a_transcript_has_no_reply_to_a_call_that_it_cannot_have() {
     let came = came.await.ends(Ended::Answered);
     assert!(!came.text.contains(r#""tool""#), "{}", came.text);
     assert!(log.lines().is_empty());
+}
+
+/// A future may be dropped wherever it waits: here, in the middle of what the model says.
+#[tokio::test]
+async fn a_session_goes_on_after_its_run_was_dropped() {
+    let (release, waits) = mpsc::channel();
+    let waits = Mutex::new(Some(waits));
+    let server = Scripted::start(move |_, number| match number {
+        0 => {
+            let mut acts = said("<|channel|>final<|message|>Half of an ans");
+            acts.push(Act::Wait(waits.lock().unwrap().take().unwrap()));
+            Answer::stream(acts)
+        }
+        _ => Answer::saying(ANSWER),
+    });
+    let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
+    let format: Format = "openchatml-2.2".parse().unwrap();
+    let conversation = parse(QUESTION, format, &Default::default()).into_conversation();
+    let router = Router::new(tools(&Log::default()), RouterOptions::default()).unwrap();
+    let mut session = Session::new(conversation.into_owned(), format, router)
+        .with_model(Model::new(upstream, format).unwrap());
+    let cancel = CancellationToken::new();
+    let is_heard = tokio::sync::Notify::new();
+    let run = session.run(&cancel, |event| {
+        if event.to_json().contains("response.delta") {
+            is_heard.notify_one();
+        }
+    });
+    tokio::select! {
+        ended = run => panic!("the model has not ended: {ended:?}"),
+        () = is_heard.notified() => {}
+    }
+    assert_eq!(session.text().unwrap(), QUESTION);
+    let ended = session.run(&cancel, |_| {}).await.unwrap();
+    assert_eq!(ended, Ended::Answered);
+    let text = session.text().unwrap();
+    assert_eq!(text, format!("{QUESTION}<|start|>assistant{ANSWER}\n"));
+    let asked = server.asked();
+    assert_eq!(asked.len(), 2);
+    assert_eq!(asked[0]["prompt"], asked[1]["prompt"]);
+    drop(release);
 }

@@ -133,6 +133,9 @@ fn forget_kept_marks(
 /// The same, with what the target format cannot carry kept in a [`Sidecar`] as far as that can hold
 /// it: what is still a loss is named.
 ///
+/// To know what the output carries, it is read again: this takes the time of a conversion and of a
+/// [`parse`] of its output, and the memory of both.
+///
 /// # Errors
 ///
 /// As for [`convert`].

@@ -19,7 +19,7 @@ pub(crate) use self::frame::Frame;
 pub(crate) use self::mask::Mask;
 pub use self::tape::Tape;
 pub(crate) use self::text::{Lexer, Mode};
-pub(crate) use self::utf8::{Piece, Utf8};
+pub use self::utf8::{Utf8Decoder, Utf8Piece};
 
 use crate::{Control, Span};
 

@@ -1,93 +1,154 @@
 //! Bytes that arrive in chunks, as text.
 
-use crate::Span;
-
-/// Joins what a chunk boundary cut in a UTF-8 sequence, and replaces what is not UTF-8.
-#[derive(Debug, Default)]
-pub(crate) struct Utf8 {
+/// Decodes UTF-8 that arrives in chunks: joins a sequence that a chunk boundary cut, and tells text
+/// from bytes that are not UTF-8.
+///
+/// Invalid bytes are told apart as the standard library and the Unicode Standard do: each longest
+/// part that could begin a sequence is one piece, for which one U+FFFD stands.
+///
+/// ```
+/// use openchatml::lex::{Utf8Decoder, Utf8Piece};
+///
+/// let mut decoder = Utf8Decoder::default();
+/// let mut text = String::new();
+/// let mut add = |piece: Utf8Piece<'_>| match piece {
+///     Utf8Piece::Text(piece) => text.push_str(piece),
+///     Utf8Piece::Invalid(_) => text.push('\u{FFFD}'),
+/// };
+/// decoder.decode(b"caf\xC3").for_each(&mut add);
+/// decoder.decode(b"\xA9 \xFF \xE2\x82").for_each(&mut add);
+/// decoder.finish().into_iter().for_each(&mut add);
+/// assert_eq!(text, "café \u{FFFD} \u{FFFD}");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Utf8Decoder {
     /// The first bytes of a sequence whose rest has not arrived.
-    open: Vec<u8>,
-    /// How many bytes have been given out as text or reported.
-    at: usize,
+    open: Sequence,
+    /// The sequence that the last chunk completed.
+    joined: Sequence,
 }
 
-/// What a chunk gave.
-pub(crate) enum Piece<'c> {
-    /// Text.
+/// What a [`Utf8Decoder`] gives.
+///
+/// ```
+/// use openchatml::lex::{Utf8Decoder, Utf8Piece};
+///
+/// let mut decoder = Utf8Decoder::default();
+/// let pieces: Vec<_> = decoder.decode(b"a\xE2\x82b").collect();
+/// assert_eq!(pieces, [Utf8Piece::Text("a"), Utf8Piece::Invalid(2), Utf8Piece::Text("b")]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Utf8Piece<'c> {
+    /// Text, never empty.
     Text(&'c str),
-    /// These bytes are not UTF-8; U+FFFD stands for them.
-    Bad(Span),
+    /// So many bytes that are not UTF-8: U+FFFD stands for all of them.
+    Invalid(usize),
 }
 
-impl Utf8 {
-    /// The offset of the next byte that it will give.
-    pub(crate) fn offset(&self) -> usize {
-        self.at
+/// The bytes of a UTF-8 sequence, or the first of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sequence {
+    bytes: [u8; 4],
+    len: usize,
+}
+
+/// The pieces of a chunk.
+struct Pieces<'c> {
+    first: Option<Utf8Piece<'c>>,
+    rest: &'c [u8],
+    open: &'c mut Sequence,
+}
+
+impl Utf8Decoder {
+    /// Whether nothing is left of the chunks so far: no sequence is open.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.open.len == 0
     }
 
-    /// Gives the text of `chunk` piece by piece, in front of it what the last one left open.
-    pub(crate) fn feed(&mut self, chunk: &[u8], mut give: impl FnMut(Piece<'_>)) {
-        let mut chunk = chunk;
-        while !self.open.is_empty() {
-            let Some((byte, rest)) = chunk.split_first() else { return };
-            let len = self.open.len();
-            self.open.push(*byte);
-            match std::str::from_utf8(&self.open) {
-                Ok(text) => {
-                    self.at += text.len();
-                    give(Piece::Text(text));
-                    self.open.clear();
-                    chunk = rest;
-                }
-                Err(error) if error.error_len().is_none() => chunk = rest,
-                Err(_) => {
-                    // The newest byte does not continue the sequence: it is read afresh below.
-                    self.open.clear();
-                    give(Piece::Bad(Span::new(self.at, self.at + len)));
-                    self.at += len;
-                }
+    /// The pieces of the next chunk. Bytes that are not taken from the iterator are lost.
+    pub fn decode<'c>(&'c mut self, chunk: &'c [u8]) -> impl Iterator<Item = Utf8Piece<'c>> {
+        let Self { open, joined } = self;
+        let (first, rest) = match open.len {
+            0 => (None, chunk),
+            _ => join(open, joined, chunk),
+        };
+        Pieces { first, rest, open }
+    }
+
+    /// What is left when nothing more will arrive: a sequence that no chunk completed.
+    pub fn finish(&mut self) -> Option<Utf8Piece<'static>> {
+        let len = std::mem::take(&mut self.open).len;
+        (len > 0).then_some(Utf8Piece::Invalid(len))
+    }
+}
+
+/// Takes the bytes that belong to the open sequence. Gives the piece that it becomes, if that is
+/// decided now, and the other bytes.
+fn join<'c>(
+    open: &mut Sequence,
+    joined: &'c mut Sequence,
+    chunk: &'c [u8],
+) -> (Option<Utf8Piece<'c>>, &'c [u8]) {
+    for (at, byte) in chunk.iter().enumerate() {
+        let len = open.len;
+        open.push(*byte);
+        match std::str::from_utf8(open.as_slice()) {
+            Ok(_) => {
+                *joined = std::mem::take(open);
+                let text = std::str::from_utf8(joined.as_slice());
+                return (text.ok().map(Utf8Piece::Text), &chunk[at + 1..]);
+            }
+            Err(error) if error.error_len().is_none() => {}
+            Err(_) => {
+                // This byte does not continue the sequence: it is read again with what follows.
+                *open = Sequence::default();
+                return (Some(Utf8Piece::Invalid(len)), &chunk[at..]);
             }
         }
-        self.pieces(chunk, &mut give);
+    }
+    (None, &[])
+}
+
+impl Sequence {
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.len] = byte;
+        self.len += 1;
     }
 
-    /// Gives what is left when nothing more will arrive.
-    pub(crate) fn finish(&mut self, mut give: impl FnMut(Piece<'_>)) {
-        if !self.open.is_empty() {
-            let span = Span::new(self.at, self.at + self.open.len());
-            self.open.clear();
-            self.at = span.end;
-            give(Piece::Bad(span));
+    fn as_slice(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl<'c> Iterator for Pieces<'c> {
+    type Item = Utf8Piece<'c>;
+
+    fn next(&mut self) -> Option<Utf8Piece<'c>> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
         }
-    }
-
-    fn pieces(&mut self, bytes: &[u8], give: &mut impl FnMut(Piece<'_>)) {
-        let mut bytes = bytes;
-        loop {
-            match std::str::from_utf8(bytes) {
-                Ok(text) => {
-                    self.at += text.len();
-                    if !text.is_empty() {
-                        give(Piece::Text(text));
-                    }
-                    return;
-                }
-                Err(error) => {
-                    let (good, rest) = bytes.split_at(error.valid_up_to());
-                    self.at += good.len();
-                    if let Ok(text) = std::str::from_utf8(good)
-                        && !text.is_empty()
-                    {
-                        give(Piece::Text(text));
-                    }
-                    let Some(len) = error.error_len() else {
-                        self.open.extend_from_slice(rest);
-                        return;
-                    };
-                    give(Piece::Bad(Span::new(self.at, self.at + len)));
-                    self.at += len;
-                    bytes = &rest[len..];
-                }
+        let bytes = std::mem::take(&mut self.rest);
+        let error = match std::str::from_utf8(bytes) {
+            Ok("") => return None,
+            Ok(text) => return Some(Utf8Piece::Text(text)),
+            Err(error) => error,
+        };
+        let (valid, rest) = bytes.split_at(error.valid_up_to());
+        if let Ok(text) = std::str::from_utf8(valid)
+            && !text.is_empty()
+        {
+            self.rest = rest;
+            return Some(Utf8Piece::Text(text));
+        }
+        match error.error_len() {
+            Some(len) => {
+                self.rest = &rest[len..];
+                Some(Utf8Piece::Invalid(len))
+            }
+            None => {
+                rest.iter().for_each(|byte| self.open.push(*byte));
+                None
             }
         }
     }

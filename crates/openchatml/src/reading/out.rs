@@ -10,7 +10,7 @@ use crate::model::{
     Content, Conversation, Document, DocumentLayout, FormId, Infill, Message, Part, Role,
 };
 use crate::options::{Mode, ReadOptions, Recover};
-use crate::{Code, Diagnostic, Dropped, Header, Severity, Span};
+use crate::{Code, Control, Diagnostic, Dropped, Header, Severity, Span};
 
 /// Takes what a reader finds: a whole document is collected, a stream passes it on as events.
 pub(crate) trait Receiver<'a> {
@@ -175,6 +175,8 @@ impl<'a> Out<'a, '_> {
             return true;
         }
         let span = match lexeme {
+            // It ends a sequence of messages, and begins none.
+            Lexeme::Control(Control::Eos, _) => return true,
             Lexeme::Control(_, span) => span,
             // How much of the text has arrived does not count.
             Lexeme::Text(text, span) => {

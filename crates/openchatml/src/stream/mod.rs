@@ -11,7 +11,7 @@ pub use self::user::UserEvents;
 use self::live::{Live, LiveState};
 use crate::dialect::{Carrier, Format};
 use crate::engine::Engine;
-use crate::lex::{Mask, Piece, Utf8};
+use crate::lex::{Mask, Utf8Decoder, Utf8Piece};
 use crate::options::ReadOptions;
 use crate::{Code, Control, Diagnostic, Message, Span, UnknownName, reading};
 
@@ -73,10 +73,12 @@ pub enum Keep {
 /// ```
 pub struct Stream {
     engine: Engine<'static>,
-    utf8: Utf8,
+    utf8: Utf8Decoder,
     state: LiveState,
-    /// How much text the pieces have made so far, if it takes pieces.
-    pieces: Option<usize>,
+    /// Whether it takes pieces, and not bytes.
+    has_pieces: bool,
+    /// How much text has arrived, in bytes.
+    at: usize,
 }
 
 impl Stream {
@@ -99,9 +101,10 @@ impl Stream {
         let form = form.ok_or_else(|| UnknownName::new("stream format", &format.to_string()))?;
         Ok(Self {
             engine: Engine::new(form, options, reading::Keep::Copy),
-            utf8: Utf8::default(),
+            utf8: Utf8Decoder::default(),
             state: LiveState::default(),
-            pieces: None,
+            has_pieces: false,
+            at: 0,
         })
     }
 
@@ -147,18 +150,21 @@ impl Stream {
         let form = form.ok_or_else(|| UnknownName::new("stream format", &format.to_string()))?;
         Ok(Self {
             engine: Engine::new(form, options, reading::Keep::Copy).spelled(Mask::of(spelled)),
-            utf8: Utf8::default(),
+            utf8: Utf8Decoder::default(),
             state: LiveState::default(),
-            pieces: Some(0),
+            has_pieces: true,
+            at: 0,
         })
     }
 
     /// Takes text that has arrived in a stream [of pieces](Self::of_pieces).
     #[inline]
     pub fn feed_text(&mut self, text: &str, mut emit: impl FnMut(Event<'_>)) {
-        let Some(at) = &mut self.pieces else { return self.feed(text.as_bytes(), emit) };
-        let span = Span::new(*at, *at + text.len());
-        *at = span.end;
+        if !self.has_pieces {
+            return self.feed(text.as_bytes(), emit);
+        }
+        let span = Span::new(self.at, self.at + text.len());
+        self.at = span.end;
         match self.engine.body_piece(text, span) {
             Some(text) => self.state.text(text, &mut emit),
             None => {
@@ -172,15 +178,17 @@ impl Stream {
     /// the dialect lacks is left out.
     pub fn feed_control(&mut self, control: Control, mut emit: impl FnMut(Event<'_>)) {
         let Some(spelling) = self.engine.spelling(control) else { return };
-        let Some(at) = &mut self.pieces else { return self.feed(spelling.as_bytes(), emit) };
-        let span = Span::new(*at, *at + spelling.len());
-        *at = span.end;
+        if !self.has_pieces {
+            return self.feed(spelling.as_bytes(), emit);
+        }
+        let span = Span::new(self.at, self.at + spelling.len());
+        self.at = span.end;
         self.engine.control(control, span, &mut Live { state: &mut self.state, emit: &mut emit });
     }
 
     /// How much has arrived, in bytes of text.
     pub fn offset(&self) -> usize {
-        self.pieces.unwrap_or_else(|| self.utf8.offset())
+        self.at
     }
 
     /// The message whose text arrives now: all is known of it but its text and its end. `None`
@@ -250,9 +258,11 @@ impl Stream {
     /// # Ok::<(), openchatml::UnknownName>(())
     /// ```
     pub fn feed(&mut self, bytes: &[u8], mut emit: impl FnMut(Event<'_>)) {
-        let Self { engine, utf8, state, .. } = self;
+        let Self { engine, utf8, state, at, .. } = self;
         let mut live = Live { state, emit: &mut emit };
-        utf8.feed(bytes, |piece| take(engine, piece, &mut live));
+        for piece in utf8.decode(bytes) {
+            take(engine, piece, at, &mut live);
+        }
     }
 
     /// Takes the end of the input, and gives the last events.
@@ -272,15 +282,16 @@ impl Stream {
     /// # Ok::<(), openchatml::UnknownName>(())
     /// ```
     pub fn finish(mut self, mut emit: impl FnMut(Event<'_>)) {
-        let Self { engine, utf8, state, pieces } = &mut self;
+        let Self { engine, utf8, state, has_pieces, at } = &mut self;
         let mut live = Live { state, emit: &mut emit };
-        utf8.finish(|piece| take(engine, piece, &mut live));
-        match pieces {
-            Some(end) => engine.finish_pieces(*end, &mut live),
-            None => {
-                engine.feed("", true, &mut live);
-                engine.finish(&mut live);
-            }
+        if let Some(piece) = utf8.finish() {
+            take(engine, piece, at, &mut live);
+        }
+        if *has_pieces {
+            engine.finish_pieces(*at, &mut live);
+        } else {
+            engine.feed("", true, &mut live);
+            engine.finish(&mut live);
         }
         live.finish();
     }
@@ -300,7 +311,7 @@ impl Stream {
     /// ```
     pub fn cancel(mut self, mut emit: impl FnMut(Event<'_>)) {
         self.state.cancelled = true;
-        let (event, at) = ("response.cancel", Span::at(self.utf8.offset()));
+        let (event, at) = ("response.cancel", Span::at(self.at));
         if !self.engine.has_event(event) {
             let text = format!("event `{event}` is not among the declared capabilities");
             let found = Code::Capability.at(at, text).help("add it to `capabilities.streaming`");
@@ -310,10 +321,16 @@ impl Stream {
     }
 }
 
-fn take(engine: &mut Engine<'static>, piece: Piece<'_>, live: &mut Live<'_>) {
+/// Takes a piece that begins at byte `at` of what has arrived.
+fn take(engine: &mut Engine<'static>, piece: Utf8Piece<'_>, at: &mut usize, live: &mut Live<'_>) {
     match piece {
-        Piece::Text(text) => engine.feed(text, false, live),
-        Piece::Bad(span) => {
+        Utf8Piece::Text(text) => {
+            *at += text.len();
+            engine.feed(text, false, live);
+        }
+        Utf8Piece::Invalid(len) => {
+            let span = Span::new(*at, *at + len);
+            *at = span.end;
             engine.report(not_utf8(span), live);
             engine.feed_replacement(span, live);
         }

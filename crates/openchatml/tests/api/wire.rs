@@ -309,3 +309,32 @@ fn how_much_a_response_took_is_told_if_that_is_given() {
     let last = written(writer(), ANSWER, 1000, &Ending::default()).pop().unwrap();
     assert_eq!(last["response"]["usage"], Json::Null);
 }
+
+/// The arguments of a call are checked by the limits that the stream is read with.
+#[test]
+fn calls_are_certain_within_the_limits_of_the_reader() {
+    let list = "[".repeat(200) + &"]".repeat(200);
+    let text = format!(
+        "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{{\"a\":{list}}}<|call|>"
+    );
+    for depth in [128, 300] {
+        let mut options = ReadOptions::default();
+        options.continues = Some(Role::Assistant);
+        options.limits.json_depth = depth;
+        let (mut responses, mut chat) = (String::new(), String::new());
+        let mut one = writer().limits(&options.limits);
+        let mut two = chat_writer().limits(&options.limits);
+        let mut stream = Stream::new("harmony".parse().unwrap(), &options).unwrap();
+        let mut push = |event: Event<'_>| {
+            one.push(&event, &mut responses);
+            two.push(&event, &mut chat);
+        };
+        stream.feed(text.as_bytes(), &mut push);
+        stream.finish(&mut push);
+        one.finish(&Ending::default(), &mut responses);
+        two.finish(&Ending::default(), &mut chat);
+        let is_certain = depth > 200;
+        assert_eq!(responses.contains(r#""type":"response.completed""#), is_certain, "{responses}");
+        assert_eq!(chat.contains(r#""finish_reason":"tool_calls""#), is_certain, "{chat}");
+    }
+}

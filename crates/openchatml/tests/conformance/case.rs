@@ -9,21 +9,6 @@ use openchatml::{Format, InfillOrder, Limits, Mode, ReadOptions, Recover, Render
 use openchatml_tokens::{Headers, MaskPolicy, Speech, Turns};
 use serde::Deserialize;
 
-/// The folders of the suite.
-pub(crate) const DIALECTS: &[&str] = &[
-    "openchatml-2.2",
-    "openchatml-2.0",
-    "openchatml-0.1",
-    "apertus",
-    "chatml",
-    "harmony",
-    "im",
-    "json",
-    "openai",
-    "responses",
-    "sharegpt",
-];
-
 /// One case.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -244,12 +229,27 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance")
 }
 
+/// The file of a folder that has no cases: it says what they are about.
+pub(crate) const CLAUSES: &str = "clauses.toml";
+
+/// The names of the folders of the suite, each that of a dialect.
+pub(crate) fn folders() -> Vec<String> {
+    let entries = std::fs::read_dir(root()).expect("the folder of the suite");
+    let entries = entries.map(|entry| entry.expect("an entry"));
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<_> =
+        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 /// The cases of one folder, in the order of its files.
 pub(crate) fn load(dialect: &str) -> Vec<Case> {
     let folder = root().join(dialect);
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{dialect}: {error}"));
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.retain(|path| path.file_name().is_some_and(|name| name != CLAUSES));
     paths.sort();
     let mut cases = Vec::new();
     for path in paths {

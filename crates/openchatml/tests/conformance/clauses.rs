@@ -1,16 +1,18 @@
 //! The list of clauses, and whether each of them has a case.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use openchatml_testkit::markdown;
 use serde::Deserialize;
 
-use crate::case::{Case, root};
+use crate::case::{CLAUSES, Case, folders, root};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    /// The file of the specification, where these are at hand.
+    specification: Option<String>,
     clause: Vec<Clause>,
 }
 
@@ -28,7 +30,7 @@ struct Clause {
 
 /// Every clause has a case, every case names clauses that exist, and no name is used twice.
 pub(crate) fn check(cases: &[Case]) {
-    let clauses = load();
+    let clauses: Vec<Clause> = load().into_iter().flat_map(|file| file.clause).collect();
     let mut named: BTreeMap<&str, usize> = BTreeMap::new();
     let mut wrong = Vec::new();
     let mut names = BTreeSet::new();
@@ -57,60 +59,53 @@ pub(crate) fn check(cases: &[Case]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn load() -> Vec<Clause> {
-    let text = std::fs::read_to_string(root().join("clauses.toml")).expect("a list of clauses");
-    let file: File = toml::from_str(&text).unwrap_or_else(|error| panic!("clauses: {error}"));
-    file.clause
+/// The lists of clauses: that of the suite, and that of each dialect that has one.
+fn load() -> Vec<File> {
+    let of_folders = folders().into_iter().map(|folder| root().join(folder).join(CLAUSES));
+    let paths = std::iter::once(root().join(CLAUSES)).chain(of_folders);
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).expect("a list of clauses");
+        toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    paths.filter(|path| path.exists()).map(read).collect()
 }
-
-/// The specifications, and what the ids of their clauses begin with.
-const SPECIFICATIONS: &[(&str, &str)] = &[
-    ("openchatml-2.2.md", "2.2"),
-    ("openchatml-2.0.md", "2.0"),
-    ("openchatml-0.1.md", "0.1"),
-    ("chatml.md", "chatml"),
-    ("apertus.md", "apertus"),
-];
 
 /// Every heading of the specifications in `folder` has a clause, and every heading that a clause
 /// names is there. Headings without a clause of their own have clauses below them.
 pub(crate) fn complete(folder: &Path) {
-    let clauses = load();
     let mut wrong = Vec::new();
-    for (file, of) in SPECIFICATIONS {
-        let text = std::fs::read_to_string(folder.join(file)).expect("a specification");
-        let headings: Vec<_> = markdown::lines(&text).filter(|line| line.level > 1).collect();
-        let named = |title: &str| {
-            clauses.iter().any(|clause| {
-                clause.id.starts_with(of) && clause.sections.iter().any(|it| it == title)
-            })
-        };
-        for heading in &headings {
-            let title = heading.text[heading.level..].trim();
-            let number = title.split([' ', '\u{a0}']).next().unwrap_or_default();
-            let is_numbered = of.starts_with(|c: char| c.is_ascii_digit());
-            let found = match is_numbered {
-                true => {
-                    let id = format!("{of} §{}", number.trim_end_matches('.'));
-                    let follows = |clause: &Clause| {
-                        let rest = clause.id.strip_prefix(&id)?;
-                        Some(!rest.starts_with(|c: char| c.is_ascii_digit()))
-                    };
-                    clauses.iter().any(|clause| follows(clause) == Some(true))
-                }
-                false => named(title),
-            };
-            if !found && title != "End of Specification" && title != "Table of Contents" {
-                wrong.push(format!("{file}: no clause for {title:?}"));
-            }
+    for File { specification, clause } in load() {
+        let Some(file) = specification else { continue };
+        let text = std::fs::read_to_string(folder.join(&file));
+        let text = text.unwrap_or_else(|error| panic!("{file}: {error}"));
+        let headings: Vec<_> = markdown::lines(&text)
+            .filter(|line| line.level > 1)
+            .map(|line| line.text[line.level..].trim())
+            .collect();
+        let has_clause = |title: &str| clause.iter().any(|clause| clause.is_under(title));
+        let is_exempt =
+            |title: &str| ["End of Specification", "Table of Contents"].contains(&title);
+        for title in headings.iter().filter(|title| !has_clause(title) && !is_exempt(title)) {
+            wrong.push(format!("{file}: no clause for {title:?}"));
         }
-        for clause in clauses.iter().filter(|clause| clause.id.starts_with(of)) {
-            for section in &clause.sections {
-                if !headings.iter().any(|it| it.text[it.level..].trim() == section) {
-                    wrong.push(format!("{}: {file} has no heading {section:?}", clause.id));
-                }
+        for clause in &clause {
+            for section in clause.sections.iter().filter(|it| !headings.contains(&it.as_str())) {
+                wrong.push(format!("{}: {file} has no heading {section:?}", clause.id));
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+impl Clause {
+    /// Whether it is under the heading with this title, or under one below it. Where headings have
+    /// numbers, the id of a clause has that of its heading.
+    fn is_under(&self, title: &str) -> bool {
+        let Some((_, number)) = self.id.split_once('§') else {
+            return self.sections.iter().any(|it| it == title);
+        };
+        let of_title = title.split([' ', '\u{a0}']).next().unwrap_or_default();
+        let rest = number.strip_prefix(of_title.trim_end_matches('.'));
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+    }
 }

@@ -11,6 +11,8 @@ const TOLD: usize = 3;
 #[derive(Default)]
 pub(crate) struct Failures {
     case: String,
+    /// How many cases there were.
+    cases: usize,
     /// How much of this case failed.
     count: usize,
     failed: Vec<String>,
@@ -21,6 +23,7 @@ impl Failures {
     /// What fails from here on is of this case.
     pub(crate) fn begin(&mut self, case: &Case) {
         self.case = format!("{}: {}", case.place, case.name);
+        self.cases += 1;
         self.count = 0;
     }
 
@@ -43,12 +46,14 @@ impl Failures {
     }
 
     /// Ends the test.
-    pub(crate) fn report(self, cases: usize) {
-        if self.failed.is_empty() {
-            return;
-        }
-        let list = self.failed.join("\n  ");
-        panic!("{}\n\n{} of {cases} cases failed:\n  {list}", self.text, self.failed.len());
+    #[track_caller]
+    pub(crate) fn report(all: Vec<Self>) {
+        let cases: usize = all.iter().map(|it| it.cases).sum();
+        let text: String = all.iter().map(|it| it.text.as_str()).collect();
+        let failed: Vec<String> = all.into_iter().flat_map(|it| it.failed).collect();
+        let count = failed.len();
+        let list = failed.join("\n  ");
+        assert!(failed.is_empty(), "{text}\n\n{count} of {cases} cases failed:\n  {list}");
     }
 }
 

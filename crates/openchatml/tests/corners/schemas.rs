@@ -1,7 +1,7 @@
 //! No string of a schema leaves its place in a declaration.
 
-use openchatml::declare::{Style, typescript};
-use openchatml::{Conversation, Message, RenderOptions, Role, Tool, Value, convert};
+use openchatml::declare::{Style, ToolPlace, typescript};
+use openchatml::{Conversation, Format, Message, RenderOptions, Role, Tool, Value, convert};
 
 /// A schema that says `evil` wherever a string can stand.
 fn schema(evil: &str) -> Value<'static> {
@@ -49,10 +49,10 @@ fn declarations_keep_every_string_in_its_place() {
     for line_break in BREAKS {
         let evil = format!("x{line_break}OBEY");
         let names = [evil.as_str(), "look"];
-        for (format, name) in ["openchatml-2.2", "openchatml-2.0", "harmony"]
-            .into_iter()
-            .flat_map(|format| names.map(|name| (format, name)))
-        {
+        // Where tools are declared as JSON, its strings keep them in their place.
+        let formats =
+            Format::all().filter(|format| matches!(format.dialect().tools, ToolPlace::Types(_)));
+        for (format, name) in formats.flat_map(|format| names.map(|name| (format, name))) {
             let mut conversation = Conversation::from_messages([Message::new(Role::User, "Hi")]);
             conversation.tools = vec![Tool {
                 name: name.to_owned().into(),
@@ -60,7 +60,6 @@ fn declarations_keep_every_string_in_its_place() {
                 parameters: Some(schema(&evil)),
                 extra: Vec::new(),
             }];
-            let format = format.parse().expect("a format");
             let options = RenderOptions::default();
             let converted = convert::convert(&conversation.into(), format, &options);
             // A name that is none may be refused.

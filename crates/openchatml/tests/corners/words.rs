@@ -103,6 +103,7 @@ fn a_second_tag_is_called_a_tag() {
         let said = words(&text, "openchatml-2.2", Code::ParseHeader).0;
         assert_eq!(said, "a second channel tag: a message has one channel");
     }
+    // The formats with a constraint in their headers; one of them begins with a header of its own.
     for format in ["openchatml-2.2", "harmony"] {
         let text = "<|start|>assistant<|constrain|>json<|channel|>final<|message|>{}<|end|>";
         let text = format!("{}{text}", if format == "harmony" { "" } else { "version: 2.2\n\n" });

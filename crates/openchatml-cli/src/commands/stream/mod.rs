@@ -76,8 +76,9 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
         return Err(Failure::Usage(text.to_owned()));
     }
     let usage = |error: &dyn Error| Failure::Usage(error.to_string());
+    let framing = if args.sse { Framing::Sse } else { Framing::Lines };
     let mut events = Events {
-        writer: args.wire.writer(if args.sse { Framing::Sse } else { Framing::Lines })?,
+        writer: args.wire.writer(framing, &options.limits)?,
         user: args.user.then(|| UserEvents::new(args.preambles.policy())),
         console,
         text: String::new(),

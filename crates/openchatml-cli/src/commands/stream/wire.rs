@@ -1,8 +1,8 @@
 //! In whose words events are written.
 
 use clap::{Args, ValueEnum};
-use openchatml::Event;
 use openchatml::wire::{ChatWriter, Ending, Framing, Reasoning, Response, ResponsesWriter, Usage};
+use openchatml::{Event, Limits};
 
 use crate::failure::Failure;
 
@@ -50,8 +50,8 @@ enum ReasoningArg {
 }
 
 impl WireArgs {
-    /// What writes the events.
-    pub(super) fn writer(&self, framing: Framing) -> Result<Writer, Failure> {
+    /// What writes the events of a stream that is read with these limits.
+    pub(super) fn writer(&self, framing: Framing, limits: &Limits) -> Result<Writer, Failure> {
         if self.events == Protocol::Openchatml {
             return match self.unused() {
                 Some(option) => Err(Failure::Usage(format!(
@@ -72,9 +72,11 @@ impl WireArgs {
         };
         Ok(if self.events == Protocol::Chat {
             let writer = ChatWriter::new(response).framing(framing).reasoning(reasoning);
+            let writer = writer.limits(limits);
             Writer::Chat(Box::new(writer))
         } else {
             let writer = ResponsesWriter::new(response).framing(framing).reasoning(reasoning);
+            let writer = writer.limits(limits);
             Writer::Responses(Box::new(writer))
         })
     }

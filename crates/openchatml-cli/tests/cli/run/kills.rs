@@ -4,36 +4,34 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 
 use openchatml::{
-    Channel, Conversation, End, Format, Message, ReadOptions, RenderOptions, Role, convert,
-    history, parse,
+    Carrier, Conversation, Format, Message, ReadOptions, RenderOptions, Role, convert, history,
+    parse,
 };
-use openchatml_testkit::Source;
 use openchatml_testkit::upstream::{Answer, Scripted};
+use openchatml_testkit::{Source, completion};
 
 use super::TOOLS;
 use crate::support::{Folder, command, finish};
 
-/// The formats of transcripts, and those of the prompts that a model goes on from.
-const FORMATS: &[(&str, &str)] = &[
-    ("openchatml-2.2", "openchatml-2.2"),
-    ("openchatml-2.0", "openchatml-2.0"),
-    ("harmony", "harmony"),
-    ("apertus", "apertus"),
-    ("json", "openchatml-2.2"),
-    ("openchatml-2.2:json", "harmony"),
-    ("openchatml-2.0:json", "openchatml-2.0"),
-    ("harmony:json", "harmony"),
-    ("apertus:json", "apertus"),
-    ("openai", "harmony"),
-    ("responses", "openchatml-2.2"),
-];
+/// The formats of transcripts, and those of the prompts that a model goes on from: all that have
+/// calls, each transcript with the text form of its own dialect if there is one.
+fn formats() -> Vec<(Format, Format)> {
+    let has_calls = |format: &Format| {
+        let carries = format.carries();
+        carries.recipients && carries.roles.contains(&Role::Tool)
+    };
+    let is_text = |format: &Format| format.carrier() == Carrier::Text;
+    let prompts: Vec<_> = Format::all().filter(has_calls).filter(is_text).collect();
+    let mut others = prompts.iter().cycle();
+    let mut prompt_of = |transcript: Format| {
+        let own = prompts.iter().find(|it| it.dialect().id == transcript.dialect().id);
+        (transcript, *own.or_else(|| others.next()).unwrap())
+    };
+    Format::all().filter(has_calls).map(&mut prompt_of).collect()
+}
 
 /// How many calls the model makes before it answers.
 const CALLS: usize = 4;
-
-fn format(name: &str) -> Format {
-    name.parse().unwrap()
-}
 
 fn options() -> RenderOptions {
     let mut options = RenderOptions::default();
@@ -44,38 +42,18 @@ fn options() -> RenderOptions {
 
 /// What the model says in this format: thought and a call, or an answer.
 fn said(format: Format, call: Option<usize>) -> String {
-    let messages = match call {
-        None => {
-            let mut answer = Message::answer("Done.");
-            answer.end = End::Return;
-            vec![answer]
-        }
+    let system = Message::new(Role::System, "-");
+    let before = [system, Message::new(Role::User, "Go.")];
+    let said = match call {
+        None => vec![completion::answer("Done.")],
         Some(n) => {
-            let mut call = Message::new(Role::Assistant, format!("{{\"n\":{n}}}"));
             let tool = if n.is_multiple_of(3) { "look" } else { "note" };
-            call.recipient = Some(format!("functions.{tool}").into());
-            call.channel = Some(Channel::Commentary);
-            call.end = End::Call;
-            let carries = format.carries();
-            call.call_id = carries.call_ids.then(|| format!("c{n}").into());
-            if format.to_string() != "openchatml-2.0" {
-                (call.constrained, call.content_type) = (true, Some("json".into()));
-            }
+            let arguments = format!("{{\"n\":{n}}}");
+            let call = completion::call(tool, &format!("c{n}"), &arguments, format);
             vec![Message::reasoning("I call."), call]
         }
     };
-    let system = Message::new(Role::System, "-");
-    let before = Conversation::from_messages([system, Message::new(Role::User, "Go.")]);
-    let mut all = before.clone();
-    all.messages.extend(messages);
-    let write = |conversation: Conversation<'static>, options: &RenderOptions| {
-        convert::convert(&conversation.into(), format, options).unwrap().output
-    };
-    let mut options = options();
-    let all = write(all, &options);
-    options.generation_prompt = Some(Role::Assistant);
-    let prompt = write(before, &options);
-    all.strip_prefix(&prompt).unwrap_or_else(|| panic!("{prompt}\n{all}")).trim_end().to_owned()
+    completion::completion(&before, &said, format)
 }
 
 /// The messages of a transcript that has no error.
@@ -90,12 +68,12 @@ pub(super) fn read(text: &str, format: Format) -> Vec<Message<'static>> {
 fn kill_9_at_any_point_makes_no_call_twice_and_loses_nothing() {
     let wanted = std::env::var("OPENCHATML_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
     let (mut kills, mut interrupted) = (0, 0);
+    let formats = formats();
     for round in 0.. {
-        let (transcript, prompts) = FORMATS[round % FORMATS.len()];
-        if kills >= wanted && round >= FORMATS.len() {
+        let (transcript, prompts) = formats[round % formats.len()];
+        if kills >= wanted && round >= formats.len() {
             break;
         }
-        let (transcript, prompts) = (format(transcript), format(prompts));
         let server = Scripted::start(move |body, _| {
             let prompt = body["prompt"].as_str().unwrap();
             // What was said so far tells what comes next.

@@ -5,6 +5,7 @@ use super::object::Object;
 use super::reasoning::{Reasoning, Thoughts};
 use super::response::{CHAT, Ending, Response};
 use super::{Framing, NOTHING_SAID};
+use crate::limits::Limits;
 use crate::model::{End, Message};
 use crate::stream::live::Kind;
 use crate::stream::{Done, Event};
@@ -120,6 +121,14 @@ impl ChatWriter {
     #[must_use]
     pub fn reasoning(mut self, policy: Reasoning) -> Self {
         self.thoughts.policy = policy;
+        self
+    }
+
+    /// The same writer, with the limits that the stream is read with: the arguments of calls are
+    /// checked by them once more.
+    #[must_use]
+    pub fn limits(mut self, limits: &Limits) -> Self {
+        self.course.limits.clone_from(limits);
         self
     }
 

@@ -12,6 +12,8 @@ use crate::{Severity, function_name, json};
 /// What the events so far say.
 #[derive(Debug, Default)]
 pub(super) struct Course {
+    /// The limits that the events were read with.
+    pub(super) limits: Limits,
     /// How the response ended, unless a message began after that.
     done: Option<Done>,
     has_messages: bool,
@@ -72,7 +74,7 @@ impl Course {
                 && !call.recovered
                 && !self.is_wrong
                 && id.is_fresh
-                && are_valid(call, arguments)
+                && are_valid(call, arguments, &self.limits)
         });
         self.has_uncertain_call |= !is_certain;
         is_certain
@@ -91,9 +93,9 @@ impl Course {
 
 /// Whether the arguments of a call are what it says that they are. Findings tell so, too, but there
 /// may be too many of them.
-fn are_valid(call: &Message<'_>, arguments: &str) -> bool {
+fn are_valid(call: &Message<'_>, arguments: &str, limits: &Limits) -> bool {
     if call.content_type.as_deref() == Some("json") {
-        let checked = json::check(arguments, &Limits::default());
+        let checked = json::check(arguments, limits);
         return checked.error.is_none() && checked.duplicates.is_empty();
     }
     let is_function = call.recipient.as_deref().and_then(function_name).is_some();

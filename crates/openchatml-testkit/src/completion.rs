@@ -1,0 +1,57 @@
+//! What a model says, in any format.
+
+use openchatml::convert::convert;
+use openchatml::{Channel, Conversation, End, Format, Message, RenderOptions, Role};
+
+/// What a model says so that `said` follows `before`: what a transcript of all of them has behind
+/// the prompt.
+///
+/// # Panics
+///
+/// If the format cannot say it, or the transcript does not go on from the prompt.
+///
+/// ```
+/// use openchatml::{Message, Role};
+/// use openchatml_testkit::completion::{answer, completion};
+///
+/// let question = Message::new(Role::User, "Go.");
+/// let said = completion(&[question], &[answer("Done.")], "harmony".parse()?);
+/// assert_eq!(said, "<|channel|>final<|message|>Done.<|return|>");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+pub fn completion(before: &[Message<'_>], said: &[Message<'_>], format: Format) -> String {
+    let mut options = RenderOptions::default();
+    // A template may say the date where nobody else spoke first.
+    options.date = Some("2026-01-01".into());
+    let write = |messages: Vec<Message<'_>>, options: &RenderOptions| {
+        let conversation = Conversation::from_messages(messages);
+        let written = convert(&conversation.into(), format, options);
+        written.unwrap_or_else(|error| panic!("{format}: {error}")).output
+    };
+    let all = write([before, said].concat(), &options);
+    options.generation_prompt = Some(Role::Assistant);
+    let prompt = write(before.to_vec(), &options);
+    let said = all.strip_prefix(&prompt);
+    said.unwrap_or_else(|| panic!("{format}: {prompt}\n{all}")).trim_end().to_owned()
+}
+
+/// The answer that ends a completion.
+pub fn answer(text: &str) -> Message<'static> {
+    let mut answer = Message::answer(text.to_owned());
+    answer.end = End::Return;
+    answer
+}
+
+/// The call of a function that ends a completion, with all that the format can say of it.
+pub fn call(name: &str, id: &str, arguments: &str, format: Format) -> Message<'static> {
+    let mut call = Message::new(Role::Assistant, arguments.to_owned());
+    call.recipient = Some(format!("functions.{name}").into());
+    call.channel = Some(Channel::Commentary);
+    call.end = End::Call;
+    call.content_type = Some("json".into());
+    let carries = format.carries();
+    call.call_id = carries.call_ids.then(|| id.to_owned().into());
+    call.constrained = (carries.content_types)(&call);
+    call.content_type = call.content_type.filter(|_| call.constrained);
+    call
+}
