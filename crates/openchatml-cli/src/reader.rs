@@ -76,7 +76,7 @@ impl Reader {
         if !self.is_auto {
             return (parsed, format);
         }
-        if is_empty(&parsed.document) && !parsed.has_errors() && detect(text).is_empty() {
+        if is_empty(&parsed.document) && detect(text).is_empty() && recognize([text]).is_none() {
             let mut found = finding(Code::FormatUnknown, Span::at(0), "this is no conversation");
             found.dropped = Some(Dropped::Record);
             return (nothing(found), format);

@@ -113,7 +113,8 @@ fn texts_of_schemas_stay_in_their_place() {
     let apertus: Format = "apertus".parse().unwrap();
     let json: Format = "apertus:json".parse().unwrap();
     let breaks = ["\n", "\r\n", "\u{85}", "\u{2028}", "\u{b}"];
-    for text in breaks.map(|it| format!("a\"{it}EVIL{it}{it}}}")) {
+    let texts = breaks.map(|it| format!("a\"{it}EVIL{it}{it}}}"));
+    for text in texts.into_iter().chain(["EVIL\\".to_owned()]) {
         for input in tool(&text) {
             let input = input.to_string();
             let parsed = parse(&input, json, &Default::default());

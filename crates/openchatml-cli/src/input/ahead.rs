@@ -22,7 +22,9 @@ enum Line {
     /// An object or a list.
     Json,
     String,
-    /// It begins like one of these, and is none.
+    /// Another value in JSON, which holds nothing.
+    Value,
+    /// It begins like an object, a list or a string, and is none.
     Broken,
     Other,
 }
@@ -62,10 +64,14 @@ impl Line {
         let kind = match line.first()? {
             b'{' | b'[' => Self::Json,
             b'"' => Self::String,
-            _ => return Some(Self::Other),
+            _ => Self::Value,
         };
         let is_whole = serde_json::from_slice::<IgnoredAny>(line).is_ok();
-        Some(if is_whole { kind } else { Self::Broken })
+        Some(match (is_whole, kind) {
+            (true, kind) => kind,
+            (false, Self::Value) => Self::Other,
+            (false, _) => Self::Broken,
+        })
     }
 }
 
@@ -75,7 +81,7 @@ fn of_two(first: Line, second: Line) -> Option<bool> {
     match (first, second) {
         (Line::Json, _) => Some(true),
         (Line::String, second) => Some(second != Line::Other),
-        (Line::Broken | Line::Other, _) => None,
+        (Line::Value | Line::Broken | Line::Other, _) => None,
     }
 }
 
@@ -108,6 +114,7 @@ mod tests {
             format!("\u{feff}{record}\n\n{record}"),
             format!("{record}\ngarbage\n"),
             "\"a\"\n\"b\"".to_owned(),
+            "\"a\"\nnull\n".to_owned(),
             // The first line is damaged.
             format!("garbage\n{record}\n{record}\n"),
             format!("null\n{record}"),

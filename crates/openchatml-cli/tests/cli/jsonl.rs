@@ -411,9 +411,16 @@ fn a_line_that_is_no_conversation_is_refused_beside_others() {
             assert_eq!(ran.stdout.lines().count(), 1, "{input}");
         }
     }
-    let text = text_record("<|im_start|>user\nHi.<|im_end|>");
-    let ran = ocml_with(["convert", "-t", "json"], format!("{text}\n\"\"\n")).exits(1);
-    ran.says("this is no conversation");
+    for text in
+        ["<|im_start|>user\nHi.<|im_end|>", "version: 2.2\n\n<|start|>user<|message|>Hi.<|end|>\n"]
+    {
+        let input = format!("{}\n\"\"\n", text_record(text));
+        let ran = ocml_with(["convert", "--jsonl", "-t", "json"], &input).exits(1);
+        ran.says("this is no conversation");
+        // Nor is one made of it.
+        let ran = ocml_with(["check", "--jsonl", "--fix"], &input).exits(1);
+        assert_eq!(ran.stdout.lines().nth(1), Some("\"\""), "{}", ran.stdout);
+    }
 }
 
 /// The first line of a log is often cut off, or is none of it.

@@ -156,11 +156,15 @@ impl Toolbox {
     fn list_builtins(&self, conversation: &mut Conversation<'_>, dialect: &Dialect) {
         const SETTINGS: &str = "generation_settings";
         const BUILTIN_TOOLS: &str = "builtin_tools";
+        let builtins = self.builtins();
+        if builtins.is_empty() {
+            return;
+        }
         let version = dialect.id.trim_start_matches("openchatml-").to_owned();
         let header = conversation.header.get_or_insert_with(|| Header::new(version));
         let mut listed = Settings::read(header).0.builtin_tools;
         let before = listed.len();
-        for builtin in self.builtins() {
+        for builtin in builtins {
             if !listed.iter().any(|it| *it == builtin.name) {
                 listed.push(builtin.name.into_owned());
             }

@@ -1,6 +1,6 @@
 //! Checking a file line by line.
 
-use openchatml::{Applicability, Diagnostic, Format, fix};
+use openchatml::{Applicability, Code, Diagnostic, Format, fix};
 
 use super::report;
 use crate::args::Verbosity;
@@ -66,7 +66,10 @@ impl Plan {
         lines: &mut Lines,
     ) -> Option<(String, Format)> {
         let most = self.fixes.filter(|_| entry.found.is_empty())?;
-        let format = self.reader.parse_as(&slot.text, entry.format).1;
+        let (parsed, format) = self.reader.parse_as(&slot.text, entry.format);
+        if parsed.diagnostics.iter().any(|found| found.code == Code::FormatUnknown) {
+            return None;
+        }
         let fixed = fix(&slot.text, format, &self.reader.options, most);
         let text = fixed.text?;
         lines.fixed += fixed.applied;

@@ -62,6 +62,22 @@ fn the_prompts_of_run_are_those_of_render() {
     }
 }
 
+/// Nobody adds a header to a transcript that has none.
+#[test]
+fn a_transcript_without_a_header_has_none_in_prompts() {
+    let folder = Folder::new();
+    folder.file("chat.txt", "<|start|>user<|message|>Hi.<|end|>\n");
+    folder.file("tools.toml", "");
+    let server = Scripted::start(|_, _| Answer::saying(""));
+    let format = ["-t", "openchatml-2.2", "-f", "openchatml-2.2"];
+    let args = ["run", "-q", "--tools", "tools.toml", "--upstream", server.url(), "-o", "out.txt"];
+    folder.ocml(args.iter().chain(&format).chain(&["chat.txt"]));
+    let asked = server.asked()[0]["prompt"].clone();
+    let args = ["render", "-q", "--generation-prompt"];
+    let rendered = folder.ocml(args.iter().chain(&format).chain(&["chat.txt"])).exits(0).stdout;
+    assert_eq!(asked, rendered);
+}
+
 #[test]
 fn their_ids_are_the_same() {
     for conversation in conversations() {

@@ -298,7 +298,7 @@ impl Writer<'_> {
         for (index, value) in values.iter().enumerate() {
             self.push(if index == 0 { "" } else { " | " });
             let text = to_text(value).ok_or("the template writes an `enum` as Python has it")?;
-            let leaves = text.contains(|c| c == '"' || is_break(c));
+            let leaves = text.contains(|c| matches!(c, '"' | '\\') || is_break(c));
             match (leaves, self.engine) {
                 (false, _) => self.out.extend(["\"", &*text, "\""]),
                 (true, Engine::Documented) => self.push(&quoted(&text)),
@@ -391,8 +391,8 @@ impl Writer<'_> {
 }
 
 /// Why a text is not written as the template writes it.
-const LEAVES: &str = "the template would let a text of the schema leave its place; `documented` is the \
-                      profile that keeps it there";
+const LEAVES: &str = "the template would let a text of the schema leave its place; the default profile \
+                      keeps it there";
 
 /// A text as a string of TypeScript, on one line.
 fn quoted(text: &str) -> String {
@@ -403,7 +403,9 @@ fn quoted(text: &str) -> String {
 fn leaves_name(name: &str) -> bool {
     name.contains("//")
         || name.contains("/*")
-        || name.contains(|c| is_break(c) || matches!(c, '"' | '{' | '}' | ',' | ';' | ':' | '|'))
+        || name.contains(|c| {
+            is_break(c) || matches!(c, '"' | '\\' | '{' | '}' | ',' | ';' | ':' | '|')
+        })
 }
 
 /// A value with the keys of its mappings in order.

@@ -125,6 +125,14 @@ impl Numbers<'_> {
         if policy.overrides.is_empty() {
             return Ok(placed);
         }
+        let is_written =
+            |message: usize| (0..written).any(|it| self.of(it).any(|at| at == message));
+        if let Some((message, _)) = policy.overrides.iter().find(|it| it.1 && !is_written(it.0)) {
+            let text = format!("`--train-message {message}`: this message is not written");
+            let help = "the format has no place for it, or the prompt leaves it out";
+            let found = finding(Code::RenderUnsupported, Span::at(0), text);
+            return Err(Box::new(found.help(help)));
+        }
         for index in 0..written {
             let decided = self.of(index).filter_map(|number| {
                 policy.overrides.iter().rfind(|it| it.0 == number).map(|it| it.1)
