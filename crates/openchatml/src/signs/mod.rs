@@ -25,7 +25,7 @@ use crate::Span;
 pub struct Evidence {
     /// What it is, for people: a control token, a key of the header or of JSON.
     pub what: String,
-    /// The record that it is in, from 0; see [`detect_records`].
+    /// The record that it is in, from 0; see [`detect_records`](crate::detect_records).
     pub record: usize,
     /// Where it is in that record, in bytes.
     pub span: Span,
