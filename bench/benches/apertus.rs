@@ -71,7 +71,7 @@ fn prompts(
     let (json, text) = (format("apertus:json"), format("apertus"));
     let options = ReadOptions::default();
     let mut prompt = RenderOptions::default();
-    prompt.thinking = true;
+    prompt.thinking = Some(true);
     let lines = converted(conversations, json, &prompt);
     let write = |document: &Document<'_>| render(document, text, &prompt).expect("it has words");
     let documents: Vec<Document<'_>> =

@@ -1,6 +1,6 @@
 //! The closed set of meanings that a control token can have.
 
-use crate::model::{Marker, Role};
+use crate::roles::{Marker, Role};
 
 /// What a control token means, whatever its spelling or id in a dialect.
 ///

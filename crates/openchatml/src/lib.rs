@@ -110,6 +110,7 @@ pub mod prompt;
 mod reading;
 pub mod render;
 mod reply;
+mod roles;
 mod rules;
 mod signs;
 mod span;

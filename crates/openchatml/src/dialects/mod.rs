@@ -5,24 +5,28 @@
 mod apertus;
 mod canonical;
 pub(crate) mod chatml;
+mod deepseek_v3_1;
 pub(crate) mod harmony;
 mod im;
 mod openai;
 mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
 pub(crate) mod openchatml_2_2;
+mod qwen3;
 mod responses;
 mod sharegpt;
 
 pub use self::apertus::DIALECT as APERTUS;
 pub use self::canonical::DIALECT as JSON;
 pub use self::chatml::DIALECT as CHATML;
+pub use self::deepseek_v3_1::DIALECT as DEEPSEEK_V3_1;
 pub use self::harmony::DIALECT as HARMONY;
 pub use self::im::DIALECT as IM;
 pub use self::openai::DIALECT as OPENAI;
 pub use self::openchatml_0_1::DIALECT as OPENCHATML_0_1;
 pub use self::openchatml_2_0::DIALECT as OPENCHATML_2_0;
 pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
+pub use self::qwen3::DIALECT as QWEN3;
 pub use self::responses::DIALECT as RESPONSES;
 pub use self::sharegpt::DIALECT as SHAREGPT;
 
@@ -47,7 +51,8 @@ use crate::rules::Carries;
 /// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
 /// assert_eq!(names[3..7], ["chatml", "harmony", "apertus", "im"]);
-/// assert_eq!(names[7..], ["json", "openai", "responses", "sharegpt"]);
+/// assert_eq!(names[7..9], ["qwen3", "deepseek-v3.1"]);
+/// assert_eq!(names[9..], ["json", "openai", "responses", "sharegpt"]);
 /// ```
 pub static ALL: &[&Dialect] = &[
     &OPENCHATML_2_2,
@@ -57,6 +62,8 @@ pub static ALL: &[&Dialect] = &[
     &HARMONY,
     &APERTUS,
     &IM,
+    &QWEN3,
+    &DEEPSEEK_V3_1,
     &JSON,
     &OPENAI,
     &RESPONSES,
@@ -113,6 +120,12 @@ impl Format {
 
     /// The `<|im_start|>` framing, as text: [`dialects::IM`](IM).
     pub const IM: Self = Self { dialect: &IM, carrier: Carrier::Text };
+
+    /// Qwen 3, as text: [`dialects::QWEN3`](QWEN3).
+    pub const QWEN3: Self = Self { dialect: &QWEN3, carrier: Carrier::Text };
+
+    /// DeepSeek V3.1, as text: [`dialects::DEEPSEEK_V3_1`](DEEPSEEK_V3_1).
+    pub const DEEPSEEK_V3_1: Self = Self { dialect: &DEEPSEEK_V3_1, carrier: Carrier::Text };
 
     /// The messages of OpenAI's Chat Completions: [`dialects::OPENAI`](OPENAI).
     pub const OPENAI: Self = Self { dialect: &OPENAI, carrier: Carrier::Json };

@@ -219,7 +219,11 @@ impl Controls {
             if entry.len <= FRONT {
                 return Found::Control(entry.control, entry.len);
             }
-            return self.at_long(entry, rest);
+            match self.at_long(entry, rest) {
+                // Another spelling may begin with the same bytes.
+                Found::None => {}
+                found => return found,
+            }
         }
         Found::None
     }
@@ -236,7 +240,6 @@ impl Controls {
     /// The same where the front of `entry` stands, and then `rest`.
     #[inline(never)]
     fn at_long(&self, entry: &Front, rest: &[u8]) -> Found {
-        // No spelling is the beginning of another, so it is this one or none.
         let wanted = &self.spellings[entry.control.index()].as_bytes()[FRONT..];
         if rest.starts_with(wanted) {
             Found::Control(entry.control, entry.len)
@@ -306,8 +309,7 @@ impl Controls {
     }
 }
 
-/// What the search relies on: a spelling has one `<`, and neither is the beginning of another nor,
-/// if it is long, like another in all that is compared at once.
+/// What the search relies on: a spelling has one `<`, and is not the beginning of another.
 const fn check(entries: &[(Control, &str)], index: usize) {
     let spelling = entries[index].1.as_bytes();
     let mut at = 1;
@@ -322,7 +324,7 @@ const fn check(entries: &[(Control, &str)], index: usize) {
         while same < spelling.len() && same < longer.len() && spelling[same] == longer[same] {
             same += 1;
         }
-        let is_apart = same < spelling.len() && same < FRONT;
+        let is_apart = same < spelling.len();
         assert!(other == index || is_apart, "a spelling is like the beginning of another");
         other += 1;
     }

@@ -10,7 +10,6 @@ mod header;
 mod infill;
 mod layout;
 mod message;
-mod role;
 mod weight;
 
 pub(crate) use self::beyond::Beyond;
@@ -24,5 +23,5 @@ pub use self::infill::{Infill, InfillOrder};
 pub(crate) use self::layout::{DocumentLayout, Layout, LayoutPiece, Shape};
 pub(crate) use self::message::Pieces;
 pub use self::message::{Message, Visibility};
-pub use self::role::{Channel, End, Intent, Marker, Role};
 pub use self::weight::Weight;
+pub use crate::roles::{Channel, End, Intent, Marker, Role};

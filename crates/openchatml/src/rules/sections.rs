@@ -27,6 +27,16 @@ pub struct Sections {
 }
 
 /// A token, and the line breaks around it that belong to the framing.
+///
+/// ```
+/// use openchatml::dialects::{self, Completion};
+///
+/// let Some(Completion::Sections(sections)) = dialects::QWEN3.completion() else {
+///     unreachable!("its turns have sections")
+/// };
+/// let close = sections.reasoning.close;
+/// assert_eq!((close.before, close.after), (1, 2));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// The token.
@@ -38,6 +48,15 @@ pub struct Mark {
 }
 
 /// How reasoning is marked.
+///
+/// ```
+/// use openchatml::dialects::{self, Completion, NoReasoning};
+///
+/// let Some(Completion::Sections(sections)) = dialects::QWEN3.completion() else {
+///     unreachable!("its turns have sections")
+/// };
+/// assert_eq!(sections.reasoning.none, NoReasoning::Nothing);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reasoning {
@@ -50,6 +69,15 @@ pub struct Reasoning {
 }
 
 /// How a turn says that it has no reasoning.
+///
+/// ```
+/// use openchatml::dialects::{self, Completion, NoReasoning};
+///
+/// let Some(Completion::Sections(sections)) = dialects::QWEN3.completion() else {
+///     unreachable!("its turns have sections")
+/// };
+/// assert_ne!(sections.reasoning.none, NoReasoning::Close);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoReasoning {
@@ -60,6 +88,15 @@ pub enum NoReasoning {
 }
 
 /// How calls are written.
+///
+/// ```
+/// use openchatml::dialects::{self, Completion};
+///
+/// let Some(Completion::Sections(sections)) = dialects::QWEN3.completion() else {
+///     unreachable!("its turns have sections")
+/// };
+/// assert!(sections.calls.list.is_none());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Calls {
@@ -75,6 +112,15 @@ pub struct Calls {
 }
 
 /// A piece of a call.
+///
+/// ```
+/// use openchatml::dialects::{self, Completion, CallPiece};
+///
+/// let Some(Completion::Sections(sections)) = dialects::QWEN3.completion() else {
+///     unreachable!("its turns have sections")
+/// };
+/// assert!(sections.calls.pieces.contains(&CallPiece::Arguments));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallPiece {
@@ -89,6 +135,15 @@ pub enum CallPiece {
 }
 
 /// What a generation prompt says of reasoning.
+///
+/// ```
+/// use openchatml::dialects::{self, Completion};
+///
+/// let Some(Completion::Sections(sections)) = dialects::QWEN3.completion() else {
+///     unreachable!("its turns have sections")
+/// };
+/// assert!(sections.prompts.thinks);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Prompts {
@@ -102,6 +157,15 @@ pub struct Prompts {
 }
 
 /// What a generation prompt ends in.
+///
+/// ```
+/// use openchatml::dialects::{self, Completion, PromptEnd};
+///
+/// let Some(Completion::Sections(sections)) = dialects::QWEN3.completion() else {
+///     unreachable!("its turns have sections")
+/// };
+/// assert_eq!(sections.prompts.ends, [PromptEnd::Turn, PromptEnd::Pair]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PromptEnd {
@@ -140,6 +204,11 @@ impl Mark {
     /// A token with so many line breaks before it, and behind it.
     pub(crate) const fn new(control: Control, before: u8, after: u8) -> Self {
         Self { control, before, after }
+    }
+
+    /// A token with nothing around it.
+    pub(crate) const fn plain(control: Control) -> Self {
+        Self::new(control, 0, 0)
     }
 }
 

@@ -112,7 +112,7 @@ impl Script<'_> {
                         matches!(control, Control::OpenSection(_)) && !self.is_end(*control);
                     if opening.is_some() {
                         owner = Owner::Opening;
-                    } else if is_section && owner != Owner::Opening || owner == Owner::Opening {
+                    } else if is_section || owner == Owner::Opening {
                         owner = Owner::Header;
                     }
                     to.piece(owner, Written::Control(*control), index)?;

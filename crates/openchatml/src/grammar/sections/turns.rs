@@ -13,6 +13,7 @@ impl<'a> Reader<'a> {
     /// A control token between turns.
     pub(super) fn outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         if Some(control) == self.rules.bos && !self.began {
+            self.opened = Some(span.start);
             return;
         }
         if let Some(turn) = self.rules.opened_by(control) {
@@ -88,7 +89,7 @@ impl<'a> Reader<'a> {
         if !out.admits(span) {
             return;
         }
-        self.opened = Some(span.start);
+        self.opened.get_or_insert(span.start);
         self.said = None;
         self.inside = None;
         self.in_list = false;
@@ -331,7 +332,7 @@ impl<'a> Reader<'a> {
         let says = match self.said {
             _ if self.in_list => false,
             _ if self.thinks() => false,
-            None => !(blank.is_empty() && !is_end && role == Role::Assistant && !self.is_silent()),
+            None => !blank.is_empty() || is_end || role != Role::Assistant || self.is_silent(),
             Some(Kind::Reasoning) => !blank.is_empty() || !self.is_short && (after > 0 || !is_end),
             Some(_) => false,
         };
@@ -497,17 +498,7 @@ impl<'a> Reader<'a> {
                 return;
             }
             State::Turn(_) if self.said.is_none() && self.opened.is_some() => {
-                self.truncated("the text ends where the assistant begins to speak", at, out);
-                self.begin_body(Kind::Prompt, at, out);
-                let State::Body(mut body) =
-                    std::mem::replace(&mut self.state, State::Outside(Kept::default()))
-                else {
-                    return;
-                };
-                body.draft.message.channel = None;
-                self.since = at;
-                body.finish(End::Prompt, at, out);
-                return;
+                return self.end_prompt(at, out);
             }
             State::Turn(_) => {
                 let is_over = self.is_completion && !self.in_list;
@@ -522,6 +513,15 @@ impl<'a> Reader<'a> {
             State::Header(..) => {}
         }
         self.keep_tail(at, out);
+    }
+
+    /// The input ends where the assistant may say anything.
+    fn end_prompt(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        self.truncated("the text ends where the assistant begins to speak", at, out);
+        let message = Message::new(Role::Assistant, "");
+        let mut draft = self.begin(Kind::Prompt, message, at, out);
+        self.since = at;
+        draft.end(End::Prompt, at, out);
     }
 
     fn end_open(&mut self, at: usize, out: &mut Out<'a, '_>) {

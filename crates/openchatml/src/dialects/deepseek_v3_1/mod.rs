@@ -1,0 +1,148 @@
+//! DeepSeek V3.1, as its chat template writes it.
+
+mod compose;
+mod tokens;
+
+use self::tokens::CONTROLS;
+use crate::check::{Book, RULES_OF_ALL};
+use crate::declare::ToolPlace;
+use crate::dialect::{Dialect, TextForm};
+use crate::grammar::sections::{
+    self, Calls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts, Reasoning, Replies, Rules,
+    Sections, Turn,
+};
+use crate::lex::Mode;
+use crate::model::{End, FormId, Message, Role};
+use crate::pairing::Pairing;
+use crate::rules::{Carries, Channels, Completion, History, kept_without_reasoning};
+use crate::signs::{Case, Framing, Scan, TextSigns};
+use crate::{Control, Section};
+
+/// DeepSeek V3.1: a token before what each role says, reasoning and calls in the turn of the assistant,
+/// and replies of tools behind it.
+///
+/// ```
+/// use openchatml::{Channel, Format, parse};
+///
+/// let text = "<｜begin▁of▁sentence｜>Be brief.<｜User｜>2 + 2?\
+///     <｜Assistant｜><think>Easy.</think>4.<｜end▁of▁sentence｜>";
+/// let format: Format = "deepseek-v3.1".parse()?;
+/// let messages = parse(text, format, &Default::default()).into_conversation().messages;
+/// let channels: Vec<_> = messages.iter().map(|message| message.channel).collect();
+/// assert_eq!(channels, [None, None, Some(Channel::Analysis), Some(Channel::Final)]);
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+pub static DIALECT: Dialect = Dialect {
+    id: "deepseek-v3.1",
+    title: "DeepSeek V3.1",
+    controls: &CONTROLS,
+    carries: &CARRIES,
+    tools: ToolPlace::Conversation,
+    opening: None,
+    text: Some(&TEXT),
+    json: None,
+};
+
+static CARRIES: Carries = Carries {
+    roles: &[Role::System, Role::User, Role::Assistant, Role::Tool],
+    names: |message| message.role == Role::Tool,
+    channels: Channels::Sections,
+    recipients: true,
+    reply_recipients: true,
+    content_types: is_json_call,
+    json_calls: true,
+    reads_json_calls: true,
+    ends: &[End::End, End::Call, End::Open, End::Prompt],
+    open_sections: true,
+    ..Carries::NOTHING
+};
+
+fn is_json_call(message: &Message<'_>) -> bool {
+    message.is_call() && message.content_type.as_deref() == Some("json") && !message.constrained
+}
+
+static TEXT: TextForm = TextForm {
+    id: FormId::new("deepseek-v3.1"),
+    controls: &CONTROLS,
+    header: None,
+    legacy: None,
+    completion: Mode::Body,
+    book: &BOOK,
+    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
+    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
+    composer: Some(|conversation, _| {
+        let has_new_tools = !conversation.tools.is_empty();
+        (conversation.origin != RULES.form || has_new_tools).then_some(&compose::COMPOSER)
+    }),
+    signs: TextSigns { framing: Framing::Pairs, look },
+    history: |_| History::Kept(kept_without_reasoning),
+    stops: &[Control::Close(Role::Assistant)],
+    framing: Some(Completion::Sections(&SECTIONS)),
+};
+
+static BOOK: Book = Book {
+    controls: &CONTROLS,
+    versions: &[],
+    pairing: Pairing::ByOrder,
+    requires_channels: false,
+    rules: RULES_OF_ALL,
+};
+
+static SECTIONS: Sections = Sections {
+    reasoning: Reasoning {
+        open: Mark::plain(Control::OpenSection(Section::Reasoning)),
+        close: Mark::plain(Control::CloseSection(Section::Reasoning)),
+        none: NoReasoning::Close,
+    },
+    calls: Calls {
+        list: Some((
+            Mark::plain(Control::OpenSection(Section::Calls)),
+            Mark::plain(Control::CloseSection(Section::Calls)),
+        )),
+        item: (
+            Mark::plain(Control::OpenSection(Section::Call)),
+            Mark::plain(Control::CloseSection(Section::Call)),
+        ),
+        pieces: &[Piece::NameUpTo(Control::Arguments), Piece::Arguments],
+        namespace: "functions",
+    },
+    close: Control::Close(Role::Assistant),
+    prompts: Prompts { thinks: false, ends: [PromptEnd::Open, PromptEnd::Close], goes_on: true },
+};
+
+pub(super) static RULES: Rules = Rules {
+    form: FormId::new("deepseek-v3.1"),
+    controls: &CONTROLS,
+    bos: Some(Control::Bos),
+    turns: &[
+        Turn { role: Role::System, opening: Opening::Bare, close: None },
+        Turn { role: Role::User, opening: Opening::Mark(Control::Open(Role::User)), close: None },
+        Turn {
+            role: Role::Assistant,
+            opening: Opening::Mark(Control::Open(Role::Assistant)),
+            close: Some(Mark::plain(Control::Close(Role::Assistant))),
+        },
+    ],
+    sections: &SECTIONS,
+    replies: Replies {
+        turn: None,
+        item: (
+            Mark::plain(Control::OpenSection(Section::Reply)),
+            Mark::plain(Control::CloseSection(Section::Reply)),
+        ),
+    },
+    stops: &[],
+};
+
+/// What its conversations are known by: the tokens of the roles.
+fn look(scan: &Scan<'_>, case: &mut Case) {
+    let token = |control| format!("`{}`", CONTROLS.spelling(control).unwrap_or_default());
+    let opens = [Role::User, Role::Assistant].map(Control::Open);
+    let begins = opens.into_iter().chain([Control::Bos]);
+    if begins.clone().all(|control| scan.begins_with(control).is_none()) {
+        return;
+    }
+    for control in begins {
+        case.sign(30, token(control), scan.token(control));
+    }
+}

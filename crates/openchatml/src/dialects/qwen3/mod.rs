@@ -1,0 +1,159 @@
+//! Qwen 3, as its chat template writes it. Hermes and Qwen 2.5 write calls and replies the same way.
+
+mod compose;
+mod tokens;
+
+use self::tokens::CONTROLS;
+use crate::check::{Book, RULES_OF_ALL};
+use crate::declare::ToolPlace;
+use crate::dialect::{Dialect, TextForm};
+use crate::grammar::sections::{
+    self, Calls, Mark, NoReasoning, Opening, Piece, PromptEnd, Prompts, Reasoning, Replies, Rules,
+    Sections, Turn,
+};
+use crate::lex::Mode;
+use crate::model::{End, FormId, Message, Role};
+use crate::pairing::Pairing;
+use crate::rules::{Carries, Channels, Completion, History, kept_after_last_user};
+use crate::signs::{Case, Framing, Scan, TextSigns};
+use crate::{Control, Section};
+
+/// Qwen 3: the `<|im_start|>` framing with reasoning and calls in the turn of the assistant, and replies
+/// of tools in a turn of the user.
+///
+/// ```
+/// use openchatml::{Channel, Format, parse};
+///
+/// let text = "<|im_start|>user\n2 + 2?<|im_end|>\n\
+///     <|im_start|>assistant\n<think>\nEasy.\n</think>\n\n4.<|im_end|>\n";
+/// let format: Format = "qwen3".parse()?;
+/// let messages = parse(text, format, &Default::default()).into_conversation().messages;
+/// let channels: Vec<_> = messages.iter().map(|message| message.channel).collect();
+/// assert_eq!(channels, [None, Some(Channel::Analysis), Some(Channel::Final)]);
+/// assert_eq!(messages[1].body.text(), "Easy.");
+/// # Ok::<(), openchatml::UnknownName>(())
+/// ```
+pub static DIALECT: Dialect = Dialect {
+    id: "qwen3",
+    title: "Qwen 3",
+    controls: &CONTROLS,
+    carries: &CARRIES,
+    tools: ToolPlace::Conversation,
+    opening: None,
+    text: Some(&TEXT),
+    json: None,
+};
+
+static CARRIES: Carries = Carries {
+    roles: &[Role::System, Role::User, Role::Assistant, Role::Tool],
+    names: |message| message.role == Role::Tool,
+    channels: Channels::Sections,
+    recipients: true,
+    reply_recipients: true,
+    content_types: is_json_call,
+    json_calls: true,
+    reads_json_calls: true,
+    ends: &[End::End, End::Call, End::Open, End::Prompt],
+    open_sections: true,
+    ..Carries::NOTHING
+};
+
+fn is_json_call(message: &Message<'_>) -> bool {
+    message.is_call() && message.content_type.as_deref() == Some("json") && !message.constrained
+}
+
+static TEXT: TextForm = TextForm {
+    id: FormId::new("qwen3"),
+    controls: &CONTROLS,
+    header: None,
+    legacy: None,
+    completion: Mode::Body,
+    book: &BOOK,
+    reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
+    write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
+    composer: Some(|conversation, _| {
+        let has_new_tools = !conversation.tools.is_empty();
+        (conversation.origin != RULES.form || has_new_tools).then_some(&compose::COMPOSER)
+    }),
+    signs: TextSigns { framing: Framing::Turns, look },
+    history: |_| History::Kept(kept_after_last_user),
+    stops: &[Control::End, Control::Eos],
+    framing: Some(Completion::Sections(&SECTIONS)),
+};
+
+static BOOK: Book = Book {
+    controls: &CONTROLS,
+    versions: &[],
+    pairing: Pairing::ByOrder,
+    requires_channels: false,
+    rules: RULES_OF_ALL,
+};
+
+static SECTIONS: Sections = Sections {
+    reasoning: Reasoning {
+        open: Mark::new(Control::OpenSection(Section::Reasoning), 0, 1),
+        close: Mark::new(Control::CloseSection(Section::Reasoning), 1, 2),
+        none: NoReasoning::Nothing,
+    },
+    calls: Calls {
+        list: None,
+        item: (
+            Mark::new(Control::OpenSection(Section::Call), 1, 1),
+            Mark::new(Control::CloseSection(Section::Call), 1, 0),
+        ),
+        pieces: &[
+            Piece::Json("{\"name\": "),
+            Piece::Name,
+            Piece::Json(", \"arguments\": "),
+            Piece::Arguments,
+            Piece::Json("}"),
+        ],
+        namespace: "functions",
+    },
+    close: Control::End,
+    prompts: Prompts { thinks: true, ends: [PromptEnd::Turn, PromptEnd::Pair], goes_on: false },
+};
+
+pub(super) static RULES: Rules = Rules {
+    form: FormId::new("qwen3"),
+    controls: &CONTROLS,
+    bos: None,
+    turns: &[
+        turn(Role::System, "system"),
+        turn(Role::User, "user"),
+        turn(Role::Assistant, "assistant"),
+        // Hermes has replies in a turn of their own.
+        turn(Role::Tool, "tool"),
+    ],
+    sections: &SECTIONS,
+    replies: Replies {
+        turn: Some(Role::User),
+        item: (
+            Mark::new(Control::OpenSection(Section::Reply), 1, 1),
+            Mark::new(Control::CloseSection(Section::Reply), 1, 0),
+        ),
+    },
+    stops: &[Control::Eos],
+};
+
+const fn turn(role: Role, word: &'static str) -> Turn {
+    let close = Mark::new(Control::End, 0, 1);
+    Turn { role, opening: Opening::Named(Control::Start, word), close: Some(close) }
+}
+
+/// What its conversations are known by: the framing, and a token of a section in it.
+fn look(scan: &Scan<'_>, case: &mut Case) {
+    let token = |control| format!("`{}`", CONTROLS.spelling(control).unwrap_or_default());
+    let sections = [Section::Reasoning, Section::Call, Section::Reply].map(Control::OpenSection);
+    if sections.iter().all(|control| scan.token(*control).is_none()) {
+        return;
+    }
+    case.sign(60, token(Control::Start), scan.begins_with(Control::Start));
+    if case.score == 0 {
+        return;
+    }
+    case.sign(10, token(Control::End), scan.token(Control::End));
+    for control in sections {
+        case.sign(10, token(control), scan.token(control));
+    }
+}
