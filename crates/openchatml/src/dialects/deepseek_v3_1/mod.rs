@@ -26,11 +26,9 @@ use crate::{Control, Section};
 ///
 /// let text = "<｜begin▁of▁sentence｜>Be brief.<｜User｜>2 + 2?\
 ///     <｜Assistant｜><think>Easy.</think>4.<｜end▁of▁sentence｜>";
-/// let format: Format = "deepseek-v3.1".parse()?;
-/// let messages = parse(text, format, &Default::default()).into_conversation().messages;
+/// let messages = parse(text, Format::DEEPSEEK_V3_1, &Default::default()).into_conversation().messages;
 /// let channels: Vec<_> = messages.iter().map(|message| message.channel).collect();
 /// assert_eq!(channels, [None, None, Some(Channel::Analysis), Some(Channel::Final)]);
-/// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: "deepseek-v3.1",

@@ -26,12 +26,10 @@ use crate::{Control, Section};
 ///
 /// let text = "<|im_start|>user\n2 + 2?<|im_end|>\n\
 ///     <|im_start|>assistant\n<think>\nEasy.\n</think>\n\n4.<|im_end|>\n";
-/// let format: Format = "qwen3".parse()?;
-/// let messages = parse(text, format, &Default::default()).into_conversation().messages;
+/// let messages = parse(text, Format::QWEN3, &Default::default()).into_conversation().messages;
 /// let channels: Vec<_> = messages.iter().map(|message| message.channel).collect();
 /// assert_eq!(channels, [None, Some(Channel::Analysis), Some(Channel::Final)]);
 /// assert_eq!(messages[1].body.text(), "Easy.");
-/// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 pub static DIALECT: Dialect = Dialect {
     id: "qwen3",
