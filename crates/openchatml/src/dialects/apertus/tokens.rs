@@ -1,10 +1,10 @@
 //! The control tokens of Apertus.
 
 use crate::Control;
-use crate::lex::{Controls, Escape};
+use crate::lex::{Escape, TokenTable};
 use crate::model::Role;
 
-pub(super) static CONTROLS: Controls = Controls::new(
+pub(super) static CONTROLS: TokenTable = TokenTable::new(
     &[
         (Control::Bos, "<s>"),
         (Control::Open(Role::System), "<|system_start|>"),

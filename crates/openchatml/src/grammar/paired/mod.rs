@@ -22,7 +22,7 @@ pub(crate) use self::track::Track;
 pub(crate) use self::writer::write;
 
 use crate::Control;
-use crate::lex::Controls;
+use crate::lex::TokenTable;
 use crate::model::{FormId, Message, Role};
 
 /// What the dialects of the family differ in.
@@ -30,7 +30,7 @@ use crate::model::{FormId, Message, Role};
 pub(crate) struct Rules {
     /// The name of the dialect.
     pub(crate) form: FormId,
-    pub(crate) controls: &'static Controls,
+    pub(crate) controls: &'static TokenTable,
     /// The namespace of the tools that are called by their bare names.
     pub(crate) namespace: &'static str,
     /// The tool that is called outside of the inner section if it is called alone.
