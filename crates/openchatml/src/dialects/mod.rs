@@ -27,7 +27,6 @@ pub use self::openchatml_2_2::DIALECT as OPENCHATML_2_2;
 pub use self::responses::DIALECT as RESPONSES;
 pub use self::sharegpt::DIALECT as SHAREGPT;
 
-use crate::dialect::TextForm;
 pub use crate::dialect::{Carrier, Dialect, Format};
 pub use crate::rules::{Completion, Framed};
 
@@ -68,11 +67,6 @@ pub(crate) fn carried_by(form: FormId) -> Option<&'static Carries> {
         let json = || dialect.json.as_ref().filter(|it| it.id == form).map(|it| it.carries);
         text.or_else(json)
     })
-}
-
-/// The text form with this id.
-pub(crate) fn text_form(form: FormId) -> Option<&'static TextForm> {
-    ALL.iter().filter_map(|dialect| dialect.text).find(|it| it.id == form)
 }
 
 /// The dialect in whose name layout was kept.

@@ -1,6 +1,7 @@
 //! What a format carries, and what is lost where it does not.
 
 mod carries;
+mod carry;
 mod completion;
 mod compose;
 mod contents;
@@ -11,8 +12,8 @@ mod origins;
 mod prepared;
 mod said;
 
-pub(crate) use self::carries::ends_section;
 pub use self::carries::{Carries, Channels, Intents, Markers};
+pub(crate) use self::carry::{ConversationRule, NAMES, REQUIRED, adapt, fits};
 pub use self::completion::{Completion, Framed};
 pub(crate) use self::compose::{Composed, Composer, Join};
 pub(crate) use self::contents::ContentRules;
@@ -21,4 +22,4 @@ pub use self::loss::{Loss, Lost};
 pub(crate) use self::opening::Opening;
 pub use self::origins::Origins;
 pub use self::prepared::{Prepared, Weighed};
-pub(crate) use self::said::{lost, lost_field, medium, said_in_part};
+pub(crate) use self::said::{declare_as_text, lost, lost_field, medium, said_in_part};
