@@ -93,7 +93,7 @@ pub use self::router::{
 };
 #[cfg(feature = "session")]
 pub use self::session::{
-    Constrained, Desk, DeskError, Ended, Model, NoPrompt, Outlook, Session, SessionError,
+    Constrained, Desk, DeskError, Ended, Model, Outlook, Session, SessionError,
     SessionEvent, SessionOptions, Shape, Transcript,
 };
 pub use self::tool::{Approve, Failure, Outcome, Output, Provenance, Run, Tool};

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use openchatml::convert::convert;
 use openchatml::lex::Escape;
 use openchatml::render::LayoutChoice;
-use openchatml::{
-    Carrier, Diagnostic, Format, Mode, Recover, RenderOptions, Severity, parse, render,
-};
+use openchatml::{Carrier, Diagnostic, Format, Mode, Recover, RenderOptions, Severity, parse, render};
 
 use super::{Broken, Case, Verdict, brief, read, strict};
 use crate::grammar::{data, json};
@@ -104,7 +102,7 @@ pub(crate) fn strictness(case: &Case<'_>) -> Verdict {
     if parsed.has_errors() {
         return Ok(());
     }
-    let text = Format::new(case.from.dialect(), Carrier::Text);
+    let text = case.from.text().ok().map(Format::from);
     let text = text.filter(|_| case.from.dialect().id.starts_with("openchatml-2"));
     for format in [Some(case.from), text].into_iter().flatten() {
         let mut options = RenderOptions::default();

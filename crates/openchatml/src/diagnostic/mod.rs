@@ -3,12 +3,14 @@
 mod code;
 mod dropped;
 mod fix;
+mod format_error;
 mod similar;
 mod unknown_name;
 
 pub use self::code::Code;
 pub use self::dropped::Dropped;
 pub use self::fix::{Applicability, Edit, Fix, apply_fixes};
+pub use self::format_error::FormatError;
 pub(crate) use self::similar::did_you_mean;
 pub use self::unknown_name::UnknownName;
 

@@ -117,7 +117,10 @@ impl Converter {
         let reader = Reader::with(read, Mode::Lenient, encodings.as_ref())?;
         let Written { format: target, tokens } = target;
         let tokens = encodings.filter(|_| tokens);
-        let tokens = tokens.map(|encodings| Tokens::new(target, Shape::Ids, encodings));
+        let tokens = tokens.map(|encodings| {
+            let format = target.text().map_err(|error| Failure::Usage(error.to_string()))?;
+            Tokens::new(format, Shape::Ids, encodings)
+        });
         Ok(Self {
             reader,
             target,

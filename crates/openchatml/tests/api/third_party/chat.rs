@@ -44,7 +44,7 @@ pub(super) fn chat_of(text: &str, format: Format) -> Chat {
         if message.foreign || message.role != Role::Assistant {
             continue;
         }
-        if let Some(name) = function(message) {
+        if let Some(name) = function(&message) {
             chat.calls.push((name.to_owned(), body.into_owned()));
         } else if Policy::default().visibility(message) == Visibility::User {
             chat.content.push_str(&body);
@@ -119,20 +119,20 @@ impl Deltas {
         let delta = self.chunks.last_mut().expect("a chunk");
         match event {
             Event::MessageStart { message, .. } => {
-                let name = function(message);
+                let name = function(&message);
                 self.in_call = name.is_some();
                 if let Some(name) = name {
                     delta.calls.push((self.calls, Some(name.to_owned()), String::new()));
                     self.calls += 1;
                 }
             }
-            Event::Delta { text, .. } => delta.content.push_str(text),
-            Event::ReasoningDelta { text, .. } => delta.reasoning.push_str(text),
+            Event::Delta { text, .. } => delta.content.push_str(&text),
+            Event::ReasoningDelta { text, .. } => delta.reasoning.push_str(&text),
             Event::ToolCallDelta { text, .. } if self.in_call => {
                 let index = self.calls - 1;
                 match delta.calls.last_mut() {
-                    Some((last, _, arguments)) if *last == index => arguments.push_str(text),
-                    _ => delta.calls.push((index, None, text.to_owned())),
+                    Some((last, _, arguments)) if *last == index => arguments.push_str(&text),
+                    _ => delta.calls.push((index, None, text.into_owned())),
                 }
             }
             _ => {}
