@@ -42,7 +42,8 @@ pub(crate) fn check() -> Vec<String> {
     found
 }
 
-fn metadata() -> Result<Value, String> {
+/// What cargo knows of the workspace.
+pub(crate) fn metadata() -> Result<Value, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let output = Command::new(cargo)
         .args(["metadata", "--format-version=1", "--locked"])

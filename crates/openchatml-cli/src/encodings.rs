@@ -245,8 +245,7 @@ impl Tokenizers {
     pub(crate) fn with<T>(&self, act: impl FnOnce(&Tokenizer<OneEncoding>) -> T) -> T {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let known = idle().pop();
-        let tokenizer =
-            known.unwrap_or_else(|| Tokenizer::new(self.format, self.encodings.one()));
+        let tokenizer = known.unwrap_or_else(|| Tokenizer::new(self.format, self.encodings.one()));
         let done = act(&tokenizer);
         idle().push(tokenizer);
         done

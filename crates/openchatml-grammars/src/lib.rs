@@ -10,7 +10,7 @@
 //! use openchatml::harmony::Namespace;
 //! use openchatml_grammars::{Language, grammar};
 //!
-//! let tool = Tool { name: "get_time".into(), ..Tool::default() };
+//! let tool = Tool::new("get_time");
 //! let tools = [Namespace::functions(vec![tool])];
 //! let grammar = grammar(TextFormat::HARMONY, &tools, Language::Lark, &Default::default())?;
 //! assert!(grammar.text.contains(
@@ -53,7 +53,7 @@ pub use self::unsaid::{Unsaid, What};
 /// use openchatml::{Control, TextFormat};
 /// use openchatml_grammars::{Grammar, Language, grammar};
 ///
-/// let Grammar { text, ends, unsaid } =
+/// let Grammar { text, ends, unsaid, .. } =
 ///     grammar(TextFormat::IM, &[], Language::Lark, &Default::default())?;
 /// assert_eq!(text, "start: TEXT <|im_end|>\nTEXT: /(?s:.*)/\n");
 /// assert_eq!(ends, [Control::End]);
@@ -61,6 +61,7 @@ pub use self::unsaid::{Unsaid, What};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Grammar {
     /// The grammar.
     pub text: String,

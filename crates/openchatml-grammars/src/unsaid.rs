@@ -12,7 +12,7 @@ use std::fmt;
 ///
 /// let body = r#"{"ok":true,"content":{"type":"object","properties":{"n":{"multipleOf":3}}}}"#;
 /// let parameters = Reply::parse(body, &Limits::default()).unwrap().content;
-/// let tool = Tool { name: "f".into(), parameters, ..Tool::default() };
+/// let tool = Tool::new("f").with_parameters(parameters.unwrap());
 /// let tools = [Namespace::functions(vec![tool])];
 /// let grammar = grammar(TextFormat::HARMONY, &tools, Language::Gbnf, &Default::default())?;
 /// let multiple = What::Keyword("multipleOf".into());

@@ -15,7 +15,7 @@ fn list(values: Vec<Value<'static>>) -> Value<'static> {
 }
 
 fn written(schema: Value<'static>, language: Language, options: &Options) -> Grammar {
-    let tool = Tool { name: "f".into(), parameters: Some(schema), ..Tool::default() };
+    let tool = Tool::new("f").with_parameters(schema);
     let tools = [Namespace::functions(vec![tool])];
     grammar(TextFormat::HARMONY, &tools, language, options).unwrap()
 }
@@ -91,8 +91,11 @@ fn schemas_that_grow_without_end_do_not() {
 
 #[test]
 fn what_cannot_be_called_is_left_out() {
-    let tool =
-        |name: &'static str, parameters| Tool { name: name.into(), parameters, ..Tool::default() };
+    let tool = |name: &'static str, parameters| {
+        let mut tool = Tool::new(name);
+        tool.parameters = parameters;
+        tool
+    };
     let never = map([("type", "object".into()), ("enum", list(Vec::new()))]);
     let next = map([("next", map([("$ref", "#".into())]))]);
     let required = list(vec!["next".into()]);

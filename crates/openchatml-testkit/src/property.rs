@@ -3,7 +3,11 @@
 use openchatml::convert::Channels;
 use openchatml::lex::Escape;
 use openchatml::render::Place;
-use openchatml::{Code, Content, Conversation, Diagnostic, Document, Event, Format, Infill, Keep, Message, Parsed, Policy, ReadOptions, RenderError, RenderOptions, Severity, Stream, TextFormat, parse, render};
+use openchatml::{
+    Code, Content, Conversation, Diagnostic, Document, Event, Format, Infill, Keep, Message,
+    Parsed, Policy, ReadOptions, RenderError, RenderOptions, Severity, Stream, TextFormat, parse,
+    render,
+};
 
 use crate::secrets;
 

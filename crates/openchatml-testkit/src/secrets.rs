@@ -7,7 +7,11 @@
 
 use openchatml::convert::{self, Channels, Loss, Lost};
 use openchatml::render::{LayoutChoice, Profile, Values};
-use openchatml::{Body, Channel, Content, Conversation, Document, End, Format, Header, Intent, Marker, Message, Policy, ReadOptions, RenderError, RenderOptions, Role, Segment, Stream, TextFormat, Visibility, history, parse, render};
+use openchatml::{
+    Body, Channel, Content, Conversation, Document, End, Format, Header, Intent, Marker, Message,
+    Policy, ReadOptions, RenderError, RenderOptions, Role, Segment, Stream, TextFormat, Visibility,
+    history, parse, render,
+};
 use serde_json::{Map, Value, json};
 
 use crate::{Source, inputs, one_in, pick, text};

@@ -95,7 +95,7 @@ impl Read {
 
     /// The document and what was found.
     pub fn into_parsed(self) -> Parsed<'static> {
-        Parsed { document: self.document, diagnostics: self.diagnostics }
+        Parsed::new(self.document, self.diagnostics)
     }
 
     /// The conversation; an empty one if the document is something else.

@@ -2,7 +2,9 @@
 //! conversations.
 
 use openchatml::convert::prepare;
-use openchatml::{Conversation, Document, Message, ReadOptions, RenderOptions, Role, TextFormat, history};
+use openchatml::{
+    Conversation, Document, Message, ReadOptions, RenderOptions, Role, TextFormat, history,
+};
 use openchatml_testkit::ids::{self, Pairs};
 use openchatml_testkit::{Source, cases, document, pick};
 use openchatml_tokens::{

@@ -5,7 +5,10 @@
 //! for a larger run.
 
 use openchatml::render::Profile;
-use openchatml::{Channel, Code, End, Format, Message, RenderOptions, Role, TextFormat, Visibility, history, parse};
+use openchatml::{
+    Channel, Code, End, Format, Message, RenderOptions, Role, TextFormat, Visibility, history,
+    parse,
+};
 use openchatml_tokens::{O200kHarmony, Tokenizer};
 use serde_json::Value;
 

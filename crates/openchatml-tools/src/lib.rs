@@ -93,8 +93,8 @@ pub use self::router::{
 };
 #[cfg(feature = "session")]
 pub use self::session::{
-    Constrained, Desk, DeskError, Ended, Model, Outlook, Session, SessionError,
-    SessionEvent, SessionOptions, Shape, Transcript,
+    Constrained, Desk, DeskError, Ended, Model, Outlook, Session, SessionError, SessionEvent,
+    SessionOptions, Shape, Transcript,
 };
 pub use self::tool::{Approve, Failure, Outcome, Output, Provenance, Run, Tool};
 pub use self::toolbox::{Entry, NotAName, Toolbox};

@@ -69,7 +69,7 @@ pub(crate) struct TextForm {
 
 /// Makes a reader of a family with the rules of a dialect.
 pub(crate) type MakeReader =
-    for<'a> fn(&'static TextForm, &ReadOptions, Keep<'a>) -> Box<dyn Reader<'a> + Send + 'a>;
+    for<'a> fn(&'static TextForm, &ReadOptions, Keep<'a>) -> Box<dyn Reader<'a> + Send + Sync + 'a>;
 
 /// Finds what a conversation has to become before it is written, if anything.
 pub(crate) type FindComposer = fn(&Conversation<'_>, &RenderOptions) -> Option<&'static Composer>;

@@ -189,7 +189,8 @@ pub use self::text_format::TextFormat;
 pub use self::view::{DebugMessage, Policy, Preambles, UserMessage, UserView};
 pub use self::writing::RenderError;
 
-/// The examples of a guide, which `cargo test` runs.
+/// The examples of a guide and of the README, which `cargo test` runs.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/responses-and-chat.md")]
+#[doc = include_str!("../../../README.md")]
 mod guide {}

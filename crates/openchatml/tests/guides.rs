@@ -275,7 +275,8 @@ fn events(input: &Block, block: &Block) -> String {
             }
         }
     };
-    let mut stream = Stream::new(input.format().unwrap().text().expect("a text format"), &input.options());
+    let mut stream =
+        Stream::new(input.format().unwrap().text().expect("a text format"), &input.options());
     let text = if input.has("trim") { input.text.trim_end_matches('\n') } else { &input.text };
     for chunk in text.as_bytes().chunks(size) {
         stream.feed_with(chunk, &mut show);

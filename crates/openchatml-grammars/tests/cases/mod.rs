@@ -4,7 +4,10 @@ pub(crate) mod schema;
 
 use openchatml::convert::Intents;
 use openchatml::harmony::Namespace;
-use openchatml::{Body, Channel, Control, Conversation, End, Intent, Limits, Message, Reply, Role, TextFormat, Tool, Value};
+use openchatml::{
+    Body, Channel, Control, Conversation, End, Intent, Limits, Message, Reply, Role, TextFormat,
+    Tool, Value,
+};
 use openchatml_grammars::{Calls, Choice, Language, Options, Presence};
 use openchatml_testkit::{Source, one_in, pick, text};
 use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
@@ -91,7 +94,7 @@ pub(crate) fn listed(language: Language) -> Vec<(Case, Sample)> {
     let format: TextFormat = "harmony".parse().expect("a format");
     let case = |sample: Sample| {
         let schema = value(&sample.schema);
-        let tool = Tool { name: "f".into(), parameters: Some(schema), ..Tool::default() };
+        let tool = Tool::new("f").with_parameters(schema);
         let tools = vec![Namespace::functions(vec![tool])];
         let mut options = Options::default();
         options.choice = Choice::Required;
@@ -209,10 +212,8 @@ struct Builder<'b, 's> {
 
 impl Builder<'_, '_> {
     fn case(&mut self) -> Case {
-        let tool = |(name, sample): (&&'static str, &Sample)| Tool {
-            name: (*name).into(),
-            parameters: Some(value(&sample.schema)),
-            ..Tool::default()
+        let tool = |(name, sample): (&&'static str, &Sample)| {
+            Tool::new((*name)).with_parameters(value(&sample.schema))
         };
         let functions = NAMES.iter().zip(&self.samples).map(tool).collect();
         let tools =
@@ -262,7 +263,8 @@ impl Builder<'_, '_> {
         let mut message = Message::new(Role::Assistant, "");
         message.body = Body::from(self.free());
         message.channel = Some(channel);
-        if channel == Channel::Commentary && self.format.dialect().carries.intents != Intents::None {
+        if channel == Channel::Commentary && self.format.dialect().carries.intents != Intents::None
+        {
             message.intent = Some(Intent::Preamble);
         }
         message

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use openchatml::convert::{convert, prepare};
 use openchatml::render::LayoutChoice;
-use openchatml::{Carrier, Content, Conversation, Document, End, Event, Format, Keep, Message, Policy, RenderOptions, Role, Stream, TextFormat, Visibility, render};
+use openchatml::{
+    Carrier, Content, Conversation, Document, End, Event, Format, Keep, Message, Policy,
+    RenderOptions, Role, Stream, TextFormat, Visibility, render,
+};
 use openchatml_tokens::Tokenizer;
 
 use super::fix::fixed;

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use openchatml::convert::convert;
 use openchatml::lex::Escape;
 use openchatml::render::LayoutChoice;
-use openchatml::{Carrier, Diagnostic, Format, Mode, Recover, RenderOptions, Severity, parse, render};
+use openchatml::{
+    Carrier, Diagnostic, Format, Mode, Recover, RenderOptions, Severity, parse, render,
+};
 
 use super::{Broken, Case, Verdict, brief, read, strict};
 use crate::grammar::{data, json};

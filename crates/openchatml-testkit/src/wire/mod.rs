@@ -8,7 +8,9 @@ use crate::property::chunks;
 use crate::secrets;
 use openchatml::convert::Channels;
 use openchatml::wire::{ChatWriter, Ending, Reasoning, Response, ResponsesWriter};
-use openchatml::{Document, Event, Format, Keep, Policy, ReadOptions, RenderOptions, Stream, TextFormat, render};
+use openchatml::{
+    Document, Event, Format, Keep, Policy, ReadOptions, RenderOptions, Stream, TextFormat, render,
+};
 use serde_json::Value;
 
 pub use self::chat::chat;

@@ -100,7 +100,8 @@ async fn among_ids_nothing_that_text_spells_is_a_control_token() {
         Answer::stream(acts.chain([done()]).collect())
     });
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
-    let model = Model::new(upstream, format.text().expect("a text format")).with_encoding(ByteEncoding::default());
+    let model = Model::new(upstream, format.text().expect("a text format"))
+        .with_encoding(ByteEncoding::default());
     // As text, this could not be a prompt.
     let user = Message::new(Role::User, "Say `<|return|>`.");
     let conversation = Conversation::from_messages([user]);
@@ -296,7 +297,8 @@ async fn sampled_again(transcript: Format) {
         Answer::stream(vec![chunk(piece), done()])
     });
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
-    let model = Model::new(upstream, format.text().expect("a text format")).with_encoding(ByteEncoding::default());
+    let model = Model::new(upstream, format.text().expect("a text format"))
+        .with_encoding(ByteEncoding::default());
     let [system, user] = [(Role::System, "You help."), (Role::User, "Go.")]
         .map(|(role, text)| Message::new(role, text));
     let conversation = Conversation::from_messages([system, user]);

@@ -80,6 +80,7 @@ impl fmt::Display for Severity {
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// What kind of finding it is.
     pub code: Code,

@@ -52,7 +52,7 @@ fn a_user_sees_what_the_list_says_and_nothing_else() {
     let messages = messages();
     assert_eq!(messages.len(), 5 * 4 * 4 * 3);
     for preambles in [Preambles::Show, Preambles::Hide] {
-        let policy = Policy { preambles };
+        let policy = Policy::new(preambles);
         for message in &messages {
             let expected = match is_shown(message, preambles) {
                 true => Visibility::User,
@@ -98,7 +98,7 @@ fn no_event_tells_of_a_message_that_is_not_shown() {
         <|start|>assistant<|channel|>commentary<|message|>c\n\nd<|end|>\
         <|start|>assistant<|channel|>final<|message|>e\n\nf<|end|>";
     for preambles in [Preambles::Show, Preambles::Hide] {
-        let policy = Policy { preambles };
+        let policy = Policy::new(preambles);
         let mut told = Vec::new();
         let mut tell = |event: Event<'_>| {
             let is_end = matches!(event, Event::Done { .. });

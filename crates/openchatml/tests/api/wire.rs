@@ -293,7 +293,9 @@ fn a_writer_may_go_to_another_thread() {
 #[test]
 fn how_much_a_response_took_is_told_if_that_is_given() {
     let mut ending = Ending::default();
-    ending.usage = Some(Usage { input: 70, cached: 64, output: 9, reasoning: 5 });
+    let mut usage = Usage::new(70, 9);
+    (usage.cached, usage.reasoning) = (64, 5);
+    ending.usage = Some(usage);
     let last = written(writer(), ANSWER, 1000, &ending).pop().unwrap();
     assert_eq!(
         last["response"]["usage"],

@@ -2,7 +2,10 @@
 
 use openchatml::lex::{Controls, Escape};
 use openchatml::render::{Sink, SinkError, TextSink, render_to};
-use openchatml::{Carrier, Control, Conversation, Format, FormatError, Message, RenderOptions, Role, Span, TextFormat, dialects};
+use openchatml::{
+    Carrier, Control, Conversation, Format, FormatError, Message, RenderOptions, Role, Span,
+    TextFormat, dialects,
+};
 
 #[test]
 fn a_header_ends_at_the_beginning_of_a_line() {

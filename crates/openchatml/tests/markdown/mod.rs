@@ -43,10 +43,11 @@ impl Block {
         let options = self.options();
         if self.has("bytes") {
             let (messages, diagnostics) = stream(&self.bytes(), 1, format, &options);
-            return Parsed { document: messages.into(), diagnostics };
+            return Parsed::new(messages.into(), diagnostics);
         }
         if self.has("tokens") {
-            let tokenizer = Tokenizer::new(format.text().expect("a text format"), ByteEncoding::default());
+            let tokenizer =
+                Tokenizer::new(format.text().expect("a text format"), ByteEncoding::default());
             return tokenizer.parse(&self.ids(&tokenizer), &options).into_parsed();
         }
         let text = if self.has("trim") { self.text.trim_end_matches('\n') } else { &self.text };

@@ -285,7 +285,7 @@ impl Converter {
         {
             let help = "it was not written for this conversation, and is not used";
             let found = finding(Code::ParseJson, Span::at(0), other.to_string());
-            converted.found.push(Diagnostic { help: Some(help.to_owned()), ..found });
+            converted.found.push(found.help(help));
         }
         let (mut document, left_out, mut kept) = self.prepare(document);
         converted.losses = left_out;

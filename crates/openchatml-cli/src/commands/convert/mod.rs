@@ -15,7 +15,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use clap::Args;
-use openchatml::{TextFormat};
+use openchatml::TextFormat;
 
 use self::beside::BesideArgs;
 use self::converter::{Converter, Purpose};

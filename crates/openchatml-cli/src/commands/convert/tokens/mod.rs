@@ -8,7 +8,9 @@ pub(super) use self::mask::MaskArgs;
 use std::fmt::{Display, Write as _};
 
 use openchatml::convert::{Loss, Lost, Origins, Prepared, Sidecar, Weighed};
-use openchatml::{Conversation, Diagnostic, Document, ReadOptions, RenderError, RenderOptions, TextFormat};
+use openchatml::{
+    Conversation, Diagnostic, Document, ReadOptions, RenderError, RenderOptions, TextFormat,
+};
 use openchatml_tokens::{MaskPolicy, Rendered, Tokenizer};
 
 use self::mask::Numbers;
