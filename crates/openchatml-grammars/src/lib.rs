@@ -111,3 +111,9 @@ pub fn grammar(
     };
     Ok(Grammar { text, ends, unsaid })
 }
+
+/// Errors can be boxed, and sent to other threads.
+const _: () = {
+    const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
+    is_error::<GrammarError>();
+};

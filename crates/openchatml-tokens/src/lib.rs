@@ -58,3 +58,11 @@ pub use self::truncate::{Cut, OldestFirst, Scheme, TruncateError, Truncated, Tru
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/tokens.md")]
 mod guide {}
+
+/// Errors can be boxed, and sent to other threads.
+const _: () = {
+    const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
+    #[cfg(any(feature = "huggingface", feature = "tiktoken"))]
+    is_error::<EncodingError>();
+    is_error::<TruncateError>();
+};

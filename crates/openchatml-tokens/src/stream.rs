@@ -17,6 +17,23 @@ const AHEAD: usize = 12;
 ///
 /// It shares the encoding of its tokenizer and borrows nothing, so that it may be a field of a
 /// struct, or be sent to another task.
+///
+/// ```
+/// use openchatml::{ReadOptions, TextFormat};
+/// use openchatml_tokens::{ByteEncoding, TokenStream, Tokenizer};
+///
+/// /// A completion that a server is sending.
+/// struct Completion {
+///     stream: TokenStream<ByteEncoding>,
+/// }
+///
+/// let tokenizer = Tokenizer::new(TextFormat::IM, ByteEncoding::default());
+/// let mut completion = Completion { stream: tokenizer.stream(&ReadOptions::completion()) };
+/// drop(tokenizer);
+/// let task = std::thread::spawn(move || completion.stream.feed(&[72, 105, 33]).collect::<Vec<_>>());
+/// let events = task.join().unwrap();
+/// assert_eq!(events.last().map(|event| event.name()), Some("response.delta"));
+/// ```
 pub struct TokenStream<E> {
     tokenizer: Tokenizer<E>,
     text: Text,

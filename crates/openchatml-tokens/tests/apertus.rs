@@ -35,7 +35,7 @@ fn the_ids_of_a_conversation_are_those_of_its_text() {
     let tokenizer = Tokenizer::new(format.text().expect("a text format"), encoding);
     assert_eq!(tokenizer.spelled(), []);
     cases(CASES, |source| {
-        let document = document::document(source, format.into());
+        let document = document::document(source, format);
         let options = RenderOptions::default();
         let Ok(text) = render(&document, format, &options) else { return };
         let expected = library.encode_fast(text.as_str(), false).expect("it encodes text");

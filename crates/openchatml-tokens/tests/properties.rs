@@ -122,7 +122,7 @@ fn what_stands_between_control_tokens_is_one_text() {
     let bytes = Tokenizer::new(format.text().expect("a text format"), ByteEncoding::new(spellings));
     let byte = |id: u32| u8::try_from(id).ok();
     cases(CASES, |source| {
-        let document = document::document(source, format.into());
+        let document = document::document(source, format);
         let options = RenderOptions::default();
         let Ok(single) = bytes.render(&document, &options) else { return };
         let rendered = pairs.render(&document, &options).expect("it could");

@@ -213,7 +213,7 @@ struct Builder<'b, 's> {
 impl Builder<'_, '_> {
     fn case(&mut self) -> Case {
         let tool = |(name, sample): (&&'static str, &Sample)| {
-            Tool::new((*name)).with_parameters(value(&sample.schema))
+            Tool::new(*name).with_parameters(value(&sample.schema))
         };
         let functions = NAMES.iter().zip(&self.samples).map(tool).collect();
         let tools =

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use openchatml::Code;
 use openchatml_tools::{
-    Approval, Approve, Approver, Asked, Entry, Happening, Proposal, Router, RouterOptions, Toolbox,
+    Approval, Approve, Approver, Asked, Happening, Proposal, Router, RouterOptions, Toolbox,
 };
 use tokio::time::sleep;
 

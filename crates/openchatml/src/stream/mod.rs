@@ -84,6 +84,8 @@ pub struct Stream {
     user: Option<UserEvents>,
     /// Whether it takes pieces, and not bytes.
     has_pieces: bool,
+    /// Whether it takes pieces, and tells all of them: there is a quick way for text then.
+    is_quick: bool,
     /// How much text has arrived, in bytes.
     at: usize,
 }
@@ -109,6 +111,7 @@ impl Stream {
             state: LiveState::default(),
             user: None,
             has_pieces: false,
+            is_quick: false,
             at: 0,
         }
     }
@@ -144,7 +147,7 @@ impl Stream {
     pub fn of_pieces(format: TextFormat, spelled: &[Control], options: &ReadOptions) -> Self {
         let mut stream = Self::new(format, options);
         stream.engine = stream.engine.spelled(Mask::of(spelled));
-        stream.has_pieces = true;
+        (stream.has_pieces, stream.is_quick) = (true, true);
         stream
     }
 
@@ -190,6 +193,7 @@ impl Stream {
     #[must_use]
     pub fn for_user(mut self, policy: Policy) -> Self {
         self.user = Some(UserEvents::new(policy));
+        self.is_quick = false;
         self
     }
 
@@ -255,11 +259,32 @@ impl Stream {
     /// assert_eq!(said, "Hi!");
     /// ```
     pub fn feed_with(&mut self, bytes: impl AsRef<[u8]>, mut emit: impl FnMut(Event<'_>)) {
-        let Self { engine, utf8, state, user, at, .. } = self;
-        let mut live = Live { state, emit: &mut |event| tell(user, event, &mut emit) };
-        for piece in utf8.decode(bytes.as_ref()) {
+        let bytes = bytes.as_ref();
+        match self.user {
+            None => self.decode(bytes, &mut emit),
+            Some(_) => self.tell_user(&mut emit, |stream, emit| stream.decode(bytes, emit)),
+        }
+    }
+
+    #[inline]
+    fn decode(&mut self, bytes: &[u8], emit: &mut dyn FnMut(Event<'_>)) {
+        let Self { engine, utf8, state, at, .. } = self;
+        let mut live = Live { state, emit };
+        for piece in utf8.decode(bytes) {
             take(engine, piece, at, &mut live);
         }
+    }
+
+    /// Does something that tells events, and tells those of them that a user may see.
+    #[cold]
+    fn tell_user(
+        &mut self,
+        emit: &mut dyn FnMut(Event<'_>),
+        act: impl FnOnce(&mut Self, &mut dyn FnMut(Event<'_>)),
+    ) {
+        let Some(mut user) = self.user.take() else { return };
+        act(self, &mut |event| user.push(event).into_iter().for_each(&mut *emit));
+        self.user = Some(user);
     }
 
     /// Takes text that has arrived in a stream [of pieces](Self::of_pieces).
@@ -272,13 +297,11 @@ impl Stream {
     /// [`feed_text`](Self::feed_text), telling events that borrow.
     #[inline]
     pub fn feed_text_with(&mut self, text: &str, mut emit: impl FnMut(Event<'_>)) {
-        if !self.has_pieces {
-            return self.feed_with(text, emit);
+        if !self.is_quick {
+            return self.feed_text_slowly(text, &mut emit);
         }
         let span = Span::new(self.at, self.at + text.len());
         self.at = span.end;
-        let user = &mut self.user;
-        let mut emit = |event: Event<'_>| tell(user, event, &mut emit);
         match self.engine.body_piece(text, span) {
             Some(text) => self.state.text(text, &mut emit),
             None => {
@@ -286,6 +309,23 @@ impl Stream {
                 self.engine.piece(text, span, live);
             }
         }
+    }
+
+    #[cold]
+    fn feed_text_slowly(&mut self, text: &str, emit: &mut dyn FnMut(Event<'_>)) {
+        match self.user {
+            None => self.text_piece(text, emit),
+            Some(_) => self.tell_user(emit, |stream, emit| stream.text_piece(text, emit)),
+        }
+    }
+
+    fn text_piece(&mut self, text: &str, emit: &mut dyn FnMut(Event<'_>)) {
+        if !self.has_pieces {
+            return self.decode(text.as_bytes(), emit);
+        }
+        let span = Span::new(self.at, self.at + text.len());
+        self.at = span.end;
+        self.engine.piece(text, span, &mut Live { state: &mut self.state, emit });
     }
 
     /// Takes a control token that has arrived in a stream [of pieces](Self::of_pieces). One that
@@ -298,21 +338,33 @@ impl Stream {
 
     /// [`feed_control`](Self::feed_control), telling events that borrow.
     pub fn feed_control_with(&mut self, control: Control, mut emit: impl FnMut(Event<'_>)) {
+        match self.user {
+            None => self.control_piece(control, &mut emit),
+            Some(_) => {
+                self.tell_user(&mut emit, |stream, emit| stream.control_piece(control, emit))
+            }
+        }
+    }
+
+    fn control_piece(&mut self, control: Control, emit: &mut dyn FnMut(Event<'_>)) {
         let Some(spelling) = self.engine.spelling(control) else { return };
         if !self.has_pieces {
-            return self.feed_with(spelling, emit);
+            return self.decode(spelling.as_bytes(), emit);
         }
         let span = Span::new(self.at, self.at + spelling.len());
         self.at = span.end;
-        let user = &mut self.user;
-        let emit = &mut |event: Event<'_>| tell(user, event, &mut emit);
         self.engine.control(control, span, &mut Live { state: &mut self.state, emit });
     }
 
     /// Tells a finding of the caller's own as an event, among those of the reader.
     pub fn report_with(&mut self, diagnostic: Diagnostic, mut emit: impl FnMut(Event<'_>)) {
-        let user = &mut self.user;
-        let emit = &mut |event: Event<'_>| tell(user, event, &mut emit);
+        match self.user {
+            None => self.found(diagnostic, &mut emit),
+            Some(_) => self.tell_user(&mut emit, |stream, emit| stream.found(diagnostic, emit)),
+        }
+    }
+
+    fn found(&mut self, diagnostic: Diagnostic, emit: &mut dyn FnMut(Event<'_>)) {
         self.engine.report(diagnostic, &mut Live { state: &mut self.state, emit });
     }
 
@@ -337,8 +389,18 @@ impl Stream {
 
     /// [`finish`](Self::finish), telling events that borrow.
     pub fn finish_with(mut self, mut emit: impl FnMut(Event<'_>)) {
-        let Self { engine, utf8, state, user, has_pieces, at } = &mut self;
-        let mut live = Live { state, emit: &mut |event| tell(user, event, &mut emit) };
+        match self.user {
+            None => self.end(&mut emit),
+            Some(_) => self.tell_user(&mut emit, Self::end),
+        }
+        if let Some(event) = self.user.and_then(UserEvents::finish) {
+            emit(event);
+        }
+    }
+
+    fn end(&mut self, emit: &mut dyn FnMut(Event<'_>)) {
+        let Self { engine, utf8, state, has_pieces, at, .. } = self;
+        let mut live = Live { state, emit };
         if let Some(piece) = utf8.finish() {
             take(engine, piece, at, &mut live);
         }
@@ -349,9 +411,6 @@ impl Stream {
             engine.finish(&mut live);
         }
         live.finish();
-        if let Some(event) = user.take().and_then(UserEvents::finish) {
-            emit(event);
-        }
     }
 
     /// Ends the stream because nobody wants the rest: the message that is being read is given as
@@ -381,15 +440,6 @@ impl Stream {
             self.report_with(found, &mut emit);
         }
         self.finish_with(&mut emit);
-    }
-}
-
-/// Tells an event, as a user may see it if the events are for one.
-#[inline]
-fn tell<'e>(user: &mut Option<UserEvents>, event: Event<'e>, emit: &mut impl FnMut(Event<'e>)) {
-    match user {
-        None => emit(event),
-        Some(user) => user.push(event).into_iter().for_each(emit),
     }
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn told_to_users(case: &Case) -> Vec<Told> {
 
 fn run(case: &Case, mut take: impl FnMut(Event<'_>)) {
     let mut stream = Stream::new(case.format().text().expect("a text format"), &case.options());
-    stream.feed_with(&case.input_bytes(), &mut take);
+    stream.feed_with(case.input_bytes(), &mut take);
     if let Some(ToolCancelled { call_id, reason }) = &case.tool_cancelled {
         take(Event::ToolCancel { call_id: call_id.into(), reason: reason.into() });
     }

@@ -44,7 +44,7 @@ pub(super) fn chat_of(text: &str, format: Format) -> Chat {
         if message.foreign || message.role != Role::Assistant {
             continue;
         }
-        if let Some(name) = function(&message) {
+        if let Some(name) = function(message) {
             chat.calls.push((name.to_owned(), body.into_owned()));
         } else if Policy::default().visibility(message) == Visibility::User {
             chat.content.push_str(&body);
