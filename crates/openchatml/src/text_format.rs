@@ -1,12 +1,10 @@
 //! Formats that are text: what streams, token ids, completions and their grammars need.
 
 use std::fmt;
-use std::str::FromStr;
 
 use crate::Control;
 use crate::diagnostic::FormatError;
 use crate::dialect::{Carrier, Dialect, Format, TextForm};
-use crate::dialects::{self, ALL};
 use crate::lex::Controls;
 use crate::rules::Completion;
 
@@ -33,46 +31,12 @@ pub struct TextFormat {
 }
 
 impl TextFormat {
-    /// OpenChatML 2.2.
-    pub const OPENCHATML_2_2: Self = Self::of(&dialects::OPENCHATML_2_2);
-
-    /// OpenChatML 2.0.
-    pub const OPENCHATML_2_0: Self = Self::of(&dialects::OPENCHATML_2_0);
-
-    /// OpenChatML 0.1.
-    pub const OPENCHATML_0_1: Self = Self::of(&dialects::OPENCHATML_0_1);
-
-    /// OpenAI's ChatML.
-    pub const CHATML: Self = Self::of(&dialects::CHATML);
-
-    /// Harmony, the format of the gpt-oss models.
-    pub const HARMONY: Self = Self::of(&dialects::HARMONY);
-
-    /// Apertus.
-    pub const APERTUS: Self = Self::of(&dialects::APERTUS);
-
-    /// The `<|im_start|>` framing.
-    pub const IM: Self = Self::of(&dialects::IM);
-
-    /// The constants are of dialects that have a text form: any other does not compile.
-    const fn of(dialect: &'static Dialect) -> Self {
+    /// The text format of a dialect that has one: a constant of any other does not compile.
+    pub(crate) const fn of(dialect: &'static Dialect) -> Self {
         match dialect.text {
             Some(form) => Self { dialect, form },
             None => panic!("the dialect has a text form"),
         }
-    }
-
-    /// Every text format.
-    ///
-    /// ```
-    /// use openchatml::TextFormat;
-    ///
-    /// let names: Vec<_> = TextFormat::all().map(|format| format.to_string()).collect();
-    /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
-    /// assert_eq!(names[3..], ["chatml", "harmony", "apertus", "im"]);
-    /// ```
-    pub fn all() -> impl Iterator<Item = Self> {
-        ALL.iter().filter_map(|dialect| Some(Self { dialect, form: dialect.text? }))
     }
 
     /// The same format, where any format will do.
@@ -169,14 +133,6 @@ impl TryFrom<Format> for TextFormat {
 impl From<TextFormat> for Format {
     fn from(format: TextFormat) -> Self {
         format.format()
-    }
-}
-
-impl FromStr for TextFormat {
-    type Err = FormatError;
-
-    fn from_str(name: &str) -> Result<Self, FormatError> {
-        Self::try_from(name.parse::<Format>()?)
     }
 }
 

@@ -12,7 +12,6 @@ use crate::{Code, Diagnostic, Severity};
 /// What a [`Stream`](super::Stream) tells, in the order in which it becomes certain
 /// (OpenChatML 2.2 §9, 2.0 §9).
 ///
-/// ```
 /// It borrows from the stream where a callback is told of it ([`Stream::feed_with`]); where it comes
 /// from an iterator ([`Stream::feed`]) it is owned. [`into_owned`](Self::into_owned) makes it so.
 ///

@@ -10,16 +10,13 @@ use crate::view::Policy;
 /// response has no end is told by its [summary](Code::user_summary) (OpenChatML 2.2 §9, §14),
 /// whatever the reason.
 ///
-/// ```
 /// A stream [for a user](super::Stream::for_user) has one; this type is for events that come from
 /// elsewhere.
 ///
 /// ```
-/// use openchatml::{Policy, ReadOptions, Role, Stream, TextFormat, UserEvents};
+/// use openchatml::{Policy, ReadOptions, Stream, TextFormat, UserEvents};
 ///
-/// let mut options = ReadOptions::default();
-/// options.continues = Some(Role::Assistant);
-/// let mut stream = Stream::new(TextFormat::HARMONY, &options);
+/// let mut stream = Stream::new(TextFormat::HARMONY, &ReadOptions::completion());
 /// let mut events: Vec<_> = stream.feed("<|channel|>analysis<|message|>A secret pl").collect();
 /// events.extend(stream.finish());
 ///
