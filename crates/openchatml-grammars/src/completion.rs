@@ -37,6 +37,7 @@ pub(crate) fn completion(
     let mut builder = Builder { options, stops, tokens, parts, ends, unsaid };
     let shape = match framing {
         dialects::Completion::Messages(framed) => builder.framed(framed, namespaces)?,
+        dialects::Completion::Sections(sections) => builder.sections(sections, namespaces)?,
         dialects::Completion::Text { header, close } => builder.turn(header, close, namespaces)?,
         _ => return Err(GrammarError::Format(FormatError::NoGrammar(format.to_string()))),
     };
@@ -47,21 +48,21 @@ pub(crate) fn completion(
 /// A greater bound on the messages before the last one is none: no model comes near it.
 const MOST_BEFORE: usize = 32;
 
-struct Builder<'b> {
-    options: &'b Options,
+pub(crate) struct Builder<'b> {
+    pub(crate) options: &'b Options,
     stops: &'b [Control],
     tokens: Tokens<'b>,
     parts: Vec<Part>,
-    ends: Vec<Control>,
-    unsaid: Vec<Unsaid>,
+    pub(crate) ends: Vec<Control>,
+    pub(crate) unsaid: Vec<Unsaid>,
 }
 
 /// A tool that can be called.
-struct Callee {
-    recipient: String,
+pub(crate) struct Callee {
+    pub(crate) recipient: String,
     is_function: bool,
     /// The place of its schema; it takes free text if it has none.
-    arguments: Option<usize>,
+    pub(crate) arguments: Option<usize>,
 }
 
 impl Builder<'_> {
@@ -224,7 +225,7 @@ impl Builder<'_> {
     }
 
     /// The token that ends a completion, unless the engine does.
-    fn end(&mut self, control: Control) -> Option<Control> {
+    pub(crate) fn end(&mut self, control: Control) -> Option<Control> {
         if !self.stops.contains(&control) || !self.tokens.is_token(control) {
             return Some(control);
         }
@@ -236,7 +237,7 @@ impl Builder<'_> {
     }
 
     /// The place of the answer's schema, if it has one.
-    fn answer(&mut self) -> Result<Option<usize>, GrammarError> {
+    pub(crate) fn answer(&mut self) -> Result<Option<usize>, GrammarError> {
         let Some(schema) = &self.options.answer else { return Ok(None) };
         let part = self.part(ANSWER, schema);
         part.map(Some).ok_or(GrammarError::Nothing)
@@ -256,7 +257,10 @@ impl Builder<'_> {
     }
 
     /// The tools that may be called.
-    fn callees(&mut self, namespaces: &[Namespace<'_>]) -> Result<Vec<Callee>, GrammarError> {
+    pub(crate) fn callees(
+        &mut self,
+        namespaces: &[Namespace<'_>],
+    ) -> Result<Vec<Callee>, GrammarError> {
         let mut callees: Vec<Callee> = Vec::new();
         let mut is_known = false;
         for namespace in namespaces {

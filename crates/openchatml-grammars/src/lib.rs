@@ -35,6 +35,7 @@ mod headers;
 mod lark;
 mod options;
 mod schema;
+mod sections;
 mod shape;
 mod tag;
 mod tokens;

@@ -35,6 +35,9 @@ pub struct Options {
     pub calls: Calls,
     /// Messages of reasoning (`analysis`).
     pub reasoning: Presence,
+    /// Whether the prompt ended inside of reasoning, as it does where a chat template writes `<think>`
+    /// itself: the completion begins there.
+    pub in_reasoning: bool,
     /// Messages that say to the user what comes next (`commentary`).
     pub preambles: Presence,
     /// The JSON Schema of an answer that is JSON. `None` lets it be any text.
@@ -70,6 +73,7 @@ impl Default for Options {
             choice: Choice::default(),
             calls: Calls::default(),
             reasoning: Presence::default(),
+            in_reasoning: false,
             preambles: Presence::default(),
             answer: None,
             before: None,

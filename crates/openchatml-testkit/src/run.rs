@@ -4,7 +4,7 @@ use openchatml::convert::Sidecar;
 use openchatml::declare::{Style, typescript};
 use openchatml::{
     Control, Conversation, Document, End, Format, Keep, Message, Mode, ReadOptions, Recover,
-    RenderOptions, Role, Severity, Value, parse, render,
+    RenderOptions, Role, Section, Severity, Value, parse, render,
 };
 
 pub use crate::inputs::{any_text, is_of_services, options, text_formats};
@@ -173,12 +173,18 @@ fn stopped_in_body(source: &mut Source<'_>, format: Format) -> Option<String> {
         let line = pick(source, &["", "\n"]);
         return Some(format!("{}{line}{}", text::hostile(source), spelled(Control::End)?));
     };
-    let (inner, outer) = (spelled(Control::InnerPrefix)?, spelled(Control::InnerSuffix)?);
+    let (inner, outer) = (
+        spelled(Control::OpenSection(Section::Reasoning))?,
+        spelled(Control::CloseSection(Section::Reasoning))?,
+    );
     let mut text = match one_in(source, 2) {
         true => format!("{inner}{}{outer}", text::hostile(source)),
         false => String::new(),
     };
-    let (calls, called) = (spelled(Control::ToolsPrefix)?, spelled(Control::ToolsSuffix)?);
+    let (calls, called) = (
+        spelled(Control::OpenSection(Section::Calls))?,
+        spelled(Control::CloseSection(Section::Calls))?,
+    );
     text.push_str(&match one_in(source, 3) {
         true => format!("{calls}[{{\"f\": {}}}]{called}", text::json(source)),
         false => format!("{}{stop}", text::hostile(source)),

@@ -443,7 +443,7 @@ pub fn render_options(source: &mut Source<'_>) -> RenderOptions {
     if one_in(source, 2) {
         options.date = Some("2026-01-31".into());
     }
-    options.thinking = one_in(source, 3);
+    options.thinking = one_in(source, 3).then(|| one_in(source, 2));
     options.ids = one_in(source, 3);
     options
 }
@@ -525,7 +525,7 @@ pub fn doors(source: &mut Source<'_>) {
     let kind = source.int_in_range(0..=3).unwrap_or(0);
     let name = format!(
         "door {kind}, {part:?}, from {origin} to {target} with {:?}, {:?}, {:?}, prompt {:?} {}, \
-         date {}, thinking {}, ids {}",
+         date {}, thinking {:?}, ids {}",
         options.layout,
         options.values,
         options.profile,

@@ -1,4 +1,4 @@
-//! Random conversations whose assistant speaks in sections: Apertus.
+//! Random conversations whose assistant speaks in sections.
 
 use openchatml::convert::Carries;
 use openchatml::{Channel, Conversation, End, Format, Message, Role};
@@ -19,7 +19,8 @@ struct Turn {
 pub(crate) fn conversation(source: &mut Source<'_>, format: Format) -> Conversation<'static> {
     let is_text = !format.to_string().contains("json");
     let mut messages = vec![Message::new(Role::System, text::hostile(source))];
-    if is_text || one_in(source, 2) {
+    let has_section = format.carries().roles.contains(&Role::Developer);
+    if has_section && (is_text || one_in(source, 2)) {
         let section = match one_in(source, 2) {
             true => "Deliberation: enabled\nTool Capabilities: disabled",
             false => "Deliberation: disabled\nTool Capabilities: disabled",

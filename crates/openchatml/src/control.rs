@@ -54,19 +54,41 @@ pub enum Control {
     Open(Role),
     /// Closes what a role says: `<|user_end|>` and its like.
     Close(Role),
-    /// Begins what the assistant says to itself: `<|inner_prefix|>`.
-    InnerPrefix,
-    /// Ends what the assistant says to itself: `<|inner_suffix|>`.
-    InnerSuffix,
-    /// Begins a list of tool calls: `<|tools_prefix|>`.
-    ToolsPrefix,
-    /// Ends a list of tool calls: `<|tools_suffix|>`.
-    ToolsSuffix,
+    /// Opens a section of a turn: `<think>`, `<|tools_prefix|>`.
+    OpenSection(Section),
+    /// Closes a section of a turn: `</think>`, `<|tools_suffix|>`.
+    CloseSection(Section),
+    /// Stands between the name of a tool and the arguments of its call.
+    Arguments,
+}
+
+/// A section of a turn: a part that tokens of its own mark.
+///
+/// ```
+/// use openchatml::{Control, Section, dialects};
+///
+/// let controls = dialects::APERTUS.controls;
+/// let reasoning = Control::OpenSection(Section::Reasoning);
+/// assert_eq!(controls.spelling(reasoning), Some("<|inner_prefix|>"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Section {
+    /// Private reasoning of the assistant.
+    Reasoning,
+    /// A list of tool calls.
+    Calls,
+    /// One tool call.
+    Call,
+    /// A list of replies of tools.
+    Replies,
+    /// The reply of one tool.
+    Reply,
 }
 
 impl Control {
     /// How many there are.
-    pub(crate) const COUNT: usize = 32;
+    pub(crate) const COUNT: usize = 39;
 
     /// A number for each, from 0.
     pub(crate) const fn index(self) -> usize {
@@ -91,10 +113,9 @@ impl Control {
             Self::FileSeparator => 17,
             Self::Open(role) => 18 + role as usize,
             Self::Close(role) => 23 + role as usize,
-            Self::InnerPrefix => 28,
-            Self::InnerSuffix => 29,
-            Self::ToolsPrefix => 30,
-            Self::ToolsSuffix => 31,
+            Self::OpenSection(section) => 28 + section as usize,
+            Self::CloseSection(section) => 33 + section as usize,
+            Self::Arguments => 38,
         }
     }
 

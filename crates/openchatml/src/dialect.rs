@@ -7,10 +7,10 @@ use crate::check::Book;
 use crate::declare::ToolPlace;
 use crate::diagnostic::FormatError;
 use crate::lex::{Controls, Mode};
-use crate::model::{Conversation, Document, FormId};
+use crate::model::{Conversation, Document, FormId, Role};
 use crate::options::{Profile, ReadOptions, RenderOptions};
 use crate::reading::{Keep, Parsed, Reader};
-use crate::rules::{Carries, Completion, Composer, ContentRules, History, Opening};
+use crate::rules::{Carries, Completion, Composer, ContentRules, History, Opening, PromptEnd};
 use crate::signs::{JsonSigns, TextSigns};
 use crate::writing::{Place, RenderError, Sink, TextSink};
 
@@ -246,6 +246,25 @@ impl Dialect {
     /// The form in whose name its layout is kept.
     pub(crate) const fn form(&self) -> FormId {
         FormId::new(self.id)
+    }
+
+    /// Whether a generation prompt behind a message of `last` ends inside of reasoning, so that a
+    /// completion [begins there](ReadOptions::in_reasoning).
+    ///
+    /// ```
+    /// use openchatml::{RenderOptions, Role, dialects};
+    ///
+    /// let mut options = RenderOptions::default();
+    /// options.thinking = Some(true);
+    /// assert!(!dialects::QWEN3.prompts_in_reasoning(Some(Role::User), &options));
+    /// ```
+    pub fn prompts_in_reasoning(&self, last: Option<Role>, options: &RenderOptions) -> bool {
+        match self.text.and_then(|form| form.framing) {
+            Some(Completion::Sections(sections)) => {
+                sections.prompts.end(last, options.thinking) == PromptEnd::Open
+            }
+            _ => false,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::dialect::TextForm;
 use crate::header::{self, Preamble, Scan};
 use crate::lex::{Lexeme, Lexer, Mask, Mode};
 use crate::options::ReadOptions;
-use crate::reading::{Findings, Keep, Out, Reader, Receiver, State};
+use crate::reading::{Keep, Out, Reader, Receiver, State};
 use crate::{Code, Control, Dropped, Fix, Message, Span};
 
 /// Reads one document, whole or chunk by chunk.
@@ -45,14 +45,7 @@ impl<'a> Engine<'a> {
             Some(_) if options.continues.is_none() => Phase::Preamble(Preamble::default()),
             _ => Phase::Messages(Messages::new(form, options, keep, 0)),
         };
-        let state = State {
-            findings: Findings::default(),
-            checker: Checker::new(form.book),
-            messages: 0,
-            stopped: None,
-            is_over: false,
-            after_foreign: false,
-        };
+        let state = State::new(Checker::new(form.book));
         let base = Base { options: options.clone(), keep, state };
         Self { form, base, phase, carry: String::new(), spelled: Mask::ALL }
     }

@@ -162,7 +162,7 @@ mod view;
 mod words;
 mod writing;
 
-pub use self::control::Control;
+pub use self::control::{Control, Section};
 pub use self::detect::{Candidate, Evidence, Recognized, detect, detect_records, recognize};
 pub use self::diagnostic::{
     Applicability, Code, Diagnostic, Dropped, Edit, Fix, FormatError, Severity, UnknownName,

@@ -20,7 +20,7 @@ fn recorded() -> Vec<Value> {
 fn options(case: &Value) -> RenderOptions {
     let mut options = RenderOptions::default();
     options.date = case["date"].as_str().map(|date| date.to_owned().into());
-    options.thinking = case["thinking"].as_bool().unwrap();
+    options.thinking = case["thinking"].as_bool();
     options.generation_prompt = case["prompt"].as_bool().unwrap().then_some(Role::Assistant);
     options.profile = Profile::Reference;
     if case["engine"] == "transformers" {

@@ -227,7 +227,7 @@ fn options(block: &Block) -> RenderOptions {
         options.generation_prompt = Some(Role::Assistant);
     }
     options.continue_final = block.has("continue");
-    options.thinking = block.has("thinking");
+    options.thinking = block.has("thinking").then_some(true);
     options.profile = match block.value("profile") {
         None => Profile::Documented,
         Some("reference") => Profile::Reference,

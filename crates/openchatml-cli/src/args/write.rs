@@ -125,7 +125,7 @@ impl RenderArgs {
         options.generation_prompt = self.generation_prompt.then_some(Role::Assistant);
         options.continue_final = self.continue_final;
         options.ids = self.keep_ids;
-        options.thinking = self.thinking.unwrap_or_default();
+        options.thinking = self.thinking;
         options.profile = match self.profile {
             ProfileArg::Default => Profile::Documented,
             ProfileArg::Reference => Profile::Reference,

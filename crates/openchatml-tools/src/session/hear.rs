@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use openchatml::{Code, Control, Done, End, Event, Message, ReadOptions, Role, Severity, Stream};
+use openchatml::{Code, Control, Done, End, Event, Message, ReadOptions, Severity, Stream};
 use openchatml_tokens::TokenStream;
 
 use super::event::{SessionEvent, shifted};
@@ -64,10 +64,9 @@ pub(super) struct Heard {
 }
 
 impl<'m> Hearing<'m> {
-    /// A completion whose first message has this number.
+    /// A completion whose first message has this number, and which is read with these options.
     pub(super) fn new(model: &'m Model, options: &ReadOptions, base: usize) -> Self {
-        let mut options = options.clone();
-        options.continues = Some(Role::Assistant);
+        let options = options.clone();
         let heard = Heard { base, ..Heard::default() };
         Self { model, options, reader: Reader::Unknown, heard, any_end: false }
     }

@@ -95,6 +95,11 @@ impl Model {
         found.map(Some).map_err(SessionError::Grammar)
     }
 
+    /// Whether its prompts behind a message of `last` end inside of reasoning.
+    pub(super) fn prompts_in_reasoning(&self, last: Option<Role>) -> bool {
+        self.format.dialect().prompts_in_reasoning(last, &self.render)
+    }
+
     /// The format of its prompts and completions.
     pub fn format(&self) -> TextFormat {
         self.format

@@ -401,7 +401,11 @@ impl Session {
     ) -> Result<Sampled, SessionError> {
         let model = self.model.clone().expect("there is a model");
         let before = self.conversation.messages.len();
-        let mut hearing = Hearing::new(&model, &self.options.read, self.told);
+        let mut read = self.options.read.clone();
+        read.continues = Some(Role::Assistant);
+        let last = self.conversation.messages.last().map(|message| message.role);
+        read.in_reasoning = model.prompts_in_reasoning(last);
+        let mut hearing = Hearing::new(&model, &read, self.told);
         let mut calls = self.turn(&[]);
         let span = Span::completion(model.format().into());
         let heard = self.listen(&model, &mut hearing, &mut calls, cancel, emit);
@@ -417,7 +421,7 @@ impl Session {
         heard.usage.iter().for_each(|usage| span.took(*usage));
         self.told += heard.began;
         self.sampled.hear(&heard.ids);
-        let said = self.sampled.end(&model, &self.options.read);
+        let said = self.sampled.end(&model, &read);
         self.spent.is_uncounted |= heard.usage.is_none() && said == 0 && heard.began > 0;
         self.spent.tokens += heard.usage.map_or_else(|| said, Usage::total);
         // A completion that broke is as good as one that was cut off: what is complete, is.

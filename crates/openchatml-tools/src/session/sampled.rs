@@ -35,14 +35,12 @@ impl Sampled {
         self.ids.extend_from_slice(ids);
     }
 
-    /// Takes note of the end of a completion. How many ids it and its prompt are.
+    /// Takes note of the end of a completion, which is read with these options. How many ids it and its prompt are.
     pub(super) fn end(&mut self, model: &Model, options: &ReadOptions) -> u64 {
         let said = &self.ids[self.prompt..];
         let is_empty = said.is_empty();
         if let Some(tokenizer) = model.tokenizer() {
-            let mut options = options.clone();
-            options.continues = Some(Role::Assistant);
-            let read = tokenizer.parse(said, &options).with_ids(said).into_conversation();
+            let read = tokenizer.parse(said, options).with_ids(said).into_conversation();
             let is_certain = |message: &Message<'_>| !message.recovered && !message.foreign;
             self.messages.extend(read.messages.into_iter().filter(is_certain));
         }

@@ -71,6 +71,20 @@ fn json(namespaces: Vec<Namespace<'static>>) -> String {
     }
 }
 
+/// A declaration in the shape of a function of Chat Completions, with all that it declares.
+pub(crate) fn whole_function(tool: &Tool<'_>) -> Value<'static> {
+    let mut value = function(tool.clone().into_owned());
+    if let Data::Map(entries) = &mut value.data
+        && let Some((_, Value { data: Data::Map(function), .. })) = entries.last_mut()
+    {
+        let extra = tool.extra.iter();
+        function.extend(
+            extra.map(|(key, it)| (key.clone().into_owned().into(), it.clone().into_owned())),
+        );
+    }
+    value
+}
+
 /// A declaration in the shape of a function of Chat Completions.
 fn function(tool: Tool<'static>) -> Value<'static> {
     let mut function = vec![("name".into(), Value::from(tool.name.into_owned()))];

@@ -11,7 +11,6 @@ mod openai;
 mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
 pub(crate) mod openchatml_2_2;
-pub(crate) mod python;
 mod responses;
 mod sharegpt;
 
@@ -29,7 +28,10 @@ pub use self::sharegpt::DIALECT as SHAREGPT;
 
 use crate::dialect::TextForm;
 pub use crate::dialect::{Carrier, Dialect, Format};
-pub use crate::rules::{Completion, Framed};
+pub use crate::rules::{
+    CallPiece, Calls, Completion, Framed, Mark, NoReasoning, PromptEnd, Prompts, Reasoning,
+    Sections,
+};
 
 use std::str::FromStr;
 

@@ -1,8 +1,10 @@
 //! The families of dialects. What differs between the dialects of a family is data in the
 //! dialect's folder; what is common is here.
 
+mod brackets;
 pub(crate) mod frame;
 pub(crate) mod paired;
+pub(crate) mod sections;
 mod spaces;
 pub(crate) mod turn;
 

@@ -4,6 +4,7 @@
 //! diagnostics need them.
 
 mod keys;
+pub(crate) mod python;
 mod reader;
 mod strings;
 mod value;

@@ -8,7 +8,31 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Beyond, Conversation, FormId};
+use crate::Control;
 use crate::json::Value;
+
+/// A piece of what stands between the bodies of two messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LayoutPiece<'a> {
+    Control(Control),
+    Text(Cow<'a, str>),
+}
+
+impl LayoutPiece<'_> {
+    fn borrowed(&self) -> LayoutPiece<'_> {
+        match self {
+            Self::Control(control) => LayoutPiece::Control(*control),
+            Self::Text(text) => LayoutPiece::Text(Cow::Borrowed(text)),
+        }
+    }
+
+    fn into_owned(self) -> LayoutPiece<'static> {
+        match self {
+            Self::Control(control) => LayoutPiece::Control(control),
+            Self::Text(text) => LayoutPiece::Text(Cow::Owned(text.into_owned())),
+        }
+    }
+}
 
 /// The layout of one message.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +45,8 @@ pub(crate) struct Layout<'a> {
     pub(crate) close: Option<Cow<'a, str>>,
     /// What stood between that token and the next message.
     pub(crate) after: Option<Cow<'a, str>>,
+    /// What stood between the body of the last message and this one.
+    pub(crate) before: Option<Vec<LayoutPiece<'a>>>,
     /// The content in the JSON of the dialect, where that says more than the body.
     pub(crate) content: Option<Value<'a>>,
     /// The token ids that it was.
@@ -37,6 +63,7 @@ impl Layout<'_> {
             header: self.header.as_deref().map(Cow::Borrowed),
             close: self.close.as_deref().map(Cow::Borrowed),
             after: self.after.as_deref().map(Cow::Borrowed),
+            before: self.before.as_ref().map(|it| it.iter().map(LayoutPiece::borrowed).collect()),
             content: None,
             ids: self.ids.clone(),
             beyond: None,
@@ -50,11 +77,16 @@ impl Layout<'_> {
             header: self.header.map(own),
             close: self.close.map(own),
             after: self.after.map(own),
+            before: self.before.map(own_pieces),
             content: self.content.map(Value::into_owned),
             ids: self.ids,
             beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),
         }
     }
+}
+
+fn own_pieces(pieces: Vec<LayoutPiece<'_>>) -> Vec<LayoutPiece<'static>> {
+    pieces.into_iter().map(LayoutPiece::into_owned).collect()
 }
 
 /// The layout of what stands around the messages.
@@ -66,6 +98,8 @@ pub(crate) struct DocumentLayout<'a> {
     pub(crate) lead: Option<Cow<'a, str>>,
     /// What stood after the last one.
     pub(crate) tail: Option<Cow<'a, str>>,
+    /// The same in pieces, from the end of the body of the last one.
+    pub(crate) close: Option<Vec<LayoutPiece<'a>>>,
     /// What the JSON of the dialect says of the document and the model does not.
     pub(crate) beyond: Option<Box<Beyond<'a>>>,
     /// What the JSON was as a whole.
@@ -111,6 +145,7 @@ impl DocumentLayout<'_> {
             form: self.form,
             lead: self.lead.map(own),
             tail: self.tail.map(own),
+            close: self.close.map(own_pieces),
             beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),
             shape: self.shape,
         }

@@ -30,6 +30,9 @@ pub struct ReadOptions {
     /// `<|assistant_end|>` and `<|tools_suffix|>` in Apertus, `<|end_message|>` in ChatML, and
     /// `<|im_end|>` in `im` and OpenChatML 0.1, where `</s>` is one, too.
     pub continues: Option<Role>,
+    /// Whether the prompt that the input [continues](Self::continues) ended inside of reasoning, as it
+    /// does where a chat template writes `<think>` itself.
+    pub in_reasoning: bool,
     /// Whether a completion goes on past its stop token: what the assistant says there
     /// is taken as its next messages. For several generations one after another in one text, and
     /// for servers that go on where HIP-1 §8 has them stop.

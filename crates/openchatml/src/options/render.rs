@@ -30,9 +30,9 @@ pub struct RenderOptions {
     pub profile: Profile,
     /// The date that prompts tell the model, where their format says one: `2026-01-31`.
     pub date: Option<Cow<'static, str>>,
-    /// Whether the model is told to deliberate before it answers, where the format says so
-    /// (Apertus: `Deliberation: enabled`).
-    pub thinking: bool,
+    /// Whether the model is told to think before it answers, where prompts of the format say so
+    /// (Apertus: `Deliberation: enabled`). `None` for what the format does by itself.
+    pub thinking: Option<bool>,
     /// Ends the text with a message that this role has yet to say.
     pub generation_prompt: Option<Role>,
     /// Keeps the reasoning that led to earlier answers in a [prompt](crate::prompt).

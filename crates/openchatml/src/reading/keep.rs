@@ -92,6 +92,16 @@ impl<'a> Kept<'a> {
         true
     }
 
+    /// Drops the white space at its beginning.
+    pub(crate) fn trim_start(&mut self) {
+        let len = self.text.len() - self.text.trim_ascii_start().len();
+        match &mut self.text {
+            Cow::Borrowed(text) => *text = &text[len..],
+            Cow::Owned(text) => drop(text.drain(..len)),
+        }
+        self.span.start = (self.span.start + len).min(self.span.end);
+    }
+
     /// Takes what stands before and including the first `end`.
     pub(crate) fn split_front(&mut self, end: &str) -> Option<Cow<'a, str>> {
         let at = self.text.find(end)? + end.len();

@@ -7,7 +7,8 @@ use crate::check::Checker;
 use crate::lex::Lexeme;
 use crate::limits::Limits;
 use crate::model::{
-    Content, Conversation, Document, DocumentLayout, FormId, Infill, Message, Part, Role,
+    Content, Conversation, Document, DocumentLayout, FormId, Infill, LayoutPiece, Message, Part,
+    Role,
 };
 use crate::options::{Mode, ReadOptions, Recover};
 use crate::{Code, Control, Diagnostic, Dropped, Header, Severity, Span};
@@ -41,8 +42,14 @@ pub(crate) trait Receiver<'a> {
     /// The message that began last is complete.
     fn end(&mut self, message: Message<'a>);
 
+    /// What closes the turn of the last message, which ended before, ends at byte `at`.
+    fn close_turn(&mut self, _: usize) {}
+
     /// How the space around messages is laid out.
     fn layout(&mut self, place: Place, text: Cow<'a, str>, form: FormId);
+
+    /// How what stands behind the body of the last message is laid out.
+    fn tail(&mut self, _: Vec<LayoutPiece<'a>>, _: FormId) {}
 
     /// A file of a multi-file sequence is complete: this, or the messages since the last one.
     fn part(&mut self, part: Option<Part<'a>>, span: Span);
@@ -116,6 +123,20 @@ pub(crate) struct State {
     pub(crate) is_over: bool,
     /// The last message is no part of the completion.
     pub(crate) after_foreign: bool,
+}
+
+impl State {
+    /// The state before anything was read.
+    pub(crate) fn new(checker: Checker) -> Self {
+        Self {
+            findings: Findings::default(),
+            checker,
+            messages: 0,
+            stopped: None,
+            is_over: false,
+            after_foreign: false,
+        }
+    }
 }
 
 /// Why reading has stopped, and at which byte.
@@ -335,6 +356,18 @@ impl<'a> Receiver<'a> for Whole<'a> {
         if let Some(around) = around {
             around.form = form;
         }
+    }
+
+    fn close_turn(&mut self, at: usize) {
+        if let Some(last) = self.conversation.messages.last_mut() {
+            last.span.end = last.span.end.max(at);
+        }
+    }
+
+    fn tail(&mut self, pieces: Vec<LayoutPiece<'a>>, form: FormId) {
+        let around = self.conversation.layout.get_or_insert_default();
+        around.close = Some(pieces);
+        around.form = form;
     }
 
     fn part(&mut self, part: Option<Part<'a>>, _: Span) {

@@ -1,5 +1,6 @@
 //! How completions are framed.
 
+use super::Sections;
 use crate::control::Control;
 
 /// How the completions of a dialect are framed, for who makes grammars of them.
@@ -19,6 +20,8 @@ use crate::control::Control;
 pub enum Completion {
     /// Messages with headers.
     Messages(&'static Framed),
+    /// A turn with sections: the prompt opened it.
+    Sections(&'static Sections),
     /// Text: the prompt ended the header.
     Text {
         /// The control token that may stand before the text.

@@ -15,6 +15,20 @@ pub(crate) enum History {
     Template,
 }
 
+/// Which messages a prompt has whose template keeps the reasoning behind the last question of the user.
+pub(crate) fn kept_after_last_user(conversation: &Conversation<'_>) -> Vec<bool> {
+    let messages = &conversation.messages;
+    let last = messages.iter().rposition(|message| message.role == Role::User);
+    let is_kept = |at: usize| last.is_some_and(|last| at > last);
+    let keeps = |(at, message): (usize, &Message<'_>)| !message.is_reasoning() || is_kept(at);
+    messages.iter().enumerate().map(keeps).collect()
+}
+
+/// Which messages a prompt has whose template keeps no reasoning.
+pub(crate) fn kept_without_reasoning(conversation: &Conversation<'_>) -> Vec<bool> {
+    conversation.messages.iter().map(|message| !message.is_reasoning()).collect()
+}
+
 /// Which messages the reference renderer keeps in a prompt: where the assistant spoke last on
 /// `final`, reasoning before the first answer is left out.
 pub(crate) fn kept_by_reference(conversation: &Conversation<'_>) -> Vec<bool> {

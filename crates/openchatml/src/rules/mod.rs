@@ -10,15 +10,21 @@ mod opening;
 mod origins;
 mod prepared;
 mod said;
+mod sections;
 
 pub(crate) use self::carries::ends_section;
 pub use self::carries::{Carries, Channels, Intents, Markers};
 pub use self::completion::{Completion, Framed};
 pub(crate) use self::compose::{Composed, Composer, Join};
 pub(crate) use self::contents::ContentRules;
-pub(crate) use self::history::{History, kept_by_reference};
+pub(crate) use self::history::{
+    History, kept_after_last_user, kept_by_reference, kept_without_reasoning,
+};
 pub use self::loss::{Loss, Lost};
 pub(crate) use self::opening::Opening;
 pub use self::origins::Origins;
 pub use self::prepared::{Prepared, Weighed};
 pub(crate) use self::said::{lost, lost_field, medium, said_in_part};
+pub use self::sections::{
+    CallPiece, Calls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
+};

@@ -201,7 +201,10 @@ impl<'t> Scan<'t> {
         let is_body = state == State::Body;
         // In a body only a few tokens have a place: those that end it, and those of sections.
         let is_framing = !is_escaped
-            && (closes(control) || control == Control::Literal || framing == Framing::Pairs);
+            && (closes(control)
+                || is_section(control)
+                || control == Control::Literal
+                || framing == Framing::Pairs);
         if !is_body || is_framing {
             self.tokens.push((control, span));
         }
@@ -236,6 +239,10 @@ fn opens(control: Control) -> bool {
 
 fn closes(control: Control) -> bool {
     control.ends_message() || matches!(control, Control::Close(_))
+}
+
+fn is_section(control: Control) -> bool {
+    matches!(control, Control::OpenSection(_) | Control::CloseSection(_))
 }
 
 /// The version that a header names, and where.

@@ -25,6 +25,8 @@ pub(crate) struct Case {
     #[serde(default)]
     past_stop: bool,
     #[serde(default)]
+    in_reasoning: bool,
+    #[serde(default)]
     limits: BTreeMap<String, usize>,
     #[serde(default)]
     pub(crate) input: String,
@@ -291,6 +293,7 @@ impl Case {
         options.open_prompt = self.open_prompt;
         options.continues = self.continues.as_deref().map(|word| role(word, self));
         options.past_stop = self.past_stop;
+        options.in_reasoning = self.in_reasoning;
         for (key, value) in &self.limits {
             *limit(&mut options.limits, key) = *value;
         }
@@ -334,7 +337,7 @@ impl Convert {
         options.set(turns);
         options.generation_prompt = self.generation_prompt.as_deref().map(|word| role(word, case));
         options.continue_final = self.continue_final;
-        options.thinking = self.thinking;
+        options.thinking = self.thinking.then_some(true);
         self.harmony(case, &mut options);
         options
     }

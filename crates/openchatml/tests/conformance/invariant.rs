@@ -3,7 +3,7 @@
 use openchatml::render::LayoutChoice;
 use openchatml::{
     Carrier, Control, Diagnostic, Dialect, Document, Limits, Mode, Policy, ReadOptions, Recover,
-    RenderOptions, Role, Severity, dialects, parse, render,
+    RenderOptions, Role, Section, Severity, dialects, parse, render,
 };
 use openchatml_testkit::fixes;
 use serde_json::{Value, json};
@@ -225,7 +225,7 @@ fn lost(case: &Case, document: &Document<'_>, found: &[Diagnostic]) -> String {
         }
     }
     // The turn whose last calls ended the completion ends there, too.
-    let ends = [Control::ToolsSuffix, Control::Close(Role::Assistant)];
+    let ends = [Control::CloseSection(Section::Calls), Control::Close(Role::Assistant)];
     if let [Some(calls), Some(end)] = ends.map(|control| spelled(dialect, control)) {
         for (at, _) in case.input.match_indices(calls) {
             let behind = at + calls.len();

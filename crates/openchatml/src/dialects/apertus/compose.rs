@@ -146,7 +146,8 @@ pub(super) fn opening<'a>(
         }
         None if engine.is_none() => {}
         None => {
-            let text = declared(options.thinking, &mut composed.remarks).map_err(undeclared)?;
+            let text = declared(options.thinking.unwrap_or_default(), &mut composed.remarks)
+                .map_err(undeclared)?;
             composed.push(Message::new(Role::Developer, text), None);
         }
     }

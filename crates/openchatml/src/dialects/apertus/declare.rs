@@ -10,7 +10,7 @@
 
 use crate::Span;
 use crate::declare::{is_break, lines, literal, one_line};
-use crate::dialects::python::{is_true, to_json, to_text};
+use crate::json::python::{is_true, to_json, to_text};
 use crate::json::{Data, Value};
 use crate::model::Tool;
 use crate::rules::{Loss, Lost};

@@ -9,7 +9,6 @@ mod tokens;
 use self::tokens::CONTROLS;
 use super::openai;
 use super::openai::is_json_call;
-use crate::Control;
 use crate::check::{Book, RULES_OF_ALL};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
@@ -20,6 +19,7 @@ use crate::pairing::Pairing;
 use crate::rules::History;
 use crate::rules::{Carries, Channels, ContentRules};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
+use crate::{Control, Section};
 
 /// Apertus: a pair of tokens for each role, and pairs for reasoning and calls in the assistant's
 /// turn.
@@ -131,7 +131,11 @@ static SIGNS: JsonSigns = JsonSigns {
 fn look(scan: &Scan<'_>, case: &mut Case) {
     let opens = [Role::System, Role::Developer, Role::User, Role::Assistant].map(Control::Open);
     // A turn of the assistant that lost its beginning, or a completion, has only these.
-    let inside = [Control::InnerPrefix, Control::InnerSuffix, Control::ToolsPrefix];
+    let inside = [
+        Control::OpenSection(Section::Reasoning),
+        Control::CloseSection(Section::Reasoning),
+        Control::OpenSection(Section::Calls),
+    ];
     let begins = opens.into_iter().chain(inside).chain([Control::Bos]);
     let spelling = |control| tokens::CONTROLS.spelling(control).unwrap_or_default();
     let token = |control| format!("`{}`", spelling(control));

@@ -9,7 +9,7 @@ use crate::model::{Body, End, Message, Role};
 use crate::pairing::sort_replies;
 use crate::rules::{Composed, Join, Loss, Lost};
 use crate::writing::{Place, RenderError};
-use crate::{Code, Control, Span};
+use crate::{Code, Control, Section, Span};
 
 /// Settles the turns of what is `left`, behind what is composed already; `prompts` says whether a
 /// prompt follows the last message.
@@ -95,7 +95,10 @@ impl<'a> Settled<'_, 'a> {
         if !follows {
             self.calls.clear();
             let is_alone = !next.is_some_and(|next| RULES.goes_on(next));
-            let suffix = RULES.controls.spelling(Control::InnerSuffix).unwrap_or_default();
+            let suffix = RULES
+                .controls
+                .spelling(Control::CloseSection(Section::Reasoning))
+                .unwrap_or_default();
             let leaves = match header(&message) {
                 Some(header) => header.contains(suffix),
                 None => is_alone && RULES.tool(&message) == RULES.outer_tool,

@@ -1,8 +1,8 @@
 //! The control tokens of Apertus.
 
-use crate::Control;
 use crate::lex::{Controls, Escape};
 use crate::model::Role;
+use crate::{Control, Section};
 
 pub(super) static CONTROLS: Controls = Controls::new(
     &[
@@ -15,10 +15,10 @@ pub(super) static CONTROLS: Controls = Controls::new(
         (Control::Close(Role::User), "<|user_end|>"),
         (Control::Open(Role::Assistant), "<|assistant_start|>"),
         (Control::Close(Role::Assistant), "<|assistant_end|>"),
-        (Control::InnerPrefix, "<|inner_prefix|>"),
-        (Control::InnerSuffix, "<|inner_suffix|>"),
-        (Control::ToolsPrefix, "<|tools_prefix|>"),
-        (Control::ToolsSuffix, "<|tools_suffix|>"),
+        (Control::OpenSection(Section::Reasoning), "<|inner_prefix|>"),
+        (Control::CloseSection(Section::Reasoning), "<|inner_suffix|>"),
+        (Control::OpenSection(Section::Calls), "<|tools_prefix|>"),
+        (Control::CloseSection(Section::Calls), "<|tools_suffix|>"),
     ],
     Escape::None,
 );

@@ -5,9 +5,9 @@
 //! before.
 
 use super::place::{At, Kind, Owner, Piece, Place};
-use crate::Control;
 use crate::lex::{Controls, Lexeme, Lexer, Mode};
 use crate::model::Role;
+use crate::{Control, Section};
 
 /// What stands before a byte in the turn of the assistant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl After {
     pub(super) fn says_nothing_before(self, control: Control) -> bool {
         match (self, control) {
             (Self::Prefix, _) => true,
-            (Self::Suffix, Control::ToolsPrefix) => false,
+            (Self::Suffix, Control::OpenSection(Section::Calls)) => false,
             (Self::Suffix, _) => true,
             (Self::Start, Control::Close(Role::Assistant) | Control::Open(_)) => true,
             _ => false,
@@ -219,13 +219,14 @@ impl Behind {
         mut self,
         piece: &mut impl FnMut(Owner, Piece<'m>) -> Result<(), E>,
     ) -> Result<Self, E> {
-        let is_lost = self.is_unsaid && !self.after.says_nothing_before(Control::ToolsPrefix);
+        let is_lost =
+            self.is_unsaid && !self.after.says_nothing_before(Control::OpenSection(Section::Calls));
         if !self.place.is_turn() || is_lost {
             self = self.open(piece)?;
         }
-        piece(Owner::Header, Piece::Control(Control::ToolsPrefix))?;
+        piece(Owner::Header, Piece::Control(Control::OpenSection(Section::Calls)))?;
         piece(Owner::Header, Piece::Text("[]"))?;
-        piece(Owner::Header, Piece::Control(Control::ToolsSuffix))?;
+        piece(Owner::Header, Piece::Control(Control::CloseSection(Section::Calls)))?;
         (self.after, self.waiting, self.is_unsaid) = (After::Calls, 0, false);
         Ok(self)
     }
@@ -245,10 +246,12 @@ impl Behind {
                 After::Text => true,
                 After::Calls | After::Replies => next.body.is_empty() || self.is_list(next.body),
             },
-            Kind::Inner => is_lost(Control::InnerPrefix),
-            Kind::Outer => is_lost(Control::InnerSuffix),
-            Kind::Call(_, true) if is_inner => is_lost(Control::InnerSuffix),
-            Kind::Call(..) if self.place.at != At::Call => is_lost(Control::ToolsPrefix),
+            Kind::Inner => is_lost(Control::OpenSection(Section::Reasoning)),
+            Kind::Outer => is_lost(Control::CloseSection(Section::Reasoning)),
+            Kind::Call(_, true) if is_inner => is_lost(Control::CloseSection(Section::Reasoning)),
+            Kind::Call(..) if self.place.at != At::Call => {
+                is_lost(Control::OpenSection(Section::Calls))
+            }
             _ => false,
         }
     }
@@ -400,7 +403,7 @@ impl Walk {
     fn control(&mut self, control: Control) -> Option<()> {
         let here = &mut self.here;
         if self.list != List::None {
-            if (control, &self.list) != (Control::ToolsSuffix, &List::Whole) {
+            if (control, &self.list) != (Control::CloseSection(Section::Calls), &List::Whole) {
                 return None;
             }
             self.list = List::None;
@@ -425,15 +428,15 @@ impl Walk {
             (Control::Open(role), At::Start | At::Outside) => {
                 (*at, *inner) = (At::Section(role), false);
             }
-            (Control::InnerPrefix, At::Turn) if !*inner => {
+            (Control::OpenSection(Section::Reasoning), At::Turn) if !*inner => {
                 *inner = true;
                 here.after = After::Prefix;
             }
-            (Control::InnerSuffix, At::Turn) if *inner => {
+            (Control::CloseSection(Section::Reasoning), At::Turn) if *inner => {
                 *inner = false;
                 here.after = After::Suffix;
             }
-            (Control::ToolsPrefix, At::Turn) => {
+            (Control::OpenSection(Section::Calls), At::Turn) => {
                 here.waiting = 0;
                 self.list = List::Opened;
             }

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::brackets::Brackets;
 use crate::Span;
+use crate::grammar::brackets::Brackets;
 use crate::reading::{Draft, Keep, Kept};
 
 /// A list of calls that is being read.

@@ -11,7 +11,7 @@ use super::recover::Rest;
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Message, Role};
 use crate::reading::{Draft, Kept, Out};
-use crate::{Code, Control, Diagnostic, Dropped, Span};
+use crate::{Code, Control, Diagnostic, Dropped, Section, Span};
 
 /// Why a list of calls ends before it is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         span: Span,
         out: &mut Out<'a, '_>,
     ) {
-        if control == Control::ToolsSuffix && list.step == Step::Closed {
+        if control == Control::CloseSection(Section::Calls) && list.step == Step::Closed {
             match list.call.take() {
                 Some(call) => {
                     self.edge = span.end;
@@ -140,11 +140,11 @@ impl<'a> Reader<'a> {
             return;
         }
         let text = match control {
-            Control::ToolsSuffix => "the list of calls ends inside of a call",
+            Control::CloseSection(Section::Calls) => "the list of calls ends inside of a call",
             _ => "the list of calls ends without its stop token",
         };
         let found = match control {
-            Control::ToolsSuffix => Code::ParseFrame.at(span, text),
+            Control::CloseSection(Section::Calls) => Code::ParseFrame.at(span, text),
             _ => Code::StreamTruncated.at(span, text),
         };
         out.malformed(found.help("the call is not made"));
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
             self.state = State::Calls(list);
             return;
         }
-        let is_closed = control == Control::ToolsSuffix;
+        let is_closed = control == Control::CloseSection(Section::Calls);
         self.cut_calls(*list, if is_closed { Cut::Closed } else { Cut::Off }, span.start, out);
         if is_closed {
             self.behind = span.end;

@@ -2,7 +2,6 @@
 //! the assistant has pairs inside (Apertus).
 
 mod behind;
-mod brackets;
 mod calls;
 mod lists;
 mod outputs;
@@ -21,9 +20,9 @@ pub(crate) use self::reader::reader;
 pub(crate) use self::track::Track;
 pub(crate) use self::writer::write;
 
-use crate::Control;
 use crate::lex::Controls;
 use crate::model::{FormId, Message, Role};
+use crate::{Control, Section};
 
 /// What the dialects of the family differ in.
 #[derive(Debug)]
@@ -67,7 +66,8 @@ impl Rules {
         let Some(header) = header.and_then(|it| it.header.as_deref()) else {
             return Begins::Nothing;
         };
-        let prefix = self.controls.spelling(Control::ToolsPrefix).unwrap_or_default();
+        let prefix =
+            self.controls.spelling(Control::OpenSection(Section::Calls)).unwrap_or_default();
         match (message.role, header.contains(prefix)) {
             (Role::Tool, true) => Begins::BehindNone,
             (Role::Tool, false) if header.contains('[') => Begins::List,

@@ -1,8 +1,8 @@
 //! Lists of replies: `[`, what the tools said, `]`. The format does not escape what stands in one,
 //! so where it ends is found out (Apertus, decision on tool outputs).
 
-use super::brackets::Brackets;
 use crate::Span;
+use crate::grammar::brackets::Brackets;
 use crate::json::Json;
 use crate::limits::Limits;
 

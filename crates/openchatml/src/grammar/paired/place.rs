@@ -5,9 +5,9 @@
 //! replies, nothing at all between the user's `<|user_end|>` and … `<|assistant_start|>`.
 
 use super::Rules;
-use crate::Control;
 use crate::lex::Controls;
 use crate::model::{Message, Role};
+use crate::{Control, Section};
 
 /// Where the content of the last message ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,9 +109,11 @@ impl Place {
             piece(Opening, Token(Control::Open(Role::Assistant)))?;
         }
         match kind {
-            Kind::Inner if !self.inner => piece(Header, Token(Control::InnerPrefix))?,
+            Kind::Inner if !self.inner => {
+                piece(Header, Token(Control::OpenSection(Section::Reasoning)))?
+            }
             Kind::Outer | Kind::Call(_, true) if self.inner => {
-                piece(Header, Token(Control::InnerSuffix))?;
+                piece(Header, Token(Control::CloseSection(Section::Reasoning)))?;
             }
             _ => {}
         }
@@ -120,7 +122,7 @@ impl Place {
                 if self.at == At::Call {
                     piece(Header, Text(", {\""))?;
                 } else {
-                    piece(Header, Token(Control::ToolsPrefix))?;
+                    piece(Header, Token(Control::OpenSection(Section::Calls)))?;
                     piece(Header, Text("[{\""))?;
                 }
                 piece(Header, Name(name))?;
@@ -143,7 +145,7 @@ impl Place {
             At::Section(role) => before(Piece::Control(Control::Close(role)))?,
             At::Call => {
                 before(Piece::Text("}]"))?;
-                before(Piece::Control(Control::ToolsSuffix))?;
+                before(Piece::Control(Control::CloseSection(Section::Calls)))?;
             }
             At::Reply => before(Piece::Text("]"))?,
             At::Start | At::Outside | At::Turn => {}

@@ -13,7 +13,7 @@ use crate::lex::{Lexeme, Lexer};
 use crate::model::{Channel, End, Message, Role};
 use crate::options::ReadOptions;
 use crate::reading::{Draft, Kept, Out};
-use crate::{Code, Control, Fix, Span};
+use crate::{Code, Control, Fix, Section, Span};
 
 /// A push machine from lexemes to messages.
 pub(crate) struct Reader<'a> {
@@ -305,13 +305,17 @@ impl<'a> Reader<'a> {
 
     fn control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         // Whatever it stands in, the assistant's turn, or its part of it, ends here.
-        let stops = matches!(control, Control::Close(Role::Assistant) | Control::ToolsSuffix);
+        let stops = matches!(
+            control,
+            Control::Close(Role::Assistant) | Control::CloseSection(Section::Calls)
+        );
         self.take_control(control, span, out);
         if stops {
             out.stop_token();
         }
         // What follows a list of calls stands outside, as what follows the turn does.
-        let is_list = control == Control::ToolsSuffix && matches!(self.state, State::Turn(_));
+        let is_list = control == Control::CloseSection(Section::Calls)
+            && matches!(self.state, State::Turn(_));
         if is_list && out.state.is_over {
             self.since = span.end;
             self.ends_with_calls = true;

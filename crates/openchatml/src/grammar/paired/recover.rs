@@ -9,7 +9,7 @@ use crate::grammar::{hidden, stray, stray_token};
 use crate::model::{End, Message, Role};
 use crate::options::Recover;
 use crate::reading::{Draft, Kept, Out};
-use crate::{Code, Control, Diagnostic, Dropped, Fix, Span};
+use crate::{Code, Control, Diagnostic, Dropped, Fix, Section, Span};
 
 /// Text that is a guess: a hidden message, or left out.
 pub(super) struct Rest<'a> {
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
             (Control::Open(_), _) => true,
             (Control::Close(role), At::Section(section)) => role == section,
             (Control::Close(Role::Assistant), _) => true,
-            (Control::ToolsSuffix, _) => rest.in_calls,
+            (Control::CloseSection(Section::Calls), _) => rest.in_calls,
             _ => false,
         };
         if !ends {
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
         }
         (self.since, self.edge) = (span.start, span.start);
         match control {
-            Control::ToolsSuffix if self.place.is_turn() => {
+            Control::CloseSection(Section::Calls) if self.place.is_turn() => {
                 self.behind = span.end;
                 self.edge = span.end;
                 self.state = State::Turn(After::Calls);
@@ -187,14 +187,18 @@ impl<'a> Reader<'a> {
         let spelling = self.spelled(control);
         self.keeps = false;
         let found = stray_token(spelling, span, out);
-        let begins =
-            matches!(control, Control::InnerPrefix | Control::InnerSuffix | Control::ToolsPrefix);
+        let begins = matches!(
+            control,
+            Control::OpenSection(Section::Reasoning)
+                | Control::CloseSection(Section::Reasoning)
+                | Control::OpenSection(Section::Calls)
+        );
         let begins = begins && out.state.stopped.is_none() && out.options.recover == Recover::Keep;
         out.malformed(if begins { found } else { found.drops(Dropped::Text) });
         if begins {
             // A turn that lost its beginning: whose it is is a guess.
             self.orphan = true;
-            self.inner = control == Control::InnerSuffix;
+            self.inner = control == Control::CloseSection(Section::Reasoning);
             self.bos = true;
             self.opened = Some(span.start);
             self.in_turn(control, span, out);

@@ -4,7 +4,7 @@ use super::behind::After;
 use super::reader::{Reader, State};
 use crate::model::{End, Role};
 use crate::reading::{Draft, Kept, Out};
-use crate::{Control, Span};
+use crate::{Control, Section, Span};
 
 impl<'a> Reader<'a> {
     /// A control token in a text of the assistant's.
@@ -31,7 +31,9 @@ impl<'a> Reader<'a> {
                     _ => self.close(draft, End::End, span.end, out),
                 }
             }
-            Control::InnerPrefix | Control::InnerSuffix | Control::ToolsPrefix => {
+            Control::OpenSection(Section::Reasoning)
+            | Control::CloseSection(Section::Reasoning)
+            | Control::OpenSection(Section::Calls) => {
                 self.end(draft, End::End, span.start, out);
                 self.in_turn(control, span, out);
             }
@@ -69,8 +71,9 @@ impl<'a> Reader<'a> {
             return;
         }
         match control {
-            Control::InnerPrefix | Control::InnerSuffix => {
-                let begins = control == Control::InnerPrefix;
+            Control::OpenSection(Section::Reasoning)
+            | Control::CloseSection(Section::Reasoning) => {
+                let begins = control == Control::OpenSection(Section::Reasoning);
                 if self.inner == begins {
                     self.unexpected(control, span, out);
                 }
@@ -79,7 +82,7 @@ impl<'a> Reader<'a> {
                 self.behind = span.end;
                 self.state = State::Turn(if begins { After::Prefix } else { After::Suffix });
             }
-            Control::ToolsPrefix => {
+            Control::OpenSection(Section::Calls) => {
                 self.opened.get_or_insert(span.start);
                 self.state = State::Calls(Box::default());
             }

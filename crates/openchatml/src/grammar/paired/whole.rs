@@ -6,7 +6,7 @@ use super::reader::{Reader, State};
 use crate::lex::Lexer;
 use crate::model::{Channel, End, Message, Role};
 use crate::reading::{Kept, Out};
-use crate::{Control, grammar};
+use crate::{Control, Section, grammar};
 
 /// A message up to its text: what it is, where that begins, and what ends it.
 struct Shape {
@@ -47,9 +47,11 @@ impl<'a> Reader<'a> {
         }
         match lexer.control_at(&text[from..]) {
             None => Some(Shape { kind: Kind::Outer, from, end: END }),
-            Some((Control::InnerPrefix, len)) => {
-                Some(Shape { kind: Kind::Inner, from: from + len, end: Control::InnerSuffix })
-            }
+            Some((Control::OpenSection(Section::Reasoning), len)) => Some(Shape {
+                kind: Kind::Inner,
+                from: from + len,
+                end: Control::CloseSection(Section::Reasoning),
+            }),
             Some(_) => None,
         }
     }
@@ -91,7 +93,7 @@ impl<'a> Reader<'a> {
         if self.inner {
             self.edge = token.start;
             grammar::whole(message, body, End::End, token.start, out);
-            self.in_turn(Control::InnerSuffix, token, out);
+            self.in_turn(Control::CloseSection(Section::Reasoning), token, out);
         } else {
             self.edge = token.end;
             grammar::whole(message, body, End::End, token.end, out);

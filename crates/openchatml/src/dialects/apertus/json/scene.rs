@@ -7,7 +7,7 @@ use crate::document::{Sheet, Speaker, Written};
 use crate::grammar::paired::Track;
 use crate::json::{Json, JsonError, Value};
 use crate::model::{Channel, End, Layout, Message, Role};
-use crate::{Code, Control, Span};
+use crate::{Code, Control, Section, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -293,7 +293,7 @@ impl Scene {
             Says::Thoughts(text) => {
                 self.leave_replies();
                 if !std::mem::replace(&mut self.in_inner, true) {
-                    self.track.control(Control::InnerPrefix);
+                    self.track.control(Control::OpenSection(Section::Reasoning));
                 }
                 self.say(at, text, true, messages);
             }
@@ -309,9 +309,9 @@ impl Scene {
                     self.leave_inner();
                 }
                 if calls.is_empty() {
-                    self.track.control(Control::ToolsPrefix);
+                    self.track.control(Control::OpenSection(Section::Calls));
                     self.track.text("[]");
-                    self.track.control(Control::ToolsSuffix);
+                    self.track.control(Control::CloseSection(Section::Calls));
                 }
                 self.calls(at, calls, messages);
             }
@@ -338,7 +338,7 @@ impl Scene {
 
     fn leave_inner(&mut self) {
         if std::mem::take(&mut self.in_inner) {
-            self.track.control(Control::InnerSuffix);
+            self.track.control(Control::CloseSection(Section::Reasoning));
         }
     }
 
@@ -366,7 +366,7 @@ impl Scene {
             return;
         }
         self.replies.begin();
-        self.track.control(Control::ToolsPrefix);
+        self.track.control(Control::OpenSection(Section::Calls));
         self.track.text("[");
         let count = calls.len();
         for (index, call) in calls.into_iter().enumerate() {
@@ -388,7 +388,7 @@ impl Scene {
             self.track.text("}");
         }
         self.track.text("]");
-        self.track.control(Control::ToolsSuffix);
+        self.track.control(Control::CloseSection(Section::Calls));
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn write(
         thinking.get_or_insert(deliberates);
     }
     // What a conversation declares itself counts more than what is wished for.
-    let thinking = thinking.or(options.thinking.then_some(true));
+    let thinking = thinking.or(options.thinking);
     let rest = |out: &mut String| {
         write_tools(out, conversation);
         if let Some(thinking) = thinking {

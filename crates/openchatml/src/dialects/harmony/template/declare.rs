@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::dialects::python::{is_true, to_json, to_text};
+use crate::json::python::{is_true, to_json, to_text};
 use crate::json::{Data, Value};
 use crate::model::Tool;
 

@@ -2,7 +2,7 @@
 //! the user says.
 
 use super::{quoted, unsaid_at};
-use crate::dialects::python::to_json;
+use crate::json::python::to_json;
 use crate::json::{Data, Json};
 use crate::model::{Body, Channel, Conversation, End, Message, Role, whole_name};
 use crate::options::{Profile, RenderOptions};

@@ -3,7 +3,7 @@
 /// How deep in brackets the reading is. Those in strings do not count. What is no JSON has a depth,
 /// too: any bracket that closes goes with any that opens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Brackets {
+pub(crate) struct Brackets {
     depth: usize,
     in_string: bool,
     escaped: bool,
@@ -12,7 +12,7 @@ pub(super) struct Brackets {
 impl Brackets {
     /// How many bytes at the front of `bytes` change nothing: they need not be taken.
     #[inline]
-    pub(super) fn idle(self, bytes: &[u8]) -> usize {
+    pub(crate) fn idle(self, bytes: &[u8]) -> usize {
         let next = match (self.in_string, self.escaped) {
             (true, true) => Some(0),
             (true, false) => memchr::memchr2(b'"', b'\\', bytes),
@@ -23,9 +23,25 @@ impl Brackets {
         next.unwrap_or(bytes.len())
     }
 
+    /// The same, where a comma changes something, too.
+    #[inline]
+    pub(crate) fn idle_before_comma(self, bytes: &[u8]) -> usize {
+        let idle = self.idle(bytes);
+        match self.in_string {
+            true => idle,
+            false => memchr::memchr(b',', &bytes[..idle]).unwrap_or(idle),
+        }
+    }
+
+    /// Whether a string is open.
+    #[inline]
+    pub(crate) fn is_in_string(self) -> bool {
+        self.in_string
+    }
+
     /// Takes the next byte.
     #[inline]
-    pub(super) fn step(&mut self, byte: u8) {
+    pub(crate) fn step(&mut self, byte: u8) {
         match byte {
             _ if std::mem::take(&mut self.escaped) => {}
             b'\\' if self.in_string => self.escaped = true,
@@ -39,7 +55,7 @@ impl Brackets {
 
     /// Whether all brackets and strings are closed.
     #[inline]
-    pub(super) fn are_closed(self) -> bool {
+    pub(crate) fn are_closed(self) -> bool {
         self.depth == 0 && !self.in_string
     }
 }

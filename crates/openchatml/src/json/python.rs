@@ -1,6 +1,6 @@
 //! Values as Python writes them, which is what templates are run by.
 
-use crate::json::{Data, Value, write_string};
+use super::{Data, Value, write_string};
 
 /// A value as `json.dumps` writes it: a space after each comma and colon, numbers in Python's
 /// spelling.

@@ -1,0 +1,132 @@
+//! Completions whose turn has sections: reasoning, then an answer or calls.
+
+use openchatml::Value;
+use openchatml::dialects::{CallPiece, Mark, NoReasoning, Sections};
+use openchatml::harmony::Namespace;
+
+use crate::completion::{Builder, Callee};
+use crate::error::GrammarError;
+use crate::options::{Calls, Choice, Presence};
+use crate::shape::Shape;
+use crate::tokens::Region;
+use crate::unsaid::{Unsaid, What};
+
+impl Builder<'_> {
+    /// The turn of the assistant, up to the token that closes it.
+    pub(crate) fn sections(
+        &mut self,
+        sections: &Sections,
+        namespaces: &[Namespace<'_>],
+    ) -> Result<Shape, GrammarError> {
+        let wanted = [self.options.reasoning, self.options.preambles];
+        let required = wanted.iter().filter(|it| **it == Presence::Required).count();
+        if self.options.before.is_some_and(|before| before < required) {
+            return Err(GrammarError::Before);
+        }
+        let callees = self.callees(namespaces)?;
+        self.ends.push(sections.close);
+        let mut last = Vec::new();
+        if matches!(self.options.choice, Choice::Auto | Choice::None) {
+            last.push(self.text_answer(sections)?);
+        }
+        if !callees.is_empty() {
+            last.extend(self.section_calls(sections, &callees));
+        }
+        Ok(self.reasoning(sections).then(Shape::either(last)))
+    }
+
+    /// What a completion says of reasoning before all else.
+    fn reasoning(&self, sections: &Sections) -> Shape {
+        let reasoning = &sections.reasoning;
+        let body = Shape::Free(Region::Hidden, Some(reasoning.close.control))
+            .then(breaks(reasoning.close.after));
+        if self.options.in_reasoning {
+            return body;
+        }
+        let thinks = marked(Mark { before: 0, ..reasoning.open }).then(body);
+        let allows = self.options.before != Some(0);
+        match (self.options.reasoning, reasoning.none) {
+            (Presence::Required, _) => thinks,
+            (Presence::Allowed, _) if allows => Shape::optional(thinks),
+            (_, NoReasoning::Close) => Shape::optional(Shape::Control(reasoning.close.control)),
+            _ => Shape::Sequence(Vec::new()),
+        }
+    }
+
+    fn text_answer(&mut self, sections: &Sections) -> Result<Shape, GrammarError> {
+        let end = self.end(sections.close);
+        Ok(match (self.answer()?, end) {
+            (None, end) => Shape::Free(Region::Visible, end),
+            (Some(json), Some(end)) => Shape::Json(json).then(Shape::Control(end)),
+            (Some(json), None) => Shape::Json(json),
+        })
+    }
+
+    /// The calls that end a turn, with a text before them or without one: each way.
+    fn section_calls(&mut self, sections: &Sections, callees: &[Callee]) -> Vec<Shape> {
+        let calls = &sections.calls;
+        let ways: Vec<_> = callees.iter().map(|callee| self.call(sections, callee)).collect();
+        let call = Shape::either(ways);
+        // What stands behind the token that opens the first call.
+        let mut rest = match calls.list {
+            Some((open, _)) => breaks(open.after).then(marked(Mark { before: 0, ..calls.item.0 })),
+            None => breaks(calls.item.0.after),
+        };
+        rest = rest.then(call.clone());
+        if self.options.calls == Calls::Many {
+            let next = marked(calls.item.0).then(call);
+            rest = rest.then(Shape::Repeat(Box::new(next), 0, None));
+        }
+        if let Some((_, close)) = calls.list {
+            rest = rest.then(marked(close));
+        }
+        if let Some(end) = self.end(sections.close) {
+            rest = rest.then(Shape::Control(end));
+        }
+        let first = calls.list.map_or(calls.item.0, |(open, _)| open).control;
+        let with_text = Shape::Free(Region::Visible, Some(first)).then(rest.clone());
+        let without = Shape::Control(first).then(rest);
+        match self.options.preambles {
+            Presence::Required => vec![with_text],
+            Presence::Forbidden => vec![without],
+            Presence::Allowed => vec![without, with_text],
+        }
+    }
+
+    /// A call, behind the token that opens it.
+    fn call(&mut self, sections: &Sections, callee: &Callee) -> Shape {
+        let calls = &sections.calls;
+        let name = calls.tool(&callee.recipient);
+        let mut shape = Shape::Sequence(Vec::new());
+        for piece in calls.pieces {
+            shape = match piece {
+                CallPiece::Json(text) => shape.then(Shape::text(text)),
+                CallPiece::Name => shape.then(Shape::text(&Value::from(name.to_owned()).to_json())),
+                CallPiece::NameUpTo(control) => {
+                    shape.then(Shape::text(name)).then(Shape::Control(*control))
+                }
+                CallPiece::Arguments => match callee.arguments {
+                    Some(part) => shape.then(Shape::Json(part)),
+                    None => {
+                        self.unsaid.push(Unsaid::new(&callee.recipient, What::Nothing));
+                        shape.then(Shape::text("{}"))
+                    }
+                },
+                _ => shape,
+            };
+        }
+        shape.then(marked(calls.item.1))
+    }
+}
+
+/// A token with the line breaks around it.
+fn marked(mark: Mark) -> Shape {
+    breaks(mark.before).then(Shape::Control(mark.control)).then(breaks(mark.after))
+}
+
+fn breaks(count: u8) -> Shape {
+    match count {
+        0 => Shape::Sequence(Vec::new()),
+        count => Shape::text(&"\n".repeat(count.into())),
+    }
+}

@@ -1,0 +1,299 @@
+//! Tool calls and replies in the turns of a conversation.
+
+use super::between::Kind;
+use super::call::{Call, Found};
+use super::reader::{Reader, State};
+use super::recover::Rest;
+use crate::lex::Lexeme;
+use crate::model::{Channel, End, Message, Role};
+use crate::reading::{Kept, Out};
+use crate::{Code, Control, Dropped, Section, Span};
+
+impl<'a> Reader<'a> {
+    /// Text in a call.
+    pub(super) fn call(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let exact = span.len() == text.len();
+        let place = |at: usize| if exact { span.start + at } else { span.end };
+        let mut at = 0;
+        while at < text.len() && out.state.stopped.is_none() {
+            let rest = &text[at..];
+            let State::Call(call) = &mut self.state else {
+                let lexeme = Lexeme::Text(rest, Span::new(place(at), span.end));
+                if out.goes_on(lexeme) {
+                    self.take(rest, lexeme.span(), out);
+                }
+                return;
+            };
+            let rest = match call.room(&out.options.limits) {
+                None => rest,
+                Some(room) => &rest[..rest.floor_char_boundary(room)],
+            };
+            if rest.is_empty() {
+                return self.broken_call(&text[at..], Span::new(place(at), span.end), true, out);
+            }
+            let found = call.next(rest, self.rules);
+            let len = match found {
+                Found::Head(len) | Found::Begins(len) | Found::Arguments(len) => len,
+                Found::Tail(len) | Found::Dropped(len) | Found::Object(len) | Found::Wrong(len) => {
+                    len
+                }
+            };
+            let (piece, here) = (&rest[..len], Span::new(place(at), place(at + len)));
+            at += len;
+            match found {
+                Found::Arguments(_) => {
+                    if let Some(draft) = &mut call.draft {
+                        draft.push(piece, here, out);
+                        self.since = here.end;
+                    }
+                    continue;
+                }
+                Found::Tail(_) => continue,
+                Found::Dropped(_) => {
+                    call.drop_text(here);
+                    continue;
+                }
+                Found::Head(_) | Found::Begins(_) | Found::Object(_) | Found::Wrong(_) => {}
+            }
+            call.keep(piece, here, out.keep);
+            call.begin_again();
+            match found {
+                Found::Begins(_) => self.begin_call(place(at), out),
+                Found::Object(_) => self.object(out),
+                Found::Wrong(_) => {
+                    return self.broken_call(
+                        &text[at..],
+                        Span::new(place(at), span.end),
+                        false,
+                        out,
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The arguments of a call begin at byte `at`.
+    fn begin_call(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        let State::Call(call) = &mut self.state else { return };
+        let name = call.take_name();
+        let Some(name) = Call::decoded(&name, &out.options.limits) else {
+            return self.broken_call("", Span::at(at), false, out);
+        };
+        if name.len() > out.options.limits.value_bytes {
+            return self.broken_call("", Span::at(at), true, out);
+        }
+        self.start_call(&name, at, out);
+    }
+
+    fn start_call(&mut self, name: &str, at: usize, out: &mut Out<'a, '_>) {
+        if !out.admits(Span::at(at)) {
+            return out.leave_out(self.edge);
+        }
+        let mut message = Message::new(Role::Assistant, "");
+        message.channel = Some(Channel::Commentary);
+        message.content_type = Some("json".into());
+        let recipient = self.rules.recipient(name);
+        // Replies are those to the calls of one turn.
+        if !matches!(self.said, Some(Kind::Call(_))) {
+            self.waiting.clear();
+        }
+        self.waiting.push_back(recipient.clone());
+        message.recipient = Some(recipient.into());
+        let draft = self.begin(Kind::Call(name), message, at, out);
+        if let State::Call(call) = &mut self.state {
+            call.draft = Some(draft);
+            call.head.clear();
+        }
+        self.since = at;
+    }
+
+    /// A call whose keys stand in another order is complete.
+    fn object(&mut self, out: &mut Out<'a, '_>) {
+        let State::Call(call) = &mut self.state else { return };
+        let (text, span) = (call.head.as_str().to_owned(), call.head.span());
+        let Some(parts) = Call::parts(text.trim_ascii_start(), self.rules, &out.options.limits)
+        else {
+            return self.broken_call("", Span::at(span.end), false, out);
+        };
+        let blank = text.len() - text.trim_ascii_start().len();
+        let exact = span.len() == text.len();
+        let place = |at: usize| if exact { span.start + blank + at } else { span.end };
+        self.keeps = false;
+        let arguments = parts.arguments;
+        let body = Span::new(place(arguments.start), place(arguments.end));
+        if parts.has_others {
+            let found = Code::ParseFrame.at(span, "a call has keys that this format does not have");
+            out.malformed(found.drops(Dropped::Text));
+        } else {
+            let text = "the keys of this call stand in another order than the format's";
+            out.tolerate(Code::ParseFrame.at(span, text));
+        }
+        self.start_call(&parts.name, body.start, out);
+        self.keeps = false;
+        self.since = span.end;
+        let State::Call(call) = &mut self.state else { return };
+        call.complete(self.rules);
+        if let Some(draft) = &mut call.draft {
+            let text = &text.trim_ascii_start()[arguments.range()];
+            draft.push(text, body, out);
+        }
+    }
+
+    /// A control token in a call.
+    pub(super) fn in_call(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let State::Call(call) = &mut self.state else { return };
+        if call.control(control, self.rules) {
+            call.keep(self.rules.spelling(control), span, out.keep);
+            return;
+        }
+        let State::Call(mut call) =
+            std::mem::replace(&mut self.state, State::Turn(Kept::default()))
+        else {
+            return;
+        };
+        self.tell_dropped(&call, out);
+        let close = self.rules.sections.calls.item.1;
+        if control == close.control && call.is_whole(self.rules) {
+            self.pad = close.after;
+            self.edge = span.end;
+            if let Some(mut draft) = call.draft.take() {
+                draft.message.recovered |= call.is_odd;
+                let end = if call.is_odd { End::End } else { End::Call };
+                draft.end(end, span.end, out);
+            }
+            return;
+        }
+        let text = match control == close.control {
+            true => "the call ends before it is complete",
+            false => "the call ends without the token that closes it",
+        };
+        out.malformed(Code::ParseFrame.at(span, text).help("the call is not made"));
+        if out.state.stopped.is_some() {
+            self.state = State::Call(call);
+            return;
+        }
+        self.cut_call(*call, span.start, out);
+        if control == close.control {
+            self.edge = span.end;
+            self.behind(close);
+        } else {
+            self.section(control, span, out);
+        }
+    }
+
+    /// A turn ends inside of a call.
+    pub(super) fn unclosed_call(&self, span: Span, out: &mut Out<'a, '_>) {
+        let found = Code::StreamTruncated.at(span, "the turn ends inside of a call");
+        out.malformed(found.help("the call is not made"));
+    }
+
+    /// Tells which text of a call is dropped.
+    pub(super) fn tell_dropped(&mut self, call: &Call<'a>, out: &mut Out<'a, '_>) {
+        if let Some(span) = call.dropped {
+            self.keeps = false;
+            let found = Code::ParseFrame.at(span, "text that is no part of the call");
+            out.malformed(found.drops(Dropped::Text));
+        }
+    }
+
+    /// A call ends at byte `at` before it is complete: it is not made.
+    pub(super) fn cut_call(&mut self, mut call: Call<'a>, at: usize, out: &mut Out<'a, '_>) {
+        self.keeps = false;
+        self.edge = at;
+        self.state = State::Turn(Kept::default());
+        if let Some(mut draft) = call.draft.take() {
+            draft.message.recovered = true;
+            draft.end(End::Open, at, out);
+            return;
+        }
+        let span = if call.head.is_empty() { Span::at(at) } else { call.head.span() };
+        let from = self.opened.take().unwrap_or(call.from);
+        let mut rest = Rest::begin(from, span.start, out);
+        rest.push(&call.head.take(), span, out);
+        rest.end(at, out);
+        (self.since, self.edge) = (at, at);
+    }
+
+    /// The input ends inside of a call.
+    pub(super) fn end_call_open(&mut self, mut call: Call<'a>, at: usize, out: &mut Out<'a, '_>) {
+        self.tell_dropped(&call, out);
+        let is_open = call.has_arguments() && !call.is_odd;
+        match call.draft.take() {
+            Some(mut draft) if is_open => {
+                draft.message.recovered |= !out.options.open_prompt;
+                self.since = at;
+                draft.end(End::Open, at, out);
+            }
+            draft => {
+                call.draft = draft;
+                self.cut_call(call, at, out);
+            }
+        }
+    }
+
+    /// A call cannot go on with `text`: what follows is hidden.
+    fn broken_call(&mut self, text: &str, span: Span, is_long: bool, out: &mut Out<'a, '_>) {
+        let State::Call(mut call) =
+            std::mem::replace(&mut self.state, State::Turn(Kept::default()))
+        else {
+            return;
+        };
+        let first = text.chars().next().map_or(0, char::len_utf8);
+        let place = match span.len() == text.len() {
+            true => Span::new(span.start, span.start + first),
+            false => span,
+        };
+        let found = match is_long {
+            false => Code::ParseFrame.at(place, "a call cannot go on like this"),
+            true => Code::Limit.at(place, "the head of this call exceeds its limit"),
+        };
+        out.malformed(found.help("what follows is hidden, and the call is not made"));
+        if out.state.stopped.is_some() {
+            self.state = State::Call(call);
+            return;
+        }
+        self.keeps = false;
+        let head = if call.head.is_empty() { Span::at(span.start) } else { call.head.span() };
+        let from = self.opened.take().unwrap_or(call.from);
+        let mut rest =
+            Rest::begin(from, head.start, out).up_to(self.rules.sections.calls.item.1.control);
+        rest.push(&call.head.take(), head, out);
+        rest.push(text, span, out);
+        self.state = State::Rest(rest);
+    }
+
+    /// Text in a list of calls, outside of a call.
+    pub(super) fn stray_in_list(&mut self, out: &mut Out<'a, '_>) {
+        let State::Turn(blank) = &mut self.state else { return };
+        let (span, text) = (blank.span(), blank.take());
+        let found = Code::ParseFrame.at(span, "text between calls");
+        out.malformed(found.help("it is hidden"));
+        if out.state.stopped.is_some() {
+            return;
+        }
+        self.keeps = false;
+        let mut rest = Rest::begin(self.opened.take().unwrap_or(span.start), span.start, out)
+            .up_to(Control::CloseSection(Section::Calls));
+        rest.push(&text, span, out);
+        self.state = State::Rest(rest);
+    }
+
+    /// A reply begins at byte `at`.
+    pub(super) fn begin_reply(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        let mark = self.rules.replies.item.0;
+        if mark.after == 0 {
+            return self.begin_marked(Kind::Reply, at, out);
+        }
+        self.behind(mark);
+        self.inside = Some(Section::Reply);
+    }
+
+    /// A reply of which only the token that opens it was read begins at byte `at`.
+    pub(super) fn settle_reply(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        if self.inside == Some(Section::Reply) && matches!(self.state, State::Turn(_)) {
+            self.inside = None;
+            self.begin_marked(Kind::Reply, at, out);
+        }
+    }
+}

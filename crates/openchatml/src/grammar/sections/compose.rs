@@ -1,0 +1,136 @@
+//! Makes a conversation one that is read back as what it is.
+
+use super::Rules;
+use super::between::Kind;
+use crate::model::{Conversation, End, Message, Role};
+use crate::options::RenderOptions;
+use crate::pairing::sort_replies;
+use crate::rules::{Composed, Loss, Lost};
+use crate::writing::RenderError;
+
+/// What stands before the conversation: what a dialect makes of system messages and tools.
+#[derive(Debug, Default)]
+pub(crate) struct Opened<'a> {
+    pub(crate) composed: Composed<'a>,
+    /// The messages behind it, with their places.
+    pub(crate) rest: Vec<(Message<'a>, usize)>,
+}
+
+/// Settles the rest of a conversation behind what is opened.
+///
+/// # Errors
+///
+/// The options ask for a prompt of a role that the format does not have.
+pub(crate) fn compose<'a>(
+    rules: &'static Rules,
+    conversation: &Conversation<'a>,
+    opened: Opened<'a>,
+    options: &RenderOptions,
+) -> Result<Composed<'a>, RenderError> {
+    let count = opened.rest.last().map_or(0, |(_, place)| place + 1);
+    rules.has_prompt(options, count)?;
+    let mut settled = Settled { rules, composed: opened.composed, calls: Vec::new() };
+    settled.composed.conversation.header.clone_from(&conversation.header);
+    let mut rest = opened.rest.into_iter().peekable();
+    while let Some((message, place)) = rest.next() {
+        if message.role != Role::Tool {
+            settled.push(message, place);
+            continue;
+        }
+        let mut replies = vec![(message, place)];
+        while let Some(next) = rest.next_if(|(next, _)| next.role == Role::Tool) {
+            replies.push(next);
+        }
+        settled.replies(replies);
+    }
+    let mut composed = settled.composed;
+    composed.conversation.origin = rules.form;
+    Ok(composed)
+}
+
+struct Settled<'a> {
+    rules: &'static Rules,
+    composed: Composed<'a>,
+    /// The calls that have no reply: tool and id.
+    calls: Vec<(String, Option<String>)>,
+}
+
+impl<'a> Settled<'a> {
+    fn remark(&mut self, message: &Message<'_>, place: usize, lost: Lost) {
+        self.composed.remarks.push(Loss::new(Some(place), message.span, lost));
+    }
+
+    fn push(&mut self, mut message: Message<'a>, place: usize) {
+        let kind = self.rules.kind(&message);
+        let last = self.composed.conversation.messages.last();
+        let before = last.map(|last| self.rules.kind(last));
+        let is_open = matches!(message.end, End::Open | End::Prompt);
+        let is_unsaid = match kind {
+            Kind::Reasoning => message.body.is_empty(),
+            // Nothing tells that it was said.
+            Kind::Text { .. } => {
+                message.body.is_empty()
+                    && before == Some(Kind::Reasoning)
+                    && self.rules.sections.reasoning.close.after == 0
+            }
+            _ => false,
+        };
+        if is_unsaid && !is_open {
+            return self.remark(&message, place, Lost::Empty);
+        }
+        let begins = !matches!(before, Some(Kind::Reasoning)) && self.rules.is_silent_at_first();
+        if matches!(kind, Kind::Text { .. }) && message.body.is_empty() && is_open && begins {
+            // Where nothing was said yet, the model may say anything.
+            (message.end, message.channel) = (End::Prompt, None);
+        }
+        if let Kind::Call(_) = self.rules.kind(&message) {
+            if !matches!(before, Some(Kind::Call(_))) {
+                self.calls.clear();
+            }
+            self.address(&mut message, place);
+            if message.call_id.is_some() {
+                self.remark(&message, place, Lost::CallId);
+            }
+            let id = message.call_id.take().map(Into::into);
+            let tool = message.recipient.as_deref().unwrap_or_default().to_owned();
+            self.calls.push((tool, id));
+        }
+        self.composed.push(message, Some(place));
+    }
+
+    /// A call is of a bare name: which namespace that is in goes unsaid.
+    fn address(&mut self, message: &mut Message<'_>, place: usize) {
+        if self.rules.names_recipient(message) {
+            return;
+        }
+        let recipient = self.rules.recipient(self.rules.tool(message));
+        self.remark(message, place, Lost::Recipient);
+        message.recipient = Some(recipient.into());
+    }
+
+    /// Replies, in the order of the calls, by the names of which they are known.
+    fn replies(&mut self, mut replies: Vec<(Message<'a>, usize)>) {
+        let ids = self.calls.iter().map(|call| call.1.as_deref());
+        let before: Vec<_> = replies.iter().map(|(_, place)| *place).collect();
+        sort_replies(ids, &mut replies, |(reply, _)| reply.call_id.as_deref());
+        let is_sorted = replies.iter().map(|(_, place)| *place).eq(before);
+        let count = replies.len().min(self.calls.len());
+        let mut calls = self.calls.drain(..count).collect::<Vec<_>>().into_iter();
+        for (mut reply, place) in replies {
+            if !is_sorted {
+                self.remark(&reply, place, Lost::Order);
+            }
+            let tool = calls.next().map(|(tool, _)| tool);
+            if reply.name.as_deref() != tool.as_deref() {
+                if reply.name.is_some() {
+                    self.remark(&reply, place, Lost::Name);
+                }
+                reply.name = tool.map(Into::into);
+            }
+            if reply.call_id.take().is_some() {
+                self.remark(&reply, place, Lost::CallId);
+            }
+            self.composed.push(reply, Some(place));
+        }
+    }
+}

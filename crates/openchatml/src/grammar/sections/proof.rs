@@ -1,0 +1,209 @@
+//! Reads what is about to be written, to see that it will be read as what it is.
+
+use std::borrow::Cow;
+
+use super::Rules;
+use super::between::{Owner, Written, quoted};
+use super::reader::{Reader, reader};
+use super::script::{Script, Target};
+use super::writer::Failed;
+use crate::check::{Book, Checker};
+use crate::lex::{Controls, Escape, Lexeme, Lexer, Mode};
+use crate::model::{End, FormId, Infill, Message, Part, Role};
+use crate::options::ReadOptions;
+use crate::pairing::Pairing;
+use crate::reading::{Keep, Out, Place, Reader as _, Receiver, State};
+use crate::{Diagnostic, Header, Span};
+
+/// A reader of what is written, and what it should find.
+pub(super) struct Proof<'p> {
+    rules: &'static Rules,
+    reader: Reader<'p>,
+    options: ReadOptions,
+    state: State,
+    at: usize,
+    witness: Witness<'p>,
+}
+
+/// Compares what is read with what is written.
+struct Witness<'p> {
+    messages: &'p [Message<'p>],
+    /// How many of them ended.
+    ended: usize,
+    /// How much of the body of the next one was read, if it began.
+    read: Option<usize>,
+    /// Whether the last message is left open.
+    is_open: bool,
+    wrong: Option<usize>,
+}
+
+impl<'p> Proof<'p> {
+    /// Whether a conversation will be read as what it is.
+    pub(super) fn of(script: &Script<'p>) -> Result<(), Failed> {
+        let messages = &script.conversation.messages;
+        let options = unlimited();
+        let mut proof = Self {
+            rules: script.rules,
+            reader: reader(script.rules, &options),
+            options,
+            state: State::new(Checker::new(&UNCHECKED)),
+            at: 0,
+            witness: Witness {
+                messages,
+                ended: 0,
+                read: None,
+                is_open: script.is_open(),
+                wrong: None,
+            },
+        };
+        let failed = |at| Err(Failed::new(at, messages.len()));
+        if let Err(at) = script.run(&mut proof) {
+            return failed(at);
+        }
+        if script.options.generation_prompt.is_none() {
+            proof.finish();
+            if let Some(at) = proof.witness.wrong {
+                return failed(at);
+            }
+        }
+        match proof.witness.ended < messages.len() {
+            true => failed(proof.witness.ended),
+            false => Ok(()),
+        }
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), usize> {
+        let span = Span::new(self.at, self.at + text.len());
+        self.lexeme(Lexeme::Text(text, span))
+    }
+
+    fn lexeme(&mut self, lexeme: Lexeme<'_>) -> Result<(), usize> {
+        self.at = lexeme.span().end;
+        let Self { reader, options, state, witness, .. } = self;
+        let mut out = Out { keep: Keep::Copy, options, state, to: witness };
+        reader.lexeme(lexeme, &mut out);
+        self.witness.wrong.map_or(Ok(()), Err)
+    }
+
+    fn finish(&mut self) {
+        let Self { reader, options, state, witness, at, .. } = self;
+        let mut out = Out { keep: Keep::Copy, options, state, to: witness };
+        reader.finish(*at, &mut out);
+    }
+}
+
+impl Target for Proof<'_> {
+    type Error = usize;
+
+    fn piece(&mut self, _: Owner, piece: Written<'_>, _: usize) -> Result<(), usize> {
+        match piece {
+            Written::Control(control) => {
+                let len = self.rules.spelling(control).len();
+                self.lexeme(Lexeme::Control(control, Span::new(self.at, self.at + len)))
+            }
+            Written::Text(text) | Written::Name(text) => self.text(text),
+            Written::JsonName(name) => self.text(&quoted(name)),
+        }
+    }
+
+    fn body(&mut self, message: &Message<'_>, _: usize) -> Result<(), usize> {
+        let text = message.body.text();
+        if text.is_empty() {
+            return Ok(());
+        }
+        if !matches!(message.role, Role::System | Role::Developer) {
+            return self.text(&text);
+        }
+        let mut lexer = Lexer::new(self.rules.controls, Mode::Body, self.at);
+        let mut rest = &*text;
+        while let Some(lexeme) = lexer.next(&mut rest, true) {
+            match lexeme {
+                // The sink refuses it, and says where it is.
+                Lexeme::Control(control, _) if self.rules.frames(control) => {
+                    self.text(self.rules.spelling(control))?;
+                }
+                lexeme => self.lexeme(lexeme)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Witness<'_> {
+    fn wrong(&mut self) {
+        self.wrong.get_or_insert(self.ended.min(self.messages.len()));
+    }
+}
+
+impl<'a> Receiver<'a> for Witness<'_> {
+    fn keeps_bodies(&self) -> bool {
+        false
+    }
+
+    fn header(&mut self, _: Header<'a>) {}
+
+    fn start(&mut self, message: &Message<'a>) {
+        let expected = self.messages.get(self.ended);
+        if !expected.is_some_and(|it| it.has_header_of(message)) || self.read.is_some() {
+            return self.wrong();
+        }
+        self.read = Some(0);
+    }
+
+    fn text(&mut self, text: &str) {
+        let (Some(message), Some(read)) = (self.messages.get(self.ended), &mut self.read) else {
+            return self.wrong();
+        };
+        let body = message.body.text();
+        if body.get(*read..).is_some_and(|rest| rest.starts_with(text)) {
+            *read += text.len();
+        } else {
+            self.wrong();
+        }
+    }
+
+    fn end(&mut self, message: Message<'a>) {
+        let Some(expected) = self.messages.get(self.ended) else { return self.wrong() };
+        let is_last = self.ended + 1 == self.messages.len();
+        let is_open = matches!(message.end, End::Open | End::Prompt);
+        let ends = match is_last && self.is_open {
+            true => is_open,
+            false => expected.end == message.end,
+        };
+        let is_whole = self.read == Some(expected.body.len());
+        if !ends || !is_whole || message.recovered != expected.recovered {
+            return self.wrong();
+        }
+        self.read = None;
+        self.ended += 1;
+    }
+
+    fn layout(&mut self, _: Place, _: Cow<'a, str>, _: FormId) {}
+
+    fn part(&mut self, _: Option<Part<'a>>, _: Span) {}
+
+    fn infill(&mut self, _: Infill<'a>) {}
+
+    fn finding(&mut self, _: Diagnostic) {}
+}
+
+/// A conversation that is written is checked elsewhere.
+static UNCHECKED: Book = Book {
+    controls: &NO_TOKENS,
+    versions: &[],
+    pairing: Pairing::None,
+    requires_channels: false,
+    rules: &[],
+};
+
+static NO_TOKENS: Controls = Controls::new(&[], Escape::None);
+
+/// What is written may be as long as it is.
+fn unlimited() -> ReadOptions {
+    let mut options = ReadOptions { open_prompt: true, ..ReadOptions::default() };
+    let limits = &mut options.limits;
+    (limits.message_bytes, limits.header_bytes, limits.value_bytes) =
+        (usize::MAX, usize::MAX, usize::MAX);
+    (limits.messages, limits.diagnostics) = (usize::MAX, 0);
+    options
+}

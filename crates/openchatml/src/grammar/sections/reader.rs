@@ -1,0 +1,324 @@
+//! The reader of turns with sections.
+
+use std::collections::VecDeque;
+
+use super::between::{Kind, Place};
+use super::body::Body;
+use super::call::Call;
+use super::recover::Rest;
+use super::{Mark, Rules, Turn};
+use crate::grammar::{check_speaker, within_limit};
+use crate::lex::Lexeme;
+use crate::model::{Channel, End, LayoutPiece, Message, Role};
+use crate::options::ReadOptions;
+use crate::reading::{Draft, Kept, Out};
+use crate::{Control, Section, Span};
+
+/// A push machine from lexemes to messages.
+pub(crate) struct Reader<'a> {
+    pub(super) rules: &'static Rules,
+    pub(super) state: State<'a>,
+    /// What the last message is, as what stands before the next one depends on it.
+    pub(super) place: Place,
+    /// The turn that is open.
+    pub(super) turn: Option<&'static Turn>,
+    /// What was said last in it.
+    pub(super) said: Place,
+    /// The section of it that is open, before its message has begun: reasoning or a reply.
+    pub(super) inside: Option<Section>,
+    /// Whether its list of calls is open.
+    pub(super) in_list: bool,
+    /// How many line breaks may still belong to the token that was read last.
+    pub(super) pad: u8,
+    /// Whether some of them are missing.
+    pub(super) is_short: bool,
+    /// The byte at which the content of the last message ended.
+    pub(super) since: usize,
+    /// The byte at which the last message ended, with what closes it.
+    pub(super) edge: usize,
+    /// Where the first token of the next message stands, if one came already.
+    pub(super) opened: Option<usize>,
+    /// The tokens since the last message.
+    pub(super) tokens: Vec<(Control, Span)>,
+    /// Whether what stands since the last message can be kept as layout.
+    pub(super) keeps: bool,
+    /// Whether anything was read.
+    pub(super) began: bool,
+    /// The tools that were called and that have not replied yet.
+    pub(super) waiting: VecDeque<String>,
+    /// Whose words a completion goes on with, until it has begun.
+    pub(super) continues: Option<Role>,
+    pub(super) is_completion: bool,
+}
+
+pub(super) enum State<'a> {
+    /// Between turns, with what stands there.
+    Outside(Kept<'a>),
+    /// After the token that opens a turn, up to the line break.
+    Header(Span, Kept<'a>),
+    /// In a turn, behind a token and white space.
+    Turn(Kept<'a>),
+    Body(Body<'a>),
+    Call(Box<Call<'a>>),
+    /// In what is a guess, or dropped.
+    Rest(Rest<'a>),
+}
+
+/// A reader by these rules.
+pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader<'a> {
+    Reader {
+        rules,
+        state: State::Outside(Kept::default()),
+        place: None,
+        turn: None,
+        said: None,
+        inside: None,
+        in_list: false,
+        pad: 0,
+        is_short: false,
+        since: 0,
+        edge: 0,
+        opened: None,
+        tokens: Vec::new(),
+        keeps: true,
+        began: false,
+        waiting: VecDeque::new(),
+        continues: options.continues,
+        is_completion: options.continues == Some(Role::Assistant),
+    }
+}
+
+impl<'a> crate::reading::Reader<'a> for Reader<'a> {
+    fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) {
+        self.complete(lexeme.span().start, out);
+        match lexeme {
+            Lexeme::Text(text, span) => self.take(text, span, out),
+            Lexeme::Control(control, span) if self.counts(control) => {
+                self.tokens.push((control, span));
+                self.control(control, span, out);
+            }
+            Lexeme::Control(control, span) => {
+                self.tell_text(control, span, out);
+                self.take(self.rules.spelling(control), span, out);
+            }
+        }
+        self.began = true;
+    }
+
+    fn message(&self) -> Option<&Message<'a>> {
+        match &self.state {
+            State::Body(body) => Some(&body.draft.message),
+            State::Call(call) => call.draft.as_ref().map(|draft| &draft.message),
+            State::Rest(rest) => rest.message(),
+            State::Outside(_) | State::Header(..) | State::Turn(_) => None,
+        }
+    }
+
+    fn body(&mut self) -> Option<&mut Draft<'a>> {
+        match &mut self.state {
+            State::Body(body) if body.is_plain() => Some(body.draft_mut()),
+            _ => None,
+        }
+    }
+
+    fn finish(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        self.complete(at, out);
+        match out.state.stopped.is_some() {
+            true => self.stop(at, out),
+            false => self.end_input(at, out),
+        }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Begins a completion, once.
+    fn complete(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        let Some(role) = self.continues.take() else { return };
+        self.turn = self.rules.turn(role).or(self.rules.turn(Role::System));
+        self.keeps = false;
+        self.began = true;
+        match role {
+            Role::Assistant if out.options.in_reasoning => {
+                self.inside = Some(Section::Reasoning);
+                self.pad = self.rules.sections.reasoning.open.after;
+                self.state = State::Turn(Kept::default());
+            }
+            Role::Assistant => self.state = State::Turn(Kept::default()),
+            role => {
+                let kind = if role == Role::Tool { Kind::Reply } else { Kind::Said(role) };
+                self.begin_body(kind, at, out);
+            }
+        }
+    }
+
+    /// Whether a control token is more than text where it stands.
+    fn counts(&self, control: Control) -> bool {
+        if self.rules.frames(control) {
+            return true;
+        }
+        if let State::Call(call) = &self.state
+            && call.is_in_string()
+        {
+            return false;
+        }
+        let is_reply = matches!(
+            control,
+            Control::OpenSection(Section::Replies | Section::Reply)
+                | Control::CloseSection(Section::Replies | Section::Reply)
+        );
+        match self.turn {
+            None => true,
+            Some(turn) if turn.role == Role::Assistant => true,
+            Some(turn) => is_reply && self.rules.has_replies(turn) && self.takes_replies(),
+        }
+    }
+
+    /// Whether a reply may begin or end here, in the turn that has replies.
+    fn takes_replies(&self) -> bool {
+        match &self.state {
+            State::Body(body) => body.kind == Kind::Reply && body.is_marked,
+            State::Turn(_) => matches!(self.said, None | Some(Kind::Reply)),
+            State::Rest(_) => true,
+            _ => false,
+        }
+    }
+
+    pub(super) fn take(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        match &mut self.state {
+            State::Outside(gap) => {
+                let (text, span) = within_limit(text, span, gap.len(), out);
+                gap.push(text, span, out.keep);
+                if !gap.as_str().trim_ascii().is_empty() {
+                    self.words_outside(out);
+                }
+            }
+            State::Header(..) => self.header(text, span, out),
+            State::Turn(_) => self.in_turn(text, span, out),
+            State::Body(body) => body.text(text, span, out),
+            State::Call(_) => self.call(text, span, out),
+            State::Rest(rest) => rest.push(text, span, out),
+        }
+    }
+
+    fn control(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        self.settle_reply(span.start, out);
+        match &self.state {
+            State::Outside(_) => self.outside(control, span, out),
+            State::Header(..) => self.broken_header(control, span, out),
+            _ if self.rules.frames(control) => self.end_turn(control, span, out),
+            State::Turn(_) => self.section(control, span, out),
+            State::Body(_) => self.in_body(control, span, out),
+            State::Call(_) => self.in_call(control, span, out),
+            State::Rest(_) => self.in_rest(control, span, out),
+        }
+        let is_stop = self.rules.stops.contains(&control);
+        if is_stop && self.turn.is_some_and(|turn| turn.role == Role::Assistant) {
+            out.stop_token();
+        }
+    }
+
+    /// Behind a token, in a turn.
+    pub(super) fn behind(&mut self, mark: Mark) {
+        self.pad = mark.after;
+        self.is_short = mark.after > 0;
+        self.state = State::Turn(Kept::default());
+    }
+
+    /// Begins a message of this kind, whose body begins at byte `at`.
+    pub(super) fn begin_body(&mut self, kind: Kind<'static>, at: usize, out: &mut Out<'a, '_>) {
+        let mut message = Message::new(Role::Assistant, "");
+        match kind {
+            Kind::Said(role) => message.role = role,
+            Kind::Reasoning => message.channel = Some(Channel::Analysis),
+            Kind::Reply => {
+                message.role = Role::Tool;
+                message.channel = Some(Channel::Commentary);
+                message.recipient = Some("assistant".into());
+                message.name = self.waiting.pop_front().map(Into::into);
+            }
+            Kind::Prompt => {}
+            Kind::Text { .. } | Kind::Call(_) => message.channel = Some(Channel::Final),
+        }
+        let most = match kind {
+            Kind::Reasoning => self.rules.sections.reasoning.close.before,
+            Kind::Text { .. } => self.rules.sections.calls.first().before,
+            Kind::Reply => self.rules.replies.item.1.before,
+            _ => 0,
+        };
+        let draft = self.begin(kind, message, at, out);
+        self.state = State::Body(Body::new(draft, kind, most, at));
+    }
+
+    /// The same, between tokens of its own.
+    pub(super) fn begin_marked(&mut self, kind: Kind<'static>, at: usize, out: &mut Out<'a, '_>) {
+        self.begin_body(kind, at, out);
+        if let State::Body(body) = &mut self.state {
+            body.is_marked = true;
+        }
+    }
+
+    /// Begins a message whose body begins at byte `at`.
+    pub(super) fn begin(
+        &mut self,
+        kind: Kind<'_>,
+        mut message: Message<'a>,
+        at: usize,
+        out: &mut Out<'a, '_>,
+    ) -> Box<Draft<'a>> {
+        let start = self.opened.take().unwrap_or(self.edge);
+        message.span = Span::new(start.min(at), at);
+        message.body_at = at;
+        if self.keeps
+            && let Some(raw) = out.keep.slice(Span::new(self.since, at))
+            && !self.rules.is_canonical(self.place, Some(kind), raw)
+        {
+            let pieces = self.pieces(at, out);
+            let layout = message.layout.get_or_insert_default();
+            layout.form = self.rules.form;
+            layout.before = Some(pieces);
+        }
+        self.keeps = true;
+        self.tokens.retain(|(_, span)| span.start >= at);
+        self.place = kind.place();
+        self.said = self.place;
+        let span = message.span;
+        check_speaker(&mut message, span, out);
+        Box::new(Draft::started(message, out))
+    }
+
+    /// What stands between the last message and byte `at`, piece by piece.
+    pub(super) fn pieces(&self, at: usize, out: &Out<'a, '_>) -> Vec<LayoutPiece<'a>> {
+        let mut pieces = Vec::new();
+        let mut from = self.since;
+        let text = |from: usize, to: usize, pieces: &mut Vec<LayoutPiece<'a>>| {
+            if let Some(text) = out.keep.slice(Span::new(from, to)).filter(|it| !it.is_empty()) {
+                pieces.push(LayoutPiece::Text(text.into()));
+            }
+        };
+        for (control, span) in self.tokens.iter().filter(|(_, span)| span.start < at) {
+            text(from, span.start, &mut pieces);
+            pieces.push(LayoutPiece::Control(*control));
+            from = span.end;
+        }
+        text(from, at, &mut pieces);
+        pieces
+    }
+
+    /// Ends a body at byte `at`, with what closes it: a token that has so many line breaks before it.
+    pub(super) fn end_body(
+        &mut self,
+        mut body: Body<'a>,
+        before: u8,
+        end: End,
+        at: usize,
+        out: &mut Out<'a, '_>,
+    ) {
+        body.settle(before, out);
+        if let Kind::Text { .. } = body.kind {
+            self.place = Some(Kind::Text { blank: body.is_blank() });
+        }
+        self.since = body.end();
+        self.edge = at;
+        body.finish(end, at, out);
+    }
+}

@@ -1,0 +1,372 @@
+//! What the reader does with malformed input, and where reading stops.
+
+use super::Opening;
+use super::between::Kind;
+use super::body::Body;
+use super::reader::{Reader, State};
+use crate::diagnostic::{did_you_mean, quote};
+use crate::grammar::{hidden, stray, stray_token};
+use crate::model::{End, Message, Role};
+use crate::options::Recover;
+use crate::reading::{Draft, Kept, Out, hide};
+use crate::{Code, Control, Dropped, Fix, Section, Span};
+
+/// Text that is a guess: a hidden message, or dropped.
+pub(super) struct Rest<'a> {
+    draft: Option<Box<Draft<'a>>>,
+    from: usize,
+    to: usize,
+    /// The token of a section that ends it.
+    until: Option<Control>,
+}
+
+impl<'a> Rest<'a> {
+    /// Begins a hidden message at byte `from`, if that is the policy. Its text begins at `body_at`.
+    pub(super) fn begin(from: usize, body_at: usize, out: &mut Out<'a, '_>) -> Self {
+        let keeps = out.options.recover == Recover::Keep;
+        let message = hidden(Role::Assistant, Span::at(from), body_at);
+        let draft = keeps.then(|| Box::new(Draft::started(message, out)));
+        Self { draft, from, to: body_at, until: None }
+    }
+
+    /// The same, up to this token of a section.
+    pub(super) fn up_to(mut self, control: Control) -> Self {
+        self.until = Some(control);
+        self
+    }
+
+    pub(super) fn message(&self) -> Option<&Message<'a>> {
+        self.draft.as_ref().map(|draft| &draft.message)
+    }
+
+    pub(super) fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        self.to = self.to.max(span.end);
+        if let Some(draft) = &mut self.draft {
+            draft.push(text, span, out);
+        }
+    }
+
+    /// Ends it at byte `at`.
+    pub(super) fn end(mut self, at: usize, out: &mut Out<'a, '_>) {
+        match self.draft.take() {
+            Some(mut draft) => draft.end(End::End, at, out),
+            None if self.from < self.to => {
+                let found =
+                    Code::ParseFrame.at(Span::new(self.from, self.to), "this text is dropped");
+                out.report(found.drops(Dropped::Text));
+            }
+            None => {}
+        }
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn is_stopped(out: &Out<'a, '_>) -> bool {
+        out.state.stopped.is_some()
+    }
+
+    /// What stands between turns ends: text that belongs to none is a finding.
+    pub(super) fn end_gap(&mut self, out: &mut Out<'a, '_>) {
+        let State::Outside(gap) = &mut self.state else { return };
+        let gap = std::mem::take(gap);
+        if gap.as_str().trim_ascii().is_empty() {
+            return;
+        }
+        self.keeps = false;
+        let span = gap.span();
+        if stray(gap, span, out) {
+            (self.since, self.edge) = (span.end, span.end);
+        }
+    }
+
+    /// A control token between turns that cannot stand there.
+    pub(super) fn stray_token(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        self.end_gap(out);
+        let spelling = self.rules.spelling(control);
+        out.malformed(stray_token(spelling, span, out).drops(Dropped::Text));
+        self.keeps = false;
+    }
+
+    /// A control token that is text where it stands.
+    pub(super) fn tell_text(&self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        // What the system says of calls shows how they are written.
+        if self.turn.is_none_or(|turn| matches!(turn.role, Role::System | Role::Developer)) {
+            return;
+        }
+        let text = format!("`{}` is text here", self.rules.spelling(control));
+        let found = Code::ParseFrame.at(span, text);
+        out.tolerate(found.help("a model may take it for more than text"));
+    }
+
+    /// A token of a section that is out of place in the turn of the assistant: what follows is hidden,
+    /// unless the token only closes what is not open.
+    pub(super) fn stray_section(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let spelling = self.rules.spelling(control);
+        let found = Code::ParseFrame.at(span, format!("`{spelling}` is out of place here"));
+        self.keeps = false;
+        let closes = matches!(control, Control::CloseSection(_) | Control::Arguments);
+        let opens_again = control == Control::OpenSection(Section::Reasoning);
+        if closes || opens_again {
+            out.malformed(found.drops(Dropped::Text));
+            return;
+        }
+        out.malformed(found.help("what follows is hidden"));
+        if Self::is_stopped(out) {
+            return;
+        }
+        if let State::Body(body) = std::mem::replace(&mut self.state, State::Turn(Kept::default()))
+        {
+            self.end_cut(body, 0, End::Open, span.start, out);
+        }
+        if out.admits(span) {
+            let from = self.opened.take().unwrap_or(span.start);
+            self.state = State::Rest(Rest::begin(from, span.end, out));
+        }
+    }
+
+    /// A token of the framing that is out of place in a turn: what follows is hidden.
+    pub(super) fn stray_frame(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let text = format!("`{}` inside a message", self.rules.spelling(control));
+        let found = Code::ParseFrame.at(span, text);
+        out.malformed(found.help("this format has no escape; what follows is hidden"));
+        self.keeps = false;
+        if Self::is_stopped(out) {
+            return;
+        }
+        match std::mem::replace(&mut self.state, State::Turn(Kept::default())) {
+            State::Body(body) => self.end_cut(body, 0, End::Open, span.start, out),
+            State::Call(call) => {
+                self.tell_dropped(&call, out);
+                self.cut_call(*call, span.start, out);
+            }
+            State::Rest(rest) => rest.end(span.start, out),
+            _ => {}
+        }
+        if out.admits(span) {
+            self.state = State::Rest(Rest::begin(span.start, span.end, out));
+        }
+    }
+
+    /// A token of a section in what is a guess.
+    pub(super) fn in_rest(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let State::Rest(rest) = &mut self.state else { return };
+        if rest.until != Some(control) {
+            rest.push(self.rules.spelling(control), span, out);
+            return;
+        }
+        let State::Rest(rest) = std::mem::replace(&mut self.state, State::Turn(Kept::default()))
+        else {
+            return;
+        };
+        rest.end(span.end, out);
+        (self.since, self.edge) = (span.end, span.end);
+        self.keeps = false;
+        // It ended what a call was to be: a call may follow.
+        self.said = Some(Kind::Call(""));
+        self.place = self.said;
+        if control == Control::CloseSection(Section::Calls) {
+            self.in_list = false;
+        }
+    }
+
+    /// The turn of the assistant ends where another one begins.
+    pub(super) fn unclosed_turn(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        let close = self.turn.and_then(|turn| turn.close);
+        let close = close.map_or("", |close| self.rules.spelling(close.control));
+        let text = "the message ends without a stop token where the next one begins";
+        let found = Code::StreamTruncated.at(span, text);
+        out.malformed(found.fix(Fix::suggestion(Span::at(span.start), close)));
+        if Self::is_stopped(out) {
+            return;
+        }
+        self.say_blank(span.start, true, out);
+        match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
+            State::Body(body) => self.end_cut(body, 0, End::Open, span.start, out),
+            State::Call(call) => {
+                self.tell_dropped(&call, out);
+                self.cut_call(*call, span.start, out);
+            }
+            State::Rest(rest) => rest.end(span.start, out),
+            _ => {}
+        }
+        self.state = State::Outside(Kept::default());
+        self.keeps = false;
+        self.edge = span.start;
+    }
+
+    /// A section ends without the token that closes it.
+    pub(super) fn unclosed_section(&mut self, kind: Kind<'_>, span: Span, out: &mut Out<'a, '_>) {
+        let close = match kind {
+            Kind::Reply => self.rules.replies.item.1.control,
+            _ => self.rules.sections.reasoning.close.control,
+        };
+        let close = self.rules.spelling(close);
+        let found = Code::StreamTruncated.at(span, format!("the section ends without `{close}`"));
+        out.malformed(found.fix(Fix::suggestion(Span::at(span.start), close)));
+        self.keeps = false;
+    }
+
+    /// Ends a body at byte `at`; one that is cut off is a guess.
+    pub(super) fn end_cut(
+        &mut self,
+        mut body: Body<'a>,
+        before: u8,
+        end: End,
+        at: usize,
+        out: &mut Out<'a, '_>,
+    ) {
+        let is_cut = end == End::Open;
+        body.draft.message.recovered |= is_cut;
+        self.end_body(body, before, end, at, out);
+        if is_cut {
+            self.keeps = false;
+        }
+    }
+
+    /// The header exceeds its limit.
+    pub(super) fn long_header(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let State::Header(start, header) = &mut self.state else { return };
+        let start = *start;
+        let most = out.options.limits.header_bytes;
+        let (text, rest) =
+            text.split_at(text.floor_char_boundary(most.saturating_sub(header.len())));
+        let split =
+            if span.len() == text.len() + rest.len() { span.start + text.len() } else { span.end };
+        header.push(text, Span::new(span.start, split), out.keep);
+        let message = format!("the header exceeds the limit `header_bytes` of {most}");
+        out.malformed(Code::Limit.at(Span::new(start.start, split), message));
+        self.hide_header(start, split, split, out);
+        if !rest.is_empty() && !Self::is_stopped(out) {
+            self.take_again(rest, Span::new(split, span.end), out);
+        }
+    }
+
+    fn take_again(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let lexeme = crate::lex::Lexeme::Text(text, span);
+        if out.goes_on(lexeme) {
+            crate::reading::Reader::lexeme(self, lexeme, out);
+        }
+    }
+
+    /// A header without a line break before the next control token.
+    pub(super) fn broken_header(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let State::Header(start, _) = &self.state else { return };
+        let start = *start;
+        let closes =
+            self.rules.turns.iter().any(|turn| turn.close.is_some_and(|it| it.control == control));
+        let stop = if closes { span.end } else { span.start };
+        let found = Code::ParseHeader
+            .at(Span::new(start.start, stop), "the header does not end in a line break");
+        let keeps = out.options.recover == Recover::Keep;
+        out.malformed(match keeps {
+            true => found.help("what it says is kept as a hidden message"),
+            false => found.drops(Dropped::Text),
+        });
+        if Self::is_stopped(out) {
+            return;
+        }
+        self.hide_header(start, span.start, stop, out);
+        if !closes {
+            self.outside(control, span, out);
+        }
+    }
+
+    /// Keeps what a header says as a hidden message, if that is the policy.
+    fn hide_header(&mut self, start: Span, _end: usize, stop: usize, out: &mut Out<'a, '_>) {
+        let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
+        let State::Header(_, mut header) = state else { return };
+        self.opened = None;
+        self.keeps = false;
+        (self.since, self.edge) = (stop, stop);
+        if out.options.recover != Recover::Keep {
+            return;
+        }
+        let place = header.span();
+        let role = header.as_str().split_ascii_whitespace().next().and_then(Role::from_word);
+        let role = role.filter(|role| self.rules.turn(*role).is_some());
+        let message = hidden(role.unwrap_or(Role::Tool), start, place.start);
+        let mut draft = Draft::started(message, out);
+        draft.push(&header.take(), place, out);
+        draft.end(End::End, stop, out);
+    }
+
+    /// A header names no role of this format: its message is hidden.
+    pub(super) fn unknown_role(
+        &mut self,
+        line: &str,
+        place: Span,
+        start: Span,
+        out: &mut Out<'a, '_>,
+    ) {
+        let mut words = line.split_ascii_whitespace();
+        let first = words.next().unwrap_or_default();
+        let known: Vec<_> = self.rules.role_words().collect();
+        let is_known = known.contains(&first);
+        let at = Span::new(place.start, place.end.min(place.start + line.trim_ascii_end().len()));
+        let found = match is_known {
+            false => {
+                let found = Code::ParseHeader.at(at, format!("{} is no role", quote(first)));
+                found.help(did_you_mean(first, &known, "the message is hidden"))
+            }
+            true => {
+                let found = Code::ParseHeader.at(at, "a header that says more than a role");
+                found.help("the message is hidden")
+            }
+        };
+        out.malformed(found);
+        let role = self.rules.turns.iter().find(|turn| turn.is_named(first)).map(|turn| turn.role);
+        let mut message = Message::new(role.unwrap_or(Role::Tool), "");
+        hide(&mut message);
+        message.span = Span::new(start.start, place.end);
+        message.body_at = place.end;
+        message.unread = Some(line.split_ascii_whitespace().collect::<Vec<_>>().join(" ").into());
+        crate::grammar::check_speaker(&mut message, start, out);
+        self.opened = None;
+        self.keeps = false;
+        self.tokens.clear();
+        self.turn = self.rules.turns.iter().find(|turn| matches!(turn.opening, Opening::Named(..)));
+        let kind = Kind::Said(role.unwrap_or(Role::System));
+        (self.place, self.said) = (Some(kind), Some(kind));
+        let draft = Box::new(Draft::started(message, out));
+        self.state = State::Body(Body::new(draft, kind, 0, place.end));
+    }
+
+    /// The input ends where it should go on.
+    pub(super) fn truncated(&self, text: &str, at: usize, out: &mut Out<'a, '_>) {
+        if out.options.open_prompt {
+            return;
+        }
+        let close = self.turn.and_then(|turn| turn.close);
+        let close = close.map_or("", |close| self.rules.spelling(close.control));
+        let found = Code::StreamTruncated.at(Span::at(at), text);
+        out.malformed(found.fix(Fix::suggestion(Span::at(at), close)));
+    }
+
+    /// Reading stopped: what is being read stands as far as it came.
+    pub(super) fn stop(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
+            State::Body(mut body) => {
+                body.draft.message.recovered = true;
+                body.settle(0, out);
+                body.finish(End::Open, at, out);
+            }
+            State::Call(mut call) => match call.draft.take() {
+                Some(mut draft) => {
+                    draft.message.recovered = true;
+                    draft.end(End::Open, at, out);
+                }
+                None => out.leave_out(self.opened.unwrap_or(call.from)),
+            },
+            State::Rest(rest) => rest.end(at, out),
+            State::Header(span, _) => out.leave_out(span.start),
+            State::Outside(gap) | State::Turn(gap) => {
+                if let Some(opened) = self.opened {
+                    out.leave_out(opened);
+                }
+                if !gap.as_str().trim_ascii().is_empty() {
+                    out.leave_out(gap.span().start);
+                }
+            }
+        }
+    }
+}

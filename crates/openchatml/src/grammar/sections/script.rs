@@ -1,0 +1,146 @@
+//! What is written of a conversation, piece by piece: for the sink, and for the check before it.
+
+use super::between::{Kind, Owner, Place, Written};
+use super::{Opening, Rules};
+use crate::Control;
+use crate::model::{Conversation, End, LayoutPiece, Message, Role};
+use crate::options::{LayoutChoice, RenderOptions};
+
+/// Takes what is written.
+pub(super) trait Target {
+    type Error;
+
+    /// A piece of what stands between bodies. It belongs to message `index`, or to the one before.
+    fn piece(&mut self, owner: Owner, piece: Written<'_>, index: usize) -> Result<(), Self::Error>;
+
+    /// The body of a message.
+    fn body(&mut self, message: &Message<'_>, index: usize) -> Result<(), Self::Error>;
+}
+
+/// A conversation, and how it is to be laid out.
+pub(super) struct Script<'s> {
+    pub(super) rules: &'static Rules,
+    pub(super) conversation: &'s Conversation<'s>,
+    pub(super) options: &'s RenderOptions,
+    /// The messages whose layout is not that which was read, although it is kept.
+    pub(super) canonical: Vec<usize>,
+}
+
+impl Script<'_> {
+    /// Gives all of it to `to`.
+    pub(super) fn run<T: Target>(&self, to: &mut T) -> Result<(), T::Error> {
+        let messages = &self.conversation.messages;
+        let mut place: Place = None;
+        for (index, message) in messages.iter().enumerate() {
+            let kind = self.rules.kind(message);
+            match self.kept(message).filter(|_| !self.canonical.contains(&index)) {
+                Some(pieces) => self.kept_pieces(pieces, index, to)?,
+                None => self
+                    .rules
+                    .between(place, kind, &mut |owner, piece| to.piece(owner, piece, index))?,
+            }
+            if message.end != End::Prompt {
+                to.body(message, index)?;
+            }
+            place = kind.place();
+        }
+        let count = messages.len();
+        if let Some(role) = self.options.generation_prompt {
+            let next = self.prompt(role);
+            self.rules.between(place, next, &mut |owner, piece| to.piece(owner, piece, count))?;
+            let thinking = self.options.thinking;
+            return match role {
+                Role::Assistant => self
+                    .rules
+                    .prompt(place, thinking, &mut |owner, piece| to.piece(owner, piece, count)),
+                _ => Ok(()),
+            };
+        }
+        if self.is_open() {
+            return Ok(());
+        }
+        let layout = self.conversation.layout.as_deref();
+        let kept = layout.filter(|it| self.keeps() && it.form == self.rules.form);
+        let is_kept = !self.canonical.contains(&count);
+        match kept.and_then(|layout| layout.close.as_ref()).filter(|_| is_kept) {
+            Some(pieces) => self.kept_pieces(pieces, count, to),
+            None => self.rules.close(place, &mut |owner, piece| to.piece(owner, piece, count)),
+        }
+    }
+
+    fn prompt(&self, role: Role) -> Kind<'static> {
+        match role {
+            Role::Assistant => Kind::Prompt,
+            Role::Tool => Kind::Reply,
+            role => Kind::Said(role),
+        }
+    }
+
+    /// Whether the last message is left open.
+    pub(super) fn is_open(&self) -> bool {
+        let last = self.conversation.messages.last();
+        self.options.generation_prompt.is_none()
+            && last.is_some_and(|last| {
+                self.options.continue_final || matches!(last.end, End::Open | End::Prompt)
+            })
+    }
+
+    fn keeps(&self) -> bool {
+        self.options.layout == LayoutChoice::Keep
+    }
+
+    /// What stood before a message when it was read, if that is kept.
+    pub(super) fn kept<'m>(&self, message: &'m Message<'_>) -> Option<&'m [LayoutPiece<'m>]> {
+        let layout = message.layout.as_deref();
+        let layout = layout.filter(|it| self.keeps() && it.form == self.rules.form)?;
+        layout.before.as_deref()
+    }
+
+    /// Writes the same as it was read.
+    fn kept_pieces<T: Target>(
+        &self,
+        pieces: &[LayoutPiece<'_>],
+        index: usize,
+        to: &mut T,
+    ) -> Result<(), T::Error> {
+        let mut owner = Owner::Before;
+        for piece in pieces {
+            match piece {
+                LayoutPiece::Control(control) => {
+                    let opening = self.rules.opened_by(*control);
+                    let is_section =
+                        matches!(control, Control::OpenSection(_)) && !self.is_end(*control);
+                    if opening.is_some() {
+                        owner = Owner::Opening;
+                    } else if is_section && owner != Owner::Opening || owner == Owner::Opening {
+                        owner = Owner::Header;
+                    }
+                    to.piece(owner, Written::Control(*control), index)?;
+                    if self.closes_turn(*control) {
+                        owner = Owner::Gap;
+                    }
+                    let is_named =
+                        opening.is_some_and(|it| matches!(it.opening, Opening::Named(..)));
+                    if opening.is_some() && !is_named {
+                        owner = Owner::Header;
+                    }
+                }
+                LayoutPiece::Text(text) => {
+                    to.piece(owner, Written::Text(text), index)?;
+                    if owner == Owner::Opening {
+                        owner = Owner::Header;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_end(&self, control: Control) -> bool {
+        matches!(control, Control::CloseSection(_))
+    }
+
+    fn closes_turn(&self, control: Control) -> bool {
+        self.rules.turns.iter().any(|turn| turn.close.is_some_and(|it| it.control == control))
+    }
+}

@@ -1,0 +1,566 @@
+//! Turns: how they begin and end, and which sections stand in them.
+
+use super::between::Kind;
+use super::call::Call;
+use super::reader::{Reader, State};
+use super::{NoReasoning, Opening, Turn};
+use crate::lex::Lexeme;
+use crate::model::{End, Message, Role};
+use crate::reading::{Draft, Kept, Out};
+use crate::{Code, Control, Section, Span};
+
+impl<'a> Reader<'a> {
+    /// A control token between turns.
+    pub(super) fn outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        if Some(control) == self.rules.bos && !self.began {
+            return;
+        }
+        if let Some(turn) = self.rules.opened_by(control) {
+            return self.open_turn(turn, span, out);
+        }
+        if control == Control::Eos && self.place.is_some() && !self.closes_assistant(control) {
+            // It may stand behind a conversation.
+            return self.end_gap(out);
+        }
+        let is_frame = self.rules.frames(control);
+        let is_reply = matches!(control, Control::OpenSection(Section::Reply | Section::Replies));
+        if is_reply && self.rules.replies.turn.is_none() {
+            return self.open_reply(span, out);
+        }
+        let is_own = !is_frame || self.closes_assistant(control);
+        if is_own && self.rules.goes_on(self.place) {
+            self.turn = self.rules.turn(Role::Assistant);
+            self.said = None;
+            let State::Outside(gap) = &mut self.state else { return };
+            let gap = std::mem::take(gap);
+            self.opened.get_or_insert(span.start);
+            self.state = State::Turn(gap);
+            return match is_frame {
+                true => self.end_turn(control, span, out),
+                false => self.section(control, span, out),
+            };
+        }
+        self.stray_token(control, span, out);
+    }
+
+    fn closes_assistant(&self, control: Control) -> bool {
+        let close = self.rules.turn(Role::Assistant).and_then(|turn| turn.close);
+        close.is_some_and(|close| close.control == control)
+    }
+
+    /// Text between turns that is more than white space.
+    pub(super) fn words_outside(&mut self, out: &mut Out<'a, '_>) {
+        let State::Outside(gap) = &mut self.state else { return };
+        let first = self.place.is_none();
+        let bare = self.rules.turns.iter().find(|turn| turn.opening == Opening::Bare);
+        let kind = match bare.filter(|_| first) {
+            Some(turn) => {
+                self.turn = Some(turn);
+                Kind::Said(turn.role)
+            }
+            None if self.rules.goes_on(self.place) => {
+                let State::Outside(gap) = &mut self.state else { return };
+                let gap = std::mem::take(gap);
+                self.turn = self.rules.turn(Role::Assistant);
+                self.said = None;
+                return self.speak(Kind::Text { blank: false }, gap, out);
+            }
+            None => return,
+        };
+        let gap = std::mem::take(gap);
+        self.speak(kind, gap, out);
+    }
+
+    /// Begins a message with text that was kept until it was known what it is.
+    fn speak(&mut self, kind: Kind<'static>, mut text: Kept<'a>, out: &mut Out<'a, '_>) {
+        let at = text.span();
+        let at = if text.is_empty() { Span::at(at.end) } else { at };
+        self.begin_body(kind, at.start, out);
+        let text = text.take();
+        if let State::Body(body) = &mut self.state {
+            body.is_marked = kind == Kind::Reasoning;
+            body.text(&text, at, out);
+        }
+    }
+
+    fn open_turn(&mut self, turn: &'static Turn, span: Span, out: &mut Out<'a, '_>) {
+        self.end_gap(out);
+        if !out.admits(span) {
+            return;
+        }
+        self.opened = Some(span.start);
+        self.said = None;
+        self.inside = None;
+        self.in_list = false;
+        match turn.opening {
+            Opening::Named(..) => {
+                self.turn = None;
+                self.state = State::Header(span, Kept::default());
+            }
+            Opening::Mark(_) | Opening::Bare => self.enter(turn, span.end, out),
+        }
+    }
+
+    /// Enters a turn at byte `at`.
+    fn enter(&mut self, turn: &'static Turn, at: usize, out: &mut Out<'a, '_>) {
+        self.turn = Some(turn);
+        self.pad = 0;
+        let has_sections = turn.role == Role::Assistant || self.rules.has_replies(turn);
+        match has_sections {
+            true => self.state = State::Turn(Kept::default()),
+            false => self.begin_body(Kind::Said(turn.role), at, out),
+        }
+    }
+
+    /// Text of a header, up to the line break that ends it.
+    pub(super) fn header(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let State::Header(start, header) = &mut self.state else { return };
+        let line = memchr::memchr(b'\n', text.as_bytes());
+        let wanted = line.map_or(text.len(), |end| end + 1);
+        if wanted > out.options.limits.header_bytes.saturating_sub(header.len()) {
+            return self.long_header(text, span, out);
+        }
+        let split = match span.len() == text.len() {
+            true => span.start + wanted,
+            false => span.end,
+        };
+        header.push(&text[..wanted], Span::new(span.start, split), out.keep);
+        if line.is_none() {
+            return;
+        }
+        let (start, mut header) = (*start, std::mem::take(header));
+        let place = header.span();
+        let line = header.take();
+        let word = line.trim_ascii();
+        match self.rules.turns.iter().find(|turn| turn.is_named(word)) {
+            Some(turn) => self.enter(turn, split, out),
+            None => self.unknown_role(&line, place, start, out),
+        }
+        let rest = &text[wanted..];
+        if !rest.is_empty() {
+            let lexeme = Lexeme::Text(rest, Span::new(split, span.end));
+            if out.goes_on(lexeme) {
+                crate::reading::Reader::lexeme(self, lexeme, out);
+            }
+        }
+    }
+
+    /// Text in a turn, behind a token and white space.
+    pub(super) fn in_turn(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let own = text.bytes().take(self.pad.into()).take_while(|byte| *byte == b'\n').count();
+        self.pad -= u8::try_from(own).unwrap_or(self.pad);
+        self.is_short &= self.pad > 0;
+        let split = if span.len() == text.len() { span.start + own } else { span.end };
+        let (text, span) = (&text[own..], Span::new(split, span.end));
+        if text.is_empty() {
+            return;
+        }
+        // What follows here is no longer of the token.
+        self.pad = 0;
+        if self.inside == Some(Section::Reply) {
+            self.settle_reply(span.start, out);
+            return self.take(text, span, out);
+        }
+        let thinks = self.thinks();
+        let State::Turn(blank) = &mut self.state else { return };
+        let lead = text.len() - text.trim_ascii_start().len();
+        let (within, _) = crate::grammar::within_limit(&text[..lead], span, blank.len(), out);
+        if within.len() < lead {
+            return;
+        }
+        blank.push(text, span, out.keep);
+        let is_blank = blank.as_str().trim_ascii().is_empty();
+        let kind = match (self.turn.map(|turn| turn.role), thinks) {
+            (_, true) => {
+                let close = usize::from(self.rules.sections.reasoning.close.before);
+                let may_close =
+                    blank.len() <= close && blank.as_str().bytes().all(|it| it == b'\n');
+                if may_close {
+                    return;
+                }
+                Kind::Reasoning
+            }
+            _ if is_blank => return,
+            (Some(Role::Assistant) | None, _) if self.in_list => {
+                return self.stray_in_list(out);
+            }
+            (Some(Role::Assistant) | None, _) => Kind::Text { blank: false },
+            (Some(Role::Tool), _) => Kind::Reply,
+            (Some(role), _) => Kind::Said(role),
+        };
+        let mut blank = std::mem::take(blank);
+        if matches!(self.said, Some(Kind::Call(_) | Kind::Reply)) {
+            // The white space before it is layout.
+            blank.trim_start();
+        }
+        self.speak(kind, blank, out);
+    }
+
+    /// Whether reasoning is open of which no message has begun.
+    fn thinks(&self) -> bool {
+        self.inside == Some(Section::Reasoning)
+    }
+
+    /// A token of a section, in a turn.
+    pub(super) fn section(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let State::Turn(_) = &self.state else { return };
+        let reasoning = &self.rules.sections.reasoning;
+        match control {
+            Control::OpenSection(Section::Reasoning) if self.inside.is_none() && !self.in_list => {
+                self.opened.get_or_insert(span.start);
+                self.inside = Some(Section::Reasoning);
+                self.behind(reasoning.open);
+            }
+            Control::CloseSection(Section::Reasoning) if self.thinks() => {
+                self.inside = None;
+                self.behind(reasoning.close);
+            }
+            Control::CloseSection(Section::Reasoning)
+                if reasoning.none == NoReasoning::Close && self.said.is_none() =>
+            {
+                self.opened.get_or_insert(span.start);
+                self.behind(reasoning.close);
+            }
+            Control::OpenSection(Section::Calls) if self.rules.sections.calls.list.is_some() => {
+                self.leave_reasoning(span, out);
+                self.opened.get_or_insert(span.start);
+                self.in_list = true;
+                self.state = State::Turn(Kept::default());
+            }
+            Control::CloseSection(Section::Calls) if self.in_list => {
+                self.in_list = false;
+                self.edge = span.end;
+                self.state = State::Turn(Kept::default());
+            }
+            Control::OpenSection(Section::Call) => {
+                self.leave_reasoning(span, out);
+                self.opened.get_or_insert(span.start);
+                self.state = State::Call(Box::new(Call::new(span.start)));
+                self.pad = 0;
+            }
+            Control::OpenSection(Section::Reply) => self.open_reply(span, out),
+            _ => self.stray_section(control, span, out),
+        }
+    }
+
+    /// Calls end the reasoning that they stand in.
+    fn leave_reasoning(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        if !self.thinks() {
+            return;
+        }
+        self.inside = None;
+        let close = self.rules.spelling(self.rules.sections.reasoning.close.control);
+        let text = format!("the reasoning ends without `{close}` where a call begins");
+        out.tolerate(Code::ParseFrame.at(span, text));
+    }
+
+    fn open_reply(&mut self, span: Span, out: &mut Out<'a, '_>) {
+        if self.turn.is_some_and(|turn| turn.role == Role::Assistant) {
+            if self.rules.replies.turn.is_some() {
+                let control = Control::OpenSection(Section::Reply);
+                return self.stray_section(control, span, out);
+            }
+            self.unclosed_turn(span, out);
+            self.turn = None;
+        }
+        if !out.admits(span) {
+            return;
+        }
+        self.opened.get_or_insert(span.start);
+        self.begin_reply(span.end, out);
+    }
+
+    /// A token of a section, in a body.
+    pub(super) fn in_body(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let State::Body(body) = &self.state else { return };
+        let (reply_open, reply_close) = self.rules.replies.item;
+        let closing = match (body.kind, control) {
+            (Kind::Reasoning, Control::CloseSection(Section::Reasoning)) => {
+                Some(self.rules.sections.reasoning.close)
+            }
+            (Kind::Reply, _) if control == reply_close.control => Some(reply_close),
+            _ => None,
+        };
+        if let Some(mark) = closing {
+            let State::Body(body) =
+                std::mem::replace(&mut self.state, State::Turn(Kept::default()))
+            else {
+                return;
+            };
+            self.end_body(body, mark.before, End::End, span.end, out);
+            self.inside = None;
+            self.behind(mark);
+            if self.turn.is_none() {
+                self.state = State::Outside(Kept::default());
+            }
+            return;
+        }
+        let first = self.rules.sections.calls.first();
+        let goes_on = match (body.kind, control) {
+            (Kind::Reasoning, Control::OpenSection(Section::Calls | Section::Call)) => Some(0),
+            (Kind::Text { .. }, Control::OpenSection(Section::Calls | Section::Call)) => {
+                Some(first.before)
+            }
+            (Kind::Text { .. }, Control::OpenSection(Section::Reasoning)) => Some(0),
+            (Kind::Text { .. } | Kind::Reasoning, _)
+                if control == reply_open.control && self.rules.replies.turn.is_none() =>
+            {
+                Some(reply_open.before)
+            }
+            _ => None,
+        };
+        let Some(before) = goes_on else { return self.stray_section(control, span, out) };
+        let State::Body(body) = std::mem::replace(&mut self.state, State::Turn(Kept::default()))
+        else {
+            return;
+        };
+        let reasoned = body.kind == Kind::Reasoning;
+        self.end_body(body, before, End::End, span.start, out);
+        self.inside = reasoned.then_some(Section::Reasoning);
+        if out.admits(span) {
+            self.section(control, span, out);
+        }
+    }
+
+    /// What a turn says with nothing but white space, once it ends at byte `at`.
+    pub(super) fn say_blank(&mut self, at: usize, is_end: bool, out: &mut Out<'a, '_>) {
+        let State::Turn(blank) = &mut self.state else { return };
+        let mut blank = std::mem::take(blank);
+        let after = self.rules.sections.reasoning.close.after;
+        let role = self.turn.map_or(Role::Assistant, |turn| turn.role);
+        let says = match self.said {
+            _ if self.in_list => false,
+            _ if self.thinks() => false,
+            None => !(blank.is_empty() && !is_end && role == Role::Assistant && !self.is_silent()),
+            Some(Kind::Reasoning) => !blank.is_empty() || !self.is_short && (after > 0 || !is_end),
+            Some(_) => false,
+        };
+        if !says || !out.admits(Span::at(at)) {
+            return;
+        }
+        let kind = match role {
+            Role::Assistant => Kind::Text { blank: true },
+            Role::Tool => Kind::Reply,
+            role => Kind::Said(role),
+        };
+        if blank.is_empty() {
+            self.begin_body(kind, at, out);
+        } else {
+            let place = blank.span();
+            let text = blank.take();
+            self.begin_body(kind, place.start, out);
+            if let State::Body(body) = &mut self.state {
+                body.text(&text, place, out);
+            }
+        }
+    }
+
+    /// Whether a turn in which nothing was said yet says that it has no reasoning.
+    fn is_silent(&self) -> bool {
+        self.rules.sections.reasoning.none == NoReasoning::Close
+            && self
+                .tokens
+                .last()
+                .is_some_and(|(it, _)| *it == self.rules.sections.reasoning.close.control)
+    }
+
+    /// A token that opens or closes turns, in a turn.
+    pub(super) fn end_turn(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let Some(turn) = self.turn else { return self.end_reply(control, span, out) };
+        let is_own = turn.close.is_some_and(|close| close.control == control);
+        // The end of a sequence ends the turn of the assistant, too.
+        let closes = is_own || control == Control::Eos && turn.role == Role::Assistant;
+        let opens = self.rules.opened_by(control);
+        if closes || turn.close.is_none() && opens.is_some() {
+            return self.close_turn(control, closes, span, out);
+        }
+        match opens {
+            Some(next) => {
+                self.unclosed_turn(span, out);
+                if out.state.stopped.is_none() {
+                    self.turn = None;
+                    self.state = State::Outside(Kept::default());
+                    self.open_turn(next, span, out);
+                }
+            }
+            None => self.stray_frame(control, span, out),
+        }
+    }
+
+    fn close_turn(&mut self, control: Control, closes: bool, span: Span, out: &mut Out<'a, '_>) {
+        self.say_blank(span.start, true, out);
+        let at = if closes { span.end } else { span.start };
+        let before = self.turn.and_then(|turn| turn.close).map_or(0, |close| close.before);
+        match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
+            State::Body(body) => {
+                let is_cut = body.is_marked;
+                if is_cut {
+                    self.unclosed_section(body.kind, span, out);
+                }
+                let is_own = !body.draft.message.foreign;
+                let end = if is_cut { End::Open } else { End::End };
+                self.end_cut(body, before, end, at, out);
+                self.end_completion(is_own, out);
+            }
+            State::Call(call) => {
+                self.tell_dropped(&call, out);
+                self.unclosed_call(span, out);
+                if out.state.stopped.is_some() {
+                    self.state = State::Call(call);
+                    return;
+                }
+                self.cut_call(*call, span.start, out);
+                self.end_completion(true, out);
+            }
+            State::Rest(rest) => {
+                rest.end(at, out);
+                self.keeps = false;
+                (self.since, self.edge) = (at, at);
+                self.end_completion(true, out);
+            }
+            State::Turn(_) => {
+                if closes {
+                    out.to.close_turn(at);
+                }
+                self.end_completion(true, out);
+                self.edge = self.edge.max(at);
+            }
+            State::Outside(_) | State::Header(..) => {}
+        }
+        self.inside = None;
+        self.in_list = false;
+        self.turn = None;
+        self.state = State::Outside(Kept::default());
+        if !closes && let Some(turn) = self.rules.opened_by(control) {
+            self.open_turn(turn, span, out);
+        }
+    }
+
+    fn end_completion(&self, is_own: bool, out: &mut Out<'a, '_>) {
+        let is_assistant = self.turn.is_some_and(|turn| turn.role == Role::Assistant);
+        if is_own && (is_assistant || !self.is_completion) {
+            out.stop_token();
+        }
+    }
+
+    /// A token of the framing in a reply that stands in no turn.
+    fn end_reply(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        if let State::Body(body) =
+            std::mem::replace(&mut self.state, State::Outside(Kept::default()))
+        {
+            self.unclosed_section(body.kind, span, out);
+            self.end_cut(body, 0, End::Open, span.start, out);
+        }
+        if out.state.stopped.is_none() {
+            self.outside(control, span, out);
+        }
+    }
+
+    /// The end of the input.
+    pub(super) fn end_input(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        if let State::Header(span, _) = &self.state {
+            let span = *span;
+            return self.end_in_header(span, at, out);
+        }
+        self.settle_reply(at, out);
+        self.say_blank(at, false, out);
+        match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
+            State::Body(body) => {
+                let is_open = self.turn.is_none_or(|turn| turn.close.is_some())
+                    || !matches!(body.kind, Kind::Said(_));
+                if is_open {
+                    self.truncated("the text ends inside a message", at, out);
+                }
+                let end = if is_open { End::Open } else { End::End };
+                self.end_body(body, 0, end, at, out);
+                if is_open {
+                    return;
+                }
+            }
+            State::Call(call) => {
+                let text = "the text ends inside a call";
+                match call.has_arguments() {
+                    true => self.truncated(text, at, out),
+                    false => out.malformed(Code::StreamTruncated.at(Span::at(at), text)),
+                }
+                self.end_call_open(*call, at, out);
+                return;
+            }
+            State::Rest(rest) => {
+                rest.end(at, out);
+                return;
+            }
+            State::Turn(_) if self.thinks() => {
+                self.truncated("the text ends inside a message", at, out);
+                self.begin_body(Kind::Reasoning, at, out);
+                self.end_open(at, out);
+                return;
+            }
+            State::Turn(_) if self.said.is_none() && self.opened.is_some() => {
+                self.truncated("the text ends where the assistant begins to speak", at, out);
+                self.begin_body(Kind::Prompt, at, out);
+                let State::Body(mut body) =
+                    std::mem::replace(&mut self.state, State::Outside(Kept::default()))
+                else {
+                    return;
+                };
+                body.draft.message.channel = None;
+                self.since = at;
+                body.finish(End::Prompt, at, out);
+                return;
+            }
+            State::Turn(_) => {
+                let is_over = self.is_completion && !self.in_list;
+                if !is_over {
+                    self.truncated("the text ends inside a turn", at, out);
+                }
+            }
+            State::Outside(gap) => {
+                self.state = State::Outside(gap);
+                self.end_gap(out);
+            }
+            State::Header(..) => {}
+        }
+        self.keep_tail(at, out);
+    }
+
+    fn end_open(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
+        if let State::Body(body) = state {
+            self.end_body(body, 0, End::Open, at, out);
+        }
+    }
+
+    fn end_in_header(&mut self, span: Span, at: usize, out: &mut Out<'a, '_>) {
+        let State::Header(_, header) = &mut self.state else { return };
+        let mut header = std::mem::take(header);
+        self.state = State::Outside(Kept::default());
+        if !out.options.open_prompt {
+            out.malformed(Code::StreamTruncated.at(Span::at(at), "the text ends inside a header"));
+        }
+        let word = header.take();
+        let Some(turn) = self.rules.turns.iter().find(|turn| turn.is_named(word.trim_ascii()))
+        else {
+            return self.unknown_role(&word, header.span(), span, out);
+        };
+        let role = turn.role;
+        let kind = if role == Role::Assistant { Kind::Prompt } else { Kind::Said(role) };
+        let message = Message::new(role, "");
+        self.opened = Some(span.start);
+        let mut draft: Box<Draft<'a>> = self.begin(kind, message, at, out);
+        self.since = at;
+        draft.end(if kind == Kind::Prompt { End::Prompt } else { End::Open }, at, out);
+    }
+
+    /// Keeps what stands behind the last message, where that is not the canonical layout.
+    fn keep_tail(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        if !self.keeps || self.is_completion {
+            return;
+        }
+        let Some(raw) = out.keep.slice(Span::new(self.since, at)) else { return };
+        if !self.rules.is_canonical(self.place, None, raw) {
+            let pieces = self.pieces(at, out);
+            out.to.tail(pieces, self.rules.form);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The writer of turns with sections. It checks what it is about to write with the reader.
+
+use super::Rules;
+use super::between::{Owner, Written, quoted};
+use super::proof::Proof;
+use super::script::{Script, Target};
+use crate::lex::{Lexeme, Lexer, Mode};
+use crate::model::{Document, Message, Role};
+use crate::options::RenderOptions;
+use crate::writing::{Part, Place, RenderError, Sink, SinkError};
+use crate::{Code, Span};
+
+/// Writes a document.
+pub(crate) fn write(
+    rules: &'static Rules,
+    document: &Document<'_>,
+    options: &RenderOptions,
+    sink: &mut dyn Sink,
+) -> Result<(), RenderError> {
+    let Document::Conversation(conversation) = document else {
+        return Err(RenderError::not_a_conversation(rules.form.name()));
+    };
+    rules.has_prompt(options, conversation.messages.len())?;
+    let mut script = Script { rules, conversation, options, canonical: Vec::new() };
+    settle(&mut script)?;
+    let mut writer = Writer { rules, sink, owner: Owner::Gap };
+    script.run(&mut writer)
+}
+
+impl Rules {
+    /// Whether there is a prompt behind so many messages as options ask for.
+    pub(super) fn has_prompt(
+        &self,
+        options: &RenderOptions,
+        messages: usize,
+    ) -> Result<(), RenderError> {
+        let Some(role) = options.generation_prompt else { return Ok(()) };
+        if self.turn(role).is_some() {
+            return Ok(());
+        }
+        let text = "this dialect has no word for this role";
+        let error = RenderError::new(Code::RenderUnsupported, Some(messages), text);
+        Err(error.at(Place::Role, Span::default()))
+    }
+}
+
+/// So many times, another message is tried in the canonical layout; then all are.
+const MOST_TRIES: usize = 8;
+
+/// Finds a layout in which the conversation is read back as what it is: that which was read, if it
+/// still fits.
+fn settle(script: &mut Script<'_>) -> Result<(), RenderError> {
+    let count = script.conversation.messages.len();
+    let mut tries = 0;
+    loop {
+        let Err(failed) = Proof::of(script) else { return Ok(()) };
+        let is_kept = |at: &usize| !script.canonical.contains(at);
+        let next = [failed.message, failed.message + 1].into_iter().filter(|at| *at <= count);
+        let next: Vec<_> = next.filter(is_kept).collect();
+        if next.is_empty() || script.canonical.len() > count {
+            return Err(failed.error);
+        }
+        tries += 1;
+        script.canonical.extend(next);
+        if tries == MOST_TRIES {
+            script.canonical = (0..=count).collect();
+        }
+    }
+}
+
+struct Writer<'w> {
+    rules: &'static Rules,
+    sink: &'w mut dyn Sink,
+    owner: Owner,
+}
+
+impl Target for Writer<'_> {
+    type Error = RenderError;
+
+    fn piece(&mut self, owner: Owner, piece: Written<'_>, index: usize) -> Result<(), RenderError> {
+        self.advance(owner, index);
+        let (place, written) = match piece {
+            Written::Control(control) => (Place::End, self.sink.control(control)),
+            Written::Text(text) => (Place::Role, self.sink.text(text)),
+            Written::Name(name) => (Place::Recipient, self.sink.text(name)),
+            Written::JsonName(name) => (Place::Recipient, self.sink.text(&quoted(name))),
+        };
+        written.map_err(|error| RenderError::sink(error, Some(index), place))
+    }
+
+    fn body(&mut self, message: &Message<'_>, index: usize) -> Result<(), RenderError> {
+        self.advance(Owner::Header, index);
+        self.sink.seam(Part::Body);
+        self.owner = Owner::Before;
+        let text = message.body.text();
+        let fail = |error| RenderError::sink(error, Some(index), Place::Body);
+        let written = match message.role {
+            Role::System | Role::Developer => self.among_marks(&text),
+            _ => self.sink.text(&text),
+        };
+        written.map_err(fail)?;
+        self.sink.seam(Part::End);
+        Ok(())
+    }
+}
+
+impl Writer<'_> {
+    /// Says whose the next pieces are, as far as that is not said yet.
+    fn advance(&mut self, to: Owner, index: usize) {
+        if self.owner == Owner::Before && to > Owner::Before {
+            self.sink.seam(Part::Gap);
+            self.owner = Owner::Gap;
+        }
+        if self.owner == Owner::Gap && to > Owner::Gap {
+            self.sink.seam(Part::Opening(index));
+            self.owner = Owner::Opening;
+        }
+        if self.owner == Owner::Opening && to == Owner::Header {
+            self.sink.seam(Part::Header);
+            self.owner = Owner::Header;
+        }
+    }
+
+    /// Writes what the system says, in which tokens of sections show how calls are written: there they
+    /// open nothing.
+    fn among_marks(&mut self, text: &str) -> Result<(), SinkError> {
+        let mut lexer = Lexer::new(self.rules.controls, Mode::Body, 0);
+        let mut rest = text;
+        while let Some(lexeme) = lexer.next(&mut rest, true) {
+            match lexeme {
+                Lexeme::Text(text, span) => {
+                    self.sink.text(text).map_err(|error| error.within(span.start))?;
+                }
+                Lexeme::Control(control, span) if self.rules.frames(control) => {
+                    self.sink
+                        .text(&text[span.range()])
+                        .map_err(|error| error.within(span.start))?;
+                }
+                Lexeme::Control(control, _) => self.sink.control(control)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A conversation that would be read back as something else.
+pub(super) struct Failed {
+    /// The message that would be.
+    pub(super) message: usize,
+    pub(super) error: RenderError,
+}
+
+impl Failed {
+    pub(super) fn new(message: usize, count: usize) -> Self {
+        let text = "this would be read as something else";
+        let at = Some(message).filter(|at| *at < count);
+        let error = RenderError::new(Code::RenderControl, at, text);
+        let help =
+            "a body that a reader finds again is text with nothing of the format's own in it";
+        Self { message, error: error.at(Place::Body, Span::default()).help(help) }
+    }
+}
