@@ -103,6 +103,7 @@ fn public_items(json: &Path) -> Result<String, String> {
     let api = Builder::from_rustdoc_json(json)
         .omit_blanket_impls(true)
         .omit_auto_trait_impls(true)
+        .omit_auto_derived_impls(true)
         .build()
         .map_err(|error| format!("{}: {error}", json.display()))?;
     Ok(api.items().map(|item| format!("{item}\n")).collect())

@@ -248,6 +248,18 @@ impl Dialect {
         FormId::new(self.id)
     }
 
+    /// How its completions are framed, if grammars can be made of them: see
+    /// [`TextFormat::completion`](crate::TextFormat::completion).
+    ///
+    /// ```
+    /// use openchatml::dialects;
+    ///
+    /// assert!(dialects::CHATML.completion().is_some() && dialects::OPENAI.completion().is_none());
+    /// ```
+    pub fn completion(&self) -> Option<Completion> {
+        self.text?.framing
+    }
+
     /// Whether a generation prompt behind a message of `last` ends inside of reasoning, so that a
     /// completion [begins there](ReadOptions::in_reasoning).
     ///
@@ -259,7 +271,7 @@ impl Dialect {
     /// assert!(!dialects::QWEN3.prompts_in_reasoning(Some(Role::User), &options));
     /// ```
     pub fn prompts_in_reasoning(&self, last: Option<Role>, options: &RenderOptions) -> bool {
-        match self.text.and_then(|form| form.framing) {
+        match self.completion() {
             Some(Completion::Sections(sections)) => {
                 sections.prompts.end(last, options.thinking) == PromptEnd::Open
             }

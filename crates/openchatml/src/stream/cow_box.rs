@@ -12,9 +12,9 @@ use std::ops::Deref;
 /// use openchatml::{CowBox, Message};
 ///
 /// let message = Message::user("Hi!");
-/// let borrowed = CowBox::from(&message);
+/// let borrowed: CowBox<'_, Message<'_>> = (&message).into();
 /// assert_eq!(borrowed.body.text(), "Hi!");
-/// let owned: CowBox<'_, Message<'_>> = CowBox::from(message.clone());
+/// let owned: CowBox<'_, Message<'_>> = message.clone().into();
 /// assert_eq!(owned.into_value(), message);
 /// ```
 #[derive(Clone)]
