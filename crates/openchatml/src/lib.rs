@@ -111,6 +111,7 @@ mod reading;
 pub mod render;
 mod reply;
 mod rules;
+mod services;
 mod signs;
 mod span;
 mod stream;

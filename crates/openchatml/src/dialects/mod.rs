@@ -4,14 +4,15 @@
 
 mod apertus;
 mod canonical;
-pub(crate) mod chatml;
-pub(crate) mod harmony;
+mod chatml;
+mod harmony;
 mod im;
 mod openai;
 mod openchatml_0_1;
-pub(crate) mod openchatml_2_0;
-pub(crate) mod openchatml_2_2;
-pub(crate) mod python;
+mod older;
+mod openchatml_2_0;
+mod openchatml_2_2;
+mod python;
 mod responses;
 mod sharegpt;
 
@@ -32,6 +33,7 @@ pub use crate::rules::{Completion, Framed};
 
 use std::str::FromStr;
 
+use crate::check::Book;
 use crate::diagnostic::UnknownName;
 use crate::model::FormId;
 use crate::rules::Carries;
@@ -67,6 +69,15 @@ pub(crate) fn carried_by(form: FormId) -> Option<&'static Carries> {
         let json = || dialect.json.as_ref().filter(|it| it.id == form).map(|it| it.carries);
         text.or_else(json)
     })
+}
+
+/// The rules that conversations with a header of this version are checked by: those of the newest dialect
+/// with headers, if none has this version.
+pub(crate) fn book_of(version: &str) -> Option<&'static Book> {
+    let books = ALL.iter().filter_map(|dialect| Some(dialect.text?.book));
+    let mut books = books.filter(|book| !book.versions.is_empty());
+    let newest = books.clone().next();
+    books.find(|book| book.versions.first() == Some(&version)).or(newest)
 }
 
 /// The dialect in whose name layout was kept.

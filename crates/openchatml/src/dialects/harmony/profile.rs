@@ -1,6 +1,6 @@
 //! The habits of the reference renderer, and what they leave out.
 
-use super::declared::Contents;
+use crate::harmony::Contents;
 use crate::declare::Style;
 use crate::grammar::frame;
 use crate::model::{Body, Channel, Conversation, Document, End, Message, Role, Visibility};

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::tokens::CONTROLS;
-use crate::dialects::openai::calls;
+use crate::services::calls;
 use crate::document::{Sheet, Speaker, Written, read_messages, write_string_field};
 use crate::json::{Json, JsonError, write_string};
 use crate::model::{Body, Channel, Document, End, Message, Role, Segment, Shape};

@@ -2,7 +2,7 @@
 
 use super::item;
 use super::{FORM, book};
-use crate::dialects::openai::{State, beyond};
+use crate::services::{State, beyond};
 use crate::document::{Root, Sheet};
 use crate::json::{Json, JsonError};
 use crate::model::{Conversation, Message, Role, Shape};

@@ -4,7 +4,7 @@ use super::super::{RULES, declare};
 use super::ORIGIN;
 use super::scene::Scene;
 use crate::Code;
-use crate::dialects::openai::tools::Declared;
+use crate::services::Declared;
 use crate::document::{Root, Sheet};
 use crate::json::{Json, JsonError};
 use crate::model::{Conversation, DocumentLayout, Message, Role, Tool};

@@ -7,11 +7,9 @@
 mod declare;
 mod turns;
 
-use super::content::{INSTRUCTIONS, SystemContent};
-use super::declared::Contents;
-use super::opening::is_system;
-use super::options::PromptOptions;
-use super::response::{ResponseFormat, Sections};
+use crate::harmony::{
+    Contents, INSTRUCTIONS, PromptOptions, ResponseFormat, Sections, SystemContent, is_system,
+};
 use crate::declare::Namespace;
 use crate::declare::Style;
 use crate::model::{Body, Conversation, FormId, Message, Role, Tool};
