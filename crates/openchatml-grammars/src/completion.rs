@@ -104,16 +104,22 @@ impl Builder<'_> {
         })
     }
 
+    /// Whether what is required fits in the messages that may stand before the last one.
+    pub(crate) fn check_before(&self) -> Result<(), GrammarError> {
+        let wanted = [self.options.reasoning, self.options.preambles];
+        let required = wanted.iter().filter(|it| **it == Presence::Required).count();
+        match self.options.before.is_some_and(|before| before < required) {
+            true => Err(GrammarError::Before),
+            false => Ok(()),
+        }
+    }
+
     fn framed(
         &mut self,
         framed: &Framed,
         namespaces: &[Namespace<'_>],
     ) -> Result<Shape, GrammarError> {
-        let wanted = [self.options.reasoning, self.options.preambles];
-        let required = wanted.iter().filter(|it| **it == Presence::Required).count();
-        if self.options.before.is_some_and(|before| before < required) {
-            return Err(GrammarError::Before);
-        }
+        self.check_before()?;
         let callees = self.callees(namespaces)?;
         let mut last = Vec::new();
         if matches!(self.options.choice, Choice::Auto | Choice::None) {

@@ -18,11 +18,7 @@ impl Builder<'_> {
         sections: &Sections,
         namespaces: &[Namespace<'_>],
     ) -> Result<Shape, GrammarError> {
-        let wanted = [self.options.reasoning, self.options.preambles];
-        let required = wanted.iter().filter(|it| **it == Presence::Required).count();
-        if self.options.before.is_some_and(|before| before < required) {
-            return Err(GrammarError::Before);
-        }
+        self.check_before()?;
         let callees = self.callees(namespaces)?;
         self.ends.push(sections.close);
         let mut last = Vec::new();

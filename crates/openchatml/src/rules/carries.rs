@@ -197,6 +197,18 @@ impl Carries {
         files: false,
     };
 
+    /// What formats carry in which sections tell the channels, and calls have JSON for arguments.
+    pub(crate) const SECTIONS: Self = Self {
+        names: |message| message.role == Role::Tool,
+        channels: Channels::Sections,
+        recipients: true,
+        reply_recipients: true,
+        content_types: is_json_call,
+        json_calls: true,
+        reads_json_calls: true,
+        ..Self::NOTHING
+    };
+
     pub(crate) const EVERYTHING: Self = Self {
         header: true,
         tools: true,
@@ -359,6 +371,12 @@ impl Carries {
                 }
             }
     }
+}
+
+/// Whether a message is a call whose arguments are JSON, with no constraint on them.
+pub(crate) fn is_json_call(message: &Message<'_>) -> bool {
+    let is_json = message.content_type.as_deref() == Some("json");
+    message.is_call() && is_json && !message.constrained
 }
 
 /// Whether a message is in the channel that sections tell.

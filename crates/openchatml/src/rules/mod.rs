@@ -12,8 +12,8 @@ mod prepared;
 mod said;
 mod sections;
 
-pub(crate) use self::carries::ends_section;
 pub use self::carries::{Carries, Channels, Intents, Markers};
+pub(crate) use self::carries::{ends_section, is_json_call};
 pub use self::completion::{Completion, Framed};
 pub(crate) use self::compose::{Composed, Composer, Join};
 pub(crate) use self::contents::ContentRules;

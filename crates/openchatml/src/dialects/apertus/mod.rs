@@ -8,7 +8,6 @@ mod tokens;
 
 use self::tokens::CONTROLS;
 use super::openai;
-use super::openai::is_json_call;
 use crate::check::{Book, RULES_OF_ALL};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
@@ -17,7 +16,7 @@ use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
 use crate::pairing::Pairing;
 use crate::rules::History;
-use crate::rules::{Carries, Channels, ContentRules};
+use crate::rules::{Carries, ContentRules};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::{Control, Section};
 
@@ -59,18 +58,7 @@ pub static DIALECT: Dialect = Dialect {
     }),
 };
 
-static CARRIES: Carries = Carries {
-    roles: Role::ALL,
-    names: |message| message.role == Role::Tool,
-    channels: Channels::Sections,
-    recipients: true,
-    reply_recipients: true,
-    content_types: is_json_call,
-    json_calls: true,
-    reads_json_calls: true,
-    ends: End::ALL,
-    ..Carries::NOTHING
-};
+static CARRIES: Carries = Carries { roles: Role::ALL, ends: End::ALL, ..Carries::SECTIONS };
 
 static TEXT: TextForm = TextForm {
     id: FormId::new("apertus"),

@@ -21,7 +21,7 @@ use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
 use crate::model::{Conversation, End, FormId, Message, Role};
 use crate::pairing::Pairing;
-use crate::rules::{Carries, Channels, ContentRules, Intents};
+use crate::rules::{Carries, Channels, ContentRules, Intents, is_json_call};
 use crate::signs::{JsonSigns, Kind, Sign};
 
 /// OpenAI's Chat Completions: a list of messages, a single one, or the body of a request or of a
@@ -82,12 +82,6 @@ static CARRIES: Carries = Carries {
 /// The same, and the type of what a custom tool takes.
 pub(super) fn is_typed_call(message: &Message<'_>) -> bool {
     is_json_call(message) || message.is_call() && !message.constrained && calls::is_custom(message)
-}
-
-/// The arguments of a function are JSON; what a custom tool takes is text of no particular type.
-pub(super) fn is_json_call(message: &Message<'_>) -> bool {
-    let is_json = message.content_type.as_deref() == Some("json");
-    message.is_call() && is_json && !message.constrained
 }
 
 /// The rules that a conversation is checked by: where no call has an id, order pairs them.

@@ -12,9 +12,9 @@ use crate::grammar::sections::{
     Sections, Turn,
 };
 use crate::lex::Mode;
-use crate::model::{End, FormId, Message, Role};
+use crate::model::{End, FormId, Role};
 use crate::pairing::Pairing;
-use crate::rules::{Carries, Channels, Completion, History, kept_after_last_user};
+use crate::rules::{Carries, Completion, History, kept_after_last_user};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 use crate::{Control, Section};
 
@@ -44,21 +44,10 @@ pub static DIALECT: Dialect = Dialect {
 
 static CARRIES: Carries = Carries {
     roles: &[Role::System, Role::User, Role::Assistant, Role::Tool],
-    names: |message| message.role == Role::Tool,
-    channels: Channels::Sections,
-    recipients: true,
-    reply_recipients: true,
-    content_types: is_json_call,
-    json_calls: true,
-    reads_json_calls: true,
     ends: &[End::End, End::Call, End::Open, End::Prompt],
     open_sections: true,
-    ..Carries::NOTHING
+    ..Carries::SECTIONS
 };
-
-fn is_json_call(message: &Message<'_>) -> bool {
-    message.is_call() && message.content_type.as_deref() == Some("json") && !message.constrained
-}
 
 static TEXT: TextForm = TextForm {
     id: FormId::new("qwen3"),

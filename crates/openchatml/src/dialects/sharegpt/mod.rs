@@ -5,13 +5,13 @@ mod write;
 
 use super::canonical::CONTROLS;
 use super::openai;
-use super::openai::{calls, is_json_call};
+use super::openai::calls;
 use crate::check::{Book, RULES_OF_ALL};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
 use crate::model::{End, FormId, Message, Role};
 use crate::pairing::Pairing;
-use crate::rules::{Carries, Channels, ContentRules};
+use crate::rules::{Carries, Channels, ContentRules, is_json_call};
 use crate::signs::{JsonSigns, Kind, Sign};
 
 /// ShareGPT: `{"conversations": [{"from": "human", "value": "…"}]}`.

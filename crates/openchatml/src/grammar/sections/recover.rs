@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
         header.push(text, Span::new(span.start, split), out.keep);
         let message = format!("the header exceeds the limit `header_bytes` of {most}");
         out.malformed(Code::Limit.at(Span::new(start.start, split), message));
-        self.hide_header(start, split, split, out);
+        self.hide_header(start, split, out);
         if !rest.is_empty() && !Self::is_stopped(out) {
             self.take_again(rest, Span::new(split, span.end), out);
         }
@@ -265,14 +265,14 @@ impl<'a> Reader<'a> {
         if Self::is_stopped(out) {
             return;
         }
-        self.hide_header(start, span.start, stop, out);
+        self.hide_header(start, stop, out);
         if !closes {
             self.outside(control, span, out);
         }
     }
 
     /// Keeps what a header says as a hidden message, if that is the policy.
-    fn hide_header(&mut self, start: Span, _end: usize, stop: usize, out: &mut Out<'a, '_>) {
+    fn hide_header(&mut self, start: Span, stop: usize, out: &mut Out<'a, '_>) {
         let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
         let State::Header(_, mut header) = state else { return };
         self.opened = None;

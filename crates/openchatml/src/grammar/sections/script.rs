@@ -108,8 +108,7 @@ impl Script<'_> {
             match piece {
                 LayoutPiece::Control(control) => {
                     let opening = self.rules.opened_by(*control);
-                    let is_section =
-                        matches!(control, Control::OpenSection(_)) && !self.is_end(*control);
+                    let is_section = matches!(control, Control::OpenSection(_));
                     if opening.is_some() {
                         owner = Owner::Opening;
                     } else if is_section || owner == Owner::Opening {
@@ -134,10 +133,6 @@ impl Script<'_> {
             }
         }
         Ok(())
-    }
-
-    fn is_end(&self, control: Control) -> bool {
-        matches!(control, Control::CloseSection(_))
     }
 
     fn closes_turn(&self, control: Control) -> bool {
