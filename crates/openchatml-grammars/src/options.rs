@@ -1,6 +1,6 @@
 //! What a completion may be.
 
-use openchatml::{Control, Marker, Value};
+use openchatml::{Control, Marker, Role, Value};
 
 /// The control tokens of OpenChatML 2.2 that `o200k_harmony` has no ids for.
 const SPELLED: &[Control] = &[
@@ -203,9 +203,13 @@ impl Language {
     /// The control tokens at which its engines stop by themselves.
     pub(crate) fn stops(self) -> &'static [Control] {
         match self {
-            Self::Gbnf => &[Control::Return, Control::Call, Control::End],
+            Self::Gbnf => {
+                &[Control::Return, Control::Call, Control::End, Control::Close(Role::Assistant)]
+            }
             Self::Lark => &[],
-            Self::StructuralTag => &[Control::Return, Control::End],
+            Self::StructuralTag => {
+                &[Control::Return, Control::End, Control::Close(Role::Assistant)]
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ impl Builder<'_> {
         namespaces: &[Namespace<'_>],
     ) -> Result<Shape, GrammarError> {
         self.check_before()?;
-        let callees = self.callees(namespaces)?;
+        let callees = self.typed_callees(namespaces)?;
         self.ends.push(sections.close);
         let mut last = Vec::new();
         if matches!(self.options.choice, Choice::Auto | Choice::None) {
@@ -31,6 +31,24 @@ impl Builder<'_> {
         Ok(self.reasoning(sections).then(Shape::either(last)))
     }
 
+    /// The tools that take JSON.
+    fn typed_callees(
+        &mut self,
+        namespaces: &[Namespace<'_>],
+    ) -> Result<Vec<(Callee, usize)>, GrammarError> {
+        let mut typed = Vec::new();
+        for callee in self.callees(namespaces)? {
+            match callee.arguments {
+                Some(part) => typed.push((callee, part)),
+                None => self.unsaid.push(Unsaid::new(&callee.recipient, What::Text)),
+            }
+        }
+        match &self.options.choice {
+            Choice::Named(_) | Choice::Required if typed.is_empty() => Err(GrammarError::NoCall),
+            _ => Ok(typed),
+        }
+    }
+
     /// What a completion says of reasoning before all else.
     fn reasoning(&self, sections: &Sections) -> Shape {
         let reasoning = &sections.reasoning;
@@ -40,12 +58,18 @@ impl Builder<'_> {
             return body;
         }
         let thinks = marked(Mark { before: 0, ..reasoning.open }).then(body);
-        let allows = self.options.before != Some(0);
-        match (self.options.reasoning, reasoning.none) {
-            (Presence::Required, _) => thinks,
-            (Presence::Allowed, _) if allows => Shape::optional(thinks),
-            (_, NoReasoning::Close) => Shape::optional(Shape::Control(reasoning.close.control)),
-            _ => Shape::Sequence(Vec::new()),
+        let mut ways = Vec::new();
+        match self.options.reasoning {
+            Presence::Required => return thinks,
+            Presence::Allowed if self.options.before != Some(0) => ways.push(thinks),
+            Presence::Allowed | Presence::Forbidden => {}
+        }
+        if reasoning.none == NoReasoning::Close {
+            ways.push(Shape::Control(reasoning.close.control));
+        }
+        match ways.is_empty() {
+            true => Shape::Sequence(Vec::new()),
+            false => Shape::optional(Shape::either(ways)),
         }
     }
 
@@ -59,9 +83,10 @@ impl Builder<'_> {
     }
 
     /// The calls that end a turn, with a text before them or without one: each way.
-    fn section_calls(&mut self, sections: &Sections, callees: &[Callee]) -> Vec<Shape> {
+    fn section_calls(&mut self, sections: &Sections, callees: &[(Callee, usize)]) -> Vec<Shape> {
         let calls = &sections.calls;
-        let ways: Vec<_> = callees.iter().map(|callee| self.call(sections, callee)).collect();
+        let ways: Vec<_> =
+            callees.iter().map(|(callee, part)| call(sections, callee, *part)).collect();
         let call = Shape::either(ways);
         // What stands behind the token that opens the first call.
         let mut rest = match calls.list {
@@ -82,37 +107,36 @@ impl Builder<'_> {
         let first = calls.list.map_or(calls.item.0, |(open, _)| open).control;
         let with_text = Shape::Free(Region::Visible, Some(first)).then(rest.clone());
         let without = Shape::Control(first).then(rest);
+        let is_told_apart = self.options.answer.is_none() || self.options.choice != Choice::Auto;
         match self.options.preambles {
+            Presence::Allowed if !is_told_apart => {
+                self.unsaid.push(Unsaid::new("final", What::Preamble));
+                vec![without]
+            }
             Presence::Required => vec![with_text],
             Presence::Forbidden => vec![without],
             Presence::Allowed => vec![without, with_text],
         }
     }
+}
 
-    /// A call, behind the token that opens it.
-    fn call(&mut self, sections: &Sections, callee: &Callee) -> Shape {
-        let calls = &sections.calls;
-        let name = calls.tool(&callee.recipient);
-        let mut shape = Shape::Sequence(Vec::new());
-        for piece in calls.pieces {
-            shape = match piece {
-                CallPiece::Json(text) => shape.then(Shape::text(text)),
-                CallPiece::Name => shape.then(Shape::text(&Value::from(name.to_owned()).to_json())),
-                CallPiece::NameUpTo(control) => {
-                    shape.then(Shape::text(name)).then(Shape::Control(*control))
-                }
-                CallPiece::Arguments => match callee.arguments {
-                    Some(part) => shape.then(Shape::Json(part)),
-                    None => {
-                        self.unsaid.push(Unsaid::new(&callee.recipient, What::Nothing));
-                        shape.then(Shape::text("{}"))
-                    }
-                },
-                _ => shape,
-            };
-        }
-        shape.then(marked(calls.item.1))
+/// A call, behind the token that opens it.
+fn call(sections: &Sections, callee: &Callee, arguments: usize) -> Shape {
+    let calls = &sections.calls;
+    let name = calls.tool(&callee.recipient);
+    let mut shape = Shape::Sequence(Vec::new());
+    for piece in calls.pieces {
+        shape = match piece {
+            CallPiece::Json(text) => shape.then(Shape::text(text)),
+            CallPiece::Name => shape.then(Shape::text(&Value::from(name.to_owned()).to_json())),
+            CallPiece::NameUpTo(control) => {
+                shape.then(Shape::text(name)).then(Shape::Control(*control))
+            }
+            CallPiece::Arguments => shape.then(Shape::Json(arguments)),
+            _ => shape,
+        };
     }
+    shape.then(marked(calls.item.1))
 }
 
 /// A token with the line breaks around it.

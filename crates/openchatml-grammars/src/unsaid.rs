@@ -51,6 +51,10 @@ pub enum What {
     Name,
     /// A tool that cannot be called: its schema allows no arguments.
     Nothing,
+    /// A tool that cannot be called: it takes text, and the calls of the format take JSON.
+    Text,
+    /// That text may lead to a call: the engine could not tell it from an answer with a schema.
+    Preamble,
     /// Tools: the format has no calls.
     Calls,
     /// That no two calls may have the same `call_id`.
@@ -79,6 +83,8 @@ impl fmt::Display for What {
             Self::Size => "the schema is too large, anything is accepted",
             Self::Name => "no header can hold this name, the tool is left out",
             Self::Nothing => "the schema allows nothing, the tool is left out",
+            Self::Text => "calls of this format take JSON, the tool is left out",
+            Self::Preamble => "no text leads to a call where an answer has a schema",
             Self::Calls => "the format has no calls, the tools are left out",
             Self::CallId => "call_id may be one that was given before",
             Self::Stop => "any stop token of the engine ends the completion",

@@ -4,7 +4,7 @@ use openchatml::convert::convert;
 use openchatml::{Channel, Conversation, End, Format, Message, RenderOptions, Role};
 
 /// What a model says so that `said` follows `before`: what a transcript of all of them has behind
-/// the prompt.
+/// the prompt. Where the prompt says that there is no reasoning, it has none.
 ///
 /// # Panics
 ///
@@ -28,11 +28,16 @@ pub fn completion(before: &[Message<'_>], said: &[Message<'_>], format: Format) 
         let written = convert(&conversation.into(), format, options);
         written.unwrap_or_else(|error| panic!("{format}: {error}")).output
     };
-    let all = write([before, said].concat(), &options);
-    options.generation_prompt = Some(Role::Assistant);
-    let prompt = write(before.to_vec(), &options);
-    let said = all.strip_prefix(&prompt);
-    said.unwrap_or_else(|| panic!("{format}: {prompt}\n{all}")).trim_end().to_owned()
+    let mut prompting = options.clone();
+    prompting.generation_prompt = Some(Role::Assistant);
+    let prompt = write(before.to_vec(), &prompting);
+    let behind = |said: &[Message<'_>]| {
+        let all = write([before, said].concat(), &options);
+        let said = all.strip_prefix(&prompt).map(|said| said.trim_end().to_owned());
+        said.ok_or_else(|| format!("{format}: {prompt}\n{all}"))
+    };
+    let unreasoned: Vec<_> = said.iter().filter(|it| !it.is_reasoning()).cloned().collect();
+    behind(said).or_else(|_| behind(&unreasoned)).unwrap_or_else(|text| panic!("{text}"))
 }
 
 /// The answer that ends a completion.

@@ -18,7 +18,13 @@ struct Turn {
 /// A conversation that the format can carry.
 pub(crate) fn conversation(source: &mut Source<'_>, format: Format) -> Conversation<'static> {
     let is_text = !format.to_string().contains("json");
-    let mut messages = vec![Message::new(Role::System, text::hostile(source))];
+    let mut said = text::hostile(source);
+    let shown = said.trim_ascii_start();
+    if format.dialect().id == "deepseek-v3.1" && (shown.is_empty() || shown.starts_with('<')) {
+        // No token opens a system message.
+        said.insert(0, '.');
+    }
+    let mut messages = vec![Message::new(Role::System, said)];
     let has_section = format.carries().roles.contains(&Role::Developer);
     if has_section && (is_text || one_in(source, 2)) {
         let section = match one_in(source, 2) {
@@ -32,7 +38,7 @@ pub(crate) fn conversation(source: &mut Source<'_>, format: Format) -> Conversat
         let mut turn = Turn::default();
         for _ in 0..source.int_in_range(0..=4).unwrap_or(0) {
             if is_text {
-                turn.text_form(source, &mut messages)
+                turn.text_form(source, !has_section, &mut messages)
             } else {
                 json_form(source, &mut messages)
             }
@@ -50,7 +56,9 @@ fn end(source: &mut Source<'_>, carries: &Carries, messages: &mut Vec<Message<'s
     let message = &mut messages[last];
     match end {
         End::Return if message.is_answer() => message.end = end,
-        End::Open if message.is_call() || message.role == Role::User => message.end = end,
+        End::Open if message.is_call() || carries.open_roles.contains(&message.role) => {
+            message.end = end;
+        }
         End::Prompt if message.role == Role::User => {
             let mut prompt = Message::new(Role::Assistant, "");
             prompt.end = End::Prompt;
@@ -61,15 +69,21 @@ fn end(source: &mut Source<'_>, carries: &Carries, messages: &mut Vec<Message<'s
 }
 
 impl Turn {
-    fn text_form(&mut self, source: &mut Source<'_>, messages: &mut Vec<Message<'static>>) {
+    /// Where text `trims`, white space between calls and replies is layout.
+    fn text_form(
+        &mut self,
+        source: &mut Source<'_>,
+        trims: bool,
+        messages: &mut Vec<Message<'static>>,
+    ) {
         let inner = one_in(source, 2);
         if one_in(source, 2) && !(self.in_text && inner == self.inner) {
             let mut said = text::hostile(source);
             if self.in_list && inner == self.inner {
                 said = said.replace(['[', ']'], "");
             }
-            if said.is_empty() {
-                said.push('.');
+            if said.is_empty() || trims && said.trim_ascii_start().len() < said.len() {
+                said.insert(0, '.');
             }
             messages.push(match inner {
                 true => Message::reasoning(said),

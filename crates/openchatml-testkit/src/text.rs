@@ -92,7 +92,7 @@ pub fn hostile(source: &mut Source<'_>) -> String {
             } else {
                 spelling.len()
             };
-            text.push_str(&spelling[..len]);
+            text.push_str(&spelling[..spelling.ceil_char_boundary(len)]);
         } else {
             text.push_str(pick(source, PIECES));
         }

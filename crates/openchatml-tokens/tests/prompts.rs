@@ -80,7 +80,8 @@ fn ids_that_are_known_are_written_again() {
             let before = again.ids[..span.opening.start].last();
             let shared = known.first().filter(|first| Some(*first) == before);
             let known = &known[usize::from(shared.is_some() && !known.starts_with(written))..];
-            assert!(known.starts_with(written), "{known:?} is written as {written:?}");
+            let format = tokenizer.format();
+            assert!(known.starts_with(written), "{format}: {known:?} is written as {written:?}");
         }
     });
 }

@@ -161,10 +161,15 @@ fn what_travels_beside_a_conversation_comes_back() {
             (fields.recovered, fields.foreign) = (false, false);
             fields
         };
-        let mut left = original.messages.iter();
+        // Where texts of the system are joined, the first one may have moved to the beginning.
+        let moves = converted.losses.iter().any(|loss| loss.lost == convert::Lost::Merged);
+        let mut left: Vec<_> = original.messages.iter().collect();
         for message in &restored.messages {
-            let found = left.any(|it| fields(it) == fields(message));
-            assert!(found, "{message:?} is not in {:?}", original.messages);
+            let found = left.iter().position(|it| fields(it) == fields(message));
+            let Some(found) = found else {
+                panic!("{message:?} is not in {:?}", original.messages);
+            };
+            left.drain(if moves { found..=found } else { 0..=found });
         }
         assert_eq!(restored.header, original.header);
     });

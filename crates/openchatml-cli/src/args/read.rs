@@ -50,6 +50,11 @@ pub(crate) struct ReaderArgs {
     #[arg(long, requires = "role")]
     past_stop: bool,
 
+    /// With `--role assistant`: the prompt ended inside of reasoning, as where a chat template writes
+    /// <think>
+    #[arg(long, requires = "role")]
+    in_reasoning: bool,
+
     /// The last message may be open: the input is a prompt
     #[arg(long)]
     open_prompt: bool,
@@ -109,6 +114,7 @@ impl ReaderArgs {
         options.open_prompt = self.open_prompt;
         options.continues = self.role;
         options.past_stop = self.past_stop;
+        options.in_reasoning = self.in_reasoning;
         options.limits = self.bounds().limits;
         options
     }

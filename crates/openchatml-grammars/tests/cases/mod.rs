@@ -2,7 +2,7 @@
 
 pub(crate) mod schema;
 
-use openchatml::convert::Intents;
+use openchatml::convert::{Channels, Intents};
 use openchatml::harmony::Namespace;
 use openchatml::{
     Body, Channel, Control, Conversation, End, Format, Intent, Limits, Message, Reply, Role, Tool,
@@ -52,6 +52,10 @@ fn vocabulary(format: Format, options: &Options) -> Vec<(String, u32)> {
     let of_format = of_format.controls().into_iter().map(|token| token.0.to_owned());
     let all = ByteEncoding::new(foreign.flatten().chain(of_format));
     all.controls().into_iter().map(|(spelling, id)| (spelling.to_owned(), id)).collect()
+}
+
+fn has_sections(format: Format) -> bool {
+    format.carries().channels == Channels::Sections
 }
 
 /// An id for each byte, and for each control token that is not spelled.
@@ -242,6 +246,10 @@ impl Builder<'_, '_> {
         !self.format.carries().recipients
     }
 
+    fn has_sections(&self) -> bool {
+        has_sections(self.format)
+    }
+
     fn free(&mut self) -> String {
         let text = if one_in(self.source, 2) {
             text::benign(self.source)
@@ -278,6 +286,9 @@ impl Builder<'_, '_> {
             message.body = Body::from(self.answer_body());
             return vec![message];
         }
+        if self.has_sections() {
+            return self.sections();
+        }
         let mut messages = Vec::new();
         if self.options.reasoning == Presence::Required {
             messages.push(self.message(Channel::Analysis));
@@ -301,6 +312,41 @@ impl Builder<'_, '_> {
             messages.push(call);
         }
         messages
+    }
+
+    /// The sections of a turn: reasoning, then an answer, or calls that a text may lead to.
+    fn sections(&mut self) -> Vec<Message<'static>> {
+        let mut messages = Vec::new();
+        if self.options.reasoning == Presence::Required || one_in(self.source, 2) {
+            messages.push(Message::reasoning(self.shown()));
+        }
+        if one_in(self.source, 2) {
+            let body = match self.answer {
+                Some(_) => self.answer_body(),
+                None => self.shown(),
+            };
+            messages.push(Message::answer(body));
+            return messages;
+        }
+        let leads = self.options.preambles != Presence::Forbidden && self.answer.is_none();
+        if leads && one_in(self.source, 2) {
+            messages.push(Message::answer(self.shown()));
+        }
+        let count = if self.options.calls == Calls::Many { 2 } else { 1 };
+        for _ in 0..self.source.int_in_range(1..=count).unwrap_or(1) {
+            let at = self.source.int_in_range(0..=self.samples.len() - 1).unwrap_or(0);
+            let body = self.samples[at].good.to_string();
+            let mut call =
+                call(&format!("functions.{}", NAMES[at]), Channel::Commentary, body, false);
+            call.content_type = Some("json".into());
+            messages.push(call);
+        }
+        messages
+    }
+
+    /// Text between sections that is no layout of theirs.
+    fn shown(&mut self) -> String {
+        format!(".{}.", self.free())
     }
 
     fn answer_body(&mut self) -> String {
@@ -346,6 +392,11 @@ impl Builder<'_, '_> {
             None => None,
         };
         let what = match self.source.int_in_range(0..=4).unwrap_or(0) {
+            0 if !to.is_empty() && has_sections(self.format) => {
+                last.recipient = Some("functions.g".into());
+                "a recipient that is not declared"
+            }
+            1..=3 if has_sections(self.format) => return None,
             0 if !to.is_empty() => {
                 last.recipient =
                     Some(pick(self.source, &["functions.g", "functions.", "x"]).into());
@@ -383,7 +434,10 @@ impl Builder<'_, '_> {
             let at = controls[self.source.int_in_range(0..=controls.len() - 2).unwrap_or(0)];
             let mut less = ids.to_vec();
             less.remove(at);
-            mutants.push(("a token is missing", less));
+            // A turn may say that it has no reasoning.
+            if at > 0 || !self.has_sections() {
+                mutants.push(("a token is missing", less));
+            }
             let mut more = ids.to_vec();
             more.insert(at, ids[at]);
             mutants.push(("a token is doubled", more));
@@ -410,15 +464,16 @@ const NAMES: &[&str] = &["get", "get_weather-é", "q\"uo\\te]|[^/"];
 /// The spelling of the control tokens at which the engine of a language stops, so that its grammars
 /// leave them out.
 pub(crate) fn stops(case: &Case, language: Language) -> Vec<Control> {
+    let close = Control::Close(Role::Assistant);
     let mut stops = match language {
-        Language::Gbnf => vec![Control::Return, Control::Call, Control::End],
-        Language::StructuralTag => vec![Control::Return, Control::End],
+        Language::Gbnf => vec![Control::Return, Control::Call, Control::End, close],
+        Language::StructuralTag => vec![Control::Return, Control::End, close],
         _ => Vec::new(),
     };
     stops.retain(|stop| {
         let is_said = match stop {
             Control::Call => case.options.calls == Calls::Many,
-            Control::End => case.format.carries().recipients,
+            Control::End => case.format.carries().recipients && !has_sections(case.format),
             _ => false,
         };
         !is_said && !case.options.spelled.contains(stop)

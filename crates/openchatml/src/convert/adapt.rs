@@ -381,7 +381,7 @@ impl Adapter<'_, '_> {
         let guessed = end == End::Call && self.message.recovered && !self.carries.recovered;
         let fits = fits
             && (self.carries.channels != Channels::Sections
-                || ends_section(&self.message, self.last, self.carries.open_sections));
+                || ends_section(&self.message, self.last, self.carries.open_roles));
         let fits = fits && (!self.carries.makes_calls || is_call || end != End::Call);
         if fits && !guessed {
             return;

@@ -71,8 +71,8 @@ pub struct Carries {
     pub ends: &'static [End],
     /// Whether each message with a recipient is a call that is made, and no other message.
     pub makes_calls: bool,
-    /// Whether the last message may be open, whoever speaks, where sections tell the channels.
-    pub open_sections: bool,
+    /// Whose last message may be open, besides calls, where sections tell the channels.
+    pub open_roles: &'static [Role],
     /// Whether a message that is not the last may be open.
     pub open_inside: bool,
     /// The mark of messages that a reader had to guess at.
@@ -190,7 +190,7 @@ impl Carries {
         markers: Markers::None,
         ends: &[],
         makes_calls: false,
-        open_sections: false,
+        open_roles: &[],
         open_inside: false,
         recovered: false,
         infill: false,
@@ -206,6 +206,7 @@ impl Carries {
         content_types: is_json_call,
         json_calls: true,
         reads_json_calls: true,
+        open_roles: &[Role::System, Role::Developer, Role::User],
         ..Self::NOTHING
     };
 
@@ -249,8 +250,7 @@ impl Carries {
             && (message.end == End::End || self.ends.contains(&message.end))
             && self.fits_markers(message)
             && self.fits_channel(message)
-            && (self.channels != Channels::Sections
-                || ends_section(message, last, self.open_sections))
+            && (self.channels != Channels::Sections || ends_section(message, last, self.open_roles))
     }
 
     pub(crate) fn fits_intent(&self, message: &Message<'_>) -> bool {
@@ -397,16 +397,14 @@ fn fits_section(message: &Message<'_>) -> bool {
 
 /// Whether a message, which may be the `last`, ends as its section can. A text of the assistant's
 /// that the input ends in is no different from one that is complete.
-pub(crate) fn ends_section(message: &Message<'_>, last: bool, opens: bool) -> bool {
+pub(crate) fn ends_section(message: &Message<'_>, last: bool, open_roles: &[Role]) -> bool {
     let is_call = message.is_call();
     match message.end {
         End::End => !is_call,
         End::Call => is_call,
         // An answer that is empty leaves nothing that could have an end.
         End::Return => last && message.is_answer() && !message.body.is_empty(),
-        End::Open => {
-            last && (opens || is_call || !matches!(message.role, Role::Assistant | Role::Tool))
-        }
+        End::Open => last && (is_call || open_roles.contains(&message.role)),
         End::Prompt => {
             last && message.role == Role::Assistant && !is_call && message.body.is_empty()
         }

@@ -51,11 +51,12 @@ fn compose<'a>(
         let text = declaration(&first.body.text(), tools);
         say(first, text);
     }
-    // Nothing stands for a system message that says nothing.
+    // Nothing stands for a system message that says nothing: white space behind the first token is none.
     if let Some((message, place)) = system {
-        match message.body.is_empty() {
+        match message.body.text().trim_ascii().is_empty() {
             false => opened.composed.push(message, place),
             true => {
+                opened.composed.joins.clear();
                 let loss = Loss::new(place, message.span, Lost::Empty);
                 opened.composed.remarks.push(loss);
             }

@@ -44,7 +44,8 @@ pub static DIALECT: Dialect = Dialect {
 static CARRIES: Carries = Carries {
     roles: &[Role::System, Role::User, Role::Assistant, Role::Tool],
     ends: &[End::End, End::Call, End::Open, End::Prompt],
-    open_sections: true,
+    // Nothing closes what others say.
+    open_roles: &[Role::Assistant, Role::Tool],
     ..Carries::SECTIONS
 };
 

@@ -45,7 +45,7 @@ pub static DIALECT: Dialect = Dialect {
 static CARRIES: Carries = Carries {
     roles: &[Role::System, Role::User, Role::Assistant, Role::Tool],
     ends: &[End::End, End::Call, End::Open, End::Prompt],
-    open_sections: true,
+    open_roles: Role::ALL,
     ..Carries::SECTIONS
 };
 

@@ -96,7 +96,7 @@ impl Rules {
     ) -> Result<(), E> {
         let stays = place.is_some_and(|last| stays(last, next));
         match place {
-            None => self.bos.map_or(Ok(()), |bos| emit(Owner::Before, Written::Control(bos)))?,
+            None => self.bos.map_or(Ok(()), |bos| emit(Owner::Opening, Written::Control(bos)))?,
             Some(last) => {
                 self.close_section(last, Some(next).filter(|_| stays), emit)?;
                 if !stays {
@@ -184,7 +184,8 @@ impl Rules {
                 let Mark { control, before, after } = self.sections.reasoning.close;
                 line_breaks(Owner::Before, before, emit)?;
                 emit(Owner::Before, Written::Control(control))?;
-                line_breaks(Owner::Before, if next.is_some() { after } else { 0 }, emit)
+                // A reader has ended the message before it sees them.
+                line_breaks(Owner::Header, if next.is_some() { after } else { 0 }, emit)
             }
             Kind::Call(_) => {
                 let behind = |piece: &&Piece| **piece != Piece::Arguments;
@@ -224,7 +225,7 @@ impl Rules {
             Opening::Named(control, word) => {
                 emit(Owner::Opening, Written::Control(control))?;
                 emit(Owner::Opening, Written::Text(word))?;
-                emit(Owner::Header, Written::Text("\n"))?;
+                emit(Owner::Opening, Written::Text("\n"))?;
             }
             Opening::Mark(_) if turn.role == Role::Assistant && self.goes_on(place) => {
                 return Ok(false);

@@ -239,11 +239,7 @@ impl<'a> Reader<'a> {
         else {
             return;
         };
-        let first = text.chars().next().map_or(0, char::len_utf8);
-        let place = match span.len() == text.len() {
-            true => Span::new(span.start, span.start + first),
-            false => span,
-        };
+        let place = first_char(text, span);
         let found = match is_long {
             false => Code::ParseFrame.at(place, "a call cannot go on like this"),
             true => Code::Limit.at(place, "the head of this call exceeds its limit"),
@@ -267,7 +263,7 @@ impl<'a> Reader<'a> {
     pub(super) fn stray_in_list(&mut self, out: &mut Out<'a, '_>) {
         let State::Turn(blank) = &mut self.state else { return };
         let (span, text) = (blank.span(), blank.take());
-        let found = Code::ParseFrame.at(span, "text between calls");
+        let found = Code::ParseFrame.at(first_char(&text, span), "text between calls");
         out.malformed(found.help("it is hidden"));
         if out.state.stopped.is_some() {
             return;
@@ -295,5 +291,16 @@ impl<'a> Reader<'a> {
             self.inside = None;
             self.begin_marked(Kind::Reply, at, out);
         }
+    }
+}
+
+/// Where the first character of `text` stands that is not white space: what follows it may have yet
+/// to arrive.
+fn first_char(text: &str, span: Span) -> Span {
+    let shown = text.trim_ascii_start();
+    let at = span.start + (text.len() - shown.len());
+    match shown.chars().next() {
+        Some(first) if span.len() == text.len() => Span::new(at, at + first.len_utf8()),
+        _ => span,
     }
 }

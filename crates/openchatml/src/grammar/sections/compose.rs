@@ -96,15 +96,17 @@ impl<'a> Settled<'a> {
             // Where nothing was said yet, the model may say anything.
             (message.end, message.channel) = (End::Prompt, None);
         }
+        let follows_call = matches!(before, Some(Kind::Call(_)));
+        let call_id = message.call_id.take();
+        if call_id.is_some() {
+            self.remark(&message, place, Lost::CallId);
+        }
         if let Kind::Call(_) = self.rules.kind(&message) {
-            if !matches!(before, Some(Kind::Call(_))) {
+            if !follows_call {
                 self.calls.clear();
             }
             self.address(&mut message, place);
-            if message.call_id.is_some() {
-                self.remark(&message, place, Lost::CallId);
-            }
-            let id = message.call_id.take().map(Into::into);
+            let id = call_id.map(Into::into);
             let tool = message.recipient.as_deref().unwrap_or_default().to_owned();
             self.calls.push((tool, id));
         }

@@ -109,6 +109,12 @@ impl Rules {
             || self.turns.iter().any(|turn| turn.close.is_some_and(|it| it.control == control))
     }
 
+    /// Whether a token counts wherever it stands in what the system says: it ends that.
+    fn ends_said(&self, control: Control) -> bool {
+        let is_reply = control == self.replies.item.0.control;
+        self.frames(control) || is_reply && self.replies.turn.is_none()
+    }
+
     /// The bare name of the tool that a message calls.
     pub(crate) fn tool<'m>(&self, message: &'m Message<'_>) -> &'m str {
         self.sections.calls.tool(message.recipient.as_deref().unwrap_or_default())

@@ -22,6 +22,8 @@ pub(super) struct Proof<'p> {
     options: ReadOptions,
     state: State,
     at: usize,
+    /// The message whose body is being written, and how much of that was written before.
+    body: Option<(usize, usize)>,
     witness: Witness<'p>,
 }
 
@@ -48,6 +50,7 @@ impl<'p> Proof<'p> {
             options,
             state: State::new(Checker::new(&UNCHECKED)),
             at: 0,
+            body: None,
             witness: Witness {
                 messages,
                 ended: 0,
@@ -56,9 +59,10 @@ impl<'p> Proof<'p> {
                 wrong: None,
             },
         };
-        let failed = |at| Err(Failed::new(at, messages.len()));
+        let failed = |at| Err(Failed::new(at, 0, messages.len()));
         if let Err(at) = script.run(&mut proof) {
-            return failed(at);
+            let body = proof.body.filter(|(message, _)| *message == at);
+            return Err(Failed::new(at, body.map_or(0, |(_, byte)| byte), messages.len()));
         }
         if script.options.generation_prompt.is_none() {
             proof.finish();
@@ -106,20 +110,23 @@ impl Target for Proof<'_> {
         }
     }
 
-    fn body(&mut self, message: &Message<'_>, _: usize) -> Result<(), usize> {
+    fn body(&mut self, message: &Message<'_>, index: usize) -> Result<(), usize> {
         let text = message.body.text();
+        self.body = Some((index, 0));
         if text.is_empty() {
             return Ok(());
         }
         if !matches!(message.role, Role::System | Role::Developer) {
             return self.text(&text);
         }
-        let mut lexer = Lexer::new(self.rules.controls, Mode::Body, self.at);
+        let start = self.at;
+        let mut lexer = Lexer::new(self.rules.controls, Mode::Body, start);
         let mut rest = &*text;
         while let Some(lexeme) = lexer.next(&mut rest, true) {
+            self.body = Some((index, lexeme.span().start - start));
             match lexeme {
                 // The sink refuses it, and says where it is.
-                Lexeme::Control(control, _) if self.rules.frames(control) => {
+                Lexeme::Control(control, _) if self.rules.ends_said(control) => {
                     self.text(self.rules.spelling(control))?;
                 }
                 lexeme => self.lexeme(lexeme)?,

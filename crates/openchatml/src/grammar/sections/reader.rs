@@ -7,7 +7,7 @@ use super::body::Body;
 use super::call::Call;
 use super::recover::Rest;
 use super::{Mark, Rules, Turn};
-use crate::grammar::{check_speaker, within_limit};
+use crate::grammar::check_speaker;
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, LayoutPiece, Message, Role};
 use crate::options::ReadOptions;
@@ -169,8 +169,16 @@ impl<'a> Reader<'a> {
         match self.turn {
             None => true,
             Some(turn) if turn.role == Role::Assistant => true,
+            Some(turn) if self.is_ended_by_reply(turn) => {
+                control == self.rules.replies.item.0.control
+            }
             Some(turn) => is_reply && self.rules.has_replies(turn) && self.takes_replies(),
         }
+    }
+
+    /// Whether a reply, which stands in no turn, ends this turn, which no token closes.
+    pub(super) fn is_ended_by_reply(&self, turn: &Turn) -> bool {
+        turn.close.is_none() && self.rules.replies.turn.is_none()
     }
 
     /// Whether a reply may begin or end here, in the turn that has replies.
@@ -185,13 +193,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn take(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         match &mut self.state {
-            State::Outside(gap) => {
-                let (text, span) = within_limit(text, span, gap.len(), out);
-                gap.push(text, span, out.keep);
-                if !gap.as_str().trim_ascii().is_empty() {
-                    self.words_outside(out);
-                }
-            }
+            State::Outside(_) => self.text_outside(text, span, out),
             State::Header(..) => self.header(text, span, out),
             State::Turn(_) => self.in_turn(text, span, out),
             State::Body(body) => body.text(text, span, out),

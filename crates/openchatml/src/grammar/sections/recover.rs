@@ -1,9 +1,9 @@
 //! What the reader does with malformed input, and where reading stops.
 
-use super::Opening;
 use super::between::Kind;
 use super::body::Body;
 use super::reader::{Reader, State};
+use super::{Mark, Opening};
 use crate::diagnostic::{did_you_mean, quote};
 use crate::grammar::{hidden, stray, stray_token};
 use crate::model::{End, Message, Role};
@@ -194,13 +194,17 @@ impl<'a> Reader<'a> {
         self.edge = span.start;
     }
 
+    /// What closes the section of a message.
+    pub(super) fn closes(&self, kind: Kind<'_>) -> Mark {
+        match kind {
+            Kind::Reply => self.rules.replies.item.1,
+            _ => self.rules.sections.reasoning.close,
+        }
+    }
+
     /// A section ends without the token that closes it.
     pub(super) fn unclosed_section(&mut self, kind: Kind<'_>, span: Span, out: &mut Out<'a, '_>) {
-        let close = match kind {
-            Kind::Reply => self.rules.replies.item.1.control,
-            _ => self.rules.sections.reasoning.close.control,
-        };
-        let close = self.rules.spelling(close);
+        let close = self.rules.spelling(self.closes(kind).control);
         let found = Code::StreamTruncated.at(span, format!("the section ends without `{close}`"));
         out.malformed(found.fix(Fix::suggestion(Span::at(span.start), close)));
         self.keeps = false;
@@ -332,12 +336,18 @@ impl<'a> Reader<'a> {
     }
 
     /// The input ends where it should go on.
-    pub(super) fn truncated(&self, text: &str, at: usize, out: &mut Out<'a, '_>) {
+    pub(super) fn truncated(
+        &self,
+        text: &str,
+        section: Option<Mark>,
+        at: usize,
+        out: &mut Out<'a, '_>,
+    ) {
         if out.options.open_prompt {
             return;
         }
-        let close = self.turn.and_then(|turn| turn.close);
-        let close = close.map_or("", |close| self.rules.spelling(close.control));
+        let marks = section.into_iter().chain(self.turn.and_then(|turn| turn.close));
+        let close: String = marks.map(|mark| self.rules.spelling(mark.control)).collect();
         let found = Code::StreamTruncated.at(Span::at(at), text);
         out.malformed(found.fix(Fix::suggestion(Span::at(at), close)));
     }

@@ -109,7 +109,8 @@ impl Script<'_> {
                 LayoutPiece::Control(control) => {
                     let opening = self.rules.opened_by(*control);
                     let is_section = matches!(control, Control::OpenSection(_));
-                    if opening.is_some() {
+                    let begins = index == 0 && self.rules.bos == Some(*control);
+                    if opening.is_some() || begins {
                         owner = Owner::Opening;
                     } else if is_section || owner == Owner::Opening {
                         owner = Owner::Header;
@@ -125,9 +126,19 @@ impl Script<'_> {
                     }
                 }
                 LayoutPiece::Text(text) => {
-                    to.piece(owner, Written::Text(text), index)?;
+                    // The line that names a role ends the opening.
+                    let line =
+                        memchr::memchr(b'\n', text.as_bytes()).map_or(text.len(), |at| at + 1);
+                    let (opening, rest) = match owner {
+                        Owner::Opening => text.split_at(line),
+                        _ => (&**text, ""),
+                    };
+                    to.piece(owner, Written::Text(opening), index)?;
                     if owner == Owner::Opening {
                         owner = Owner::Header;
+                    }
+                    if !rest.is_empty() {
+                        to.piece(owner, Written::Text(rest), index)?;
                     }
                 }
             }

@@ -4,6 +4,7 @@ use super::between::Kind;
 use super::call::Call;
 use super::reader::{Reader, State};
 use super::{NoReasoning, Opening, Turn};
+use crate::grammar::within_limit;
 use crate::lex::Lexeme;
 use crate::model::{End, Message, Role};
 use crate::reading::{Draft, Kept, Out};
@@ -49,27 +50,36 @@ impl<'a> Reader<'a> {
         close.is_some_and(|close| close.control == control)
     }
 
-    /// Text between turns that is more than white space.
-    pub(super) fn words_outside(&mut self, out: &mut Out<'a, '_>) {
+    /// Text between turns.
+    pub(super) fn text_outside(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
+        let begun = self.begun_by_text();
         let State::Outside(gap) = &mut self.state else { return };
-        let first = self.place.is_none();
-        let bare = self.rules.turns.iter().find(|turn| turn.opening == Opening::Bare);
-        let kind = match bare.filter(|_| first) {
-            Some(turn) => {
-                self.turn = Some(turn);
-                Kind::Said(turn.role)
-            }
-            None if self.rules.goes_on(self.place) => {
-                let State::Outside(gap) = &mut self.state else { return };
-                let gap = std::mem::take(gap);
-                self.turn = self.rules.turn(Role::Assistant);
-                self.said = None;
-                return self.speak(Kind::Text { blank: false }, gap, out);
-            }
-            None => return,
-        };
+        // The text of a message that begins here counts for the limit of its body.
+        let lead = text.len() - text.trim_ascii_start().len();
+        let counted = if begun.is_some() { lead } else { text.len() };
+        let within = within_limit(&text[..counted], span, gap.len(), out);
+        let is_whole = within.0.len() == counted;
+        let (text, span) = if is_whole { (text, span) } else { within };
+        gap.push(text, span, out.keep);
+        let Some(turn) = begun.filter(|_| is_whole && lead < text.len()) else { return };
         let gap = std::mem::take(gap);
+        self.turn = Some(turn);
+        self.said = None;
+        let kind = match turn.role {
+            Role::Assistant => Kind::Text { blank: false },
+            role => Kind::Said(role),
+        };
         self.speak(kind, gap, out);
+    }
+
+    /// The turn that text begins here, between turns.
+    fn begun_by_text(&self) -> Option<&'static Turn> {
+        let bare = self.rules.turns.iter().find(|turn| turn.opening == Opening::Bare);
+        match self.place {
+            None if bare.is_some() => bare,
+            place if self.rules.goes_on(place) => self.rules.turn(Role::Assistant),
+            _ => None,
+        }
     }
 
     /// Begins a message with text that was kept until it was known what it is.
@@ -165,7 +175,7 @@ impl<'a> Reader<'a> {
         let thinks = self.thinks();
         let State::Turn(blank) = &mut self.state else { return };
         let lead = text.len() - text.trim_ascii_start().len();
-        let (within, _) = crate::grammar::within_limit(&text[..lead], span, blank.len(), out);
+        let (within, _) = within_limit(&text[..lead], span, blank.len(), out);
         if within.len() < lead {
             return;
         }
@@ -202,13 +212,19 @@ impl<'a> Reader<'a> {
         self.inside == Some(Section::Reasoning)
     }
 
+    /// A message begins with the token at `span`, and with the line breaks before it in its turn.
+    fn open_at(&mut self, span: Span) {
+        let follows = self.said.is_some() && matches!(self.state, State::Turn(_));
+        self.opened.get_or_insert(if follows { self.edge } else { span.start });
+    }
+
     /// A token of a section, in a turn.
     pub(super) fn section(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let State::Turn(_) = &self.state else { return };
         let reasoning = &self.rules.sections.reasoning;
         match control {
             Control::OpenSection(Section::Reasoning) if self.inside.is_none() && !self.in_list => {
-                self.opened.get_or_insert(span.start);
+                self.open_at(span);
                 self.inside = Some(Section::Reasoning);
                 self.behind(reasoning.open);
             }
@@ -219,12 +235,12 @@ impl<'a> Reader<'a> {
             Control::CloseSection(Section::Reasoning)
                 if reasoning.none == NoReasoning::Close && self.said.is_none() =>
             {
-                self.opened.get_or_insert(span.start);
+                self.open_at(span);
                 self.behind(reasoning.close);
             }
             Control::OpenSection(Section::Calls) if self.rules.sections.calls.list.is_some() => {
                 self.leave_reasoning(span, out);
-                self.opened.get_or_insert(span.start);
+                self.open_at(span);
                 self.in_list = true;
                 self.state = State::Turn(Kept::default());
             }
@@ -235,7 +251,7 @@ impl<'a> Reader<'a> {
             }
             Control::OpenSection(Section::Call) => {
                 self.leave_reasoning(span, out);
-                self.opened.get_or_insert(span.start);
+                self.open_at(span);
                 self.state = State::Call(Box::new(Call::new(span.start)));
                 self.pad = 0;
             }
@@ -267,7 +283,7 @@ impl<'a> Reader<'a> {
         if !out.admits(span) {
             return;
         }
-        self.opened.get_or_insert(span.start);
+        self.open_at(span);
         self.begin_reply(span.end, out);
     }
 
@@ -303,6 +319,10 @@ impl<'a> Reader<'a> {
                 Some(first.before)
             }
             (Kind::Text { .. }, Control::OpenSection(Section::Reasoning)) => Some(0),
+            (Kind::Said(_), _) => {
+                self.turn = None;
+                Some(0)
+            }
             (Kind::Text { .. } | Kind::Reasoning, _)
                 if control == reply_open.control && self.rules.replies.turn.is_none() =>
             {
@@ -311,12 +331,15 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         let Some(before) = goes_on else { return self.stray_section(control, span, out) };
-        let State::Body(body) = std::mem::replace(&mut self.state, State::Turn(Kept::default()))
+        let State::Body(mut body) =
+            std::mem::replace(&mut self.state, State::Turn(Kept::default()))
         else {
             return;
         };
         let reasoned = body.kind == Kind::Reasoning;
-        self.end_body(body, before, End::End, span.start, out);
+        body.settle(before, out);
+        let at = body.end();
+        self.end_body(body, before, End::End, at, out);
         self.inside = reasoned.then_some(Section::Reasoning);
         if out.admits(span) {
             self.section(control, span, out);
@@ -446,11 +469,16 @@ impl<'a> Reader<'a> {
 
     /// A token of the framing in a reply that stands in no turn.
     fn end_reply(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
-        if let State::Body(body) =
-            std::mem::replace(&mut self.state, State::Outside(Kept::default()))
-        {
-            self.unclosed_section(body.kind, span, out);
-            self.end_cut(body, 0, End::Open, span.start, out);
+        match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
+            State::Body(body) => {
+                self.unclosed_section(body.kind, span, out);
+                self.end_cut(body, 0, End::Open, span.start, out);
+            }
+            State::Rest(rest) => {
+                rest.end(span.start, out);
+                (self.since, self.edge) = (span.start, span.start);
+            }
+            _ => {}
         }
         if out.state.stopped.is_none() {
             self.outside(control, span, out);
@@ -470,7 +498,8 @@ impl<'a> Reader<'a> {
                 let is_open = self.turn.is_none_or(|turn| turn.close.is_some())
                     || !matches!(body.kind, Kind::Said(_));
                 if is_open {
-                    self.truncated("the text ends inside a message", at, out);
+                    let section = body.is_marked.then(|| self.closes(body.kind));
+                    self.truncated("the text ends inside a message", section, at, out);
                 }
                 let end = if is_open { End::Open } else { End::End };
                 self.end_body(body, 0, end, at, out);
@@ -481,7 +510,7 @@ impl<'a> Reader<'a> {
             State::Call(call) => {
                 let text = "the text ends inside a call";
                 match call.has_arguments() {
-                    true => self.truncated(text, at, out),
+                    true => self.truncated(text, None, at, out),
                     false => out.malformed(Code::StreamTruncated.at(Span::at(at), text)),
                 }
                 self.end_call_open(*call, at, out);
@@ -492,7 +521,8 @@ impl<'a> Reader<'a> {
                 return;
             }
             State::Turn(_) if self.thinks() => {
-                self.truncated("the text ends inside a message", at, out);
+                let section = Some(self.closes(Kind::Reasoning));
+                self.truncated("the text ends inside a message", section, at, out);
                 self.begin_body(Kind::Reasoning, at, out);
                 self.end_open(at, out);
                 return;
@@ -503,7 +533,7 @@ impl<'a> Reader<'a> {
             State::Turn(_) => {
                 let is_over = self.is_completion && !self.in_list;
                 if !is_over {
-                    self.truncated("the text ends inside a turn", at, out);
+                    self.truncated("the text ends inside a turn", None, at, out);
                 }
             }
             State::Outside(gap) => {
@@ -517,7 +547,7 @@ impl<'a> Reader<'a> {
 
     /// The input ends where the assistant may say anything.
     fn end_prompt(&mut self, at: usize, out: &mut Out<'a, '_>) {
-        self.truncated("the text ends where the assistant begins to speak", at, out);
+        self.truncated("the text ends where the assistant begins to speak", None, at, out);
         let message = Message::new(Role::Assistant, "");
         let mut draft = self.begin(Kind::Prompt, message, at, out);
         self.since = at;

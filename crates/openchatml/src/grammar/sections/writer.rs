@@ -1,9 +1,9 @@
 //! The writer of turns with sections. It checks what it is about to write with the reader.
 
-use super::Rules;
 use super::between::{Owner, Written, quoted};
 use super::proof::Proof;
 use super::script::{Script, Target};
+use super::{Opening, Rules};
 use crate::lex::{Lexeme, Lexer, Mode};
 use crate::model::{Document, Message, Role};
 use crate::options::RenderOptions;
@@ -35,10 +35,10 @@ impl Rules {
         messages: usize,
     ) -> Result<(), RenderError> {
         let Some(role) = options.generation_prompt else { return Ok(()) };
-        if self.turn(role).is_some() {
+        if self.turn(role).is_some_and(|turn| turn.opening != Opening::Bare) {
             return Ok(());
         }
-        let text = "this dialect has no word for this role";
+        let text = "no token of this dialect opens a turn of this role";
         let error = RenderError::new(Code::RenderUnsupported, Some(messages), text);
         Err(error.at(Place::Role, Span::default()))
     }
@@ -131,7 +131,7 @@ impl Writer<'_> {
                 Lexeme::Text(text, span) => {
                     self.sink.text(text).map_err(|error| error.within(span.start))?;
                 }
-                Lexeme::Control(control, span) if self.rules.frames(control) => {
+                Lexeme::Control(control, span) if self.rules.ends_said(control) => {
                     self.sink
                         .text(&text[span.range()])
                         .map_err(|error| error.within(span.start))?;
@@ -151,12 +151,13 @@ pub(super) struct Failed {
 }
 
 impl Failed {
-    pub(super) fn new(message: usize, count: usize) -> Self {
+    /// The message `message` of `count`, from `byte` of its body on.
+    pub(super) fn new(message: usize, byte: usize, count: usize) -> Self {
         let text = "this would be read as something else";
         let at = Some(message).filter(|at| *at < count);
         let error = RenderError::new(Code::RenderControl, at, text);
         let help =
             "a body that a reader finds again is text with nothing of the format's own in it";
-        Self { message, error: error.at(Place::Body, Span::default()).help(help) }
+        Self { message, error: error.at(Place::Body, Span::at(byte)).help(help) }
     }
 }
