@@ -51,7 +51,8 @@ use crate::rules::Carries;
 /// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
 /// assert_eq!(names[3..7], ["chatml", "harmony", "apertus", "im"]);
-/// assert_eq!(names[7..], ["json", "openai", "responses", "sharegpt"]);
+/// assert_eq!(names[7..8], ["qwen3"]);
+/// assert_eq!(names[8..], ["json", "openai", "responses", "sharegpt"]);
 /// ```
 pub static ALL: &[&Dialect] = &[
     &OPENCHATML_2_2,
@@ -61,6 +62,7 @@ pub static ALL: &[&Dialect] = &[
     &HARMONY,
     &APERTUS,
     &IM,
+    &QWEN3,
     &JSON,
     &OPENAI,
     &RESPONSES,
@@ -118,7 +120,7 @@ impl Format {
     /// The `<|im_start|>` framing, as text: [`dialects::IM`](IM).
     pub const IM: Self = Self { dialect: &IM, carrier: Carrier::Text };
 
-    /// Qwen 3, as text, which is not in the registry yet: [`dialects::QWEN3`](QWEN3).
+    /// Qwen 3, as text: [`dialects::QWEN3`](QWEN3).
     pub const QWEN3: Self = Self { dialect: &QWEN3, carrier: Carrier::Text };
 
     /// DeepSeek V3.1, as text, which is not in the registry yet: [`dialects::DEEPSEEK_V3_1`](DEEPSEEK_V3_1).
