@@ -51,8 +51,8 @@ use crate::rules::Carries;
 /// let names: Vec<_> = dialects::ALL.iter().map(|dialect| dialect.id).collect();
 /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
 /// assert_eq!(names[3..7], ["chatml", "harmony", "apertus", "im"]);
-/// assert_eq!(names[7..8], ["qwen3"]);
-/// assert_eq!(names[8..], ["json", "openai", "responses", "sharegpt"]);
+/// assert_eq!(names[7..9], ["qwen3", "deepseek-v3.1"]);
+/// assert_eq!(names[9..], ["json", "openai", "responses", "sharegpt"]);
 /// ```
 pub static ALL: &[&Dialect] = &[
     &OPENCHATML_2_2,
@@ -63,6 +63,7 @@ pub static ALL: &[&Dialect] = &[
     &APERTUS,
     &IM,
     &QWEN3,
+    &DEEPSEEK_V3_1,
     &JSON,
     &OPENAI,
     &RESPONSES,
@@ -123,7 +124,7 @@ impl Format {
     /// Qwen 3, as text: [`dialects::QWEN3`](QWEN3).
     pub const QWEN3: Self = Self { dialect: &QWEN3, carrier: Carrier::Text };
 
-    /// DeepSeek V3.1, as text, which is not in the registry yet: [`dialects::DEEPSEEK_V3_1`](DEEPSEEK_V3_1).
+    /// DeepSeek V3.1, as text: [`dialects::DEEPSEEK_V3_1`](DEEPSEEK_V3_1).
     pub const DEEPSEEK_V3_1: Self = Self { dialect: &DEEPSEEK_V3_1, carrier: Carrier::Text };
 
     /// The messages of OpenAI's Chat Completions: [`dialects::OPENAI`](OPENAI).
