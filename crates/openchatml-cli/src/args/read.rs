@@ -50,8 +50,7 @@ pub(crate) struct ReaderArgs {
     #[arg(long, requires = "role")]
     past_stop: bool,
 
-    /// With `--role assistant`: the prompt ended inside of reasoning, as where a chat template writes
-    /// <think>
+    /// With `--role assistant`: the prompt ended inside of reasoning, which the chat template opened
     #[arg(long, requires = "role")]
     in_reasoning: bool,
 
