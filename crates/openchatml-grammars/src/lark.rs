@@ -58,7 +58,8 @@ impl Writer<'_> {
             }
             Shape::Free(region, end) => self.free(*region, *end),
             Shape::CallId => {
-                self.rules.insert("CALL_ID".to_owned(), "/[!-;=-~]{1,64}/".to_owned());
+                let pattern = format!("/{}/", self.tokens.call_id());
+                self.rules.insert("CALL_ID".to_owned(), pattern);
                 "CALL_ID".to_owned()
             }
             Shape::Json(index) => self.json(*index),

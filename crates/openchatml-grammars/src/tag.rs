@@ -84,7 +84,7 @@ impl Writer<'_> {
                 }
             }
             Shape::CallId => {
-                object([("type", "regex".into()), ("pattern", "[!-;=-~]{1,64}".into())])
+                object([("type", "regex".into()), ("pattern", self.tokens.call_id().into())])
             }
             Shape::Json(index) => self.json(*index),
         }

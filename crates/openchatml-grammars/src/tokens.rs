@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use openchatml::Control;
-use openchatml::lex::{Controls, Escape};
+use openchatml::lex::{Escape, TokenTable};
 
 use crate::options::Options;
 
@@ -13,7 +13,7 @@ const FEW: usize = 8;
 /// The control tokens of a format, as the tokenizer of a model has them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tokens<'o> {
-    table: &'static Controls,
+    table: &'static TokenTable,
     spelled: &'o [Control],
     /// All of the tokenizer, with their ids; none if they are not known.
     vocabulary: &'o [(String, u32)],
@@ -29,7 +29,7 @@ pub(crate) enum Region {
 }
 
 impl<'o> Tokens<'o> {
-    pub(crate) fn new(table: &'static Controls, options: &'o Options) -> Self {
+    pub(crate) fn new(table: &'static TokenTable, options: &'o Options) -> Self {
         Self { table, spelled: &options.spelled, vocabulary: &options.vocabulary }
     }
 
@@ -104,6 +104,16 @@ impl<'o> Tokens<'o> {
         let entries = self.table.entries().iter();
         let spelled = entries.filter(move |entry| !self.is_token(entry.0) && !is_text(entry.0));
         spelled.map(|entry| entry.1)
+    }
+
+    /// A pattern for call ids: ASCII without white space, and without what tokens begin with.
+    pub(crate) fn call_id(self) -> &'static str {
+        let own = self.table.entries().iter().map(|entry| entry.1);
+        let all = self.vocabulary.iter().map(|token| token.0.as_str()).chain(own);
+        match all.into_iter().all(|spelling| spelling.starts_with('<')) {
+            true => "[!-;=-~]{1,64}",
+            false => "[0-9A-Z_a-z]{1,64}",
+        }
     }
 
     /// Whether text can spell a control token, by one more `<` in front of it.

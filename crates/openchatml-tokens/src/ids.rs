@@ -1,6 +1,6 @@
 //! What ids stand for in a dialect, and what is said of those that stand for nothing.
 
-use openchatml::lex::{Controls, Escape};
+use openchatml::lex::{Escape, TokenTable};
 use openchatml::{Code, Control, Diagnostic, Span};
 
 use crate::encoding::Encoding;
@@ -26,7 +26,7 @@ pub(crate) enum Lexeme<'e> {
 /// The ids of a dialect's control tokens.
 #[derive(Clone, Debug)]
 pub(crate) struct Ids {
-    table: &'static Controls,
+    table: &'static TokenTable,
     ids: Vec<(u32, Control)>,
     /// The lowest and the highest of them: most ids are outside of that.
     range: (u32, u32),
@@ -34,13 +34,16 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    pub(crate) fn new(table: &'static Controls, encoding: &impl Encoding) -> Self {
-        let mut ids = Vec::new();
+    pub(crate) fn new(table: &'static TokenTable, encoding: &impl Encoding) -> Self {
+        let entries = table.entries().iter();
+        let id =
+            |(control, spelling): &(Control, &str)| Some((encoding.control(spelling)?, *control));
+        let ids: Vec<_> = entries.clone().filter_map(id).collect();
         let mut spelled = Vec::new();
-        for (control, spelling) in table.entries() {
-            match encoding.control(spelling) {
-                Some(id) => ids.push((id, *control)),
-                None => spelled.push(*control),
+        for (control, _) in entries {
+            // One that has several spellings needs an id for one of them.
+            if !ids.iter().any(|it| it.1 == *control) && !spelled.contains(control) {
+                spelled.push(*control);
             }
         }
         let blocks = [Control::Literal, Control::EndLiteral];
@@ -53,7 +56,7 @@ impl Ids {
         Self { table, ids, range, spelled }
     }
 
-    pub(crate) fn table(&self) -> &'static Controls {
+    pub(crate) fn table(&self) -> &'static TokenTable {
         self.table
     }
 

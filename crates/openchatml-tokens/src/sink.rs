@@ -175,8 +175,8 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Written<T> {
-        self.escaper.finish(&mut self.run);
+    pub(crate) fn finish(mut self) -> Result<Written<T>, SinkError> {
+        self.escaper.finish(&mut self.run)?;
         self.flush();
         self.close(self.target.len());
         if self.escaper.has_blocks() {
@@ -184,7 +184,7 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
             self.spell(Control::EndLiteral);
         }
         self.spelled.sort_unstable();
-        Written { target: self.target, spans: self.spans, spelled: self.spelled }
+        Ok(Written { target: self.target, spans: self.spans, spelled: self.spelled })
     }
 
     /// Notes that a control token was written as ordinary text.

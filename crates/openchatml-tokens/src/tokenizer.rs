@@ -152,7 +152,7 @@ impl<E: Encoding> Tokenizer<E> {
         let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
         let mut sink = TokenSink::new(&self.encoding, &self.ids, messages, target);
         render_to(document, self.format, options, &mut sink)?;
-        Ok(sink.finish())
+        Ok(sink.finish()?)
     }
 
     /// The ids before the first control token of the dialect.

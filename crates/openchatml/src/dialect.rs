@@ -6,13 +6,13 @@ use crate::Code;
 use crate::Control;
 use crate::check::Book;
 use crate::declare::ToolPlace;
-use crate::lex::{Controls, Mode};
+use crate::lex::{Mode, TokenTable};
 use crate::model::{Conversation, Document, FormId, Role};
 use crate::options::{Profile, ReadOptions, RenderOptions};
 use crate::reading::{Keep, Parsed, Reader};
 use crate::rules::{Carries, Completion, Composer, ContentRules, History, Opening, PromptEnd};
 use crate::signs::{JsonSigns, TextSigns};
-use crate::writing::{Place, RenderError, Sink, TextSink};
+use crate::writing::{RenderError, Sink, TextSink};
 
 /// A chat-markup dialect.
 ///
@@ -29,7 +29,7 @@ pub struct Dialect {
     /// What it is, in a few words.
     pub title: &'static str,
     /// Its control tokens.
-    pub controls: &'static Controls,
+    pub controls: &'static TokenTable,
     /// What it can say.
     pub carries: &'static Carries,
     /// Where it declares tools.
@@ -44,7 +44,7 @@ pub struct Dialect {
 pub(crate) struct TextForm {
     /// The name of its dialect.
     pub(crate) id: FormId,
-    pub(crate) controls: &'static Controls,
+    pub(crate) controls: &'static TokenTable,
     /// What a minimal header is, where the format has headers.
     pub(crate) header: Option<&'static str>,
     /// The form in which older transcripts may be written instead.
@@ -221,7 +221,7 @@ impl Format {
                 let mut out = String::with_capacity(estimate(document));
                 let mut sink = TextSink::new(form.controls, &mut out);
                 (form.write)(form, document, options, &mut sink)?;
-                sink.finish().map_err(|error| RenderError::sink(error, None, Place::Body))?;
+                sink.finish()?;
                 Ok(out)
             }
             _ => Err(self.lacks_carrier()),

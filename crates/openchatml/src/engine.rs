@@ -338,8 +338,8 @@ fn begin(
     let is_legacy = legacy.controls.opens(&text[at..]) && !form.controls.opens(&text[at..]);
     if is_legacy && is_version_2 {
         let start = text.len() - text[at..].trim_ascii_start().len();
-        let token = text[start..].split_inclusive('>').next().unwrap_or_default();
-        let span = Span::new(start, start + token.len());
+        let len = legacy.controls.front(&text[start..]).map_or(0, |(_, len)| len);
+        let (token, span) = (&text[start..start + len], Span::new(start, start + len));
         let message = format!("a transcript of version 2 that begins with `{token}`, as 1.x does");
         let help = "it is read as 1.x; name that version, or write it with `<|start|>`";
         out.tolerate(Code::ParseFrame.at(span, message).help(help));
@@ -371,7 +371,7 @@ fn header_place(text: &str, form: &TextForm) -> Option<Span> {
     let opens = match blank {
         0 => form.controls.opens(text),
         // After `<s>` there may be text, of which the space is a part.
-        _ => form.controls.spelling(Control::Start).is_some_and(|token| front.starts_with(token)),
+        _ => matches!(form.controls.front(front), Some((Control::Start, _))),
     };
     // A header ends at a line that begins with the token.
     let line = text[..blank].rfind('\n').map_or(0, |end| end + 1);

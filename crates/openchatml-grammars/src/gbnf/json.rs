@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use super::rules::{FORMATS, Rules, quoted};
-use super::text::{Kind, named, text};
+use super::text::{Kind, first_characters, named, text};
 use super::{integer, keys};
 use crate::schema::{Array, Count, Id, Node, Number, Object, Schema, Text};
 use crate::tokens::{Region, Tokens};
@@ -189,8 +189,9 @@ impl Writer<'_> {
     /// The name of the rule for a key that is none of these.
     fn other_key(&mut self, id: Id, names: &[&str]) -> String {
         let rest = text(self.rules, Kind::JsonString(self.region), self.tokens);
+        let firsts = first_characters(self.region, self.tokens, &rest);
         let name = format!("{}-key", self.numbered(id));
-        keys::other(self.rules, &name, names, &rest);
+        keys::other(self.rules, &name, names, &rest, &firsts);
         name
     }
 

@@ -10,24 +10,37 @@ use super::rules::{Rules, class, quoted};
 const ESCAPES: &[&str] = &["\\\"", "\\\\", "\\b", "\\f", "\\n", "\\r", "\\t"];
 
 /// Adds the rules of a JSON string that is none of `names`; `rest` is the rule of what follows the
-/// opening quote of any string.
+/// opening quote of any string, and `firsts` are the characters that control tokens begin with, with
+/// the rule of what follows each of them.
 ///
 /// As long as it is like a listed name, it is spelled plainly, with no escape that it does not
 /// need: or another spelling of a listed name would pass for one that is not listed.
-pub(super) fn other(rules: &mut Rules, prefix: &str, names: &[&str], rest: &str) {
+pub(super) fn other(
+    rules: &mut Rules,
+    prefix: &str,
+    names: &[&str],
+    rest: &str,
+    firsts: &[(char, Option<String>)],
+) {
     let mut trie = Trie { nodes: vec![Node::default()] };
+    let is_first = |c: char| firsts.iter().any(|first| first.0 == c);
+    let watched: String = firsts.iter().map(|first| first.0).collect();
     for name in names {
-        trie.insert(name);
+        trie.insert(name, is_first);
     }
     for (at, node) in trie.nodes.iter().enumerate() {
         let mut ways = Vec::new();
-        // Behind a `<` of a listed name nobody watches for control tokens.
-        if !node.after_angle {
+        // Behind the first character of a control token in a listed name, nobody watches for these.
+        if !node.after_first {
             let taken: String = node.next.keys().filter_map(|unit| single(unit)).collect();
-            ways.push(format!("[^\\u0022\\u005C\\u003C\\u0000-\\u001F{}] {rest}", class(&taken)));
-            if !taken.contains('<') {
-                // The second rule is for what follows a `<`.
-                ways.push(format!("\"<\" {rest}-1"));
+            let none = [class(&watched), "\\u0000-\\u001F".to_owned(), class(&taken)].concat();
+            ways.push(format!("[^\\u0022\\u005C{none}] {rest}"));
+            for (first, after) in firsts {
+                if let Some(after) = after
+                    && !taken.contains(*first)
+                {
+                    ways.push(format!("{} {after}", quoted(&first.to_string())));
+                }
             }
             let is_free = |escape: &&&str| !node.next.contains_key(**escape);
             let free: Vec<_> = ESCAPES.iter().filter(is_free).map(|it| quoted(it)).collect();
@@ -61,20 +74,21 @@ struct Node {
     /// What follows, a character or its escape, and where that leads to.
     next: BTreeMap<String, usize>,
     is_name: bool,
-    after_angle: bool,
+    /// Whether a character before it is the first of a control token.
+    after_first: bool,
 }
 
 impl Trie {
-    fn insert(&mut self, name: &str) {
+    fn insert(&mut self, name: &str, is_first: impl Fn(char) -> bool) {
         let mut at = 0;
         for c in name.chars() {
             let json = Value::from(c.to_string()).to_json();
             let unit = json[1..json.len() - 1].to_owned();
-            let after_angle = self.nodes[at].after_angle || c == '<';
+            let after_first = self.nodes[at].after_first || is_first(c);
             let new = self.nodes.len();
             at = *self.nodes[at].next.entry(unit).or_insert(new);
             if at == new {
-                self.nodes.push(Node { after_angle, ..Node::default() });
+                self.nodes.push(Node { after_first, ..Node::default() });
             }
         }
         self.nodes[at].is_name = true;

@@ -14,9 +14,6 @@ use crate::shape::{Part, Shape};
 use crate::tokens::{Region, Tokens};
 use crate::unsaid::Unsaid;
 
-/// A call id: ASCII without white space and without the character that tokens begin with.
-const CALL_ID: &str = "[!-;=-~]{1,64}";
-
 /// Writes a grammar.
 pub(crate) fn write(
     shape: &Shape,
@@ -71,7 +68,7 @@ impl Writer<'_> {
                 }
             }
             Shape::CallId => {
-                self.rules.add("call-id", CALL_ID);
+                self.rules.add("call-id", self.tokens.call_id());
                 "call-id".to_owned()
             }
             Shape::Json(index) => self.json(*index),

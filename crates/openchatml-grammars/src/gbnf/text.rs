@@ -36,6 +36,10 @@ enum Mode {
     Literal,
 }
 
+impl State {
+    const FIRST: Self = Self { prefix: String::new(), mode: Mode::Plain };
+}
+
 struct Automaton<'o> {
     kind: Kind,
     /// What is never complete.
@@ -58,17 +62,53 @@ pub(super) fn text(rules: &mut Rules, kind: Kind, tokens: Tokens<'_>) -> String 
     if rules.has(&name) {
         return name;
     }
-    let mut never: Vec<&str> = tokens.others().into_iter().collect();
-    tokens.tokens().for_each(|spelling| never.push(spelling));
-    let automaton = Automaton {
+    automaton(kind, tokens).write(rules, &name);
+    name
+}
+
+fn automaton<'o>(kind: Kind, tokens: Tokens<'o>) -> Automaton<'o> {
+    let (Kind::Body { region, .. } | Kind::JsonString(region)) = kind;
+    let mut known: Vec<&'o str> = tokens.others().into_iter().collect();
+    for token in tokens.tokens() {
+        known.push(token);
+    }
+    Automaton {
         kind,
-        tokens: never,
-        spelled: tokens.spelled(region).collect(),
+        tokens: known,
+        spelled: tokens.spelled(tokens.region(region)).collect(),
         escapes: tokens.escapes(),
         literal: tokens.literal().filter(|_| matches!(kind, Kind::Body { .. })),
+    }
+}
+
+/// The name of the rule of a state.
+fn numbered(name: &str, number: usize) -> String {
+    match number {
+        0 => name.to_owned(),
+        number => format!("{name}-{number}"),
+    }
+}
+
+/// The characters that control tokens begin with, in the rest of a JSON string, and the rule of what
+/// follows each of them; none for a token of one character. `name` is the rule of the rest.
+pub(super) fn first_characters(
+    region: Region,
+    tokens: Tokens<'_>,
+    name: &str,
+) -> Vec<(char, Option<String>)> {
+    let automaton = automaton(Kind::JsonString(region), tokens);
+    let mut known = vec![State::FIRST];
+    let mut number = |state: State| {
+        // In the order in which the rules are written.
+        let at = known.iter().position(|it| *it == state).unwrap_or(known.len());
+        if at == known.len() {
+            known.push(state);
+        }
+        numbered(name, at)
     };
-    automaton.write(rules, &name);
-    name
+    let first = State::FIRST;
+    let after = |c: char| (c, automaton.step(&first, c).map(&mut number));
+    automaton.specials(&first).into_iter().map(after).collect()
 }
 
 /// The name of a rule that differs between regions.
@@ -81,14 +121,9 @@ pub(super) fn named(name: &str, region: Region) -> String {
 
 impl Automaton<'_> {
     fn write(&self, rules: &mut Rules, name: &str) {
-        let first = State { prefix: String::new(), mode: Mode::Plain };
-        let mut known = HashMap::from([(first.clone(), 0_usize)]);
-        let mut open = vec![first];
+        let mut known = HashMap::from([(State::FIRST, 0_usize)]);
+        let mut open = vec![State::FIRST];
         let mut at = 0;
-        let numbered = |number: usize| match number {
-            0 => name.to_owned(),
-            number => format!("{name}-{number}"),
-        };
         while let Some(state) = open.get(at).cloned() {
             let mut place = |state: State| {
                 let next = open.len();
@@ -96,7 +131,7 @@ impl Automaton<'_> {
                 if number == next {
                     open.push(state);
                 }
-                numbered(number)
+                numbered(name, number)
             };
             let specials = self.specials(&state);
             let mut out = String::new();
@@ -116,7 +151,7 @@ impl Automaton<'_> {
             } else if self.accepts(&state) {
                 out.push_str(" | \"\"");
             }
-            rules.add(&numbered(at), &out);
+            rules.add(&numbered(name, at), &out);
             at += 1;
         }
     }

@@ -1,29 +1,29 @@
 //! Text that spells control tokens, in formats that have no escape for them.
 
-use openchatml::lex::{Controls, Escape};
+use openchatml::lex::{Escape, TokenTable};
 use openchatml::{Carrier, Format, Message};
 
 /// Makes sure that a message can be written in a format without an escape (OpenChatML 2.0, Harmony,
 /// Apertus): its text spells no control token then, and says which one was meant.
 ///
-/// In JSON the `<` of the token becomes `\u003c`, which is the same string. In other text it becomes
-/// `&lt;`. Where the text has such an `&lt;` already, one `amp;` comes into it, as often as it is
-/// respelled: so the text before can be told from the text after.
+/// In JSON the first character of the token becomes an escape, such as `\u003c`, which is the same
+/// string. In other text it becomes a character reference, such as `&lt;`. Where the text has such a
+/// reference already, one `amp;` comes into it, as often as it is respelled: so the text before can be
+/// told from the text after.
 pub(super) fn respell(message: &mut Message<'static>, format: Format) {
     let controls = &format.dialect().controls;
     if format.carrier() != Carrier::Text || controls.escape() != Escape::None {
         return;
     }
     let text = message.body.text();
-    let may_spell = text.contains('<') || text.contains("lt;");
-    if !may_spell {
+    if controls.find(&text).is_none() && !text.contains('&') {
         return;
     }
     let is_json = serde_json::from_str::<&serde_json::value::RawValue>(&text).is_ok();
-    let spelled = replaced(&text, |rest| match is_json {
-        true => is_control(rest, controls).then_some("\\u003c"),
-        false if is_control(rest, controls) => Some("&lt;"),
-        false => is_respelled(rest, controls).then_some("&amp;"),
+    let spelled = replaced(&text, controls, |first, rest| match is_json {
+        true => is_control(rest, controls).then(|| escape(first)),
+        false if is_control(rest, controls) => Some(reference(first)),
+        false => is_respelled(rest, controls).then(|| "&amp;".to_owned()),
     });
     if spelled != text {
         message.body = spelled.into();
@@ -42,33 +42,55 @@ pub(super) fn delimit(reply: &mut Message<'static>, format: Format) {
     }
 }
 
-/// The text with something else in the place of each `<` or `&` for which `instead`, given the text
-/// from there on, has something.
-fn replaced(text: &str, instead: impl Fn(&str) -> Option<&'static str>) -> String {
+/// The text with something else in the place of each `&`, and of each character that control tokens
+/// begin with, for which `instead` has something, given that character and the text from there on.
+fn replaced(
+    text: &str,
+    controls: &TokenTable,
+    instead: impl Fn(char, &str) -> Option<String>,
+) -> String {
+    let firsts = controls.entries().iter().filter_map(|(_, spelling)| spelling.chars().next());
+    let places: Vec<char> = firsts.chain(['&']).collect();
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(['<', '&']) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        out.push_str(instead(rest).unwrap_or(&rest[..1]));
-        rest = &rest[1..];
+    for (at, c) in text.char_indices() {
+        match places.contains(&c).then(|| instead(c, &text[at..])).flatten() {
+            Some(other) => out.push_str(&other),
+            None => out.push(c),
+        }
     }
-    out + rest
+    out
+}
+
+/// A character in a JSON string.
+fn escape(c: char) -> String {
+    c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+}
+
+/// A character in text where `&` is none.
+fn reference(c: char) -> String {
+    match c {
+        '<' => "&lt;".to_owned(),
+        c => format!("&#x{:x};", u32::from(c)),
+    }
 }
 
 /// Whether text begins with a control token.
-fn is_control(text: &str, controls: &Controls) -> bool {
+fn is_control(text: &str, controls: &TokenTable) -> bool {
     controls.entries().iter().any(|(_, spelling)| text.starts_with(spelling))
 }
 
 /// Whether text begins with a control token that was respelled, once or more often.
-fn is_respelled(text: &str, controls: &Controls) -> bool {
+fn is_respelled(text: &str, controls: &TokenTable) -> bool {
     let Some(mut rest) = text.strip_prefix('&') else { return false };
     while let Some(after) = rest.strip_prefix("amp;") {
         rest = after;
     }
-    let Some(rest) = rest.strip_prefix("lt;") else { return false };
-    controls.entries().iter().any(|(_, spelling)| rest.starts_with(&spelling[1..]))
+    controls.entries().iter().any(|(_, spelling)| {
+        let mut spelling = spelling.chars();
+        let first = spelling.next().map(reference).unwrap_or_default();
+        let rest = rest.strip_prefix(&first[1..]);
+        rest.is_some_and(|rest| rest.starts_with(spelling.as_str()))
+    })
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use std::fmt;
 
 use self::calls::Calls;
 use crate::header::{Settings, is_builtin, is_harmony_builtin};
-use crate::lex::Controls;
+use crate::lex::TokenTable;
 use crate::limits::Limits;
 use crate::model::{End, Message, Role};
 use crate::options::{Mode, ReadOptions};
@@ -28,7 +28,7 @@ use crate::{Diagnostic, Header, Severity, Span};
 
 /// What a rule knows.
 pub(crate) struct Scene<'s> {
-    pub(crate) controls: &'static Controls,
+    pub(crate) controls: &'static TokenTable,
     pub(crate) settings: &'s Settings,
     pub(crate) mode: Mode,
     pub(crate) limits: &'s Limits,
@@ -39,7 +39,7 @@ pub(crate) type Rule = fn(&Scene<'_>, &Message<'_>, &mut Vec<Diagnostic>);
 
 /// What the conversations of a format are checked by.
 pub(crate) struct Book {
-    pub(crate) controls: &'static Controls,
+    pub(crate) controls: &'static TokenTable,
     /// The versions that a header may name, the newest first: `2.2`, or `1.` for all of 1.x.
     pub(crate) versions: &'static [&'static str],
     pub(crate) pairing: Pairing,

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::check::{Book, Checker};
 use crate::diagnostic::{did_you_mean, quote};
 use crate::json::{Json, JsonError, Repair};
-use crate::lex::Controls;
+use crate::lex::TokenTable;
 use crate::model::{Conversation, Document, Weight};
 use crate::options::{Mode, ReadOptions};
 use crate::reading::{Findings, Parsed};
@@ -69,7 +69,7 @@ pub(crate) struct Sheet<'o> {
     /// Whether something of the message that is being read was dropped that may have hidden it.
     pub(crate) may_be_hidden: bool,
     /// The control tokens of the text form, if what that cannot say is reported.
-    pub(crate) header: Option<&'static Controls>,
+    pub(crate) header: Option<&'static TokenTable>,
 }
 
 #[derive(Clone, Copy, Debug)]

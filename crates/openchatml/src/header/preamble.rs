@@ -5,7 +5,7 @@
 //! with a colon, or a fence. Anything else means that there is none, and it means so at once, so
 //! that a stream of model output is not held back.
 
-use crate::lex::{Controls, Found};
+use crate::lex::{Found, Mask, TokenTable};
 
 /// A key this long without a colon is no key.
 const KEY_BYTES: usize = 128;
@@ -42,7 +42,7 @@ enum Line {
 
 impl Preamble {
     /// Looks at `text`, which is all that has arrived, and the `last` to arrive.
-    pub(crate) fn scan(&mut self, text: &str, last: bool, starts: &[&'static Controls]) -> Scan {
+    pub(crate) fn scan(&mut self, text: &str, last: bool, starts: &[&'static TokenTable]) -> Scan {
         let bytes = text.as_bytes();
         loop {
             match begins(&bytes[self.line..], last, starts) {
@@ -78,20 +78,17 @@ impl Preamble {
 }
 
 /// Whether a line begins with the token that opens a message or a sequence.
-fn begins(line: &[u8], last: bool, starts: &[&'static Controls]) -> Line {
+fn begins(line: &[u8], last: bool, starts: &[&'static TokenTable]) -> Line {
     if line.is_empty() && !last {
         return Line::Open;
     }
-    if line.first() != Some(&b'<') {
-        return Line::Other;
-    }
     let mut open = false;
     for controls in starts {
-        match controls.at(line) {
+        match controls.at(line, Mask::ALL, last) {
             // Any of them: YAML has no line that begins like that.
             Found::Control(..) => return Line::Frame,
-            Found::Prefix if !last => open = true,
-            _ => {}
+            Found::Prefix => open = true,
+            Found::None => {}
         }
     }
     if open { Line::Open } else { Line::Other }

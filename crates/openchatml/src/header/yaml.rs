@@ -7,6 +7,7 @@ use granit_parser::{Event, Parser, ScalarStyle, ScanError, Span as YamlSpan, Str
 
 use crate::diagnostic::quote;
 use crate::json::{Data, Value};
+use crate::lex::spells_token;
 use crate::limits::{DEEPEST, Limits};
 use crate::{Code, Diagnostic, Header, Span};
 
@@ -217,7 +218,7 @@ impl<'a, 'l> Reader<'a, 'l> {
                     return Ok(Value { data: Data::Map(entries), span: start.to(key_span) });
                 }
                 Event::Scalar(key, style, ..) => {
-                    if depth == 0 && style == ScalarStyle::Plain && holds_token(&key) {
+                    if depth == 0 && style == ScalarStyle::Plain && spells_token(&key) {
                         let message = format!("the key {} holds a control token", quote(&key));
                         let help = "it may be a message that lost the token it begins with; quote the key \
                                     if it is meant";
@@ -271,12 +272,6 @@ impl<'a, 'l> Reader<'a, 'l> {
         let range = span.byte_range().unwrap_or(0..0);
         Span::new(range.start, range.end).shift(self.base)
     }
-}
-
-/// Whether there is something in `text` that looks like a control token.
-fn holds_token(text: &str) -> bool {
-    let is_token = |inside: &str| inside.starts_with('|') && inside.ends_with('|');
-    text.split('<').skip(1).filter_map(|rest| rest.split_once('>')).any(|it| is_token(it.0))
 }
 
 /// How many nodes there are in a value, and how deep they nest.

@@ -1,6 +1,6 @@
 //! A whole frame at once, where it is all there and nothing about it is unusual.
 
-use super::{Escape, Found, Lexer, Mask, Mode, begins_with};
+use super::{ESCAPE, Escape, Found, Lexer, Mask, Mode, begins_with};
 use crate::{Control, Span};
 
 /// The pieces of a framed message that has no control token but those that frame it: no escape, no
@@ -25,9 +25,13 @@ pub(crate) struct Frame<'t> {
 pub(crate) type Piece<'t> = (&'t str, Span);
 
 impl Lexer {
-    /// Whether a message may begin at the front of what is left.
+    /// Whether a message may begin at the front of what is left, and a control token is one wherever
+    /// its spelling stands.
     pub(crate) fn is_between(&self) -> bool {
-        self.mode == Mode::Outside && self.pending.is_none() && self.spelled == Mask::ALL
+        self.mode == Mode::Outside
+            && self.pending.is_none()
+            && self.spelled == Mask::ALL
+            && self.controls.is_separable()
     }
 
     /// Takes a whole frame from the front of `text`, the same that it would give lexeme by lexeme.
@@ -83,7 +87,7 @@ impl Lexer {
         from: usize,
     ) -> Option<(Piece<'t>, (Control, Span))> {
         let (found, control, len) = self.find(text, from)?;
-        let escaped = found > from && text.as_bytes()[found - 1] == b'<';
+        let escaped = found > from && text.as_bytes()[found - 1] == ESCAPE;
         if !control.ends_message() || escaped && self.controls.escape() != Escape::None {
             return None;
         }
@@ -98,10 +102,7 @@ impl Lexer {
     /// The control token at the front of `text`, and its length.
     #[inline]
     pub(crate) fn control_at(&self, text: &str) -> Option<(Control, usize)> {
-        match self.controls.at(text.as_bytes().starts_with(b"<").then_some(text.as_bytes())?) {
-            Found::Control(control, len) => Some((control, len)),
-            Found::Prefix | Found::None => None,
-        }
+        self.controls.front(text)
     }
 
     /// The text between byte `from` of `text` and the control token `end`, if that is the next, in
@@ -136,15 +137,9 @@ impl Lexer {
     /// cut off.
     #[inline]
     fn find(&self, text: &str, from: usize) -> Option<(usize, Control, usize)> {
-        let bytes = text.as_bytes();
-        let mut from = from;
-        loop {
-            from = self.candidates.next(bytes, from)?;
-            match self.controls.at(&bytes[from..]) {
-                Found::Control(control, len) => return Some((from, control, len)),
-                Found::Prefix => return None,
-                Found::None => from += 1,
-            }
+        match self.search.next(text.as_bytes(), from, Mask::ALL, false) {
+            (at, Found::Control(control, len)) => Some((at, control, len)),
+            (_, Found::Prefix | Found::None) => None,
         }
     }
 }

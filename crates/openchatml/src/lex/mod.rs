@@ -4,21 +4,25 @@
 //! gives [`Lexeme`]s. Escapes and literal blocks are its business alone; a reader never sees them
 //! as anything but text between [`Control::Literal`] and [`Control::EndLiteral`].
 
-mod candidates;
-mod controls;
 mod frame;
+mod fronts;
 mod mask;
+mod search;
 mod tape;
+#[cfg(test)]
+pub(crate) mod tests;
 mod text;
+mod token_table;
 mod utf8;
 
-pub(crate) use self::candidates::Candidates;
-pub(crate) use self::controls::Found;
-pub use self::controls::{Controls, Escape};
 pub(crate) use self::frame::Frame;
+pub(crate) use self::fronts::Found;
 pub(crate) use self::mask::Mask;
+pub(crate) use self::search::Search;
 pub use self::tape::Tape;
 pub(crate) use self::text::{Lexer, Mode};
+pub(crate) use self::token_table::ESCAPE;
+pub use self::token_table::{Escape, TokenTable};
 pub use self::utf8::{Utf8Decoder, Utf8Piece};
 
 use crate::{Control, Span};
@@ -45,9 +49,12 @@ pub enum Lexeme<'t> {
     Text(&'t str, Span),
 }
 
+/// What stands around the names of control tokens in most dialects.
+const AROUND_NAMES: &[(&str, &str)] = &[("<|", "|>"), ("<｜", "｜>")];
+
 /// Whether `text` looks like it spells a control token, of whatever dialect.
 pub(crate) fn spells_token(text: &str) -> bool {
-    text.contains("<|") && text.contains("|>")
+    AROUND_NAMES.iter().any(|(open, close)| text.contains(open) && text.contains(close))
 }
 
 /// Whether `text` begins with `front`. For a few words this is faster than a call of `memcmp`, and
@@ -81,7 +88,7 @@ impl Lexeme<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+mod words {
     use super::begins_with;
 
     #[test]

@@ -1,6 +1,6 @@
 //! Text whose control tokens are known by their place.
 
-use super::{Controls, Mask};
+use super::{Mask, TokenTable};
 use crate::{Control, Span};
 
 /// Text whose control tokens are known by their place, and not by how they are spelled: what token
@@ -27,7 +27,7 @@ use crate::{Control, Span};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Tape {
-    dialect: &'static Controls,
+    dialect: &'static TokenTable,
     text: String,
     controls: Vec<(Control, Span)>,
     spelled: Mask,
@@ -35,7 +35,7 @@ pub struct Tape {
 
 impl Tape {
     /// An empty tape for a dialect with these control tokens.
-    pub fn new(controls: &'static Controls) -> Self {
+    pub fn new(controls: &'static TokenTable) -> Self {
         Self {
             dialect: controls,
             text: String::new(),

@@ -1,6 +1,6 @@
 //! The lexer of text, whole or in chunks.
 
-use super::{Candidates, Controls, Escape, Found, Lexeme, Mask};
+use super::{ESCAPE, Escape, Found, Lexeme, Mask, Search, TokenTable};
 use crate::{Control, Span};
 
 /// Which control tokens count, and whether escapes do.
@@ -30,17 +30,26 @@ impl Mode {
             _ => self,
         }
     }
+
+    /// Which of the control tokens that are `spelled` in a text count in this mode.
+    pub(crate) fn counted(self, spelled: Mask) -> Mask {
+        match self {
+            Self::Literal if spelled.has(Control::EndLiteral) => Mask::of(&[Control::EndLiteral]),
+            Self::Literal => Mask::of(&[]),
+            Self::Outside | Self::Body | Self::Header => spelled,
+        }
+    }
 }
 
 /// Turns text into lexemes, remembering between chunks what mode it is in.
 ///
 /// It keeps no text. Given a chunk that is not the last, it stops before an end that may still
-/// become a control token, at most [`Controls::longest`] bytes, and the caller brings these again
+/// become a control token, at most [`TokenTable::longest`] bytes, and the caller brings these again
 /// in front of the next chunk.
 #[derive(Debug)]
 pub(crate) struct Lexer {
-    pub(super) controls: &'static Controls,
-    pub(super) candidates: Candidates,
+    pub(super) controls: &'static TokenTable,
+    pub(super) search: Search<'static>,
     /// The control tokens that are spelled in the text.
     pub(super) spelled: Mask,
     pub(super) mode: Mode,
@@ -51,9 +60,9 @@ pub(crate) struct Lexer {
 
 impl Lexer {
     /// A lexer whose first byte is byte `at` of the input.
-    pub(crate) fn new(controls: &'static Controls, mode: Mode, at: usize) -> Self {
-        let candidates = controls.candidates();
-        Self { controls, candidates, spelled: Mask::ALL, mode, at, pending: None }
+    pub(crate) fn new(controls: &'static TokenTable, mode: Mode, at: usize) -> Self {
+        let search = controls.search();
+        Self { controls, search, spelled: Mask::ALL, mode, at, pending: None }
     }
 
     /// Looks for these control tokens only.
@@ -97,50 +106,40 @@ impl Lexer {
         if text.is_empty() {
             return None;
         }
-        match self.mode {
-            Mode::Literal => self.next_in_literal(text, last),
-            Mode::Header => self.next_outside(text, last, false),
-            Mode::Body | Mode::Outside => {
-                self.next_outside(text, last, self.controls.escape() != Escape::None)
-            }
-        }
+        let escapes = match self.mode {
+            Mode::Body | Mode::Outside => self.controls.escape() != Escape::None,
+            Mode::Header | Mode::Literal => false,
+        };
+        self.search(text, last, self.mode.counted(self.spelled), escapes)
     }
 
-    #[inline]
-    fn next_outside<'t>(
+    fn search<'t>(
         &mut self,
         text: &mut &'t str,
         last: bool,
+        spelled: Mask,
         escapes: bool,
     ) -> Option<Lexeme<'t>> {
         let bytes = text.as_bytes();
-        let mut from = 0;
-        while let Some(at) = self.candidates.next(bytes, from) {
-            match self.controls.at_masked(&bytes[at..], self.spelled) {
-                Found::None => from = at + 1,
-                Found::Prefix if last => from = at + 1,
-                Found::Prefix => {
-                    let escape = escapes && at > 0 && bytes[at - 1] == b'<';
-                    return self.text(text, at - usize::from(escape));
+        let (at, found) = self.search.next(bytes, 0, spelled, last);
+        let may_be_escaped = escapes && at > 0 && bytes[at - 1] == ESCAPE;
+        match found {
+            Found::None => self.text(text, at),
+            Found::Prefix => self.text(text, at - usize::from(may_be_escaped)),
+            Found::Control(control, len) => {
+                if may_be_escaped && !matches!(control, Control::Marker(_)) {
+                    return self.escaped(text, at, len);
                 }
-                Found::Control(control, len) => {
-                    let escapable = !matches!(control, Control::Marker(_));
-                    if escapes && escapable && at > 0 && bytes[at - 1] == b'<' {
-                        return self.escaped(text, at, len);
-                    }
-                    if at > 0 {
-                        self.pending = Some((control, len));
-                        return self.text(text, at);
-                    }
-                    return Some(self.control(text, control, len));
+                if at > 0 {
+                    self.pending = Some((control, len));
+                    return self.text(text, at);
                 }
+                Some(self.control(text, control, len))
             }
         }
-        let len = text.len();
-        self.text(text, len)
     }
 
-    /// `text` has an escape: `<` at `at - 1`, a control token of `len` bytes at `at`.
+    /// `text` has an escape at `at - 1`, a control token of `len` bytes at `at`.
     fn escaped<'t>(&mut self, text: &mut &'t str, at: usize, len: usize) -> Option<Lexeme<'t>> {
         if at > 1 {
             return self.text(text, at - 1);
@@ -148,24 +147,6 @@ impl Lexer {
         *text = &text[1..];
         self.at += 1;
         self.text(text, len)
-    }
-
-    fn next_in_literal<'t>(&mut self, text: &mut &'t str, last: bool) -> Option<Lexeme<'t>> {
-        let bytes = text.as_bytes();
-        let end = self.controls.spelling(Control::EndLiteral).unwrap_or_default();
-        let is_spelled = self.spelled.has(Control::EndLiteral);
-        let found = memchr::memmem::find(bytes, end.as_bytes()).filter(|_| is_spelled);
-        match found {
-            Some(0) => Some(self.control(text, Control::EndLiteral, end.len())),
-            Some(at) => self.text(text, at),
-            None if last || !is_spelled => self.text(text, bytes.len()),
-            None => {
-                let tail = bytes.len().saturating_sub(end.len());
-                let open = memchr::memrchr(b'<', &bytes[tail..]).map(|at| tail + at);
-                let open = open.filter(|at| end.as_bytes().starts_with(&bytes[*at..]));
-                self.text(text, open.unwrap_or(bytes.len()))
-            }
-        }
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! What marked-up text is made of: its version, how it begins, and what stands between the tokens of
 //! its framing. What messages say is passed over.
 
-use crate::lex::Controls;
+use crate::lex::{ESCAPE, TokenTable};
 use crate::{Control, Span};
 
 /// So many messages are looked at.
@@ -46,9 +46,16 @@ pub(crate) struct Around<'t> {
 
 impl<'t> Around<'t> {
     /// Looks at a text, given the tokens of all dialects.
-    pub(crate) fn new(text: &'t str, all: impl Iterator<Item = &'static Controls> + Clone) -> Self {
-        let version = version(text);
-        let start = version.map_or(0, |(_, span)| header_end(text, span.end));
+    pub(crate) fn new(
+        text: &'t str,
+        all: impl Iterator<Item = &'static TokenTable> + Clone,
+    ) -> Self {
+        // No YAML of a header begins a line with `<` either, whatever follows.
+        let begins = |line: &str| {
+            line.starts_with('<') || all.clone().any(|controls| controls.front(line).is_some())
+        };
+        let version = version(text, begins);
+        let start = version.map_or(0, |(_, span)| header_end(text, span.end, begins));
         let rest = text[start..].trim_start();
         let begins_with_token = all.clone().any(|controls| controls.front(rest).is_some());
         let mut blocks = all.filter(|controls| controls.spelling(Control::Literal).is_some());
@@ -83,7 +90,7 @@ impl<'t> Scan<'t> {
     /// Scans a text for the framing of a dialect.
     pub(crate) fn new(
         text: &'t str,
-        controls: &Controls,
+        controls: &TokenTable,
         framing: Framing,
         around: &Around<'t>,
     ) -> Self {
@@ -132,7 +139,7 @@ impl<'t> Scan<'t> {
         self.headers.iter().find(|span| has(self.at(**span))).copied()
     }
 
-    fn begin(&mut self, around: &Around<'_>, controls: &Controls) {
+    fn begin(&mut self, around: &Around<'_>, controls: &TokenTable) {
         let (text, start) = (self.text, around.start);
         let at = text.len() - text[start..].trim_start().len();
         // Looked for right here: a search would go through the rest of the text for each line.
@@ -147,7 +154,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    fn read(&mut self, start: usize, controls: &Controls, framing: Framing) {
+    fn read(&mut self, start: usize, controls: &TokenTable, framing: Framing) {
         let mut state = match self.first {
             Some((control, _)) if !opens(control) && framing == Framing::Frames => {
                 State::Header(start)
@@ -159,7 +166,7 @@ impl<'t> Scan<'t> {
             let span = Span::new(at + found, at + found + len);
             at = span.end;
             // One more `<` makes text of it, where a format has such an escape.
-            let is_escaped = self.text[..span.start].ends_with('<');
+            let is_escaped = self.text.as_bytes()[..span.start].ends_with(&[ESCAPE]);
             // A block that is not closed is none. No later one is, either, so that is looked for once.
             let begins_block = state == State::Body && control == Control::Literal && !is_escaped;
             let close = controls.spelling(Control::EndLiteral).unwrap_or_default();
@@ -245,11 +252,11 @@ fn is_section(control: Control) -> bool {
     matches!(control, Control::OpenSection(_) | Control::CloseSection(_))
 }
 
-/// The version that a header names, and where.
-fn version(text: &str) -> Option<(&str, Span)> {
+/// The version that a header names, and where. A line that `begins` with a token ends the header.
+fn version(text: &str, begins: impl Fn(&str) -> bool) -> Option<(&str, Span)> {
     let mut at = 0;
     for line in text.split_inclusive('\n').take(64) {
-        if line.starts_with('<') {
+        if begins(line) {
             return None;
         }
         if let Some(rest) = line.strip_prefix("version:") {
@@ -262,14 +269,14 @@ fn version(text: &str) -> Option<(&str, Span)> {
     None
 }
 
-/// Where the header ends whose version ends at byte `from`: where a line begins with a token.
-fn header_end(text: &str, from: usize) -> usize {
-    let line = text[from..].find("\n<");
-    line.map_or(text.len(), |line| from + line + 1)
+/// Where the header ends whose version ends at byte `from`: where a line `begins` with a token.
+fn header_end(text: &str, from: usize, begins: impl Fn(&str) -> bool) -> usize {
+    let mut lines = text[from..].match_indices('\n').map(|(line, _)| from + line + 1);
+    lines.find(|line| begins(&text[*line..])).unwrap_or(text.len())
 }
 
 /// Whether frames stand in a literal block.
-fn has_block_of_frames(text: &str, controls: &Controls) -> bool {
+fn has_block_of_frames(text: &str, controls: &TokenTable) -> bool {
     let spelled = |control| controls.spelling(control).unwrap_or_default();
     let mut rest = text;
     while let Some((_, block)) = rest.split_once(spelled(Control::Literal)) {

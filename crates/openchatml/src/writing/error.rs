@@ -163,6 +163,13 @@ impl RenderError {
     }
 }
 
+/// A refusal that concerns no message alone.
+impl From<SinkError> for RenderError {
+    fn from(error: SinkError) -> Self {
+        Self::sink(error, None, Place::Document)
+    }
+}
+
 impl fmt::Display for RenderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(message) = self.message {

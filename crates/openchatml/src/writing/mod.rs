@@ -4,7 +4,10 @@ mod error;
 mod escape;
 mod json_style;
 mod raw;
+mod read_back;
 mod sink;
+#[cfg(test)]
+mod tests;
 mod text;
 mod value;
 

@@ -1,13 +1,13 @@
 //! Text that was read, written again as it was.
 
 use super::{Sink, SinkError};
-use crate::lex::{Controls, Lexeme, Lexer, Mode};
+use crate::lex::{Lexeme, Lexer, Mode, TokenTable};
 
 /// Writes `raw`, a piece of layout that was read in `mode`, its control tokens as control tokens.
 pub(crate) fn write_raw(
     raw: &str,
     mode: Mode,
-    controls: &'static Controls,
+    controls: &'static TokenTable,
     sink: &mut dyn Sink,
 ) -> Result<(), SinkError> {
     let mut lexer = Lexer::new(controls, mode, 0);

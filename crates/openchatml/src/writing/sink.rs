@@ -103,7 +103,8 @@ pub trait Sink {
         self.text(text)
     }
 
-    /// Writes a word of the format's own, such as a role: it has no `<`.
+    /// Writes a word of the format's own, such as a role: it has no `<`, and is not searched for
+    /// control tokens where all of them begin with that.
     ///
     /// # Errors
     ///

@@ -2,7 +2,7 @@
 
 use super::sink::opening_in_parts;
 use super::{Escaper, PlainOpening, Sink, SinkError};
-use crate::lex::Controls;
+use crate::lex::TokenTable;
 use crate::{Control, Span};
 
 /// Writes a dialect's text form, and escapes or refuses what would become structure.
@@ -24,7 +24,7 @@ use crate::{Control, Span};
 /// ```
 #[derive(Debug)]
 pub struct TextSink<'o> {
-    controls: &'static Controls,
+    controls: &'static TokenTable,
     escaper: Escaper,
     out: &'o mut String,
     /// Whether a header was written and no message yet.
@@ -44,7 +44,7 @@ impl<'o> TextSink<'o> {
     /// assert_eq!(out, "before: a < b");
     /// # Ok::<(), openchatml::render::SinkError>(())
     /// ```
-    pub fn new(controls: &'static Controls, out: &'o mut String) -> Self {
+    pub fn new(controls: &'static TokenTable, out: &'o mut String) -> Self {
         Self { controls, escaper: Escaper::new(controls), out, after_preamble: false }
     }
 
@@ -52,7 +52,8 @@ impl<'o> TextSink<'o> {
     ///
     /// # Errors
     ///
-    /// None today: what was held back is text.
+    /// What was written last spells a control token that is the beginning of another one. No dialect
+    /// has such tokens today.
     ///
     /// ```
     /// use openchatml::dialects;
@@ -67,8 +68,7 @@ impl<'o> TextSink<'o> {
     /// # Ok::<(), openchatml::render::SinkError>(())
     /// ```
     pub fn finish(mut self) -> Result<(), SinkError> {
-        self.escaper.finish(self.out);
-        Ok(())
+        self.escaper.finish(self.out)
     }
 }
 
@@ -105,8 +105,7 @@ impl Sink for TextSink<'_> {
     fn preamble(&mut self, yaml: &str) -> Result<(), SinkError> {
         let mut at = 0;
         for line in yaml.split_inclusive('\n') {
-            let opens = line.starts_with('<') && self.controls.opens(line);
-            if opens {
+            if let Some((Control::Start | Control::Bos, _)) = self.controls.front(line) {
                 let reason = "a line of the header cannot begin with a control token";
                 return Err(SinkError::new(Span::new(at, at + line.len()), "", reason));
             }

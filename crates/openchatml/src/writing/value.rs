@@ -1,18 +1,18 @@
 //! What can stand in the header of a message.
 
 use super::SinkError;
-use crate::lex::Controls;
+use crate::lex::TokenTable;
 use crate::{Control, Span};
 
 /// Whether a value can stand in a header: not empty, no white space, no control characters, no
 /// control tokens.
-pub(crate) fn check_value(value: &str, controls: &'static Controls) -> Result<(), SinkError> {
+pub(crate) fn check_value(value: &str, controls: &'static TokenTable) -> Result<(), SinkError> {
     let refuse = |span, spelling, reason| Err(SinkError::new(span, spelling, reason));
     if value.is_empty() {
         return refuse(Span::default(), "", "a header value is empty");
     }
     // Nearly all values are words of ASCII.
-    if value.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'<') {
+    if value.bytes().all(|byte| byte.is_ascii_graphic() && !controls.begins_with(byte)) {
         return Ok(());
     }
     if let Some((at, control, len)) = find_control(value, controls) {
@@ -30,7 +30,7 @@ pub(crate) fn check_value(value: &str, controls: &'static Controls) -> Result<()
 }
 
 /// The first control token in a header value. A marker is none there: it is text.
-pub(crate) fn find_control(value: &str, controls: &Controls) -> Option<(usize, Control, usize)> {
+pub(crate) fn find_control(value: &str, controls: &TokenTable) -> Option<(usize, Control, usize)> {
     let mut from = 0;
     loop {
         let (at, control, len) = controls.find(&value[from..])?;

@@ -1,10 +1,10 @@
 //! The control tokens of Apertus.
 
-use crate::lex::{Controls, Escape};
+use crate::lex::{Escape, TokenTable};
 use crate::model::Role;
 use crate::{Control, Section};
 
-pub(super) static CONTROLS: Controls = Controls::new(
+pub(super) static CONTROLS: TokenTable = TokenTable::new(
     &[
         (Control::Bos, "<s>"),
         (Control::Open(Role::System), "<|system_start|>"),

@@ -8,7 +8,7 @@ pub(crate) use self::read::function_of;
 
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
-use crate::lex::{Controls, Escape};
+use crate::lex::{Escape, TokenTable};
 use crate::model::FormId;
 use crate::rules::Carries;
 use crate::signs::{JsonSigns, Kind, Sign};
@@ -48,7 +48,7 @@ pub static DIALECT: Dialect = Dialect {
 const FORM: FormId = FormId::new("json");
 
 /// JSON needs no control tokens.
-pub(super) static CONTROLS: Controls = Controls::new(&[], Escape::None);
+pub(super) static CONTROLS: TokenTable = TokenTable::new(&[], Escape::None);
 
 /// What only this JSON has.
 static SIGNS: JsonSigns = JsonSigns {

@@ -1,11 +1,11 @@
 //! The control tokens of ChatML.
 
 use crate::Control;
-use crate::lex::{Controls, Escape};
+use crate::lex::{Escape, TokenTable};
 use crate::model::Role;
 use crate::writing::PlainOpening;
 
-pub(super) static CONTROLS: Controls = Controls::new(
+pub(super) static CONTROLS: TokenTable = TokenTable::new(
     &[
         (Control::Start, "<|start|>"),
         (Control::Message, "<|message|>"),

@@ -1,10 +1,10 @@
 //! The tokens of DeepSeek V3.1.
 
-use crate::lex::{Controls, Escape};
+use crate::lex::{Escape, TokenTable};
 use crate::model::Role;
 use crate::{Control, Section};
 
-pub(super) static CONTROLS: Controls = Controls::new(
+pub(super) static CONTROLS: TokenTable = TokenTable::new(
     &[
         (Control::Bos, "<｜begin▁of▁sentence｜>"),
         (Control::Open(Role::User), "<｜User｜>"),

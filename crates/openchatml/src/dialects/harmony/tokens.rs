@@ -1,9 +1,9 @@
 //! The control tokens of Harmony: those of OpenChatML 2.2 but the literal block and the markers.
 
 use crate::Control;
-use crate::lex::{Controls, Escape};
+use crate::lex::{Escape, TokenTable};
 
-pub(super) static CONTROLS: Controls = Controls::new(
+pub(super) static CONTROLS: TokenTable = TokenTable::new(
     &[
         (Control::Start, "<|start|>"),
         (Control::End, "<|end|>"),

@@ -7,7 +7,7 @@ use crate::check::Book;
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, TextForm};
 use crate::grammar::turn::{self, Close, Rules, Wrap};
-use crate::lex::{Controls, Escape, Mode};
+use crate::lex::{Escape, Mode, TokenTable};
 use crate::model::{End, FormId};
 use crate::pairing::Pairing;
 use crate::rules::History;
@@ -35,8 +35,10 @@ pub static DIALECT: Dialect = Dialect {
     json: None,
 };
 
-static CONTROLS: Controls =
-    Controls::new(&[(Control::Start, "<|im_start|>"), (Control::End, "<|im_end|>")], Escape::None);
+static CONTROLS: TokenTable = TokenTable::new(
+    &[(Control::Start, "<|im_start|>"), (Control::End, "<|im_end|>")],
+    Escape::None,
+);
 
 static CARRIES: Carries = Carries {
     roles: openchatml_0_1::ROLES,

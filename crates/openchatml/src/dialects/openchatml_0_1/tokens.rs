@@ -1,9 +1,9 @@
 //! The control tokens of OpenChatML 0.1 (SPEC §2).
 
 use crate::Control;
-use crate::lex::{Controls, Escape};
+use crate::lex::{Escape, TokenTable};
 
-pub(super) static CONTROLS: Controls = Controls::new(
+pub(super) static CONTROLS: TokenTable = TokenTable::new(
     &[
         (Control::Bos, "<s>"),
         (Control::Eos, "</s>"),

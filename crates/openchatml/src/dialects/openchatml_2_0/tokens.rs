@@ -1,11 +1,11 @@
 //! The control tokens of OpenChatML 2.0 (SPEC §3, §7).
 
 use crate::Control;
-use crate::lex::{Controls, Escape};
+use crate::lex::{Escape, TokenTable};
 use crate::model::{Channel, Marker, Role};
 use crate::writing::PlainOpening;
 
-pub(super) static CONTROLS: Controls = Controls::new(
+pub(super) static CONTROLS: TokenTable = TokenTable::new(
     &[
         (Control::Start, "<|start|>"),
         (Control::Channel, "<|channel|>"),

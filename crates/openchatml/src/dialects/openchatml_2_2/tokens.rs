@@ -1,10 +1,10 @@
 //! The control tokens of OpenChatML 2.2 (SPEC §3, §7).
 
 use crate::Control;
-use crate::lex::{Controls, Escape};
+use crate::lex::{Escape, TokenTable};
 use crate::model::Marker;
 
-pub(super) static CONTROLS: Controls = Controls::new(
+pub(super) static CONTROLS: TokenTable = TokenTable::new(
     &[
         (Control::Start, "<|start|>"),
         (Control::Channel, "<|channel|>"),

@@ -1,9 +1,9 @@
 //! The tokens of Qwen 3.
 
-use crate::lex::{Controls, Escape};
+use crate::lex::{Escape, TokenTable};
 use crate::{Control, Section};
 
-pub(super) static CONTROLS: Controls = Controls::new(
+pub(super) static CONTROLS: TokenTable = TokenTable::new(
     &[
         (Control::Start, "<|im_start|>"),
         (Control::End, "<|im_end|>"),

@@ -20,7 +20,7 @@ pub(crate) use self::write_header::{needs_sanitizing, sanitized};
 pub(crate) use self::writer::write;
 
 use crate::Control;
-use crate::lex::Controls;
+use crate::lex::TokenTable;
 use crate::model::{FormId, Message, Role};
 use crate::words::words;
 use crate::writing::PlainOpening;
@@ -30,7 +30,7 @@ use crate::writing::PlainOpening;
 pub(crate) struct Rules {
     /// The name of the dialect.
     pub(crate) form: FormId,
-    pub(crate) controls: &'static Controls,
+    pub(crate) controls: &'static TokenTable,
     /// The attributes of a header in their canonical order.
     pub(crate) attributes: &'static [Attribute],
     /// Their order in a tool's reply.

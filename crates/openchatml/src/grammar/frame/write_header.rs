@@ -6,7 +6,7 @@ use super::attribute::is_type_word;
 use super::writer::{Named, lacks, put};
 use super::{Attribute, RoleWord, Rules, TypeStyle};
 use crate::Control;
-use crate::lex::Controls;
+use crate::lex::TokenTable;
 use crate::model::{Intent, Message, Role};
 use crate::writing::{Part, Place, Sink, check_value, find_control};
 
@@ -101,14 +101,14 @@ fn place_of(attribute: Attribute) -> Place {
 }
 
 /// Whether a header cannot hold one of the values of a message as it is.
-pub(crate) fn needs_sanitizing(message: &Message<'_>, controls: &'static Controls) -> bool {
+pub(crate) fn needs_sanitizing(message: &Message<'_>, controls: &'static TokenTable) -> bool {
     let Message { name, recipient, call_id, content_type, .. } = message;
     let mut values = [name, recipient, call_id, content_type].into_iter().flatten();
     values.any(|value| check_value(value, controls).is_err())
 }
 
 /// The message with `_` for what its header values cannot hold (SPEC 2.2 §11).
-pub(crate) fn sanitized<'m>(message: &Message<'m>, controls: &'static Controls) -> Message<'m> {
+pub(crate) fn sanitized<'m>(message: &Message<'m>, controls: &'static TokenTable) -> Message<'m> {
     let clean = |value: &Cow<'m, str>| -> Option<Cow<'m, str>> {
         if check_value(value, controls).is_ok() {
             return Some(value.clone());
@@ -118,7 +118,8 @@ pub(crate) fn sanitized<'m>(message: &Message<'m>, controls: &'static Controls) 
             .map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c })
             .collect();
         while let Some((at, ..)) = find_control(&text, controls) {
-            text.replace_range(at..=at, "_");
+            let first = text[at..].chars().next().map_or(0, char::len_utf8);
+            text.replace_range(at..at + first, "_");
         }
         // Left out, it would say something else: who may see the message, too.
         if text.is_empty() {

@@ -7,7 +7,7 @@ use super::header::{self, Context, Shape};
 use super::marker::{MarkerPlace, marker_place};
 use super::opening::Opening;
 use super::write_header::{header as write_header, sanitized};
-use crate::lex::{Controls, Lexeme, Lexer, Mode};
+use crate::lex::{Lexeme, Lexer, Mode, TokenTable};
 use crate::limits::Limits;
 use crate::model::{Conversation, Document, End, Layout, Marker, Message, Segment};
 use crate::options::{LayoutChoice, RenderOptions, Values};
@@ -185,7 +185,7 @@ impl Writer<'_> {
 /// Writes a header as it was read. It begins with the role.
 fn raw_header(
     raw: &str,
-    controls: &'static Controls,
+    controls: &'static TokenTable,
     sink: &mut dyn Sink,
 ) -> Result<(), SinkError> {
     let text = &raw[..controls.find(raw).map_or(raw.len(), |(at, ..)| at)];
@@ -239,7 +239,7 @@ fn body(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(),
 fn marker(
     marker: Marker,
     message: &Message<'_>,
-    controls: &'static Controls,
+    controls: &'static TokenTable,
     sink: &mut dyn Sink,
 ) -> Result<(), SinkError> {
     if let MarkerPlace::Marker = marker_place(message) {
@@ -260,17 +260,15 @@ fn plain(text: &str, message: &Message<'_>, sink: &mut dyn Sink) -> Result<(), S
 fn literal(
     text: &str,
     message: &Message<'_>,
-    controls: &'static Controls,
+    controls: &'static TokenTable,
     sink: &mut dyn Sink,
 ) -> Result<(), SinkError> {
-    match controls.spelling(Control::EndLiteral) {
-        Some(end) if !text.contains(end) => {
-            sink.control(Control::Literal)?;
-            sink.text(text)?;
-            sink.control(Control::EndLiteral)
-        }
-        _ => plain(text, message, sink),
+    if controls.spelling(Control::EndLiteral).is_none() || controls.has(Control::EndLiteral, text) {
+        return plain(text, message, sink);
     }
+    sink.control(Control::Literal)?;
+    sink.text(text)?;
+    sink.control(Control::EndLiteral)
 }
 
 pub(super) fn put(sink: &mut dyn Sink, control: Control) -> Result<(), Named> {

@@ -5,7 +5,7 @@
 //! before.
 
 use super::place::{At, Kind, Owner, Piece, Place};
-use crate::lex::{Controls, Lexeme, Lexer, Mode};
+use crate::lex::{Lexeme, Lexer, Mode, TokenTable};
 use crate::model::Role;
 use crate::{Control, Section};
 
@@ -267,7 +267,7 @@ impl Behind {
         self,
         raw: &str,
         next: Next<'_>,
-        controls: &'static Controls,
+        controls: &'static TokenTable,
     ) -> Option<Self> {
         let walk = Walk::through(self, raw, controls)?;
         // Whether a call leaves the inner section shows in what was read.
@@ -279,7 +279,7 @@ impl Behind {
     }
 
     /// Whether `raw` can stand between this and the end. It closes the turn of the assistant or not.
-    pub(super) fn can_end(self, raw: &str, closes: bool, controls: &'static Controls) -> bool {
+    pub(super) fn can_end(self, raw: &str, closes: bool, controls: &'static TokenTable) -> bool {
         let Some(walk) = Walk::through(self, raw, controls) else { return false };
         let here = walk.here;
         let is_whole = walk.list == List::None && !walk.opens_replies;
@@ -317,7 +317,7 @@ enum List {
 }
 
 impl Walk {
-    fn through(here: Behind, raw: &str, controls: &'static Controls) -> Option<Self> {
+    fn through(here: Behind, raw: &str, controls: &'static TokenTable) -> Option<Self> {
         let mut walk = Self { here, list: List::None, opens_replies: false };
         let mut lexer = Lexer::new(controls, Mode::Outside, 0);
         let mut rest = raw;

@@ -20,7 +20,7 @@ pub(crate) use self::reader::reader;
 pub(crate) use self::track::Track;
 pub(crate) use self::writer::write;
 
-use crate::lex::Controls;
+use crate::lex::TokenTable;
 use crate::model::{FormId, Message, Role};
 use crate::{Control, Section};
 
@@ -29,7 +29,7 @@ use crate::{Control, Section};
 pub(crate) struct Rules {
     /// The name of the dialect.
     pub(crate) form: FormId,
-    pub(crate) controls: &'static Controls,
+    pub(crate) controls: &'static TokenTable,
     /// The namespace of the tools that are called by their bare names.
     pub(crate) namespace: &'static str,
     /// The tool that is called outside of the inner section if it is called alone.

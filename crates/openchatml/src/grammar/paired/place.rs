@@ -5,7 +5,7 @@
 //! replies, nothing at all between the user's `<|user_end|>` and … `<|assistant_start|>`.
 
 use super::Rules;
-use crate::lex::Controls;
+use crate::lex::TokenTable;
 use crate::model::{Message, Role};
 use crate::{Control, Section};
 
@@ -57,7 +57,7 @@ pub(super) enum Piece<'m> {
 }
 
 impl<'m> Piece<'m> {
-    pub(super) fn spelling(self, controls: &Controls) -> &'m str {
+    pub(super) fn spelling(self, controls: &TokenTable) -> &'m str {
         match self {
             Self::Control(control) => controls.spelling(control).unwrap_or_default(),
             Self::Text(text) | Self::Name(text) => text,
@@ -159,7 +159,7 @@ impl Place {
     }
 
     /// Whether `raw` is what stands between this place and a message, in the canonical layout.
-    pub(super) fn is_canonical(self, kind: Kind<'_>, raw: &str, controls: &Controls) -> bool {
+    pub(super) fn is_canonical(self, kind: Kind<'_>, raw: &str, controls: &TokenTable) -> bool {
         let mut rest = raw;
         let whole = self.between(kind, &mut |_, piece| {
             rest = rest.strip_prefix(piece.spelling(controls)).ok_or(())?;

@@ -21,7 +21,7 @@ pub(crate) use self::reader::reader;
 pub(crate) use self::writer::write;
 
 use crate::Control;
-use crate::lex::Controls;
+use crate::lex::TokenTable;
 use crate::model::{FormId, Message, Role};
 pub(crate) use crate::rules::{
     CallPiece as Piece, Calls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
@@ -32,7 +32,7 @@ pub(crate) use crate::rules::{
 pub(crate) struct Rules {
     /// The name of the dialect.
     pub(crate) form: FormId,
-    pub(crate) controls: &'static Controls,
+    pub(crate) controls: &'static TokenTable,
     /// The token that begins a sequence, where there is one.
     pub(crate) bos: Option<Control>,
     /// How each role's turns begin and end. The first row of a role is the one that is written.

@@ -8,7 +8,7 @@ use super::reader::{Reader, reader};
 use super::script::{Script, Target};
 use super::writer::Failed;
 use crate::check::{Book, Checker};
-use crate::lex::{Controls, Escape, Lexeme, Lexer, Mode};
+use crate::lex::{Escape, Lexeme, Lexer, Mode, TokenTable};
 use crate::model::{End, FormId, Infill, Message, Part, Role};
 use crate::options::ReadOptions;
 use crate::pairing::Pairing;
@@ -203,7 +203,7 @@ static UNCHECKED: Book = Book {
     rules: &[],
 };
 
-static NO_TOKENS: Controls = Controls::new(&[], Escape::None);
+static NO_TOKENS: TokenTable = TokenTable::new(&[], Escape::None);
 
 /// What is written may be as long as it is.
 fn unlimited() -> ReadOptions {

@@ -12,7 +12,8 @@ pub use self::options::{Close, TurnOptions};
 pub(crate) use self::reader::reader;
 pub(crate) use self::writer::write;
 
-use crate::lex::Controls;
+use crate::Control;
+use crate::lex::TokenTable;
 use crate::model::{FormId, Role};
 
 /// What the dialects of the family differ in.
@@ -20,14 +21,14 @@ use crate::model::{FormId, Role};
 pub(crate) struct Rules {
     /// The name of the dialect.
     pub(crate) form: FormId,
-    pub(crate) controls: &'static Controls,
+    pub(crate) controls: &'static TokenTable,
     pub(crate) roles: &'static [Role],
     /// Whether a line break before `<|im_end|>` belongs to the framing or to the content.
     pub(crate) close: Close,
     /// What stands around a conversation.
     pub(crate) wrap: Wrap,
     /// The control tokens of a newer version, whose messages must not be taken for text.
-    pub(crate) newer: &'static Controls,
+    pub(crate) newer: &'static TokenTable,
     /// Whether a document may be a fill-in-the-middle task or a multi-file sequence.
     pub(crate) has_files: bool,
 }
@@ -46,20 +47,23 @@ pub(crate) enum Wrap {
 impl Rules {
     /// What stands before the first message of a conversation, in the canonical layout. A part of
     /// a multi-file sequence begins on a line of its own.
-    fn lead(&self, follows_separator: bool) -> &'static str {
-        match (self.wrap == Wrap::Required, follows_separator) {
-            (true, true) => "\n<s>\n",
-            (true, false) => "<s>\n",
-            (false, true) => "\n",
-            (false, false) => "",
+    fn lead(&self, follows_separator: bool) -> String {
+        let line = if follows_separator { "\n" } else { "" };
+        match self.wrap {
+            Wrap::Required => format!("{line}{}\n", self.spelled(Control::Bos)),
+            Wrap::None | Wrap::Optional => line.to_owned(),
         }
     }
 
     /// What stands after its last message.
-    fn tail(&self) -> &'static str {
+    fn tail(&self) -> String {
         match self.wrap {
-            Wrap::Required => "\n</s>\n",
-            _ => "\n",
+            Wrap::Required => format!("\n{}\n", self.spelled(Control::Eos)),
+            Wrap::None | Wrap::Optional => "\n".to_owned(),
         }
+    }
+
+    fn spelled(&self, control: Control) -> &'static str {
+        self.controls.spelling(control).unwrap_or_default()
     }
 }

@@ -92,10 +92,11 @@ impl<'a> Reader<'a> {
         self.began = true;
         if is_first && wraps && !self.bos {
             let at = Span::at(span.start);
-            let found = Code::ParseFrame.at(at, "the conversation has no `<s>`");
+            let bos = self.spelled(Control::Bos);
+            let found = Code::ParseFrame.at(at, format!("the conversation has no `{bos}`"));
             // After text that lost its place, it would be part of that text.
             out.tolerate(match self.is_blank(&gap) && !self.eos {
-                true => found.fix(Fix::safe(at, "<s>\n")),
+                true => found.fix(Fix::safe(at, format!("{bos}\n"))),
                 false => found,
             });
         }
@@ -182,10 +183,12 @@ impl<'a> Reader<'a> {
         let is_open = out.options.open_prompt || out.options.continues.is_some();
         if self.rules.wrap == Wrap::Required && !self.eos && !is_open {
             let at = Span::at(end);
-            let found = Code::ParseFrame.at(at, "the conversation has no `</s>`");
+            let eos = self.spelled(Control::Eos);
+            let found = Code::ParseFrame.at(at, format!("the conversation has no `{eos}`"));
             // A line break would end a header that has none.
             let needs_line = self.keeps_gap && !gap.as_str().ends_with('\n');
-            let missing = if needs_line { "\n</s>\n" } else { "</s>\n" };
+            let line = if needs_line { "\n" } else { "" };
+            let missing = format!("{line}{eos}\n");
             out.tolerate(found.fix(Fix::safe(at, missing)));
         }
         if self.keeps_gap && gap.as_str() != self.rules.tail() {
@@ -205,8 +208,10 @@ impl<'a> Reader<'a> {
             return;
         }
         if !self.is_part(ends) && gap.as_str().trim_ascii().is_empty() {
-            let found = Code::ParseFrame.at(Span::at(at), "the conversation has no `<s>`");
-            out.tolerate(found.fix(Fix::safe(Span::at(at), "<s>\n</s>\n")));
+            let [bos, eos] = [Control::Bos, Control::Eos].map(|control| self.spelled(control));
+            let text = format!("the conversation has no `{bos}`");
+            let found = Code::ParseFrame.at(Span::at(at), text);
+            out.tolerate(found.fix(Fix::safe(Span::at(at), format!("{bos}\n{eos}\n"))));
             if !gap.is_empty() {
                 out.to.layout(Place::Lead, gap.take(), self.rules.form);
             }
@@ -293,6 +298,6 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn spelled(&self, control: Control) -> &'static str {
-        self.rules.controls.spelling(control).unwrap_or_default()
+        self.rules.spelled(control)
     }
 }

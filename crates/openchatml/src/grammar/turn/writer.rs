@@ -3,7 +3,7 @@
 use super::{Close, TurnOptions};
 use super::{Rules, Wrap};
 use crate::grammar::frame::sanitized;
-use crate::lex::{Controls, Mode};
+use crate::lex::{Mode, TokenTable};
 use crate::model::{
     Content, Conversation, Document, DocumentLayout, End, FormId, Infill, InfillOrder, Layout,
     Message, Part,
@@ -78,11 +78,12 @@ impl Writer<'_> {
         follows_separator: bool,
     ) -> Written {
         let [kept_lead, tail] = self.around(conversation.layout.as_deref());
-        self.raw(kept_lead.unwrap_or(self.rules.lead(follows_separator)))?;
+        self.raw(kept_lead.unwrap_or(&self.rules.lead(follows_separator)))?;
+        let own_tail = self.rules.tail();
         if conversation.messages.is_empty() && self.options.generation_prompt.is_none() {
             // The lead of an empty conversation, where it is kept, is all of the document.
             let is_open = self.rules.wrap == Wrap::Required && kept_lead.is_none();
-            return if is_open { self.raw("</s>\n") } else { Ok(()) };
+            return if is_open { self.raw(own_tail.trim_start()) } else { Ok(()) };
         }
         let last = conversation.messages.len().saturating_sub(1);
         for (index, message) in conversation.messages.iter().enumerate() {
@@ -97,7 +98,7 @@ impl Writer<'_> {
             }
             let layout = message.layout.as_deref().filter(|layout| self.keeps(layout.form));
             let after = match layout.and_then(|layout| layout.after.as_deref()) {
-                _ if is_last => tail.unwrap_or(self.rules.tail()),
+                _ if is_last => tail.unwrap_or(own_tail.as_str()),
                 Some(after) => after,
                 None => "\n",
             };
@@ -253,7 +254,7 @@ impl Writer<'_> {
 fn header(
     message: &Message<'_>,
     rules: &Rules,
-    controls: &'static Controls,
+    controls: &'static TokenTable,
     sink: &mut dyn Sink,
 ) -> Result<(), (Place, SinkError)> {
     if !rules.roles.contains(&message.role) {
