@@ -24,9 +24,7 @@ const AMBIGUOUS: &[&str] = &["im", "json", "responses"];
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("check/channel.rs", "headers of 2.2 have a profile `harmony` (OpenChatML 2.2 §12)"),
     ("check/mod.rs", "headers of 2.2 have a profile `harmony`"),
-    ("grammar/frame/attribute.rs", "names of tools that are built in with the profile `harmony`"),
-    ("grammar/frame/canonical.rs", "names of tools that are built in with the profile `harmony`"),
-    ("harmony.rs", "the public path of Harmony's own contents"),
+    ("harmony/mod.rs", "the form that Harmony's own contents are kept under"),
     ("header/mod.rs", "headers of 2.2 have a profile `harmony`"),
     ("header/settings.rs", "headers of 2.2 have a profile `harmony`"),
     ("lib.rs", "the public path of Harmony's own contents, and of the profile in headers"),

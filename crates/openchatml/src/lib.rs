@@ -112,6 +112,7 @@ pub mod render;
 mod reply;
 mod roles;
 mod rules;
+mod services;
 mod signs;
 mod span;
 mod stream;

@@ -1,13 +1,12 @@
 //! Prompts: what a model is asked next, for whoever asks.
 
-use crate::Span;
 use crate::convert::{self, Conversion, convert};
-use crate::declare::{Namespace, Style, ToolPlace};
+use crate::declare::{Style, ToolPlace};
 use crate::dialect::Format;
 use crate::history;
-use crate::model::{Conversation, Document, End, Message, Tool};
+use crate::model::{Conversation, Document, End, Message};
 use crate::options::RenderOptions;
-use crate::rules::{History, Loss, Lost, Origins, Prepared, said_in_part};
+use crate::rules::{History, Loss, Lost, Origins, Prepared, declare_as_text};
 use crate::writing::RenderError;
 
 /// The conversation that a model is asked with next: without the reasoning that its format leaves out of
@@ -64,8 +63,15 @@ impl<'a> Prompt<'a> {
         if left.len() < conversation.messages.len() {
             origins = origins.behind(&left);
         }
-        if !format.carries().tools && !format.carries().declared_tools {
-            declare(&mut next, format.dialect().tools, &mut origins, &mut losses);
+        let place = format.dialect().tools;
+        let carries = format.carries();
+        let is_text = !carries.tools && !carries.declared_tools && place != ToolPlace::Conversation;
+        if is_text && !next.tools.is_empty() {
+            let (inserted, mut more) = declare_as_text(&mut next, place, Style::Documented);
+            losses.append(&mut more);
+            if let Some(at) = inserted {
+                origins.insert(at, next.messages.len());
+            }
         }
         Self { document: next.into(), format, losses, origins }
     }
@@ -148,26 +154,4 @@ fn losses(messages: &[Message<'_>], left: &[usize]) -> Vec<Loss> {
         Loss::new(Some(at), message.span, lost)
     });
     lost.collect()
-}
-
-/// Moves the tools of a conversation to where its format declares them.
-fn declare(
-    conversation: &mut Conversation<'_>,
-    place: ToolPlace,
-    origins: &mut Origins,
-    losses: &mut Vec<Loss>,
-) {
-    if place == ToolPlace::Conversation || conversation.tools.is_empty() {
-        return;
-    }
-    let tools = std::mem::take(&mut conversation.tools);
-    losses.push(Loss::new(None, Span::default(), Lost::ToolsAsText));
-    losses.extend(match place {
-        ToolPlace::Types(_) => said_in_part(&tools, Style::Documented),
-        _ => Vec::new(),
-    });
-    let tools = tools.into_iter().map(Tool::into_owned).collect();
-    if let Some(at) = place.declare(conversation, vec![Namespace::functions(tools)]) {
-        origins.insert(at, conversation.messages.len());
-    }
 }

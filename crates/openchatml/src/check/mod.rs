@@ -18,7 +18,7 @@ pub(crate) use self::version::check as check_version;
 use std::fmt;
 
 use self::calls::Calls;
-use crate::header::{Settings, is_builtin, is_harmony_builtin};
+use crate::header::{Settings, is_builtin, is_builtin_tool};
 use crate::lex::TokenTable;
 use crate::limits::Limits;
 use crate::model::{End, Message, Role};
@@ -122,7 +122,7 @@ impl Checker {
     /// Whether `tool` may be a role of its own here (HIP-1 §3, §5).
     pub(crate) fn has_builtin(&self, tool: &str) -> bool {
         is_builtin(&self.settings.builtin_tools, tool)
-            || (self.is_harmony() && is_harmony_builtin(tool))
+            || (self.is_harmony() && is_builtin_tool(tool))
     }
 
     /// Whether the header declares this stream event, or none at all (SPEC 2.2 §2, §9).

@@ -3,23 +3,39 @@
 use crate::dialect::Format;
 use crate::dialects;
 use crate::json::Value;
-use crate::model::{Beyond, Conversation, DocumentLayout, FormId, Message};
+use crate::model::{Beyond, Conversation, Document, DocumentLayout, FormId, Message};
 use crate::rules::{Loss, Lost, lost, lost_field, medium};
 use crate::{Carrier, Span};
 
-/// What the document loses on the way to `target`, or to no format that has a name.
+/// Adds what the document loses on the way to `target`, or to no format that has a name, in the order of its
+/// messages. Whether there is any.
+pub(super) fn lose(
+    document: &Document<'_>,
+    target: Option<Format>,
+    losses: &mut Vec<Loss>,
+) -> bool {
+    let more = document.as_conversation().map_or_else(Vec::new, |it| self::losses(it, target));
+    if more.is_empty() {
+        return false;
+    }
+    losses.extend(more);
+    losses.sort_by_key(|loss| loss.message);
+    true
+}
+
+/// What the conversation loses on the way to `target`.
 pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) -> Vec<Loss> {
     let mut losses = Vec::new();
     let target = target.filter(|target| target.carrier == Carrier::Json);
-    let is_own = |form: FormId| target.is_some_and(|target| target.dialect.form() == form);
-    if let Some(layout) = conversation.layout.as_deref().filter(|it| !is_own(it.form)) {
+    let keeps = |form| target.is_some_and(|target| keeps(target, form));
+    if let Some(layout) = conversation.layout.as_deref().filter(|it| !keeps(it.form)) {
         of_document(layout, &mut losses);
     }
     let still_says = still_says(conversation, target);
     for (index, message) in conversation.messages.iter().enumerate() {
         let Some(layout) = message.layout.as_deref() else { continue };
         let first = losses.len();
-        if !is_own(layout.form) {
+        if !keeps(layout.form) {
             of_fields(layout.beyond.as_deref(), message.span, &mut losses);
         }
         if let Some(content) = &layout.content
@@ -35,6 +51,30 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
         }
     }
     losses
+}
+
+/// Drops what was said in other JSON than that of `target`: its loss is told. The content that messages of
+/// this form were read from stays, also where text is written: a template may ask for it.
+pub(super) fn forget(document: &mut Document<'_>, target: Format) {
+    let Document::Conversation(conversation) = document else { return };
+    if let Some(layout) = conversation.layout.as_deref_mut()
+        && !keeps(target, layout.form)
+    {
+        layout.beyond = None;
+    }
+    for layout in conversation.messages.iter_mut().filter_map(|it| it.layout.as_deref_mut()) {
+        if !keeps(target, layout.form) {
+            layout.beyond = None;
+        }
+        if layout.form != target.dialect.form() {
+            layout.content = None;
+        }
+    }
+}
+
+/// Whether a format writes again what was said beyond the model in JSON of this form.
+fn keeps(target: Format, form: FormId) -> bool {
+    target.carrier == Carrier::Json && target.dialect.form() == form
 }
 
 /// The messages that are written again with the content that they were read from.

@@ -5,12 +5,12 @@
 
 mod adapt;
 mod beyond;
-mod complete;
+mod fill;
 mod sidecar;
 
 pub(crate) use self::beyond::losses as losses_beyond;
 pub use self::sidecar::{OtherConversation, Sidecar};
-use crate::rules::Join;
+use crate::rules::{self, ConversationRule, Join};
 pub use crate::rules::{
     Carries, Channels, Intents, Loss, Lost, Markers, Origins, Prepared, Weighed,
 };
@@ -18,10 +18,10 @@ pub use crate::rules::{
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use self::complete::Step;
-use crate::Span;
+use self::fill::{Filled, Step};
 use crate::dialect::{Carrier, Format};
-use crate::model::{Conversation, Document, FormId, Message, Tool};
+use crate::dialects;
+use crate::model::{Conversation, Document, Message, Tool};
 use crate::options::{ReadOptions, RenderOptions};
 use crate::parse::parse;
 use crate::writing::RenderError;
@@ -203,40 +203,24 @@ pub fn prepare<'d>(
     if let Some(prepared) = by_template(document, target, options) {
         return prepared.map(|(mut prepared, mut remarks)| {
             prepared.losses.append(&mut remarks);
-            beyond(document, Some(target), &mut prepared.losses);
+            beyond::lose(document, Some(target), &mut prepared.losses);
             let Prepared { document, losses, origins } = &mut prepared;
             changed_in_writing(document, origins, target, options, losses);
             prepared
         });
     }
-    let steps: &[Step] =
-        &[complete::name_replies, complete::open, complete::declare_tools, complete::ask];
-    let (filled, mut origins) = fill(document, target, options, steps);
-    let from = filled.as_ref().unwrap_or(document);
-    let mut losses = complete::declared_in_part(document, target, options);
-    let adapted = adapt::document(from, target.carries(), &mut losses);
-    origins.place_all(&mut losses);
-    losses.extend(complete::version_replaced(from, target));
-    let said = losses.len();
-    beyond(document, Some(target), &mut losses);
-    let says_beyond = losses.len() > said;
-    let changed = match adapted {
-        Some((adapted, kept)) => {
-            if let Some(kept) = kept {
-                origins = origins.behind(&kept);
-            }
-            Some(adapted)
-        }
-        None => filled,
-    };
-    let completed = complete::complete(changed.as_ref().unwrap_or(document), target);
-    let mut prepared = completed.or(changed).map_or(Cow::Borrowed(document), Cow::Owned);
-    if says_beyond {
-        forget_beyond(prepared.to_mut(), target);
+    let mut draft = Draft::of(document, target);
+    draft.require(rules::NAMES);
+    draft.fill(options, &[fill::open, fill::declare, fill::ask]);
+    draft.adapt();
+    draft.require(rules::REQUIRED);
+    let Draft { document: mut prepared, mut losses, origins, .. } = draft;
+    if beyond::lose(document, Some(target), &mut losses) {
+        beyond::forget(prepared.to_mut(), target);
     }
     changed_in_writing(&prepared, &origins, target, options, &mut losses);
     if loses_comments(document, &prepared, target) {
-        losses.insert(0, Loss::new(None, Span::default(), Lost::Comments));
+        losses.insert(0, Loss::of_document(Lost::Comments));
     }
     Ok(Prepared { document: prepared, losses, origins })
 }
@@ -249,7 +233,7 @@ fn changed_in_writing(
     options: &RenderOptions,
     losses: &mut Vec<Loss>,
 ) {
-    let mut more = complete::changed_in_writing(prepared, target, options);
+    let mut more = fill::changed_in_writing(prepared, target, options);
     if !more.is_empty() {
         origins.place_all(&mut more);
         losses.append(&mut more);
@@ -283,38 +267,8 @@ fn loses_comments(before: &Document<'_>, after: &Document<'_>, target: Format) -
 pub fn losses(document: &Document<'_>, carries: &Carries) -> Vec<Loss> {
     let mut losses = Vec::new();
     adapt::document(document, carries, &mut losses);
-    beyond(document, None, &mut losses);
+    beyond::lose(document, None, &mut losses);
     losses
-}
-
-/// Drops what was said in other JSON than that of `target`, whose loss is named by now.
-fn forget_beyond(document: &mut Document<'_>, target: Format) {
-    let Document::Conversation(conversation) = document else { return };
-    let is_json = target.carrier() == Carrier::Json;
-    let is_other = |form: FormId| form != target.dialect.form();
-    if let Some(layout) = conversation.layout.as_deref_mut()
-        && (is_other(layout.form) || !is_json)
-    {
-        layout.beyond = None;
-    }
-    for layout in conversation.messages.iter_mut().filter_map(|it| it.layout.as_deref_mut()) {
-        if is_other(layout.form) || !is_json {
-            layout.beyond = None;
-        }
-        if is_other(layout.form) {
-            layout.content = None;
-        }
-    }
-}
-
-/// Adds what the document says beyond the model, in the order of its messages.
-fn beyond(document: &Document<'_>, target: Option<Format>, losses: &mut Vec<Loss>) {
-    let Document::Conversation(conversation) = document else { return };
-    let more = losses_beyond(conversation, target);
-    if !more.is_empty() {
-        losses.extend(more);
-        losses.sort_by_key(|loss| loss.message);
-    }
 }
 
 /// The document with what `options` ask for, and nothing else; and whether a chat template made it,
@@ -327,29 +281,72 @@ pub(crate) fn open<'d>(
     if let Some(prepared) = by_template(document, target, options) {
         return prepared.map(|(prepared, _)| (prepared, true));
     }
-    let (opened, origins) = fill(document, target, options, &[complete::open, complete::ask]);
-    let document = opened.map_or(Cow::Borrowed(document), Cow::Owned);
-    Ok((Prepared { document, losses: Vec::new(), origins }, false))
+    let mut draft = Draft::of(document, target);
+    draft.fill(options, &[fill::open, fill::ask]);
+    let Draft { document, losses, origins, .. } = draft;
+    Ok((Prepared { document, losses, origins }, false))
 }
 
-/// Takes steps, one after the other. `None` if none of them has anything to fill in.
-fn fill<'a>(
-    document: &Document<'a>,
+/// A document on its way to a format.
+struct Draft<'d> {
+    document: Cow<'d, Document<'d>>,
     target: Format,
-    options: &RenderOptions,
-    steps: &[Step],
-) -> (Option<Document<'a>>, Origins) {
-    let mut filled = None;
-    let mut origins = Origins::default();
-    for step in steps {
-        let from = filled.as_ref().unwrap_or(document);
-        let Some((document, inserted)) = step(from, target, options) else { continue };
-        if let Some(at) = inserted {
-            origins.insert(at, document.as_conversation().map_or(0, |it| it.messages.len()));
-        }
-        filled = Some(document);
+    losses: Vec<Loss>,
+    origins: Origins,
+}
+
+impl<'d> Draft<'d> {
+    fn of(document: &'d Document<'_>, target: Format) -> Self {
+        let document = Cow::Borrowed(document);
+        Self { document, target, losses: Vec::new(), origins: Origins::default() }
     }
-    (filled, origins)
+
+    /// Takes steps, one after the other.
+    fn fill(&mut self, options: &RenderOptions, steps: &[Step]) {
+        for step in steps {
+            let conversation = self.document.as_conversation();
+            let filled = conversation.and_then(|it| step(it, self.target, options));
+            let Some(Filled { conversation, inserted, mut losses }) = filled else { continue };
+            self.losses.append(&mut losses);
+            if let Some(at) = inserted {
+                self.origins.insert(at, conversation.messages.len());
+            }
+            self.document = Cow::Owned(conversation.into());
+        }
+    }
+
+    /// Fills in what the format requires, unless the document was read in this very form: then it stays as
+    /// it is.
+    fn require(&mut self, rules: &[ConversationRule]) {
+        let carries = self.target.carries();
+        let own = self.target.dialect.text.map(|form| form.id);
+        let is_own = |it: &Conversation<'_>| own.is_some_and(|form| it.is_of(form));
+        if self.document.as_conversation().is_none_or(is_own) {
+            return;
+        }
+        for rule in rules {
+            let Some(conversation) = self.document.as_conversation() else { return };
+            if !rule.fits(conversation, carries)
+                && let Document::Conversation(conversation) = self.document.to_mut()
+            {
+                let home = dialects::carried_by(conversation.origin);
+                self.losses.append(&mut rule.apply(conversation, carries, home));
+            }
+        }
+    }
+
+    /// Makes the document one that the format carries.
+    fn adapt(&mut self) {
+        let mut losses = Vec::new();
+        let adapted = adapt::document(&self.document, self.target.carries(), &mut losses);
+        self.origins.place_all(&mut losses);
+        self.losses.append(&mut losses);
+        let Some((adapted, kept)) = adapted else { return };
+        self.document = Cow::Owned(adapted);
+        if let Some(kept) = kept {
+            self.origins = self.origins.behind(&kept);
+        }
+    }
 }
 
 /// What a chat template makes of the document, where there is one to write the target and the
@@ -365,12 +362,13 @@ fn by_template<'d>(
         Carrier::Text => target.dialect.text?.composer?,
     };
     let composer = composer(conversation, options)?;
-    let (named, _) = fill(document, target, options, &[complete::name_replies]);
+    let mut draft = Draft::of(document, target);
+    draft.require(rules::NAMES);
     // What is made of messages that borrow does not copy what they say.
     let tools: &[Tool<'d>] = &conversation.tools;
-    let mut conversation: Conversation<'d> = match named {
-        Some(named) => Conversation { tools: Vec::new(), ..named.into_conversation() },
-        None => conversation.borrowed(),
+    let mut conversation: Conversation<'d> = match draft.document {
+        Cow::Owned(named) => Conversation { tools: Vec::new(), ..named.into_conversation() },
+        Cow::Borrowed(_) => conversation.borrowed(),
     };
     let mut losses = Vec::new();
     let mut origins = Origins::default();
@@ -414,7 +412,19 @@ fn by_template<'d>(
 /// ```
 pub fn adapt<'a>(document: &Document<'a>, target: Format) -> (Option<Document<'a>>, Vec<Loss>) {
     let mut losses = Vec::new();
-    let adapted = adapt::document(document, target.carries(), &mut losses);
-    beyond(document, Some(target), &mut losses);
-    (adapted.map(|(adapted, _)| adapted), losses)
+    let mut adapted = carried(document, target, &mut losses);
+    if beyond::lose(document, Some(target), &mut losses) {
+        beyond::forget(adapted.get_or_insert_with(|| document.clone()), target);
+    }
+    (adapted, losses)
+}
+
+/// The document as `target` carries it, but for what its own JSON says beyond the model. `None` if it carries
+/// it as it is.
+pub(crate) fn carried<'a>(
+    document: &Document<'a>,
+    target: Format,
+    losses: &mut Vec<Loss>,
+) -> Option<Document<'a>> {
+    adapt::document(document, target.carries(), losses).map(|(adapted, _)| adapted)
 }

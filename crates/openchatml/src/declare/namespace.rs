@@ -30,11 +30,6 @@ impl<'a> Namespace<'a> {
         Self { name: FUNCTIONS.into(), description: None, tools }
     }
 
-    /// The section of a message that declares it alone.
-    pub(crate) fn section(&self, style: Style) -> String {
-        format!("{TOOLS}\n\n{}", self.text(style))
-    }
-
     /// Its declaration.
     fn text(&self, style: Style) -> String {
         let name = one_line(&self.name);

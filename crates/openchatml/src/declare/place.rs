@@ -46,19 +46,49 @@ impl ToolPlace {
                 conversation.tools.extend(own);
                 None
             }
-            Self::Types(role) => {
-                let section = tools_section(&tools, Style::Documented).unwrap_or_default();
-                say(conversation, role, &section)
-            }
-            Self::Json(role) => say(conversation, role, &json(tools)),
+            _ => self.say(conversation, tools, Style::Documented),
         }
+    }
+
+    /// Declares tools in words, in a style. To declare the same ones again changes nothing. Gives the place
+    /// of a message that was put in for this.
+    pub(crate) fn say(
+        self,
+        conversation: &mut Conversation<'_>,
+        tools: Vec<Namespace<'_>>,
+        style: Style,
+    ) -> Option<usize> {
+        let (role, section) = match self {
+            Self::Conversation => return None,
+            Self::Types(role) => (role, tools_section(&tools, style).unwrap_or_default()),
+            Self::Json(role) => (role, json(tools)),
+        };
+        let messages = &mut conversation.messages;
+        let says = |it: &Message<'_>| it.role == role && it.body.text().contains(&section);
+        if section.is_empty() || messages.iter().any(says) {
+            return None;
+        }
+        match messages.iter_mut().find(|message| message.role == role) {
+            Some(message) if message.body.is_empty() => message.body = Body::from(section),
+            Some(message) => {
+                let text = format!("{}\n\n{section}", message.body.text());
+                message.body = Body::from(text);
+            }
+            None => {
+                let is_system = |message: &&Message<'_>| message.role == Role::System;
+                let at = messages.iter().take_while(is_system).count();
+                messages.insert(at, Message::new(role, section));
+                return Some(at);
+            }
+        }
+        None
     }
 }
 
 /// Tools as JSON, under a heading.
-fn json(namespaces: Vec<Namespace<'static>>) -> String {
+fn json<'a>(namespaces: Vec<Namespace<'a>>) -> String {
     let all = namespaces.into_iter().flat_map(|Namespace { name, tools, .. }| {
-        let named = move |tool: Tool<'static>| match name == FUNCTIONS {
+        let named = move |tool: Tool<'a>| match name == FUNCTIONS {
             true => tool,
             false => Tool { name: format!("{name}.{}", tool.name).into(), ..tool },
         };
@@ -86,7 +116,7 @@ pub(crate) fn whole_function(tool: &Tool<'_>) -> Value<'static> {
 }
 
 /// A declaration in the shape of a function of Chat Completions.
-fn function(tool: Tool<'static>) -> Value<'static> {
+fn function(tool: Tool<'_>) -> Value<'_> {
     let mut function = vec![("name".into(), Value::from(tool.name.into_owned()))];
     let description = tool.description.map(|it| Value::from(it.into_owned()));
     function.extend(description.map(|it| ("description".into(), it)));
@@ -94,28 +124,4 @@ fn function(tool: Tool<'static>) -> Value<'static> {
     let fields =
         [("type".into(), "function".into()), ("function".into(), Data::Map(function).into())];
     Data::Map(fields.into()).into()
-}
-
-/// Adds a section to the first message of this role, or a message after those of the system. One
-/// that is there already is not added again. Gives the place of a message that was put in.
-fn say(conversation: &mut Conversation<'_>, role: Role, section: &str) -> Option<usize> {
-    if section.is_empty() {
-        return None;
-    }
-    let messages = &mut conversation.messages;
-    match messages.iter_mut().find(|message| message.role == role) {
-        Some(message) if message.body.text().contains(section) => {}
-        Some(message) if message.body.is_empty() => message.body = Body::from(section.to_owned()),
-        Some(message) => {
-            let text = format!("{}\n\n{section}", message.body.text());
-            message.body = Body::from(text);
-        }
-        None => {
-            let is_system = |message: &&Message<'_>| message.role == Role::System;
-            let at = messages.iter().take_while(is_system).count();
-            messages.insert(at, Message::new(role, section.to_owned()));
-            return Some(at);
-        }
-    }
-    None
 }

@@ -164,7 +164,9 @@ fn markup(text: &str) -> Vec<Candidate> {
     let found = forms.filter_map(|(dialect, form)| {
         let scan = Scan::new(text, form.controls, form.signs.framing, around);
         let mut case = Case::default();
-        (form.signs.look)(&scan, &mut case);
+        if !scan.opens_elsewhere() {
+            (form.signs.look)(&scan, &mut case);
+        }
         candidate(case, dialect, Carrier::Text)
     });
     found.collect()

@@ -6,8 +6,9 @@ mod apertus;
 mod canonical;
 pub(crate) mod chatml;
 mod deepseek_v3_1;
-pub(crate) mod harmony;
+mod harmony;
 mod im;
+mod older;
 mod openai;
 mod openchatml_0_1;
 pub(crate) mod openchatml_2_0;
@@ -30,7 +31,6 @@ pub use self::qwen3::DIALECT as QWEN3;
 pub use self::responses::DIALECT as RESPONSES;
 pub use self::sharegpt::DIALECT as SHAREGPT;
 
-use crate::dialect::TextForm;
 pub use crate::dialect::{Carrier, Dialect, Format};
 pub use crate::rules::{
     CallPiece, Calls, Completion, Framed, Mark, NoReasoning, PromptEnd, Prompts, Reasoning,
@@ -39,6 +39,7 @@ pub use crate::rules::{
 
 use std::str::FromStr;
 
+use crate::check::Book;
 use crate::diagnostic::UnknownName;
 use crate::model::FormId;
 use crate::rules::Carries;
@@ -79,9 +80,13 @@ pub(crate) fn carried_by(form: FormId) -> Option<&'static Carries> {
     })
 }
 
-/// The text form with this id.
-pub(crate) fn text_form(form: FormId) -> Option<&'static TextForm> {
-    ALL.iter().filter_map(|dialect| dialect.text).find(|it| it.id == form)
+/// The rules that conversations with a header of this version are checked by: those of the newest dialect
+/// with headers, if none has this version.
+pub(crate) fn book_of(version: &str) -> Option<&'static Book> {
+    let books = ALL.iter().filter_map(|dialect| Some(dialect.text?.book));
+    let mut books = books.filter(|book| !book.versions.is_empty());
+    let newest = books.clone().next();
+    books.find(|book| book.versions.first() == Some(&version)).or(newest)
 }
 
 /// The dialect in whose name layout was kept.

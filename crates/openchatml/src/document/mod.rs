@@ -5,12 +5,19 @@ mod message;
 mod segment;
 mod shape;
 mod sheet;
+mod tool;
 mod write;
 
 pub(crate) use self::known::Known;
 pub(crate) use self::message::{Speaker, Written};
 pub(crate) use self::shape::{Root, read_messages, write_shaped};
 pub(crate) use self::sheet::{Sheet, same};
+pub(crate) use self::tool::function_of;
 pub(crate) use self::write::{
     write_function, write_header, write_message, write_string_field, write_tool,
 };
+
+use crate::lex::{Escape, TokenTable};
+
+/// The control tokens of a dialect that is JSON only.
+pub(crate) static NO_TOKENS: TokenTable = TokenTable::new(&[], Escape::None);

@@ -10,5 +10,5 @@ pub use self::capabilities::{Capabilities, Negotiation};
 pub(crate) use self::emit::emit;
 pub(crate) use self::preamble::{Preamble, Scan};
 pub use self::settings::{HarmonyProfile, Settings};
-pub(crate) use self::settings::{is_builtin, is_harmony_builtin};
+pub(crate) use self::settings::{is_builtin, is_builtin_tool};
 pub(crate) use self::yaml::read;

@@ -95,7 +95,7 @@ impl Settings {
 
     /// Whether `tool` is a built-in one: the header lists it, or it is one of Harmony's.
     pub(crate) fn is_builtin(&self, tool: &str) -> bool {
-        is_harmony_builtin(tool) || is_builtin(&self.builtin_tools, tool)
+        is_builtin_tool(tool) || is_builtin(&self.builtin_tools, tool)
     }
 
     /// The channels on which `tool` is called: `commentary` for a function; for a built-in tool
@@ -265,7 +265,7 @@ pub(crate) fn is_builtin(builtins: &[String], tool: &str) -> bool {
 }
 
 /// The built-in tools of HIP-1 §5.
-pub(crate) fn is_harmony_builtin(tool: &str) -> bool {
+pub(crate) fn is_builtin_tool(tool: &str) -> bool {
     tool == "python" || tool == "browser" || tool.starts_with("browser.")
 }
 

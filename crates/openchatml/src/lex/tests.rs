@@ -6,7 +6,7 @@ use crate::{Control, dialects};
 
 type Entries = &'static [(Control, &'static str)];
 
-/// Controls that change nothing about how text is read.
+/// TokenTable that change nothing about how text is read.
 const CONTROLS: &[Control] = &[
     Control::Start,
     Control::Channel,
@@ -226,7 +226,7 @@ fn the_first_token_is_found_in_text() {
             assert_eq!(front, found.filter(|it| it.0 == 0), "{text:?} {table:?}");
             if let Some((at, control, len)) = found {
                 let entry = (control, &text[at..at + len]);
-                assert!(table.entries().iter().any(|it| *it == entry), "{entry:?} {table:?}");
+                assert!(table.entries().contains(&entry), "{entry:?} {table:?}");
                 let before = matches!(pieces.first(), Some(Piece::Text(text)) if text.len() == at);
                 assert!(before || at == 0, "{text:?} {table:?}");
             }

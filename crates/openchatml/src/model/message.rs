@@ -242,6 +242,11 @@ impl<'a> Message<'a> {
         if shown { Visibility::User } else { Visibility::Hidden }
     }
 
+    /// Whether reasoning follows a marker in a message that the user sees.
+    pub(crate) fn has_visible_reasoning(&self) -> bool {
+        self.body.has_markers() && self.visibility() == Visibility::User
+    }
+
     /// What a user may see of the message, and the reasoning that stands in it, each as a message
     /// of its own. `None` for a message that is hidden, or has no chain-of-thought marker.
     ///
@@ -261,7 +266,7 @@ impl<'a> Message<'a> {
     /// assert!(reasoning.is_reasoning() && reasoning.body.text() == "2 and 2.");
     /// ```
     pub fn split_reasoning(&self) -> Option<(Self, Self)> {
-        if self.visibility() == Visibility::Hidden {
+        if !self.has_visible_reasoning() {
             return None;
         }
         let (said, reasoning) = self.body.split_at_marker()?;

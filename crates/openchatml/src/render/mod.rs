@@ -12,7 +12,7 @@ pub use crate::writing::{
 use std::borrow::Cow;
 
 use crate::dialect::{Carrier, Format};
-use crate::model::{Conversation, Visibility};
+use crate::model::Message;
 use crate::rules::{Loss, Lost, Origins, Prepared};
 use crate::{Code, Document, Span, convert};
 
@@ -106,32 +106,24 @@ fn fitted<'d>(
     if let Some(loss) = losses.iter().chain(beyond.iter().flatten()).find(is_lost) {
         return Err(refused(loss, format));
     }
+    let mut losses = Vec::new();
+    let carried = |losses: &mut Vec<_>| convert::carried(&document, format, losses);
     if is_composed {
-        debug_assert!(format.carries().fits_document(&document), "a template keeps to the format");
+        debug_assert!(carried(&mut losses).is_none(), "a template keeps to the format");
         return Ok((document, origins));
     }
-    if format.carries().fits_document(&document) {
-        return Ok((document, origins));
-    }
-    if let Some(message) = document.as_conversation().and_then(reasoning_among_the_visible) {
-        let text = "reasoning follows a marker in a message that a user sees";
-        let help = "`convert` makes it a hidden message of its own, or drops it by name";
-        let error = RenderError::new(Code::PermVisibility, origins.of(message), text);
-        return Err(error.at(Place::Body, Span::default()).help(help));
-    }
-    let (adapted, losses) = convert::adapt(&document, format);
-    match losses.first() {
-        None => Ok((adapted.map_or(document, Cow::Owned), origins)),
-        Some(loss) => Err(origins.place(refused(loss, format))),
-    }
-}
-
-/// The place of a message that the user sees and that has reasoning in it (OpenChatML 2.2 §7).
-fn reasoning_among_the_visible(conversation: &Conversation<'_>) -> Option<usize> {
-    conversation
-        .messages
-        .iter()
-        .position(|message| message.body.has_markers() && message.visibility() == Visibility::User)
+    let adapted = carried(&mut losses);
+    let Some(loss) = losses.first() else {
+        return Ok((adapted.map_or(document, Cow::Owned), origins));
+    };
+    let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
+    let Some(message) = messages.iter().position(Message::has_visible_reasoning) else {
+        return Err(origins.place(refused(loss, format)));
+    };
+    let text = "reasoning follows a marker in a message that a user sees";
+    let help = "`convert` makes it a hidden message of its own, or drops it by name";
+    let error = RenderError::new(Code::PermVisibility, origins.of(message), text);
+    Err(error.at(Place::Body, Span::default()).help(help))
 }
 
 fn refused(loss: &Loss, format: Format) -> RenderError {

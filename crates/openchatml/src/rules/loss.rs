@@ -227,6 +227,11 @@ impl Loss {
         Self { message, span, lost, detail: None }
     }
 
+    /// The loss of this in the document as a whole.
+    pub(crate) fn of_document(lost: Lost) -> Self {
+        Self::new(None, Span::default(), lost)
+    }
+
     /// The same loss, of one of many such.
     pub(crate) fn of(mut self, detail: &str) -> Self {
         self.detail = Some(detail.into());

@@ -1,6 +1,7 @@
 //! What a format carries, and what is lost where it does not.
 
 mod carries;
+mod carry;
 mod completion;
 mod compose;
 mod contents;
@@ -12,8 +13,9 @@ mod prepared;
 mod said;
 mod sections;
 
+pub(crate) use self::carries::is_json_call;
 pub use self::carries::{Carries, Channels, Intents, Markers};
-pub(crate) use self::carries::{ends_section, is_json_call};
+pub(crate) use self::carry::{ConversationRule, NAMES, REQUIRED, adapt, fits};
 pub use self::completion::{Completion, Framed};
 pub(crate) use self::compose::{Composed, Composer, Join};
 pub(crate) use self::contents::ContentRules;
@@ -24,7 +26,7 @@ pub use self::loss::{Loss, Lost};
 pub(crate) use self::opening::Opening;
 pub use self::origins::Origins;
 pub use self::prepared::{Prepared, Weighed};
-pub(crate) use self::said::{lost, lost_field, medium, said_in_part};
+pub(crate) use self::said::{declare_as_text, lost, lost_field, medium, said_in_part};
 pub use self::sections::{
     CallPiece, Calls, Mark, NoReasoning, PromptEnd, Prompts, Reasoning, Sections,
 };

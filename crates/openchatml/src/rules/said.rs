@@ -1,9 +1,9 @@
 //! What declarations and fields of JSON lose where nobody can say them.
 
 use crate::Span;
-use crate::declare::{self, Style};
+use crate::declare::{self, Namespace, Style, ToolPlace};
 use crate::json::{Data, Value};
-use crate::model::Tool;
+use crate::model::{Conversation, Tool};
 
 use super::{Loss, Lost};
 
@@ -14,6 +14,21 @@ pub(crate) fn said_in_part(tools: &[Tool<'_>], style: Style) -> Vec<Loss> {
         Loss::new(None, span, Lost::Declaration)
     });
     lost.collect()
+}
+
+/// Takes the tools of a conversation away and declares them in words, if `place` is one for words. Gives the
+/// place of a message that was put in, and what is lost.
+pub(crate) fn declare_as_text(
+    conversation: &mut Conversation<'_>,
+    place: ToolPlace,
+    style: Style,
+) -> (Option<usize>, Vec<Loss>) {
+    let tools = std::mem::take(&mut conversation.tools);
+    let mut losses = vec![Loss::of_document(Lost::ToolsAsText)];
+    if !matches!(place, ToolPlace::Json(_)) {
+        losses.append(&mut said_in_part(&tools, style));
+    }
+    (place.say(conversation, vec![Namespace::functions(tools)], style), losses)
 }
 
 /// What is lost with a key. Nothing with an empty value.

@@ -8,9 +8,12 @@ use crate::{Control, Span};
 const MOST_MESSAGES: usize = 256;
 
 /// The framing of a text in the tokens of one dialect.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Scan<'t> {
     pub(crate) text: &'t str,
+    controls: &'static TokenTable,
+    /// The tokens of all dialects.
+    all: &'t [&'static TokenTable],
     /// The version that a header names.
     pub(crate) version: Option<(&'t str, Span)>,
     /// The token that the text begins with, after a header and white space.
@@ -22,6 +25,8 @@ pub(crate) struct Scan<'t> {
     pub(crate) tokens: Vec<(Control, Span)>,
     /// The headers of messages, without the token that opens them.
     pub(crate) headers: Vec<Span>,
+    /// Whether there is a literal block, in a dialect that has some.
+    pub(crate) has_block: bool,
     /// Whether a literal block begins that does not end.
     pub(crate) has_open_block: bool,
     /// What stands between two messages, and after the last one if that is anything.
@@ -41,27 +46,28 @@ pub(crate) struct Around<'t> {
     start: usize,
     /// Whether the text begins with a token of any dialect, after a header and white space.
     begins_with_token: bool,
+    has_block: bool,
     quotes_frames: bool,
+    /// The tokens of all dialects.
+    all: Vec<&'static TokenTable>,
 }
 
 impl<'t> Around<'t> {
     /// Looks at a text, given the tokens of all dialects.
-    pub(crate) fn new(
-        text: &'t str,
-        all: impl Iterator<Item = &'static TokenTable> + Clone,
-    ) -> Self {
+    pub(crate) fn new(text: &'t str, all: impl Iterator<Item = &'static TokenTable>) -> Self {
+        let all: Vec<_> = all.collect();
         // No YAML of a header begins a line with `<` either, whatever follows.
         let begins = |line: &str| {
-            line.starts_with('<') || all.clone().any(|controls| controls.front(line).is_some())
+            line.starts_with('<') || all.iter().any(|controls| controls.front(line).is_some())
         };
         let version = version(text, begins);
         let start = version.map_or(0, |(_, span)| header_end(text, span.end, begins));
         let rest = text[start..].trim_start();
-        let begins_with_token = all.clone().any(|controls| controls.front(rest).is_some());
-        let mut blocks = all.filter(|controls| controls.spelling(Control::Literal).is_some());
-        let quotes_frames =
-            blocks.next().is_some_and(|controls| has_block_of_frames(text, controls));
-        Self { version, start, begins_with_token, quotes_frames }
+        let begins_with_token = all.iter().any(|controls| controls.front(rest).is_some());
+        let blocks = all.iter().find(|controls| controls.spelling(Control::Literal).is_some());
+        let has_block = blocks.is_some_and(|controls| has_block(text, controls));
+        let quotes_frames = blocks.is_some_and(|controls| has_block_of_frames(text, controls));
+        Self { version, start, begins_with_token, has_block, quotes_frames, all }
     }
 }
 
@@ -90,15 +96,49 @@ impl<'t> Scan<'t> {
     /// Scans a text for the framing of a dialect.
     pub(crate) fn new(
         text: &'t str,
-        controls: &TokenTable,
+        controls: &'static TokenTable,
         framing: Framing,
-        around: &Around<'t>,
+        around: &'t Around<'t>,
     ) -> Self {
-        let Around { version, start, quotes_frames, .. } = *around;
-        let mut scan = Scan { text, version, quotes_frames, ..Scan::default() };
+        let mut scan = Scan {
+            text,
+            controls,
+            all: &around.all,
+            version: around.version,
+            first: None,
+            line: None,
+            tokens: Vec::new(),
+            headers: Vec::new(),
+            has_block: around.has_block,
+            has_open_block: false,
+            gaps: Vec::new(),
+            quotes_frames: around.quotes_frames,
+        };
         scan.begin(around, controls);
-        scan.read(start, controls, framing);
+        scan.read(around.start, controls, framing);
         scan
+    }
+
+    /// Whether the text begins with a token that opens a message in other dialects only: what its messages
+    /// say may quote the tokens of this one.
+    pub(crate) fn opens_elsewhere(&self) -> bool {
+        let text = self.text.trim_start();
+        let bos = self.controls.spelling(Control::Bos).unwrap_or_default();
+        let text = text.strip_prefix(bos).unwrap_or(text).trim_start();
+        let is_opened =
+            |controls: &TokenTable| controls.front(text).is_some_and(|(control, _)| opens(control));
+        self.version.is_none()
+            && !is_opened(self.controls)
+            && self.all.iter().any(|controls| is_opened(controls))
+    }
+
+    /// How dialects spell a token of which this one knows no such spelling, if they open messages alike.
+    pub(crate) fn spelled_elsewhere(&self, control: Control) -> impl Iterator<Item = &'static str> {
+        let controls = self.controls;
+        let opening = controls.spelling(Control::Start);
+        let alike = self.all.iter().filter(move |it| it.spelling(Control::Start) == opening);
+        let spellings = alike.filter_map(move |it| it.spelling(control));
+        spellings.filter(move |it| controls.spelling(control) != Some(it))
     }
 
     /// Where the token stands that the text begins with, if it is this one.
@@ -273,6 +313,13 @@ fn version(text: &str, begins: impl Fn(&str) -> bool) -> Option<(&str, Span)> {
 fn header_end(text: &str, from: usize, begins: impl Fn(&str) -> bool) -> usize {
     let mut lines = text[from..].match_indices('\n').map(|(line, _)| from + line + 1);
     lines.find(|line| begins(&text[*line..])).unwrap_or(text.len())
+}
+
+/// Whether there is a literal block.
+fn has_block(text: &str, controls: &TokenTable) -> bool {
+    let [open, close] = [Control::Literal, Control::EndLiteral]
+        .map(|control| controls.spelling(control).unwrap_or_default());
+    text.split_once(open).is_some_and(|(_, rest)| rest.contains(close))
 }
 
 /// Whether frames stand in a literal block.

@@ -362,3 +362,51 @@ fn calls_are_json_where_a_format_has_no_others() {
         }
     }
 }
+
+/// What else is lost of a conversation does not take tools away that its developer declares.
+#[test]
+fn tools_that_the_developer_declares_are_not_dropped() {
+    let declared = r#"[{"role":"developer","content":[{"type":"developer_content","tools":{
+        "functions":{"name":"functions","tools":[{"name":"f","description":"F."}]}}}]},
+        {"role":"user","content":"Hi."}]"#;
+    let format = "harmony:json".parse().expect("a format");
+    let mut document = parse(declared, format, &ReadOptions::default()).document;
+    if let Document::Conversation(conversation) = &mut document {
+        conversation.messages[1].weight = Some(Weight::ZERO);
+    }
+    let text = "harmony".parse().expect("a format");
+    let (adapted, losses) = adapt(&document, text);
+    let lost: Vec<_> = losses.iter().map(|loss| loss.lost).collect();
+    assert_eq!(lost, [Lost::DeclaredAsText, Lost::Weight]);
+    assert_eq!(adapted.expect("something is lost").into_conversation().tools.len(), 1);
+    let converted = convert(&document, text, &RenderOptions::default()).expect("it can be written");
+    let lost: Vec<_> = converted.losses.iter().map(|loss| loss.lost).collect();
+    assert_eq!(lost, [Lost::ToolsAsText, Lost::DeclaredAsText, Lost::Weight]);
+    assert!(converted.output.contains("type f = () => any;"));
+}
+
+/// A prompt has no `call_id` in a format whose sections tell what messages are.
+#[test]
+fn a_prompt_loses_its_call_id() {
+    let mut prompt = Message::new(Role::Assistant, "");
+    (prompt.end, prompt.call_id) = (End::Prompt, Some("c".into()));
+    let document = Conversation::from_messages([prompt]).into();
+    let (adapted, losses) = adapt(&document, "apertus".parse().expect("a format"));
+    assert_eq!(losses.iter().map(|loss| loss.lost).collect::<Vec<_>>(), [Lost::CallId]);
+    assert_eq!(adapted.expect("something is lost").into_conversation().messages[0].call_id, None);
+}
+
+/// A constraint without a type constrains nothing, and does not become one to another type.
+#[test]
+fn a_constraint_without_a_type_says_nothing() {
+    let mut call = call();
+    call.constrained = true;
+    let document = Conversation::from_messages([call]).into();
+    let apertus = "apertus".parse().expect("a format");
+    let (adapted, losses) = adapt(&document, apertus);
+    let adapted = adapted.expect("the type is filled in");
+    assert_eq!(losses, []);
+    let message = &adapted.as_conversation().expect("a conversation").messages[0];
+    assert_eq!((message.content_type.as_deref(), message.constrained), (Some("json"), false));
+    assert_eq!(adapt(&adapted, apertus), (None, vec![]));
+}

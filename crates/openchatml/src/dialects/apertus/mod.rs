@@ -7,7 +7,6 @@ mod settle;
 mod tokens;
 
 use self::tokens::CONTROLS;
-use super::openai;
 use crate::check::{Book, RULES_OF_ALL};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
@@ -17,6 +16,7 @@ use crate::model::{End, FormId, Role};
 use crate::pairing::Pairing;
 use crate::rules::History;
 use crate::rules::{Carries, ContentRules};
+use crate::services;
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 use crate::{Control, Section};
 
@@ -52,8 +52,8 @@ pub static DIALECT: Dialect = Dialect {
         }),
         signs: &SIGNS,
         contents: Some(ContentRules {
-            still_says: |it, places| openai::still_say(it, places, RULES.form, |_| ""),
-            lost: openai::parts::lost,
+            still_says: |it, places| services::still_say(it, places, RULES.form, |_| ""),
+            lost: services::parts::lost,
         }),
     }),
 };
@@ -127,12 +127,6 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     let begins = opens.into_iter().chain(inside).chain([Control::Bos]);
     let spelling = |control| tokens::CONTROLS.spelling(control).unwrap_or_default();
     let token = |control| format!("`{}`", spelling(control));
-    // What the messages of another framing say may quote these tokens.
-    let text = scan.text.trim_ascii_start();
-    let text = text.strip_prefix(spelling(Control::Bos)).unwrap_or(text);
-    if super::IM.controls.front(text.trim_ascii_start()).is_some() {
-        return;
-    }
     let first = match begins.clone().any(|control| scan.begins_with(control).is_some()) {
         true => 55,
         false if begins.clone().any(|control| scan.line_begins_with(control).is_some()) => 20,

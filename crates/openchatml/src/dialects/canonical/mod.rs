@@ -4,11 +4,9 @@
 mod read;
 mod write;
 
-pub(crate) use self::read::function_of;
-
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
-use crate::lex::{Escape, TokenTable};
+use crate::document::NO_TOKENS;
 use crate::model::FormId;
 use crate::rules::Carries;
 use crate::signs::{JsonSigns, Kind, Sign};
@@ -29,7 +27,7 @@ use crate::signs::{JsonSigns, Kind, Sign};
 pub static DIALECT: Dialect = Dialect {
     id: FORM.name(),
     title: "canonical JSON",
-    controls: &CONTROLS,
+    controls: &NO_TOKENS,
     carries: &Carries::EVERYTHING,
     tools: ToolPlace::Conversation,
     opening: None,
@@ -46,9 +44,6 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 const FORM: FormId = FormId::new("json");
-
-/// JSON needs no control tokens.
-pub(super) static CONTROLS: TokenTable = TokenTable::new(&[], Escape::None);
 
 /// What only this JSON has.
 static SIGNS: JsonSigns = JsonSigns {

@@ -1,10 +1,9 @@
 //! Reading canonical JSON.
 
 use crate::check::{Book, RULES_OF_ALL};
-use crate::dialects::{openchatml_2_0, openchatml_2_2};
-use crate::document::{Root, Sheet};
-use crate::json::{Data, Json, JsonError, Value};
-use crate::lex::spells_token;
+use crate::dialects::book_of;
+use crate::document::{NO_TOKENS, Root, Sheet, function_of};
+use crate::json::{Data, Json, JsonError};
 use crate::model::{
     Content, Conversation, Document, End, Header, Infill, InfillOrder, Message, Part, Role, Shape,
     Tool,
@@ -39,16 +38,15 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
 
 /// The rules that a conversation is checked by: those of the version that it names.
 fn book(conversation: &Conversation<'_>) -> Option<&'static Book> {
-    Some(match conversation.header.as_ref().and_then(Header::version) {
-        Some("2.0") => &openchatml_2_0::BOOK,
-        Some(_) => &openchatml_2_2::BOOK,
-        None => &BOOK,
-    })
+    match conversation.header.as_ref().and_then(Header::version) {
+        Some(version) => book_of(version),
+        None => Some(&BOOK),
+    }
 }
 
 /// Without a version, what holds in all of them.
 static BOOK: Book = Book {
-    controls: &super::CONTROLS,
+    controls: &NO_TOKENS,
     versions: &[],
     pairing: Pairing::None,
     requires_channels: false,
@@ -152,44 +150,6 @@ fn function<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Too
     }
     let value = json.value()?;
     Ok(function_of(sheet, value))
-}
-
-/// The tool that an object declares as a function.
-pub(crate) fn function_of<'a>(sheet: &mut Sheet<'_>, value: Value<'a>) -> Option<Tool<'a>> {
-    let Data::Map(fields) = value.data else { return None };
-    let mut tool = Tool::default();
-    for (key, field) in fields {
-        match (key.as_ref(), field.data) {
-            ("name", Data::String(name)) => {
-                check_name(sheet, &name, field.span);
-                tool.name = name;
-            }
-            ("description", Data::String(text)) => tool.description = Some(text),
-            ("parameters", data) => {
-                if !matches!(data, Data::Map(_) | Data::Bool(_)) {
-                    let text = "the parameters of a function are no JSON Schema";
-                    let found = Code::CallSchema.at(field.span, text);
-                    sheet.report(found.help("a schema is an object, or `true`"));
-                }
-                tool.parameters = Some(Value { data, span: field.span });
-            }
-            (_, data) => tool.extra.push((key, Value { data, span: field.span })),
-        }
-    }
-    if tool.name.is_empty() {
-        sheet.drop_item(Code::ParseJson.at(value.span, "the function has no name"));
-        return None;
-    }
-    Some(tool)
-}
-
-/// A call names its tool in a header.
-fn check_name(sheet: &mut Sheet<'_>, name: &str, span: Span) {
-    let parts = |c: char| c.is_whitespace() || c.is_control();
-    if name.contains(parts) || spells_token(name) {
-        let found = Code::ParseHeader.at(span, "no header can hold this name of a tool");
-        sheet.report(found.help("it has white space, or spells a control token"));
-    }
 }
 
 fn infill<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Infill<'a>>> {

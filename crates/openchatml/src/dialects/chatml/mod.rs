@@ -147,10 +147,6 @@ static SIGNS: JsonSigns = JsonSigns {
 fn look(scan: &Scan<'_>, case: &mut Case) {
     let spelling = |control| CONTROLS.spelling(control).unwrap_or_default();
     let token = |control| format!("`{}`", spelling(control));
-    let begins = |it: &crate::dialect::Dialect| it.controls.front(scan.text.trim_start()).is_some();
-    if [&super::IM, &super::APERTUS].into_iter().any(begins) {
-        return;
-    }
     let is_first =
         |control| scan.begins_with(control).or_else(|| scan.line_begins_with(control)).is_some();
     if !is_first(Control::Start) && !is_first(Control::Message) {
@@ -158,8 +154,8 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     }
     // What messages say may quote the end of a frame of another format; no frame follows that.
     let start = spelling(Control::Start);
-    let others = [Control::End, Control::Call, Control::Return]
-        .map(|control| super::OPENCHATML_2_2.controls.spelling(control).unwrap_or_default());
+    let others = [Control::End, Control::Call, Control::Return].into_iter();
+    let others: Vec<_> = others.flat_map(|control| scan.spelled_elsewhere(control)).collect();
     let ends = [&[spelling(Control::End)][..], &others[..]].map(|it| scan.frame_end(it, start));
     let end = match ends {
         [Some(ours), Some(theirs)] if theirs.start < ours.start => None,

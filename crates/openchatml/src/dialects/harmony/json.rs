@@ -1,10 +1,9 @@
 //! The JSON of the reference library: a `Conversation` of messages whose content is text, or text
 //! and declarations.
 
-use super::declared::{Contents, declare};
-use super::parts;
 use crate::document::{Root, Sheet, write_shaped, write_string_field};
 use crate::grammar::frame;
+use crate::harmony::{Contents, declare, parts};
 use crate::json::{Json, JsonError, write_string, write_value};
 use crate::model::{Body, Conversation, Document, End, Layout, Message, Role};
 use crate::options::{ReadOptions, RenderOptions};

@@ -1,31 +1,17 @@
 //! Harmony, the format of the gpt-oss models, and HIP-1, its profile in OpenChatML 2.2 (SPEC 2.2
 //! §12).
 
-mod builtin;
-mod content;
-mod declared;
 mod json;
-mod opening;
-mod options;
-mod parts;
 mod profile;
-mod response;
 mod template;
 mod tokens;
 
-pub(crate) use self::declared::declares_tools;
-
-pub use self::content::{DeveloperContent, Effort, SystemContent};
-pub use self::options::PromptOptions;
-pub use self::response::ResponseFormat;
-pub use crate::declare::Namespace;
-
-use super::openchatml_2_0;
 use crate::Control;
 use crate::check::{Book, RULES_OF_HARMONY};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
+use crate::harmony::{self, declares_tools};
 use crate::lex::Mode;
 use crate::model::{End, FormId, Intent, Message, Role};
 use crate::options::Profile;
@@ -58,13 +44,13 @@ pub static DIALECT: Dialect = Dialect {
         carries: &json::CARRIES,
         composer: None,
         signs: &SIGNS,
-        contents: Some(ContentRules { still_says: declared::still_say, lost: declared::lost }),
+        contents: Some(ContentRules { still_says: harmony::still_say, lost: harmony::lost }),
     }),
 };
 
 /// What prompts begin with.
-pub(super) static OPENING: Opening =
-    Opening { system: opening::open, formats: opening::ask, left_out: profile::left_out };
+static OPENING: Opening =
+    Opening { system: harmony::open, formats: harmony::ask, left_out: profile::left_out };
 
 static CARRIES: Carries = Carries {
     declared_tools: true,
@@ -128,7 +114,7 @@ static BOOK: Book = Book {
     rules: RULES_OF_HARMONY,
 };
 
-pub(crate) static RULES: Rules = Rules {
+static RULES: Rules = Rules {
     form: FormId::new("harmony"),
     controls: &tokens::CONTROLS,
     attributes: &[Attribute::To],
@@ -137,7 +123,7 @@ pub(crate) static RULES: Rules = Rules {
     speaker,
     role_word,
     settle,
-    openings: openchatml_2_0::OPENINGS,
+    openings: tokens::OPENINGS,
     gap: "",
     stops: &[Control::Return, Control::Call],
     completes_in_body: false,
@@ -156,7 +142,7 @@ fn speaker(word: &str) -> Option<Speaker<'_>> {
     {
         return Some(Speaker::Named(role, name));
     }
-    Some(match openchatml_2_0::speaker(word) {
+    Some(match frame::speaker(word) {
         Some(Speaker::Named(..) | Speaker::Builtin(_)) => Speaker::Named(Role::Tool, word),
         _ => Speaker::Addressed(word),
     })
@@ -223,9 +209,7 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
         return case.rule_out();
     }
     // So is a literal block, which may be quoted, too.
-    let [open, close] = [Control::Literal, Control::EndLiteral]
-        .map(|it| super::OPENCHATML_2_2.controls.spelling(it).unwrap_or_default());
-    if scan.text.split_once(open).is_some_and(|(_, rest)| rest.contains(close)) {
+    if scan.has_block {
         case.against(10);
     }
     let joined = scan.gaps.iter().find(|gap| gap.is_empty()).copied();

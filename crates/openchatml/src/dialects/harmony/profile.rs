@@ -1,8 +1,8 @@
 //! The habits of the reference renderer, and what they leave out.
 
-use super::declared::Contents;
 use crate::declare::Style;
 use crate::grammar::frame;
+use crate::harmony::Contents;
 use crate::model::{Body, Channel, Conversation, Document, End, Message, Role, Visibility};
 use crate::options::{LayoutChoice, Profile, RenderOptions};
 use crate::rules::{History, Loss, Lost, kept_by_reference};

@@ -1,7 +1,9 @@
 //! The control tokens of Harmony: those of OpenChatML 2.2 but the literal block and the markers.
 
 use crate::Control;
+use crate::grammar::frame::openings;
 use crate::lex::{Escape, TokenTable};
+use crate::writing::PlainOpening;
 
 pub(super) static CONTROLS: TokenTable = TokenTable::new(
     &[
@@ -15,3 +17,6 @@ pub(super) static CONTROLS: TokenTable = TokenTable::new(
     ],
     Escape::None,
 );
+
+/// What most messages begin with.
+pub(super) static OPENINGS: &[PlainOpening] = openings!("<|start|>", "<|channel|>", "<|message|>");

@@ -1,6 +1,6 @@
 //! The `<|im_start|>` framing as the world uses it, mostly under the name of ChatML.
 
-use super::{openchatml_0_1, openchatml_2_2};
+use super::older::{NEWER, ROLES};
 use crate::Control;
 use crate::Role;
 use crate::check::Book;
@@ -41,7 +41,7 @@ static CONTROLS: TokenTable = TokenTable::new(
 );
 
 static CARRIES: Carries = Carries {
-    roles: openchatml_0_1::ROLES,
+    roles: ROLES,
     names: |_| true,
     ends: &[End::End, End::Open, End::Prompt],
     ..Carries::NOTHING
@@ -74,10 +74,10 @@ static BOOK: Book = Book {
 static RULES: Rules = Rules {
     form: FormId::new("im"),
     controls: &CONTROLS,
-    roles: openchatml_0_1::ROLES,
+    roles: ROLES,
     close: Close::Compact,
     wrap: Wrap::None,
-    newer: openchatml_2_2::DIALECT.controls,
+    newer: &NEWER,
     has_files: false,
 };
 

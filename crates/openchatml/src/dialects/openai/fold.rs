@@ -1,13 +1,12 @@
 //! One object for all that the assistant thinks, says and calls in one go: as many messages as read
 //! back the same.
 
-use super::replies::Replies;
-use super::write::write_fields;
-use super::{FORM, calls, parts};
+use super::{FORM, calls};
 use crate::Code;
 use crate::document::write_string_field;
-use crate::json::{Value, write_string, write_value};
-use crate::model::{Beyond, Conversation, FormId, Message, Role};
+use crate::json::{write_string, write_value};
+use crate::model::{Message, Role};
+use crate::services::{Replies, beyond_of, content_of, joins, write_fields};
 use crate::writing::RenderError;
 
 type Result<T> = std::result::Result<T, RenderError>;
@@ -149,19 +148,6 @@ impl<'m, 'a> Turn<'m, 'a> {
     }
 }
 
-/// Whether a message can be in the object that begins with `first`. What is said of an object holds
-/// for the messages that were in it, and for no others.
-pub(crate) fn joins(message: &Message<'_>, first: &Message<'_>, form: FormId) -> bool {
-    let has_fields = |message| beyond_of(message, form).is_some_and(|it| !it.fields.is_empty());
-    let was_in = first.span.start <= message.span.start && message.span.end <= first.span.end;
-    std::ptr::eq(message, first)
-        || message.role == Role::Assistant
-            && message.name == first.name
-            && message.weight == first.weight
-            && !has_fields(message)
-            && (was_in || !has_fields(first))
-}
-
 /// Whether the content of a message would be taken for none.
 fn is_silent(message: &Message<'_>) -> bool {
     message.body.is_empty() && content_of(message, FORM, "").is_none()
@@ -171,41 +157,10 @@ fn is_refusal(message: &Message<'_>) -> bool {
     beyond_of(message, FORM).is_some_and(|beyond| beyond.key == "refusal")
 }
 
-/// What the JSON of the dialect said of a message beyond the model.
-pub(crate) fn beyond_of<'m, 'a>(message: &'m Message<'a>, form: FormId) -> Option<&'m Beyond<'a>> {
-    let layout = message.layout.as_deref().filter(|layout| layout.form == form)?;
-    layout.beyond.as_deref()
-}
-
-/// The parts that a message was read from, if they still say what it says.
-pub(crate) fn content_of<'m, 'a>(
-    message: &'m Message<'a>,
-    form: FormId,
-    between: &str,
-) -> Option<&'m Value<'a>> {
-    let layout = message.layout.as_deref().filter(|layout| layout.form == form)?;
-    let content = layout.content.as_ref()?;
-    let said = parts::joined(content.as_list()?, between);
-    (message.body.text() == said).then_some(content)
-}
-
 fn content(out: &mut String, message: &Message<'_>) {
     out.push_str(",\"content\":");
     match content_of(message, FORM, "") {
         Some(content) => write_value(out, content),
         None => write_string(out, &message.body.text()),
     }
-}
-
-/// Whether the parts that messages at these places were read from still say what they say. `between` is
-/// what stands between two parts of a message.
-pub(crate) fn still_say(
-    conversation: &Conversation<'_>,
-    places: &[usize],
-    form: FormId,
-    between: fn(&Message<'_>) -> &'static str,
-) -> Vec<bool> {
-    let messages = &conversation.messages;
-    let says = |at: &usize| content_of(&messages[*at], form, between(&messages[*at])).is_some();
-    places.iter().map(says).collect()
 }

@@ -2,15 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::calls::Name;
-use super::parts::{Piece, pieces};
-use super::replies::Replies;
-use super::state::State;
-use super::tools::Declared;
 use super::{FORM, calls};
 use crate::document::{Sheet, Speaker, Written, same};
 use crate::json::{Data, Json, JsonError, Value};
-use crate::model::{Beyond, Channel, FormId, Intent, Layout, Message, Role};
+use crate::model::{Channel, Intent, Layout, Message, Role};
+use crate::services::calls::{Name, name, name_by};
+use crate::services::parts::{Piece, pieces};
+use crate::services::{Declared, Replies, State, beyond};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -74,7 +72,7 @@ pub(super) fn read<'a>(
             }
             "function_call" => turn.legacy = calls::read_legacy(sheet, json)?,
             "tool_call_id" => message.call_id = sheet.value(json, key, &mut message)?,
-            "name" | "tool_name" => turn.name = calls::name(sheet, json, &mut message)?,
+            "name" | "tool_name" => turn.name = name(sheet, json, &mut message)?,
             "author" => turn.author = sheet.value(json, key, &mut message)?,
             "reasoning_content" | "reasoning" | "thinking" => turn.reasoning(sheet, json, key)?,
             "refusal" => turn.refusal = sheet.written(json)?,
@@ -124,13 +122,6 @@ fn role<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Speaker
         "function" => Speaker::known(Role::Tool),
         _ => sheet.speaker_of(word, span, false),
     }))
-}
-
-/// What the format says of a message beyond the model.
-pub(crate) fn beyond<'m, 'a>(message: &'m mut Message<'a>, form: FormId) -> &'m mut Beyond<'a> {
-    let layout = message.layout.get_or_insert_default();
-    layout.form = form;
-    layout.beyond.get_or_insert_default()
 }
 
 impl<'a> Turn<'a> {
@@ -211,7 +202,7 @@ impl<'a> Turn<'a> {
             let text = "only a tool's reply has a `tool_call_id`";
             sheet.drop_value(Code::ParseJson.at(span, text).help("it is dropped"));
         }
-        let name = calls::name_by(sheet, self.name, self.author.as_deref());
+        let name = name_by(sheet, self.name, self.author.as_deref());
         message.name = match role {
             Some(Role::Tool) => {
                 message.channel = Some(Channel::Commentary);
@@ -288,7 +279,7 @@ impl<'a> Turn<'a> {
             let found = Code::ParseJson.at(like.span, "the message says nothing: it is dropped");
             sheet.drop_item(found.help("give it `content`, reasoning or `tool_calls`"));
         }
-        let name = calls::name_by(sheet, self.name, self.author.as_deref());
+        let name = name_by(sheet, self.name, self.author.as_deref());
         let name = self.author.or(name);
         for message in &mut messages[first..] {
             message.name.clone_from(&name);

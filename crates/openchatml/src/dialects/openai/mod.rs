@@ -1,27 +1,17 @@
 //! The messages of OpenAI's Chat Completions, which half of the world speaks.
 
-pub(crate) mod calls;
+mod calls;
 mod fold;
 mod message;
-pub(crate) mod parts;
 mod read;
-pub(crate) mod replies;
-mod state;
-pub(crate) mod tools;
-pub(crate) mod write;
+mod write;
 
-pub(crate) use self::fold::{beyond_of, content_of, joins, still_say};
-pub(crate) use self::message::beyond;
-pub(crate) use self::state::{Fields, State};
-pub(crate) use self::write as writing;
-
-use super::canonical::CONTROLS;
-use crate::check::{Book, RULES_OF_ALL};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
-use crate::model::{Conversation, End, FormId, Message, Role};
-use crate::pairing::Pairing;
-use crate::rules::{Carries, Channels, ContentRules, Intents, is_json_call};
+use crate::document::NO_TOKENS;
+use crate::model::{End, FormId, Role};
+use crate::rules::{Carries, Channels, ContentRules, Intents};
+use crate::services::{self, calls::is_typed_call, parts};
 use crate::signs::{JsonSigns, Kind, Sign};
 
 /// OpenAI's Chat Completions: a list of messages, a single one, or the body of a request or of a
@@ -39,7 +29,7 @@ use crate::signs::{JsonSigns, Kind, Sign};
 pub static DIALECT: Dialect = Dialect {
     id: FORM.name(),
     title: "OpenAI Chat Completions messages",
-    controls: &CONTROLS,
+    controls: &NO_TOKENS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,
     opening: None,
@@ -52,7 +42,7 @@ pub static DIALECT: Dialect = Dialect {
         composer: None,
         signs: &SIGNS,
         contents: Some(ContentRules {
-            still_says: |it, places| fold::still_say(it, places, FORM, |_| ""),
+            still_says: |it, places| services::still_say(it, places, FORM, |_| ""),
             lost: parts::lost,
         }),
     }),
@@ -78,27 +68,6 @@ static CARRIES: Carries = Carries {
     weights: true,
     ..Carries::NOTHING
 };
-
-/// The same, and the type of what a custom tool takes.
-pub(super) fn is_typed_call(message: &Message<'_>) -> bool {
-    is_json_call(message) || message.is_call() && !message.constrained && calls::is_custom(message)
-}
-
-/// The rules that a conversation is checked by: where no call has an id, order pairs them.
-pub(super) fn book(conversation: &Conversation<'_>) -> Option<&'static Book> {
-    let has_ids = conversation.messages.iter().any(|message| message.call_id.is_some());
-    Some(if has_ids { &BY_ID } else { &BY_ORDER })
-}
-
-static BY_ID: Book = Book {
-    controls: &CONTROLS,
-    versions: &[],
-    pairing: Pairing::ById,
-    requires_channels: false,
-    rules: RULES_OF_ALL,
-};
-
-static BY_ORDER: Book = Book { pairing: Pairing::ByOrder, ..BY_ID };
 
 /// What chats of services and data sets have. Plain messages are taken for these.
 static SIGNS: JsonSigns = JsonSigns {

@@ -1,13 +1,13 @@
 //! Reading a list of messages, a single one, or the body of a request or of a response.
 
-use super::state::{Fields, State};
 use super::write::CHOICES;
-use super::{FORM, book, message};
+use super::{FORM, message};
 use crate::document::{Root, Sheet};
 use crate::json::{Data, Json, JsonError};
 use crate::model::{Conversation, Message, Shape};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
+use crate::services::{Fields, State, book};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;

@@ -1,16 +1,12 @@
 //! OpenChatML 0.1.
 
-mod tokens;
-
-use super::openchatml_2_2;
+use super::older::{BOOK, CONTROLS, NEWER, ROLES};
 use crate::Control;
-use crate::check::Book;
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, TextForm};
 use crate::grammar::turn::{self, Close, Rules, Wrap};
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
-use crate::pairing::Pairing;
 use crate::rules::History;
 use crate::rules::{Carries, Completion};
 use crate::signs::{Case, Framing, Scan, TextSigns};
@@ -28,7 +24,7 @@ use crate::signs::{Case, Framing, Scan, TextSigns};
 pub static DIALECT: Dialect = Dialect {
     id: "openchatml-0.1",
     title: "OpenChatML 0.1",
-    controls: &tokens::CONTROLS,
+    controls: &CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Json(Role::System),
     opening: None,
@@ -37,8 +33,6 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 /// The roles of SPEC §3.
-pub(super) const ROLES: &[Role] = &[Role::System, Role::Tool, Role::User, Role::Assistant];
-
 static CARRIES: Carries = Carries {
     roles: ROLES,
     names: |_| true,
@@ -50,7 +44,7 @@ static CARRIES: Carries = Carries {
 
 static TEXT: TextForm = TextForm {
     id: FormId::new("openchatml-0.1"),
-    controls: &tokens::CONTROLS,
+    controls: &CONTROLS,
     header: None,
     legacy: None,
     completion: Mode::Body,
@@ -64,66 +58,20 @@ static TEXT: TextForm = TextForm {
     framing: Some(Completion::Text { header: None, close: Some("\n") }),
 };
 
-/// Transcripts of 1.x in this framing, as the readers of 2.x accept them (2.2 §13).
-pub(super) static LEGACY: TextForm = TextForm {
-    id: FormId::new("openchatml-1.x"),
-    reader: |_, options, _| Box::new(turn::reader(&LEGACY_RULES, options)),
-    write: |_, document, options, sink| turn::write(&LEGACY_RULES, document, options, sink),
-    composer: None,
-    controls: &tokens::CONTROLS,
-    header: None,
-    legacy: None,
-    completion: Mode::Body,
-    book: &BOOK,
-    signs: TextSigns { framing: Framing::Turns, look },
-    history: |_| History::Answered,
-    stops: &[Control::Return],
-    framing: None,
-};
-
-static BOOK: Book = Book {
-    controls: &tokens::CONTROLS,
-    versions: &[],
-    pairing: Pairing::None,
-    requires_channels: false,
-    rules: &[],
-};
-
 static RULES: Rules = Rules {
     form: FormId::new("openchatml-0.1"),
-    controls: &tokens::CONTROLS,
+    controls: &CONTROLS,
     roles: ROLES,
     close: Close::Spaced,
     wrap: Wrap::Required,
-    newer: openchatml_2_2::DIALECT.controls,
+    newer: &NEWER,
     has_files: true,
-};
-
-static LEGACY_RULES: Rules = Rules {
-    form: FormId::new("openchatml-1.x"),
-    controls: &tokens::CONTROLS,
-    roles: ROLES,
-    close: Close::Spaced,
-    wrap: Wrap::Optional,
-    newer: openchatml_2_2::DIALECT.controls,
-    has_files: false,
 };
 
 /// What its documents are known by.
 fn look(scan: &Scan<'_>, case: &mut Case) {
-    let spelling = |control| tokens::CONTROLS.spelling(control).unwrap_or_default();
+    let spelling = |control| CONTROLS.spelling(control).unwrap_or_default();
     let token = |control| format!("`{}`", spelling(control));
-    // What the messages of another format say may quote these tokens.
-    let text = scan.text.trim_start();
-    let inside = text.strip_prefix(spelling(Control::Bos)).unwrap_or(text);
-    let others = [super::APERTUS.controls, super::OPENCHATML_2_2.controls];
-    let opens = |text: &str| {
-        let token = others.iter().find_map(|it| it.front(text.trim_start()));
-        token.is_some_and(|it| matches!(it.0, Control::Start | Control::Open(_)))
-    };
-    if scan.version.is_none() && (opens(inside) || opens(text)) {
-        return;
-    }
     for control in [Control::FimPrefix, Control::FimSuffix, Control::FileSeparator] {
         case.sign(45, token(control), scan.token(control));
     }

@@ -7,13 +7,13 @@
 use std::borrow::Cow;
 
 use super::tokens::CONTROLS;
-use crate::dialects::openai::calls;
 use crate::document::{Sheet, Speaker, Written, read_messages, write_string_field};
 use crate::json::{Json, JsonError, write_string};
 use crate::model::{Body, Channel, Document, End, Message, Role, Segment, Shape};
 use crate::options::{ReadOptions, RenderOptions};
 use crate::reading::Parsed;
 use crate::rules::{Carries, Channels};
+use crate::services::calls;
 use crate::writing::{Place, RenderError};
 use crate::{Code, Control, Span};
 

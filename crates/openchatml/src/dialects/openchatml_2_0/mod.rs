@@ -3,20 +3,18 @@
 mod json;
 mod tokens;
 
-pub(super) use self::tokens::OPENINGS;
-
-use super::openchatml_0_1;
+use super::older;
 use crate::check::{Book, RULES_2_0};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
-use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
+use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, TypeStyle};
 use crate::lex::Mode;
 use crate::model::{End, FormId, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::History;
 use crate::rules::{Carries, Channels, Completion, Framed, Markers};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
-use crate::{Control, Span, function_name};
+use crate::{Control, function_name};
 
 /// OpenChatML 2.0: six control tokens, JSON per turn.
 ///
@@ -76,7 +74,7 @@ static TEXT: TextForm = TextForm {
     id: FormId::new("openchatml-2.0"),
     controls: &tokens::CONTROLS,
     header: Some("version: 2.0\n\n"),
-    legacy: Some(&openchatml_0_1::LEGACY),
+    legacy: Some(&older::TRANSCRIPTS),
     completion: Mode::Header,
     book: &BOOK,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
@@ -88,7 +86,7 @@ static TEXT: TextForm = TextForm {
     framing: Some(Completion::Messages(&FRAMED)),
 };
 
-pub(super) static BOOK: Book = Book {
+static BOOK: Book = Book {
     controls: &tokens::CONTROLS,
     versions: &["2.0", "1.", "0."],
     pairing: Pairing::ByOrder,
@@ -103,32 +101,16 @@ pub(crate) static RULES: Rules = Rules {
     attributes: &[Attribute::To, Attribute::Name],
     reply_attributes: &[Attribute::Name, Attribute::To],
     type_style: TypeStyle::Attribute,
-    speaker,
+    speaker: frame::speaker,
     role_word,
     settle: |_| {},
-    openings: OPENINGS,
+    openings: tokens::OPENINGS,
     gap: "\n",
     stops: &[Control::Return, Control::Call],
     completes_in_body: false,
     spaces: Spaces::One,
     mends_slips: false,
 };
-
-/// What a role word says in OpenChatML 2.x. A function's name may have dots, as in the example of
-/// SPEC 2.0 §11, though the grammar of SPEC 2.2 §15 leaves them out.
-pub(super) fn speaker(word: &str) -> Option<Speaker<'_>> {
-    if let Some(role) = Role::from_word(word) {
-        return Some(Speaker::Role(role));
-    }
-    if function_name(word).is_some_and(|tool| !tool.is_empty()) {
-        return Some(Speaker::Named(Role::Tool, word));
-    }
-    let is_tool = word == "python"
-        || word
-            .strip_prefix("browser")
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-    is_tool.then_some(Speaker::Builtin(word))
-}
 
 /// A function that replies is its own role (SPEC §4); `tool` is an alias.
 fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
@@ -171,24 +153,15 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     if !frame::look(scan, 30, case) {
         return;
     }
-    case.against(15 * u32::try_from(signs_of_2_2(scan).count()).unwrap_or(u32::MAX).min(9));
+    // Tokens and attributes that only others have.
+    let tokens = [Control::Constrain, Control::Literal].into_iter();
+    let tokens = tokens.filter_map(|it| Some((it, scan.spelled_elsewhere(it).next()?)));
+    let unknown = |it: &Attribute| !RULES.attributes.contains(it);
+    let attributes = Attribute::ALL.iter().copied().filter(unknown);
+    let unknown = frame::marks(scan, tokens, attributes).count();
+    case.against(15 * u32::try_from(unknown).unwrap_or(u32::MAX).min(9));
     let calls = scan.header(|header| header.starts_with("assistant to=functions."));
     let has_ids = scan.header(|header| header.contains(" call_id=")).is_some();
     case.sign(15, "a call without `call_id`", calls.filter(|_| !has_ids));
     frame::look_between(scan, case);
-}
-
-/// What only OpenChatML 2.2 has: control tokens and attributes.
-pub(super) fn signs_of_2_2(scan: &Scan<'_>) -> impl Iterator<Item = (String, Span)> {
-    let controls = super::OPENCHATML_2_2.controls;
-    let tokens = [Control::Constrain, Control::Literal].into_iter().filter_map(|control| {
-        let spelling = controls.spelling(control).unwrap_or_default();
-        let span = scan.token(control).or_else(|| scan.header(|it| it.contains(spelling)))?;
-        Some((format!("`{spelling}`"), span))
-    });
-    let attributes = [" call_id=", " intent=", " content_type="].into_iter().filter_map(|name| {
-        let span = scan.header(|header| header.contains(name))?;
-        Some((format!("`{}`", name.trim()), span))
-    });
-    tokens.chain(attributes)
 }

@@ -1,8 +1,9 @@
 //! The control tokens of OpenChatML 2.0 (SPEC §3, §7).
 
 use crate::Control;
+use crate::grammar::frame::openings;
 use crate::lex::{Escape, TokenTable};
-use crate::model::{Channel, Marker, Role};
+use crate::model::Marker;
 use crate::writing::PlainOpening;
 
 pub(super) static CONTROLS: TokenTable = TokenTable::new(
@@ -20,18 +21,5 @@ pub(super) static CONTROLS: TokenTable = TokenTable::new(
     Escape::None,
 );
 
-/// What most messages of OpenChatML 2.x begin with.
-pub(in crate::dialects) static OPENINGS: &[PlainOpening] = &[
-    PlainOpening { text: "<|start|>user<|message|>", role: Role::User, channel: None },
-    PlainOpening {
-        text: "<|start|>assistant<|channel|>final<|message|>",
-        role: Role::Assistant,
-        channel: Some(Channel::Final),
-    },
-    PlainOpening {
-        text: "<|start|>assistant<|channel|>analysis<|message|>",
-        role: Role::Assistant,
-        channel: Some(Channel::Analysis),
-    },
-    PlainOpening { text: "<|start|>system<|message|>", role: Role::System, channel: None },
-];
+/// What most messages begin with.
+pub(super) static OPENINGS: &[PlainOpening] = openings!("<|start|>", "<|channel|>", "<|message|>");

@@ -3,17 +3,18 @@
 mod json;
 mod tokens;
 
-use super::{harmony, openchatml_0_1, openchatml_2_0};
+use super::older;
 use crate::Control;
 use crate::check::{Book, RULES_2_2};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
+use crate::harmony;
 use crate::lex::Mode;
 use crate::model::{End, FormId, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::History;
-use crate::rules::{Carries, Channels, Completion, Framed, Intents, Markers};
+use crate::rules::{Carries, Channels, Completion, Framed, Intents, Markers, Opening};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 
 /// OpenChatML 2.2: nine control tokens, an escape, literal blocks, `call_id`, JSON per message.
@@ -32,7 +33,7 @@ pub static DIALECT: Dialect = Dialect {
     controls: &tokens::CONTROLS,
     carries: &CARRIES,
     tools: ToolPlace::Types(Role::Developer),
-    opening: Some(&harmony::OPENING),
+    opening: Some(&OPENING),
     text: Some(&TEXT),
     json: Some(JsonForm {
         id: FormId::new("openchatml-2.2:json"),
@@ -44,6 +45,10 @@ pub static DIALECT: Dialect = Dialect {
         contents: None,
     }),
 };
+
+/// As in HIP-1. No profile has a writer of its own here.
+static OPENING: Opening =
+    Opening { system: harmony::open, formats: harmony::ask, left_out: |_, _| Vec::new() };
 
 static CARRIES: Carries = Carries {
     declared_tools: true,
@@ -77,7 +82,7 @@ static TEXT: TextForm = TextForm {
     id: FormId::new("openchatml-2.2"),
     controls: &tokens::CONTROLS,
     header: Some("version: 2.2\n\n"),
-    legacy: Some(&openchatml_0_1::LEGACY),
+    legacy: Some(&older::TRANSCRIPTS),
     completion: Mode::Header,
     book: &BOOK,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
@@ -89,7 +94,7 @@ static TEXT: TextForm = TextForm {
     framing: Some(Completion::Messages(&FRAMED)),
 };
 
-pub(super) static BOOK: Book = Book {
+static BOOK: Book = Book {
     controls: &tokens::CONTROLS,
     versions: &["2.2", "2.1", "2.0", "1.", "0."],
     pairing: Pairing::ById,
@@ -120,7 +125,7 @@ pub(crate) static RULES: Rules = Rules {
     speaker,
     role_word: |message: &Message<'_>| RoleWord::Role(message.role.as_str()),
     settle: |_| {},
-    openings: openchatml_2_0::OPENINGS,
+    openings: tokens::OPENINGS,
     gap: "\n",
     stops: &[Control::Return, Control::Call],
     completes_in_body: false,
@@ -130,7 +135,7 @@ pub(crate) static RULES: Rules = Rules {
 
 /// As in 2.0, but a function that is its own role is the old way to say so (SPEC §4).
 fn speaker(word: &str) -> Option<Speaker<'_>> {
-    match openchatml_2_0::speaker(word)? {
+    match frame::speaker(word)? {
         Speaker::Named(role, name) => Some(Speaker::Legacy(role, name)),
         speaker => Some(speaker),
     }
@@ -182,8 +187,10 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
         // Text, in a format that has no such blocks.
         case.against(20);
     }
-    let signs = openchatml_2_0::signs_of_2_2(scan);
-    for (what, span) in signs {
+    let tokens = [Control::Constrain, Control::Literal].into_iter();
+    let tokens = tokens.filter_map(|it| Some((it, tokens::CONTROLS.spelling(it)?)));
+    let attributes = [Attribute::CallId, Attribute::Intent, Attribute::ContentType];
+    for (what, span) in frame::marks(scan, tokens, attributes) {
         case.sign(15, what, Some(span));
     }
     frame::look_between(scan, case);

@@ -1,8 +1,10 @@
 //! The control tokens of OpenChatML 2.2 (SPEC §3, §7).
 
 use crate::Control;
+use crate::grammar::frame::openings;
 use crate::lex::{Escape, TokenTable};
 use crate::model::Marker;
+use crate::writing::PlainOpening;
 
 pub(super) static CONTROLS: TokenTable = TokenTable::new(
     &[
@@ -21,3 +23,6 @@ pub(super) static CONTROLS: TokenTable = TokenTable::new(
     ],
     Escape::DoublingOrLiteral,
 );
+
+/// What most messages begin with.
+pub(super) static OPENINGS: &[PlainOpening] = openings!("<|start|>", "<|channel|>", "<|message|>");

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use super::{FORM, between_parts};
 use crate::Code;
 use crate::diagnostic::quote;
-use crate::dialects::openai::parts::{self, Piece, speech};
-use crate::dialects::openai::{Fields, State, beyond, calls};
 use crate::document::{Sheet, Speaker, Written};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::model::{Channel, Intent, Layout, Message, Role};
+use crate::services::parts::{self, Piece, speech};
+use crate::services::{Fields, State, beyond, calls};
 
 type Result<T> = std::result::Result<T, JsonError>;
 

@@ -4,13 +4,12 @@ mod item;
 mod read;
 mod write;
 
-use super::canonical::CONTROLS;
-use super::openai;
-use super::openai::{book, is_typed_call};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
+use crate::document::NO_TOKENS;
 use crate::model::{End, FormId, Message, Role};
 use crate::rules::{Carries, Channels, ContentRules, Intents};
+use crate::services::{self, book, calls::is_typed_call};
 use crate::signs::{JsonSigns, Kind, Sign};
 
 /// OpenAI's Responses API: a list of items, or the body of a request or of a response.
@@ -27,7 +26,7 @@ use crate::signs::{JsonSigns, Kind, Sign};
 pub static DIALECT: Dialect = Dialect {
     id: FORM.name(),
     title: "OpenAI Responses items",
-    controls: &CONTROLS,
+    controls: &NO_TOKENS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,
     opening: None,
@@ -40,8 +39,8 @@ pub static DIALECT: Dialect = Dialect {
         composer: None,
         signs: &SIGNS,
         contents: Some(ContentRules {
-            still_says: |it, places| openai::still_say(it, places, FORM, between),
-            lost: openai::parts::lost,
+            still_says: |it, places| services::still_say(it, places, FORM, between),
+            lost: services::parts::lost,
         }),
     }),
 };

@@ -2,12 +2,12 @@
 
 use super::item;
 use super::{FORM, book};
-use crate::dialects::openai::{State, beyond};
 use crate::document::{Root, Sheet};
 use crate::json::{Json, JsonError};
 use crate::model::{Conversation, Message, Role, Shape};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
+use crate::services::{State, beyond};
 
 type Result<T> = std::result::Result<T, JsonError>;
 

@@ -3,19 +3,18 @@
 use std::collections::HashSet;
 
 use super::{FORM, between};
-use crate::dialects::openai::replies::Replies;
-use crate::dialects::openai::{beyond_of, calls, content_of, writing};
 use crate::document::{write_function, write_shaped, write_string_field};
 use crate::json::{Value, write_string, write_value};
 use crate::model::{Conversation, Document, Message, Role, Shape};
 use crate::options::RenderOptions;
+use crate::services::{self, Replies, beyond_of, calls, content_of};
 use crate::writing::RenderError;
 
 pub(super) fn write(
     document: &Document<'_>,
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
-    let conversation = writing::conversation(document, options, FORM)?;
+    let conversation = services::conversation(document, options, FORM)?;
     let (instructions, messages) = match conversation.messages.split_first() {
         Some((first, rest)) if are_instructions(first) => (Some(first), rest),
         _ => (None, conversation.messages.as_slice()),
@@ -25,7 +24,7 @@ pub(super) fn write(
         write_string_field(out, "instructions", instructions.as_deref());
         write_around(out, conversation);
     };
-    let capacity = writing::estimate(conversation);
+    let capacity = services::estimate(conversation);
     let mut writer = Writer::default();
     if let Shape::Exchange(asked) = conversation.shape(FORM) {
         let asked = asked.saturating_sub(usize::from(instructions.is_some()));
@@ -90,7 +89,7 @@ fn are_instructions(message: &Message<'_>) -> bool {
 }
 
 fn write_around(out: &mut String, conversation: &Conversation<'_>) {
-    let (fields, hosted) = writing::aside_of(conversation, FORM);
+    let (fields, hosted) = services::aside_of(conversation, FORM);
     if !conversation.tools.is_empty() || !hosted.is_empty() {
         let mut comma = "";
         out.push_str(",\"tools\":[");
@@ -107,7 +106,7 @@ fn write_around(out: &mut String, conversation: &Conversation<'_>) {
         out.push(']');
     }
     for (key, value) in fields.iter().filter(|field| field.0 != "tools") {
-        writing::write_field(out, key, value);
+        services::write_field(out, key, value);
     }
 }
 
@@ -152,14 +151,14 @@ impl<'m> Writer<'m> {
                 write_string_field(out, "phase", phase);
             }
         }
-        writing::write_fields(out, message, FORM);
+        services::write_fields(out, message, FORM);
         out.push('}');
     }
 }
 
 fn write_content(out: &mut String, key: &str, message: &Message<'_>) {
     match content_of(message, FORM, between(message)) {
-        Some(content) => writing::write_field(out, key, content),
+        Some(content) => services::write_field(out, key, content),
         None => write_string_field(out, key, Some(&message.body.text())),
     }
 }

@@ -3,15 +3,14 @@
 mod read;
 mod write;
 
-use super::canonical::CONTROLS;
-use super::openai;
-use super::openai::calls;
 use crate::check::{Book, RULES_OF_ALL};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
+use crate::document::NO_TOKENS;
 use crate::model::{End, FormId, Message, Role};
 use crate::pairing::Pairing;
 use crate::rules::{Carries, Channels, ContentRules, is_json_call};
+use crate::services::{self, calls};
 use crate::signs::{JsonSigns, Kind, Sign};
 
 /// ShareGPT: `{"conversations": [{"from": "human", "value": "…"}]}`.
@@ -27,7 +26,7 @@ use crate::signs::{JsonSigns, Kind, Sign};
 pub static DIALECT: Dialect = Dialect {
     id: FORM.name(),
     title: "ShareGPT",
-    controls: &CONTROLS,
+    controls: &NO_TOKENS,
     carries: &CARRIES,
     tools: ToolPlace::Conversation,
     opening: None,
@@ -40,8 +39,8 @@ pub static DIALECT: Dialect = Dialect {
         composer: None,
         signs: &SIGNS,
         contents: Some(ContentRules {
-            still_says: |it, places| openai::still_say(it, places, FORM, |_| ""),
-            lost: openai::parts::lost,
+            still_says: |it, places| services::still_say(it, places, FORM, |_| ""),
+            lost: services::parts::lost,
         }),
     }),
 };
@@ -71,7 +70,7 @@ fn takes_object(call: &Message<'_>) -> bool {
 }
 
 static BOOK: Book = Book {
-    controls: &CONTROLS,
+    controls: &NO_TOKENS,
     versions: &[],
     pairing: Pairing::ByOrder,
     requires_channels: false,

@@ -1,13 +1,12 @@
 //! Reading a list of turns, or a record that holds one.
 
 use super::{BOOK, FORM};
-use crate::dialects::openai::replies::Replies;
-use crate::dialects::openai::{State, beyond, calls};
 use crate::document::{Root, Sheet, Speaker, Written, same};
 use crate::json::{Json, JsonError};
 use crate::model::{Channel, Conversation, Message, Role};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
+use crate::services::{Replies, State, beyond, calls};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;

@@ -1,22 +1,21 @@
 //! Writing a record: turns and tools.
 
 use super::FORM;
-use crate::dialects::openai::replies::Replies;
-use crate::dialects::openai::{calls, joins, writing};
 use crate::document::{write_shaped, write_string_field};
 use crate::json::write_string;
 use crate::model::{Conversation, Document, Message, Role};
 use crate::options::RenderOptions;
+use crate::services::{self, Replies, calls, joins};
 use crate::writing::RenderError;
 
 pub(super) fn write(
     document: &Document<'_>,
     options: &RenderOptions,
 ) -> Result<String, RenderError> {
-    let conversation = writing::conversation(document, options, FORM)?;
-    let rest = |out: &mut String| writing::write_document(out, conversation, FORM);
+    let conversation = services::conversation(document, options, FORM)?;
+    let rest = |out: &mut String| services::write_document(out, conversation, FORM);
     let messages = |out: &mut String| Ok(write_turns(out, conversation));
-    let capacity = writing::estimate(conversation);
+    let capacity = services::estimate(conversation);
     write_shaped(conversation.shape(FORM), "conversations", capacity, messages, rest)
 }
 
@@ -84,7 +83,7 @@ fn open(out: &mut String, from: &str, name: Option<&str>) {
 
 fn close(out: &mut String, value: &str, message: &Message<'_>) {
     write_string_field(out, "value", Some(value));
-    writing::write_fields(out, message, FORM);
+    services::write_fields(out, message, FORM);
     out.push('}');
 }
 

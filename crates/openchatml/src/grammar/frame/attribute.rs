@@ -3,7 +3,7 @@
 use super::header::{HeadReader, tail};
 use super::{Attribute, TypeStyle};
 use crate::diagnostic::{did_you_mean, quote};
-use crate::header::is_harmony_builtin;
+use crate::header::is_builtin_tool;
 use crate::lex::spells_token;
 use crate::model::{Channel, Intent, Message, Role};
 use crate::{Code, Fix, Span};
@@ -25,7 +25,7 @@ fn speaks(role: Role) -> bool {
 }
 
 fn looks_like_tool(word: &str) -> bool {
-    word.contains('.') || is_harmony_builtin(word)
+    word.contains('.') || is_builtin_tool(word)
 }
 
 /// Whether a word that nobody understands may say that the message is not for the user: a channel or

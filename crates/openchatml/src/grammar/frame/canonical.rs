@@ -4,7 +4,7 @@
 use super::attribute::may_hide;
 use super::{Attribute, RoleWord, Rules, Speaker, TypeStyle};
 use crate::Span;
-use crate::header::is_harmony_builtin;
+use crate::header::is_builtin_tool;
 use crate::lex::Frame;
 use crate::limits::Limits;
 use crate::model::{Channel, Intent, Message, Role};
@@ -108,7 +108,7 @@ impl Reader<'_, '_> {
                 let speaks = matches!(self.message.role, Role::Assistant | Role::Tool);
                 let is_type = word.bytes().all(|byte| byte.is_ascii_lowercase());
                 let is_type = is_type && !may_hide(word);
-                if is_constraint || !speaks || !is_type || is_harmony_builtin(word) {
+                if is_constraint || !speaks || !is_type || is_builtin_tool(word) {
                     return None;
                 }
                 let span = Span::new(end - word.len(), end);

@@ -1,7 +1,8 @@
 //! What framed text is known by, whatever the dialect.
 
-use crate::Control;
+use super::Attribute;
 use crate::signs::{Case, Scan};
+use crate::{Control, Span};
 
 /// Adds the evidence that text has frames: `base` if it begins with one. Whether there are any.
 pub(crate) fn look(scan: &Scan<'_>, base: u32, case: &mut Case) -> bool {
@@ -33,4 +34,21 @@ pub(crate) fn look_between(scan: &Scan<'_>, case: &mut Case) {
     if scan.gaps.iter().any(|gap| gap.is_empty()) {
         case.against(20);
     }
+}
+
+/// The tokens in headers and the attributes that there are, of some that tell dialects apart.
+pub(crate) fn marks(
+    scan: &Scan<'_>,
+    tokens: impl Iterator<Item = (Control, &'static str)>,
+    attributes: impl IntoIterator<Item = Attribute>,
+) -> impl Iterator<Item = (String, Span)> {
+    let tokens = tokens.filter_map(|(control, spelling)| {
+        let span = scan.token(control).or_else(|| scan.header(|it| it.contains(spelling)))?;
+        Some((format!("`{spelling}`"), span))
+    });
+    let attributes = attributes.into_iter().filter_map(|attribute| {
+        let span = scan.header(|it| it.contains(&format!(" {attribute}=")))?;
+        Some((format!("`{attribute}=`"), span))
+    });
+    tokens.chain(attributes)
 }

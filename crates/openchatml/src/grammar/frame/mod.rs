@@ -8,14 +8,16 @@ mod marker;
 mod opening;
 mod reader;
 mod recover;
+mod speaker;
 mod whole;
 mod write_header;
 mod writer;
 
 pub(crate) use self::attribute::{is_type_word, may_hide};
 pub(crate) use self::header::lost_call;
-pub(crate) use self::look::{look, look_between};
+pub(crate) use self::look::{look, look_between, marks};
 pub(crate) use self::reader::reader;
+pub(crate) use self::speaker::speaker;
 pub(crate) use self::write_header::{needs_sanitizing, sanitized};
 pub(crate) use self::writer::write;
 
@@ -56,6 +58,36 @@ pub(crate) struct Rules {
     /// Whether the slips in the specification's own examples are mended.
     pub(crate) mends_slips: bool,
 }
+
+/// What most messages of a dialect with channels begin with, from how it spells `<|start|>`, `<|channel|>` and
+/// `<|message|>`.
+macro_rules! openings {
+    ($start:literal, $channel:literal, $message:literal) => {
+        &[
+            $crate::writing::PlainOpening {
+                text: concat!($start, "user", $message),
+                role: $crate::Role::User,
+                channel: None,
+            },
+            $crate::writing::PlainOpening {
+                text: concat!($start, "assistant", $channel, "final", $message),
+                role: $crate::Role::Assistant,
+                channel: Some($crate::Channel::Final),
+            },
+            $crate::writing::PlainOpening {
+                text: concat!($start, "assistant", $channel, "analysis", $message),
+                role: $crate::Role::Assistant,
+                channel: Some($crate::Channel::Analysis),
+            },
+            $crate::writing::PlainOpening {
+                text: concat!($start, "system", $message),
+                role: $crate::Role::System,
+                channel: None,
+            },
+        ]
+    };
+}
+pub(crate) use openings;
 
 /// An attribute of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

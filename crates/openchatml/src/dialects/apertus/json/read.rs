@@ -4,12 +4,12 @@ use super::super::{RULES, declare};
 use super::ORIGIN;
 use super::scene::Scene;
 use crate::Code;
-use crate::dialects::openai::tools::Declared;
 use crate::document::{Root, Sheet};
 use crate::json::{Json, JsonError};
 use crate::model::{Conversation, DocumentLayout, Message, Role, Tool};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
+use crate::services::Declared;
 
 type Result<T> = std::result::Result<T, JsonError>;
 

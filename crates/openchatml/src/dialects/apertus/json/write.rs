@@ -3,11 +3,11 @@
 use super::super::declare;
 use super::replies::Replies;
 use crate::Code;
-use crate::dialects::openai::writing;
 use crate::document::{write_shaped, write_string_field, write_tool};
 use crate::json::{Data, Value, write_string, write_value};
 use crate::model::{Conversation, Document, Message, Role};
 use crate::options::RenderOptions;
+use crate::services;
 use crate::writing::RenderError;
 
 pub(crate) fn write(
@@ -46,7 +46,7 @@ pub(crate) fn write(
     };
     let messages = |out: &mut String| Ok(write_messages(out, conversation));
     let shape = conversation.shape(super::super::RULES.form);
-    write_shaped(shape, "messages", writing::estimate(conversation), messages, rest)
+    write_shaped(shape, "messages", services::estimate(conversation), messages, rest)
 }
 
 /// Writes the messages of a list. Gives how many there are.

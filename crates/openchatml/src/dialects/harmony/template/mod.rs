@@ -7,13 +7,11 @@
 mod declare;
 mod turns;
 
-use super::content::{INSTRUCTIONS, SystemContent};
-use super::declared::Contents;
-use super::opening::is_system;
-use super::options::PromptOptions;
-use super::response::{ResponseFormat, Sections};
 use crate::declare::Namespace;
 use crate::declare::Style;
+use crate::harmony::{
+    Contents, INSTRUCTIONS, PromptOptions, ResponseFormat, Sections, SystemContent, is_system,
+};
 use crate::model::{Body, Conversation, FormId, Message, Role, Tool};
 use crate::options::RenderOptions;
 use crate::rules::{Carries, Composed, Composer, Loss, Lost, said_in_part};

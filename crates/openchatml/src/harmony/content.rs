@@ -174,4 +174,4 @@ impl<'a> DeveloperContent<'a> {
 }
 
 /// The heading of the developer's instructions.
-pub(super) const INSTRUCTIONS: &str = "# Instructions";
+pub(crate) const INSTRUCTIONS: &str = "# Instructions";

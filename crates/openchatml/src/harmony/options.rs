@@ -32,7 +32,7 @@ pub struct PromptOptions {
 
 impl PromptOptions {
     /// The system message that options ask for: if nobody says what is in it, the one that tells the date.
-    pub(super) fn system(options: &RenderOptions) -> Option<SystemContent<'static>> {
+    pub(crate) fn system(options: &RenderOptions) -> Option<SystemContent<'static>> {
         let system = options.get::<Self>().and_then(|it| it.system.clone());
         let date = options.date.as_ref();
         if system.is_none() && date.is_none() {
@@ -44,7 +44,7 @@ impl PromptOptions {
     }
 
     /// The forms of the answer that options ask for.
-    pub(super) fn response_formats(options: &RenderOptions) -> &[ResponseFormat<'static>] {
+    pub(crate) fn response_formats(options: &RenderOptions) -> &[ResponseFormat<'static>] {
         options.get::<Self>().map_or(&[], |it| &it.response_formats)
     }
 }

@@ -121,7 +121,7 @@ pub(crate) enum Piece<'a> {
 }
 
 /// The pieces of a list of parts.
-pub(super) fn pieces<'a>(
+pub(crate) fn pieces<'a>(
     sheet: &mut Sheet<'_>,
     parts: Vec<Value<'a>>,
     declared: &mut Declared<'a>,

@@ -8,13 +8,13 @@ use crate::{Code, Dropped, Span};
 type Result<T> = std::result::Result<T, JsonError>;
 
 /// The type of a text.
-pub(super) const TEXT: &str = "text";
+pub(crate) const TEXT: &str = "text";
 
 /// The type of what the system says.
-pub(super) const SYSTEM: &str = "system_content";
+pub(crate) const SYSTEM: &str = "system_content";
 
 /// The type of what the developer says.
-pub(super) const DEVELOPER: &str = "developer_content";
+pub(crate) const DEVELOPER: &str = "developer_content";
 
 /// What parts of content are made of, as the reference library serializes it.
 static PARTS: &[(&str, Known)] = &[
@@ -60,12 +60,12 @@ static TOOL: Known = Known::Object(&[
 ]);
 
 /// The type of a part.
-pub(super) fn kind<'v>(part: &'v Value<'_>) -> Option<&'v str> {
+pub(crate) fn kind<'v>(part: &'v Value<'_>) -> Option<&'v str> {
     part.get("type").and_then(Value::as_str)
 }
 
 /// Reads a list of parts.
-pub(super) fn read<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Value<'a>>> {
+pub(crate) fn read<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Value<'a>>> {
     let start = json.offset();
     let mut parts = Vec::new();
     sheet.array(json, |sheet, json| {
@@ -136,7 +136,7 @@ fn member<'v, 'a>(value: &'v mut Value<'a>, key: &str) -> Option<&'v mut Data<'a
 
 /// Drops what somebody else than `role` declares: the system is not the user, and the assistant is
 /// not the developer. `None` if nobody knows who speaks.
-pub(super) fn keep_own(sheet: &mut Sheet<'_>, content: &mut Value<'_>, role: Option<Role>) {
+pub(crate) fn keep_own(sheet: &mut Sheet<'_>, content: &mut Value<'_>, role: Option<Role>) {
     let Data::List(parts) = &mut content.data else { return };
     parts.retain(|part| {
         let speaker = match kind(part) {

@@ -164,7 +164,7 @@ impl<'a> ResponseFormat<'a> {
     }
 
     /// The section that lists these. `None` if there are none.
-    pub(super) fn section(formats: &[Self]) -> Option<String> {
+    pub(crate) fn section(formats: &[Self]) -> Option<String> {
         if formats.is_empty() {
             return None;
         }
@@ -203,15 +203,15 @@ impl<'a> ResponseFormat<'a> {
 
 /// The text of a developer message, section by section.
 #[derive(Debug, Default)]
-pub(super) struct Sections<'a> {
-    pub(super) instructions: Option<&'a str>,
+pub(crate) struct Sections<'a> {
+    pub(crate) instructions: Option<&'a str>,
     /// Declarations of tools, as they are written.
-    pub(super) tools: Option<&'a str>,
-    pub(super) response_formats: Vec<ResponseFormat<'a>>,
+    pub(crate) tools: Option<&'a str>,
+    pub(crate) response_formats: Vec<ResponseFormat<'a>>,
 }
 
 impl<'a> Sections<'a> {
-    pub(super) fn read(text: &'a str, limits: &Limits) -> Self {
+    pub(crate) fn read(text: &'a str, limits: &Limits) -> Self {
         let formats = last_section(text, FORMATS).and_then(|(before, section)| {
             Some((before, ResponseFormat::read_all(section, limits)?))
         });

@@ -30,16 +30,16 @@ pub(crate) fn open<'a>(
     }
     let text = system.text(has_functions(&opened), options.profile.style());
     let mut message = Message::new(Role::System, text);
-    message.layout = Some(Box::new(Layout { form: super::RULES.form, ..Layout::default() }));
+    message.layout = Some(Box::new(Layout { form: super::FORM, ..Layout::default() }));
     opened.messages.insert(0, message);
     Some(opened)
 }
 
 /// Whether a message is Harmony's system message, and not somebody's system prompt.
-pub(super) fn is_system(message: &Message<'_>, conversation: &Conversation<'_>) -> bool {
-    let harmony = super::RULES.form;
-    let is_own = conversation.origin == harmony
-        || message.layout.as_ref().is_some_and(|layout| layout.form == harmony);
+pub(crate) fn is_system(message: &Message<'_>, conversation: &Conversation<'_>) -> bool {
+    let form = super::FORM;
+    let is_own = conversation.origin == form
+        || message.layout.as_ref().is_some_and(|layout| layout.form == form);
     let says_channels =
         || message.body.text().lines().any(|line| line.starts_with("# Valid channels:"));
     message.role == Role::System && (is_own || says_channels())
@@ -118,7 +118,7 @@ fn add<'a>(mut conversation: Conversation<'a>, text: String) -> (Conversation<'a
 
 impl SystemContent<'_> {
     /// Reads the text of a system message back. `None` if it says more than its content could.
-    pub(super) fn read(text: &str) -> Option<SystemContent<'_>> {
+    pub(crate) fn read(text: &str) -> Option<SystemContent<'_>> {
         let line = |mark: &str| text.lines().find_map(|line| line.strip_prefix(mark));
         let names = |heading: &str| text.lines().any(|line| line == heading);
         let first = text.lines().next()?;

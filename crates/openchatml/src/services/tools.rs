@@ -1,8 +1,7 @@
 //! Declarations of tools, as services and data sets have them: functions in the shape of Chat
 //! Completions or of Responses, as JSON or as a string that holds JSON.
 
-use crate::dialects::canonical;
-use crate::document::{Sheet, write_tool};
+use crate::document::{Sheet, function_of, write_tool};
 use crate::json::{Data, Json, JsonError, Value, write_value};
 use crate::model::Tool;
 use crate::{Code, Span};
@@ -71,14 +70,14 @@ impl<'a> Declared<'a> {
                     sheet.unknown_key(key, &["type", "function"], span);
                 }
                 match function.data {
-                    Data::Map(_) => self.functions.extend(canonical::function_of(sheet, function)),
+                    Data::Map(_) => self.functions.extend(function_of(sheet, function)),
                     _ => sheet.drop_value(Code::ParseJson.at(function.span, "expected an object")),
                 }
             }
             None if is_function => {
                 fields.retain(|field| field.0 != "type");
                 let function = Value { data: Data::Map(fields), span };
-                self.functions.extend(canonical::function_of(sheet, function));
+                self.functions.extend(function_of(sheet, function));
             }
             _ => self.hosted.push(Value { data: Data::Map(fields), span }),
         }

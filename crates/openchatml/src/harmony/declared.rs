@@ -12,7 +12,7 @@ use crate::rules::{Loss, Lost};
 
 /// Gives messages the text that their declarations stand for, and the conversation the functions
 /// that they declare.
-pub(super) fn declare(conversation: &mut Conversation<'_>) {
+pub(crate) fn declare(conversation: &mut Conversation<'_>) {
     let contents = Contents::of(conversation);
     for message in &mut conversation.messages {
         let layout = message.layout.take();
@@ -27,7 +27,7 @@ pub(super) fn declare(conversation: &mut Conversation<'_>) {
 
 /// The content that a message was read from as JSON of the reference library.
 fn content_of<'l, 'a>(layout: &'l Layout<'a>) -> Option<&'l Value<'a>> {
-    layout.content.as_ref().filter(|_| layout.form == super::RULES.form)
+    layout.content.as_ref().filter(|_| layout.form == super::FORM)
 }
 
 /// The parts of all messages of a conversation.
@@ -60,7 +60,7 @@ pub(crate) fn lost(content: &Value<'_>, losses: &mut Vec<Loss>) {
 }
 
 /// Whether the content that messages at these places were read from still says what they say.
-pub(super) fn still_say(conversation: &Conversation<'_>, places: &[usize]) -> Vec<bool> {
+pub(crate) fn still_say(conversation: &Conversation<'_>, places: &[usize]) -> Vec<bool> {
     let contents = Contents::of(conversation);
     let messages = &conversation.messages;
     places.iter().map(|at| contents.unchanged(&messages[*at]).is_some()).collect()
@@ -87,13 +87,13 @@ impl Contents {
     }
 
     /// The texts that the content of a message stands for in this style, if it still says that.
-    pub(super) fn texts_of(&self, message: &Message<'_>, style: Style) -> Option<Vec<String>> {
+    pub(crate) fn texts_of(&self, message: &Message<'_>, style: Style) -> Option<Vec<String>> {
         Some(self.texts(self.unchanged(message)?, style).collect())
     }
 
     /// What the developer declares in a message, if that is all of it and the message still says
     /// that.
-    pub(super) fn developer_of<'m>(
+    pub(crate) fn developer_of<'m>(
         &self,
         message: &'m Message<'_>,
     ) -> Option<DeveloperContent<'m>> {

@@ -1,0 +1,91 @@
+//! What is put into a conversation because options ask for it, or because its tools are declared in words.
+
+use crate::Carrier;
+use crate::declare::ToolPlace;
+use crate::dialect::Format;
+use crate::grammar::frame::needs_sanitizing;
+use crate::model::{Conversation, Document, Message, Role};
+use crate::options::{RenderOptions, Values};
+use crate::rules::{Loss, Lost, declare_as_text};
+use crate::signs::Framing;
+
+/// Fills in something. `None` if nothing is missing.
+pub(super) type Step = for<'a> fn(&Conversation<'a>, Format, &RenderOptions) -> Option<Filled<'a>>;
+
+/// A conversation with something filled in.
+pub(super) struct Filled<'a> {
+    pub(super) conversation: Conversation<'a>,
+    /// The place of a message that was put in.
+    pub(super) inserted: Option<usize>,
+    /// What is lost by that.
+    pub(super) losses: Vec<Loss>,
+}
+
+/// The system message that the options ask for, where prompts of the target begin with one and the
+/// conversation has none.
+pub(super) fn open<'a>(
+    conversation: &Conversation<'a>,
+    target: Format,
+    options: &RenderOptions,
+) -> Option<Filled<'a>> {
+    let opening = target.dialect.opening.filter(|_| target.carries().declared_tools)?;
+    let conversation = (opening.system)(conversation, options)?;
+    Some(Filled { conversation, inserted: Some(0), losses: Vec::new() })
+}
+
+/// The response formats that the options ask for, where the target has them and the developer names none.
+pub(super) fn ask<'a>(
+    conversation: &Conversation<'a>,
+    target: Format,
+    options: &RenderOptions,
+) -> Option<Filled<'a>> {
+    let opening = target.dialect.opening.filter(|_| target.carries().declared_tools)?;
+    let (conversation, inserted) = (opening.formats)(conversation, options)?;
+    Some(Filled { conversation, inserted, losses: Vec::new() })
+}
+
+/// The tools in what the developer says, where the target carries them so.
+pub(super) fn declare<'a>(
+    conversation: &Conversation<'a>,
+    target: Format,
+    options: &RenderOptions,
+) -> Option<Filled<'a>> {
+    let carries = target.carries();
+    if !carries.declared_tools || conversation.tools.is_empty() {
+        return None;
+    }
+    let is_declared = (carries.declares)(conversation);
+    if is_declared && carries.declarations {
+        return None;
+    }
+    let mut conversation = conversation.clone();
+    let place =
+        if is_declared { ToolPlace::Conversation } else { ToolPlace::Types(Role::Developer) };
+    let style = options.profile.style();
+    let (inserted, losses) = declare_as_text(&mut conversation, place, style);
+    Some(Filled { conversation, inserted, losses })
+}
+
+/// What the writer changes of a prepared document because `options` say so: the profile of a renderer
+/// leaves something out, or a header cannot hold a value. At the messages of that document.
+pub(super) fn changed_in_writing(
+    document: &Document<'_>,
+    target: Format,
+    options: &RenderOptions,
+) -> Vec<Loss> {
+    let form = target.dialect.text.filter(|_| target.carrier() == Carrier::Text);
+    let (Some(form), Some(conversation)) = (form, document.as_conversation()) else {
+        return Vec::new();
+    };
+    let opening = target.dialect.opening.filter(|_| target.carries().declared_tools);
+    let mut losses =
+        opening.map_or_else(Vec::new, |it| (it.left_out)(options.profile, conversation));
+    // The names of tools in pairs are strings of JSON, which hold any value.
+    if options.values == Values::Sanitize && form.signs.framing != Framing::Pairs {
+        let messages = conversation.messages.iter().enumerate();
+        let messages = messages.filter(|(_, it)| needs_sanitizing(it, form.controls));
+        let lost = |(at, it): (usize, &Message<'_>)| Loss::new(Some(at), it.span, Lost::Sanitized);
+        losses.extend(messages.map(lost));
+    }
+    losses
+}

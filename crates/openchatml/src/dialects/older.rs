@@ -1,0 +1,72 @@
+//! The turns of OpenChatML before 2.0: their tokens, and transcripts of 1.x in them.
+
+use crate::Control;
+use crate::check::Book;
+use crate::dialect::TextForm;
+use crate::grammar::turn::{self, Close, Rules, Wrap};
+use crate::lex::{Escape, Mode, TokenTable};
+use crate::model::{FormId, Role};
+use crate::pairing::Pairing;
+use crate::rules::History;
+use crate::signs::{Framing, TextSigns};
+
+/// The control tokens (0.1 §2).
+pub(in crate::dialects) static CONTROLS: TokenTable = TokenTable::new(
+    &[
+        (Control::Bos, "<s>"),
+        (Control::Eos, "</s>"),
+        (Control::Start, "<|im_start|>"),
+        (Control::End, "<|im_end|>"),
+        (Control::FimPrefix, "<|fim_prefix|>"),
+        (Control::FimSuffix, "<|fim_suffix|>"),
+        (Control::FimMiddle, "<|fim_middle|>"),
+        (Control::FileSeparator, "<|file_separator|>"),
+    ],
+    Escape::None,
+);
+
+/// The control tokens that messages of 2.x open with, and that no header of these turns has.
+pub(in crate::dialects) static NEWER: TokenTable = TokenTable::new(
+    &[(Control::Start, "<|start|>"), (Control::Message, "<|message|>")],
+    Escape::None,
+);
+
+/// The roles.
+pub(in crate::dialects) const ROLES: &[Role] =
+    &[Role::System, Role::Tool, Role::User, Role::Assistant];
+
+/// Transcripts of 1.x in this framing, as the readers of 2.x accept them (2.2 §13).
+pub(in crate::dialects) static TRANSCRIPTS: TextForm = TextForm {
+    id: FormId::new("openchatml-1.x"),
+    reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
+    write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
+    composer: None,
+    controls: &CONTROLS,
+    header: None,
+    legacy: None,
+    completion: Mode::Body,
+    book: &BOOK,
+    // Their version tells them.
+    signs: TextSigns { framing: Framing::Turns, look: |_, _| {} },
+    history: |_| History::Answered,
+    stops: &[Control::Return],
+    framing: None,
+};
+
+pub(in crate::dialects) static BOOK: Book = Book {
+    controls: &CONTROLS,
+    versions: &[],
+    pairing: Pairing::None,
+    requires_channels: false,
+    rules: &[],
+};
+
+static RULES: Rules = Rules {
+    form: FormId::new("openchatml-1.x"),
+    controls: &CONTROLS,
+    roles: ROLES,
+    close: Close::Spaced,
+    wrap: Wrap::Optional,
+    newer: &NEWER,
+    has_files: false,
+};

@@ -1,0 +1,45 @@
+//! Declarations of tools.
+
+use super::Sheet;
+use crate::json::{Data, Value};
+use crate::lex::spells_token;
+use crate::model::Tool;
+use crate::{Code, Span};
+
+/// The tool that an object declares as a function.
+pub(crate) fn function_of<'a>(sheet: &mut Sheet<'_>, value: Value<'a>) -> Option<Tool<'a>> {
+    let Data::Map(fields) = value.data else { return None };
+    let mut tool = Tool::default();
+    for (key, field) in fields {
+        match (key.as_ref(), field.data) {
+            ("name", Data::String(name)) => {
+                check_name(sheet, &name, field.span);
+                tool.name = name;
+            }
+            ("description", Data::String(text)) => tool.description = Some(text),
+            ("parameters", data) => {
+                if !matches!(data, Data::Map(_) | Data::Bool(_)) {
+                    let text = "the parameters of a function are no JSON Schema";
+                    let found = Code::CallSchema.at(field.span, text);
+                    sheet.report(found.help("a schema is an object, or `true`"));
+                }
+                tool.parameters = Some(Value { data, span: field.span });
+            }
+            (_, data) => tool.extra.push((key, Value { data, span: field.span })),
+        }
+    }
+    if tool.name.is_empty() {
+        sheet.drop_item(Code::ParseJson.at(value.span, "the function has no name"));
+        return None;
+    }
+    Some(tool)
+}
+
+/// A call names its tool in a header.
+fn check_name(sheet: &mut Sheet<'_>, name: &str, span: Span) {
+    let parts = |c: char| c.is_whitespace() || c.is_control();
+    if name.contains(parts) || spells_token(name) {
+        let found = Code::ParseHeader.at(span, "no header can hold this name of a tool");
+        sheet.report(found.help("it has white space, or spells a control token"));
+    }
+}

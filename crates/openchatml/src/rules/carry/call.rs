@@ -1,0 +1,25 @@
+//! Calls. Where every call is one that is made, others are dropped: nobody may make them by mistake.
+
+use super::{Adapted, At, Lost, MessageRule};
+use crate::model::{End, Message};
+use crate::rules::Channels;
+
+pub(super) const RULE: MessageRule = MessageRule {
+    name: "call",
+    fits: |message, at| {
+        !message.is_call()
+            || at.carries.recipients && (is_made(message) || may_be_unmade(message, at))
+    },
+    adapt: |_, _, _| Adapted::Dropped(Lost::Call),
+};
+
+/// Whether a call is made for certain.
+fn is_made(call: &Message<'_>) -> bool {
+    call.end == End::Call && !call.recovered
+}
+
+/// Whether a call may be one that is not made. A turn with sections can end in the middle of one.
+fn may_be_unmade(call: &Message<'_>, at: &At<'_>) -> bool {
+    let goes_on = at.is_last && call.end == End::Open;
+    !at.carries.makes_calls && (at.carries.channels != Channels::Sections || goes_on)
+}

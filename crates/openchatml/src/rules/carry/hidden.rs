@@ -1,0 +1,41 @@
+//! Messages that a format has no channel for. To carry them, it would show what is hidden.
+
+use super::{Adapted, At, Lost, MessageRule};
+use crate::model::{Channel, Message, Role, Visibility};
+use crate::rules::{Channels, Intents};
+
+pub(super) const RULE: MessageRule = MessageRule {
+    name: "hidden",
+    fits: |message, at| {
+        at.carries.channels == Channels::All
+            || message.effective_channel() == Channel::Final
+            || lost(message, at).is_none()
+    },
+    adapt: |message, at, _| match lost(message, at) {
+        Some(lost) => Adapted::Dropped(lost),
+        None => Adapted::Changed(None),
+    },
+};
+
+/// What is lost with a message that cannot be carried. A call is hidden on any channel, and so is what the
+/// system, the developer and tools say.
+fn lost(message: &Message<'_>, at: &At<'_>) -> Option<Lost> {
+    let is_hidden = || message.visibility() == Visibility::Hidden;
+    let (is_lost, lost) = match (message.role, message.effective_channel()) {
+        (Role::System | Role::Developer | Role::Tool, _) | (_, Channel::Final) => return None,
+        (Role::User, _) => (is_hidden(), Lost::Hidden),
+        (Role::Assistant, _) if message.is_call() => return None,
+        (Role::Assistant, Channel::Analysis) => {
+            (matches!(at.carries.channels, Channels::None | Channels::Calls), Lost::Analysis)
+        }
+        (Role::Assistant, Channel::Commentary) => {
+            let is_lost = match at.carries.channels {
+                Channels::All | Channels::Sections => false,
+                Channels::None | Channels::Calls => is_hidden(),
+                Channels::Turns => at.carries.intents == Intents::None,
+            };
+            (is_lost, Lost::Commentary)
+        }
+    };
+    is_lost.then_some(lost)
+}

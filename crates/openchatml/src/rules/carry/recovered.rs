@@ -1,0 +1,12 @@
+//! The mark of messages that a reader had to guess at.
+
+use super::{Adapted, Lost, MessageRule};
+
+pub(super) const RULE: MessageRule = MessageRule {
+    name: "recovered",
+    fits: |message, at| at.carries.recovered || !message.recovered,
+    adapt: |message, _, _| {
+        message.recovered = false;
+        Adapted::losing(Lost::Recovered)
+    },
+};

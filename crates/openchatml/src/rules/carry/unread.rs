@@ -1,0 +1,12 @@
+//! Words of a header that the reader could not understand.
+
+use super::{Adapted, Lost, MessageRule};
+
+pub(super) const RULE: MessageRule = MessageRule {
+    name: "unread",
+    fits: |message, at| at.carries.recovered || message.unread.is_none(),
+    adapt: |message, _, _| {
+        message.unread = None;
+        Adapted::losing(Lost::Unread)
+    },
+};

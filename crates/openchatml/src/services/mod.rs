@@ -1,0 +1,41 @@
+//! The JSON of services and data sets: what its dialects have in common.
+//!
+//! What differs between them is given: the [`FormId`](crate::model::FormId) that their layout is kept under, and
+//! what stands between parts of content.
+
+mod beyond;
+pub(crate) mod calls;
+pub(crate) mod parts;
+mod replies;
+mod state;
+mod tools;
+mod write;
+
+pub(crate) use self::beyond::{beyond, beyond_of, content_of, joins, still_say};
+pub(crate) use self::replies::Replies;
+pub(crate) use self::state::{Fields, State};
+pub(crate) use self::tools::Declared;
+pub(crate) use self::write::{
+    aside_of, conversation, estimate, write_document, write_field, write_fields,
+};
+
+use crate::check::{Book, RULES_OF_ALL};
+use crate::document::NO_TOKENS;
+use crate::model::Conversation;
+use crate::pairing::Pairing;
+
+/// The rules that a conversation is checked by: where no call has an id, order pairs them.
+pub(crate) fn book(conversation: &Conversation<'_>) -> Option<&'static Book> {
+    let has_ids = conversation.messages.iter().any(|message| message.call_id.is_some());
+    Some(if has_ids { &BY_ID } else { &BY_ORDER })
+}
+
+static BY_ID: Book = Book {
+    controls: &NO_TOKENS,
+    versions: &[],
+    pairing: Pairing::ById,
+    requires_channels: false,
+    rules: RULES_OF_ALL,
+};
+
+static BY_ORDER: Book = Book { pairing: Pairing::ByOrder, ..BY_ID };
