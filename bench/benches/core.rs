@@ -2,9 +2,7 @@
 
 use std::hint::black_box;
 
-use openchatml::{
-    Document, Event, Format, Keep, ReadOptions, RenderOptions, Role, Stream, parse, render,
-};
+use openchatml::{Document, Event, Format, Keep, ReadOptions, RenderOptions, Role, Stream, TextFormat, parse, render};
 use openchatml_bench::clock::{Job, digits, gigabytes, measure, report};
 use openchatml_bench::corpus::{Random, corpus, load, text, texts};
 use openchatml_bench::machine;
@@ -164,8 +162,7 @@ fn stream(whole: &str, chunk: usize, bytes: usize) {
     let mut options = ReadOptions::default();
     options.continues = Some(Role::Assistant);
     options.limits.message_bytes = usize::MAX;
-    let stream = Stream::new(format("openchatml-2.2"), &options);
-    let mut stream = stream.expect("the format is text").keep(Keep::Nothing);
+    let mut stream = Stream::new(TextFormat::OPENCHATML_2_2, &options).keep(Keep::Nothing);
     let mut seen = 0;
     let mut count = |event: Event<'_>| {
         if let Event::Delta { text, .. } = event {
@@ -173,8 +170,8 @@ fn stream(whole: &str, chunk: usize, bytes: usize) {
         }
     };
     for chunk in whole.as_bytes().chunks(chunk) {
-        stream.feed(chunk, &mut count);
+        stream.feed_with(chunk, &mut count);
     }
-    stream.finish(&mut count);
+    stream.finish_with(&mut count);
     assert_eq!(seen, bytes);
 }

@@ -313,7 +313,7 @@ fn jobs(format: Format) -> Vec<(&'static str, Run)> {
     jobs.push(("detect", Box::new(|text| drop(black_box(detect(text))))));
     jobs.push(("fix", Box::new(move |text| fix(text, format))));
     jobs.push(("lines and columns", Box::new(move |text| locate(text, format))));
-    if Stream::new(format, &unlimited()).is_ok() {
+    if format.text().is_ok() {
         jobs.push(("stream in chunks of 7 bytes", Box::new(move |text| stream(text, format))));
     }
     jobs
@@ -333,14 +333,14 @@ fn locate(text: &str, format: Format) {
 }
 
 fn stream(text: &str, format: Format) {
-    let stream = Stream::new(format, &unlimited()).expect("a text format");
-    let mut stream = stream.keep(Keep::Nothing);
+    let format = format.text().expect("a text format");
+    let mut stream = Stream::new(format, &unlimited()).keep(Keep::Nothing);
     for chunk in text.as_bytes().chunks(7) {
-        stream.feed(chunk, |event| {
+        stream.feed_with(chunk, |event| {
             black_box(&event);
         });
     }
-    stream.finish(|event| {
+    stream.finish_with(|event| {
         black_box(&event);
     });
 }

@@ -71,7 +71,7 @@ fn run_once(messages: usize, says: &[Vec<String>]) -> Duration {
     conversation.messages.extend(said);
     conversation.messages.push(Message::new(Role::User, "Go."));
     let script = Script(std::sync::Mutex::new(says.iter().cloned().collect()));
-    let model = Model::new(script, text()).expect("text");
+    let model = Model::new(script, text().try_into().expect("text"));
     let mut options = SessionOptions::default();
     // A server that does not stop at the first call makes a turn of many.
     options.read.past_stop = true;

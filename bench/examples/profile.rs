@@ -24,7 +24,7 @@ use std::time::Instant;
 
 use openchatml::{
     Conversation, Document, Event, Format, Keep, Message, ReadOptions, RenderOptions,
-    convert::convert, parse, render,
+    TextFormat, convert::convert, parse, render,
 };
 use openchatml_bench::clock::{digits, gigabytes};
 use openchatml_bench::corpus::{converted, corpus, tools};
@@ -122,8 +122,7 @@ fn prompt_job(total: usize, turns: usize, bytes: usize) -> Job {
 }
 
 fn token_job(job: &str, total: usize) -> Job {
-    let format = "harmony".parse().expect("a format");
-    let tokenizer = Tokenizer::new(format, O200kHarmony::default()).expect("a text format");
+    let tokenizer = Tokenizer::new(TextFormat::HARMONY, O200kHarmony::default());
     let bodies = sources::bodies(1, total);
     let bytes = bodies.iter().map(String::len).sum();
     let conversations = match job {
@@ -172,9 +171,9 @@ fn stream(tokenizer: &Tokenizer<O200kHarmony>, ids: &[u32]) -> usize {
     };
     let mut stream = tokenizer.stream(&ReadOptions::default()).keep(Keep::Nothing);
     for id in ids {
-        stream.feed(std::slice::from_ref(id), &mut hear);
+        stream.feed_with(std::slice::from_ref(id), &mut hear);
     }
-    stream.finish(&mut hear);
+    stream.finish_with(&mut hear);
     said
 }
 

@@ -14,13 +14,11 @@ pub(crate) fn run(data: &[u8]) {
     let mut options = Options::default();
     options.generation_prompt = one_in(&mut source, 2);
     options.date = one_in(&mut source, 2).then(|| "2025-06-28".parse().expect("a date"));
-    let limits = Limits {
-        output_bytes: 1 << 20,
-        value_bytes: 1 << 20,
-        value_items: 1 << 12,
-        steps: 1 << 14,
-        ..Limits::default()
-    };
+    let mut limits = Limits::default();
+    limits.output_bytes = 1 << 20;
+    limits.value_bytes = 1 << 20;
+    limits.value_items = 1 << 12;
+    limits.steps = 1 << 14;
     // As it is, and with words of the language around it.
     for template in [
         text.to_string(),

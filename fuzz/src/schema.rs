@@ -9,7 +9,7 @@ use openchatml_testkit::run;
 pub(crate) fn run(text: &str) {
     let Some(schema) = run::schema(text) else { return };
     run::declares(&schema);
-    let tool = Tool { name: "f".into(), parameters: Some(schema.clone()), ..Tool::default() };
+    let tool = Tool::new("f").with_parameters(schema.clone());
     let tools = [Namespace::functions(vec![tool])];
     let mut answers = Options::default();
     answers.answer = Some(schema);

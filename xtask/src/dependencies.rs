@@ -42,7 +42,8 @@ pub(crate) fn check() -> Vec<String> {
     found
 }
 
-fn metadata() -> Result<Value, String> {
+/// What cargo knows of the workspace.
+pub(crate) fn metadata() -> Result<Value, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let output = Command::new(cargo)
         .args(["metadata", "--format-version=1", "--locked"])
@@ -75,8 +76,17 @@ fn is_allowed(expression: &str) -> bool {
     })
 }
 
-/// The names of all packages that `root` is built from, apart from itself.
+/// The names of all packages that `root` is built from, apart from itself, without its features.
 fn closure(metadata: &Value, root: &str) -> HashSet<String> {
+    let packages = metadata["packages"].as_array().cloned().unwrap_or_default();
+    let own = packages.iter().find(|package| package["name"] == root);
+    let declared = own.and_then(|package| package["dependencies"].as_array());
+    let optional: HashSet<&str> = declared
+        .into_iter()
+        .flatten()
+        .filter(|dependency| dependency["optional"] == true)
+        .filter_map(|dependency| dependency["name"].as_str())
+        .collect();
     let mut edges: HashMap<&str, Vec<&str>> = HashMap::new();
     let nodes = metadata["resolve"]["nodes"].as_array().cloned().unwrap_or_default();
     for node in &nodes {
@@ -86,13 +96,15 @@ fn closure(metadata: &Value, root: &str) -> HashSet<String> {
             kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind["kind"].is_null()))
         };
         let deps = node["deps"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let deps = deps.iter().filter(normal).filter_map(|dep| dep["pkg"].as_str());
+        let is_root = own.is_some_and(|package| package["id"] == node["id"]);
+        let is_wanted = |dep: &&Value| {
+            !is_root || dep["name"].as_str().is_none_or(|name| !optional.contains(name))
+        };
+        let deps = deps.iter().filter(normal).filter(is_wanted);
+        let deps = deps.filter_map(|dep| dep["pkg"].as_str());
         edges.insert(id, deps.collect());
     }
-    let start = edges
-        .keys()
-        .copied()
-        .find(|id| id.contains(&format!("/{root}#")) || id.ends_with(&format!("#{root}@0.1.0")));
+    let start = own.and_then(|package| package["id"].as_str());
     let mut seen = HashSet::new();
     let mut open: Vec<&str> = start.into_iter().collect();
     while let Some(id) = open.pop() {

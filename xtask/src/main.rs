@@ -1,5 +1,5 @@
-//! House rules that the compiler does not know, `cargo xtask tidy`, and the fuzz targets and what they
-//! begin with, `cargo xtask seeds`.
+//! House rules that the compiler does not know, `cargo xtask tidy`; the fuzz targets and what they
+//! begin with, `cargo xtask seeds`; the public API of the crates, `cargo xtask public-api`.
 
 mod code;
 mod dependencies;
@@ -7,6 +7,7 @@ mod examples;
 mod floors;
 mod graph;
 mod names;
+mod public_api;
 mod seeds;
 mod sources;
 
@@ -24,6 +25,9 @@ fn main() -> ExitCode {
             found.extend(names::check());
             found
         }
+        Some("public-api") => {
+            public_api::check(std::env::args().nth(2).as_deref() == Some("--update"))
+        }
         Some("seeds") => match seeds::write() {
             Ok(targets) => {
                 // Without a reader nobody wants to know.
@@ -32,7 +36,7 @@ fn main() -> ExitCode {
             }
             Err(error) => vec![format!("seeds: {error}")],
         },
-        _ => vec!["usage: cargo xtask tidy|seeds".to_owned()],
+        _ => vec!["usage: cargo xtask tidy|seeds|public-api [--update]".to_owned()],
     };
     let mut err = std::io::stderr().lock();
     for line in &found {

@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use openai_harmony::chat::Role as Speaker;
-use openchatml::{Conversation, Document, Event, Keep, ReadOptions, Role};
+use openchatml::{Conversation, Document, Event, Keep, ReadOptions, Role, TextFormat};
 use openchatml_bench::clock::{Job, digits, report_ids};
 use openchatml_bench::{machine, sources};
 use openchatml_rivals::encoders::{self, Encode, RIVALS};
@@ -123,8 +123,7 @@ struct Ours {
 
 impl Ours {
     fn new() -> Self {
-        let format = "harmony".parse().expect("a format");
-        let tokenizer = Tokenizer::new(format, O200kHarmony::default()).expect("a text format");
+        let tokenizer = Tokenizer::new(TextFormat::HARMONY, O200kHarmony::default());
         let mut completion = ReadOptions::default();
         completion.continues = Some(Role::Assistant);
         Self { tokenizer, completion }
@@ -213,13 +212,13 @@ fn streams(bodies: &[String], ours: &Ours, harmony: &Harmony) {
             let mut stream = ours.tokenizer.stream(&ours.completion).keep(keep);
             let mut said = 0;
             for id in ids {
-                stream.feed(std::slice::from_ref(id), |event| {
+                stream.feed_with(std::slice::from_ref(id), |event| {
                     if let Event::Delta { text, .. } = event {
                         said += text.len();
                     }
                 });
             }
-            stream.finish(|_| ());
+            stream.finish_with(|_| ());
             said
         };
         let theirs = || harmony.stream(ids, Speaker::Assistant);

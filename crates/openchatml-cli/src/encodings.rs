@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use openchatml::{Code, Control, Diagnostic, Format, Span};
+use openchatml::{Code, Control, Diagnostic, Span, TextFormat};
 use openchatml_tokens::{Encoding, HuggingFace, O200kHarmony, Tiktoken, Tokenizer};
 
 use crate::args::{Bounds, Choice, O200K_HARMONY, ReadArgs};
@@ -118,19 +118,17 @@ impl Encodings {
     /// spelled.
     pub(crate) fn tokenizer(
         &self,
-        format: Format,
+        format: TextFormat,
         purpose: Use,
     ) -> Result<Tokenizer<OneEncoding>, Failure> {
         let tokenizer = Tokenizer::new(format, self.one());
-        let tokenizer = tokenizer.map_err(|error| Failure::Usage(error.to_string()))?;
         let lacks = lacks(&tokenizer, |control| is_needed(control, purpose));
         if self.may_spell || lacks.is_empty() {
             return Ok(tokenizer);
         }
         let dialect = format.dialect().id;
         let has_them = matches!(self.kind, Kind::File(_))
-            && Tokenizer::new(format, O200kHarmony::default())
-                .is_ok_and(|own| lacks_none(&own, purpose));
+            && lacks_none(&Tokenizer::new(format, O200kHarmony::default()), purpose);
         let other = match has_them {
             true => format!("`--encoding {O200K_HARMONY}`, which has them"),
             false => format!(
@@ -149,13 +147,13 @@ impl Encodings {
     /// What is wrong with a document for which these control tokens were spelled.
     pub(crate) fn refuse_spelled(
         &self,
-        format: Format,
+        format: TextFormat,
         spelled: &[Control],
     ) -> Result<(), Box<Diagnostic>> {
         if self.may_spell || spelled.is_empty() {
             return Ok(());
         }
-        let spelling = |control: &Control| format.dialect().controls.spelling(*control);
+        let spelling = |control: &Control| format.controls().spelling(*control);
         let spelled: Vec<_> = spelled.iter().filter_map(spelling).collect();
         let text = format!(
             "this document needs {}, which can only be written as ordinary text with the encoding \
@@ -174,7 +172,7 @@ fn lacks<E: Encoding>(
     tokenizer: &Tokenizer<E>,
     needed: impl Fn(Control) -> bool,
 ) -> Vec<&'static str> {
-    let controls = tokenizer.format().dialect().controls.entries();
+    let controls = tokenizer.format().controls().entries();
     let lacking = controls.iter().filter(|(control, spelling)| {
         needed(*control) && tokenizer.encoding().control(spelling).is_none()
     });
@@ -212,19 +210,23 @@ fn listed(spellings: &[&str]) -> String {
 /// Tokenizers of one format, for as many threads as want one.
 #[derive(Clone, Debug)]
 pub(crate) struct Tokenizers {
-    format: Format,
+    format: TextFormat,
     encodings: Encodings,
     /// Those that nobody uses at the moment: each may have a cache of its own.
     idle: Arc<Mutex<Vec<Tokenizer<OneEncoding>>>>,
 }
 
 impl Tokenizers {
-    /// Tokenizers of a format that has a text form.
+    /// Tokenizers of a text format.
     ///
     /// # Errors
     ///
     /// As for [`Encodings::tokenizer`].
-    pub(crate) fn new(format: Format, purpose: Use, encodings: Encodings) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        format: TextFormat,
+        purpose: Use,
+        encodings: Encodings,
+    ) -> Result<Self, Failure> {
         let first = encodings.tokenizer(format, purpose)?;
         Ok(Self { format, encodings, idle: Arc::new(Mutex::new(vec![first])) })
     }
@@ -243,9 +245,7 @@ impl Tokenizers {
     pub(crate) fn with<T>(&self, act: impl FnOnce(&Tokenizer<OneEncoding>) -> T) -> T {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let known = idle().pop();
-        let tokenizer = known.unwrap_or_else(|| {
-            Tokenizer::new(self.format, self.encodings.one()).expect("a text format")
-        });
+        let tokenizer = known.unwrap_or_else(|| Tokenizer::new(self.format, self.encodings.one()));
         let done = act(&tokenizer);
         idle().push(tokenizer);
         done

@@ -101,7 +101,7 @@ impl Reader {
 
 /// A document of which nothing can be read.
 fn nothing(found: Diagnostic) -> Parsed<'static> {
-    Parsed { document: Document::default(), diagnostics: vec![found] }
+    Parsed::new(Document::default(), vec![found])
 }
 
 /// Whether there is nothing in a document.
@@ -122,8 +122,7 @@ impl Ids {
         let (numbers, sidecar, beside) = match held(text) {
             Ok(held) => held,
             Err(found) => {
-                let document = Document::default();
-                return Parsed { document, diagnostics: vec![*found] };
+                return nothing(*found);
             }
         };
         let ids: Vec<u32> = numbers.iter().map(|number| number.0).collect();
@@ -210,8 +209,9 @@ fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
         // What `tokens --mask` made of the ids, and would make again.
         if matches!(key.as_str(), "mask" | "weights" | "spans") {
             let text = format!("{}: `{key}`", Lost::Field);
-            let found = finding(Code::Loss, span, text);
-            return Diagnostic { severity: Severity::Warning, ..found };
+            let mut found = finding(Code::Loss, span, text);
+            found.severity = Severity::Warning;
+            return found;
         }
         let text = format!("key `{key}` beside the ids: it is dropped");
         let mut found = finding(Code::UnknownKey, span, text);
@@ -222,8 +222,9 @@ fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
         let at = offset(value);
         let span = Span::new(at, at + value.get().len());
         let text = format!("key `{key}` is given twice: the last value counts");
-        let found = finding(Code::DuplicateKey, span, text);
-        Diagnostic { dropped: Some(Dropped::Duplicate), ..found }
+        let mut found = finding(Code::DuplicateKey, span, text);
+        found.dropped = Some(Dropped::Duplicate);
+        found
     });
     let found = repeated.chain(fields.iter().map(dropped)).collect();
     Ok((numbers, sidecar.transpose()?, found))
@@ -259,8 +260,8 @@ fn placed(read: Read, numbers: &[(u32, Span)]) -> Parsed<'static> {
 /// The numbers of a JSON array, and where they stand.
 fn numbers(text: &str) -> Result<Numbers, Box<Diagnostic>> {
     let wrong = |span: Span, message: String| {
-        let help = "token ids are a JSON array of whole numbers: [200006, 1428]".to_owned();
-        Box::new(Diagnostic { help: Some(help), ..finding(Code::ParseJson, span, message) })
+        let help = "token ids are a JSON array of whole numbers: [200006, 1428]";
+        Box::new(finding(Code::ParseJson, span, message).help(help))
     };
     let array: Vec<&RawValue> =
         serde_json::from_str(text).map_err(|error| wrong(at(text, &error), said(&error)))?;

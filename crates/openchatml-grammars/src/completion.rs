@@ -2,7 +2,7 @@
 
 use openchatml::dialects::{self, Framed};
 use openchatml::harmony::Namespace;
-use openchatml::{Carrier, Channel, Control, Data, Format, Tool, Value, function_name};
+use openchatml::{Channel, Control, Data, FormatError, TextFormat, Tool, Value, function_name};
 
 use crate::error::GrammarError;
 use crate::headers;
@@ -26,22 +26,20 @@ const FUNCTIONS: &str = "functions";
 
 /// Says what a completion looks like where the engine stops at `stops`.
 pub(crate) fn completion(
-    format: Format,
+    format: TextFormat,
     namespaces: &[Namespace<'_>],
     options: &Options,
     stops: &[Control],
 ) -> Result<Completion, GrammarError> {
-    let framing = format.dialect().completion().filter(|_| format.carrier() == Carrier::Text);
-    let tokens = Tokens::new(format.dialect().controls, options);
+    let framing = format.completion().map_err(GrammarError::Format)?;
+    let tokens = Tokens::new(format.controls(), options);
     let (parts, ends, unsaid) = Default::default();
     let mut builder = Builder { options, stops, tokens, parts, ends, unsaid };
     let shape = match framing {
-        Some(dialects::Completion::Messages(framed)) => builder.framed(framed, namespaces)?,
-        Some(dialects::Completion::Sections(sections)) => builder.sections(sections, namespaces)?,
-        Some(dialects::Completion::Text { header, close }) => {
-            builder.turn(header, close, namespaces)?
-        }
-        _ => return Err(GrammarError::Format(format)),
+        dialects::Completion::Messages(framed) => builder.framed(framed, namespaces)?,
+        dialects::Completion::Sections(sections) => builder.sections(sections, namespaces)?,
+        dialects::Completion::Text { header, close } => builder.turn(header, close, namespaces)?,
+        _ => return Err(GrammarError::Format(FormatError::NoGrammar(format.to_string()))),
     };
     let Builder { parts, ends, unsaid, .. } = builder;
     Ok(Completion { shape, parts, ends, unsaid })

@@ -2,22 +2,24 @@
 
 use std::fmt;
 
-use openchatml::Format;
+use openchatml::FormatError;
 
 /// There is no grammar for what was asked for.
 ///
 /// ```
-/// use openchatml_grammars::{Language, grammar};
+/// use openchatml::TextFormat;
+/// use openchatml_grammars::{Choice, Language, Options, grammar};
 ///
-/// let error = grammar("chatml:json".parse()?, &[], Language::Lark, &Default::default());
-/// assert_eq!(error.unwrap_err().to_string(), "there are no grammars of `chatml:json`");
-/// # Ok::<(), openchatml::UnknownName>(())
+/// let mut options = Options::default();
+/// options.choice = Choice::Required;
+/// let error = grammar(TextFormat::HARMONY, &[], Language::Lark, &options).unwrap_err();
+/// assert_eq!(error.to_string(), "a call is required, and no tool can be called");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GrammarError {
-    /// Completions are not written in this format.
-    Format(Format),
+    /// No grammar can be made of completions in this format.
+    Format(FormatError),
     /// The completion is to end in a call, and no tool can be called.
     NoCall,
     /// The completion is to end in a call of this tool, and there is none of this name.
@@ -31,7 +33,7 @@ pub enum GrammarError {
 impl fmt::Display for GrammarError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Format(format) => write!(f, "there are no grammars of `{format}`"),
+            Self::Format(error) => error.fmt(f),
             Self::NoCall => f.write_str("a call is required, and no tool can be called"),
             Self::UnknownTool(name) => write!(f, "no tool is called `{}`", name.escape_debug()),
             Self::Before => {
@@ -43,3 +45,9 @@ impl fmt::Display for GrammarError {
 }
 
 impl std::error::Error for GrammarError {}
+
+impl From<FormatError> for GrammarError {
+    fn from(error: FormatError) -> Self {
+        Self::Format(error)
+    }
+}

@@ -6,13 +6,13 @@
 //! that [`RenderOptions::generation_prompt`](openchatml::RenderOptions::generation_prompt) asks for.
 //!
 //! ```
-//! use openchatml::Tool;
+//! use openchatml::{TextFormat, Tool};
 //! use openchatml::harmony::Namespace;
 //! use openchatml_grammars::{Language, grammar};
 //!
-//! let tool = Tool { name: "get_time".into(), ..Tool::default() };
+//! let tool = Tool::new("get_time");
 //! let tools = [Namespace::functions(vec![tool])];
-//! let grammar = grammar("harmony".parse()?, &tools, Language::Lark, &Default::default())?;
+//! let grammar = grammar(TextFormat::HARMONY, &tools, Language::Lark, &Default::default())?;
 //! assert!(grammar.text.contains(
 //!     r#"<|channel|> "commentary to=functions.get_time " <|constrain|> "json") <|message|> json_0"#
 //! ));
@@ -42,7 +42,7 @@ mod tokens;
 mod unsaid;
 
 use openchatml::harmony::Namespace;
-use openchatml::{Control, Format};
+use openchatml::{Control, TextFormat};
 
 pub use self::error::GrammarError;
 pub use self::options::{Calls, Choice, Language, Options, Presence};
@@ -51,17 +51,18 @@ pub use self::unsaid::{Unsaid, What};
 /// A grammar, and what of the format and the tools it does not say.
 ///
 /// ```
-/// use openchatml::Control;
+/// use openchatml::{Control, TextFormat};
 /// use openchatml_grammars::{Grammar, Language, grammar};
 ///
-/// let Grammar { text, ends, unsaid } =
-///     grammar("im".parse()?, &[], Language::Lark, &Default::default())?;
+/// let Grammar { text, ends, unsaid, .. } =
+///     grammar(TextFormat::IM, &[], Language::Lark, &Default::default())?;
 /// assert_eq!(text, "start: TEXT <|im_end|>\nTEXT: /(?s:.*)/\n");
 /// assert_eq!(ends, [Control::End]);
 /// assert!(unsaid.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Grammar {
     /// The grammar.
     pub text: String,
@@ -84,24 +85,25 @@ pub struct Grammar {
 /// schema allows nothing.
 ///
 /// ```
+/// use openchatml::TextFormat;
 /// use openchatml::harmony::Namespace;
 /// use openchatml_grammars::{Language, grammar};
 ///
 /// let tools = [Namespace::browser(), Namespace::python()];
-/// let grammar = grammar("harmony".parse()?, &tools, Language::Gbnf, &Default::default())?;
+/// let grammar = grammar(TextFormat::HARMONY, &tools, Language::Gbnf, &Default::default())?;
 /// // A call of `python` has no JSON in it, and may be on the channel of reasoning.
 /// assert!(grammar.text.contains(r#""analysis" " to=python""#));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn grammar(
-    format: Format,
+    format: TextFormat,
     namespaces: &[Namespace<'_>],
     language: Language,
     options: &Options,
 ) -> Result<Grammar, GrammarError> {
     let stops = options.stops.as_deref().unwrap_or(language.stops());
     let completion = completion::completion(format, namespaces, options, stops)?;
-    let tokens = tokens::Tokens::new(format.dialect().controls, options);
+    let tokens = tokens::Tokens::new(format.controls(), options);
     let completion::Completion { shape, parts, ends, mut unsaid } = completion;
     let text = match language {
         Language::Gbnf => gbnf::write(&shape, &parts, tokens, &mut unsaid),
@@ -110,3 +112,9 @@ pub fn grammar(
     };
     Ok(Grammar { text, ends, unsaid })
 }
+
+/// Errors can be boxed, and sent to other threads.
+const _: () = {
+    const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
+    is_error::<GrammarError>();
+};

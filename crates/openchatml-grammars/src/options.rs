@@ -14,13 +14,14 @@ const SPELLED: &[Control] = &[
 /// What a completion may be, and how the model and its engine have the control tokens.
 ///
 /// ```
+/// use openchatml::TextFormat;
 /// use openchatml::harmony::Namespace;
 /// use openchatml_grammars::{Choice, Language, Options, grammar};
 ///
 /// let mut options = Options::default();
 /// options.choice = Choice::Named("browser.search".into());
 /// let tools = [Namespace::browser()];
-/// let grammar = grammar("harmony".parse()?, &tools, Language::Lark, &options)?;
+/// let grammar = grammar(TextFormat::HARMONY, &tools, Language::Lark, &options)?;
 /// assert!(grammar.text.contains("to=browser.search"));
 /// assert!(!grammar.text.contains("to=browser.open") && !grammar.text.contains("final"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -89,11 +90,12 @@ impl Default for Options {
 /// Whether a completion ends in a call, and which.
 ///
 /// ```
+/// use openchatml::TextFormat;
 /// use openchatml_grammars::{Choice, GrammarError, Language, Options, grammar};
 ///
 /// let mut options = Options::default();
 /// options.choice = Choice::Required;
-/// let error = grammar("harmony".parse()?, &[], Language::Gbnf, &options).unwrap_err();
+/// let error = grammar(TextFormat::HARMONY, &[], Language::Gbnf, &options).unwrap_err();
 /// assert_eq!(error, GrammarError::NoCall); // There is no tool that could be called.
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
@@ -114,13 +116,14 @@ pub enum Choice {
 /// How many calls a completion may have.
 ///
 /// ```
+/// use openchatml::TextFormat;
 /// use openchatml::harmony::Namespace;
 /// use openchatml_grammars::{Calls, Language, Options, grammar};
 ///
 /// let mut options = Options::default();
 /// options.calls = Calls::Many;
 /// let tools = [Namespace::python()];
-/// let grammar = grammar("harmony".parse()?, &tools, Language::Gbnf, &options)?;
+/// let grammar = grammar(TextFormat::HARMONY, &tools, Language::Gbnf, &options)?;
 /// assert!(grammar.text.contains("<|call|>"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -142,11 +145,12 @@ pub enum Calls {
 /// Whether messages of a kind may be in a completion.
 ///
 /// ```
+/// use openchatml::TextFormat;
 /// use openchatml_grammars::{Language, Options, Presence, grammar};
 ///
 /// let mut options = Options::default();
 /// options.reasoning = Presence::Forbidden;
-/// let grammar = grammar("harmony".parse()?, &[], Language::Lark, &options)?;
+/// let grammar = grammar(TextFormat::HARMONY, &[], Language::Lark, &options)?;
 /// assert!(!grammar.text.contains("analysis"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

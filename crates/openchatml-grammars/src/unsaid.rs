@@ -7,14 +7,14 @@ use std::fmt;
 ///
 /// ```
 /// use openchatml_grammars::{Language, Unsaid, What, grammar};
-/// use openchatml::{Limits, Reply, Tool};
+/// use openchatml::{Limits, Reply, TextFormat, Tool};
 /// use openchatml::harmony::Namespace;
 ///
 /// let body = r#"{"ok":true,"content":{"type":"object","properties":{"n":{"multipleOf":3}}}}"#;
 /// let parameters = Reply::parse(body, &Limits::default()).unwrap().content;
-/// let tool = Tool { name: "f".into(), parameters, ..Tool::default() };
+/// let tool = Tool::new("f").with_parameters(parameters.unwrap());
 /// let tools = [Namespace::functions(vec![tool])];
-/// let grammar = grammar("harmony".parse()?, &tools, Language::Gbnf, &Default::default())?;
+/// let grammar = grammar(TextFormat::HARMONY, &tools, Language::Gbnf, &Default::default())?;
 /// let multiple = What::Keyword("multipleOf".into());
 /// let found = grammar.unsaid.iter().find(|unsaid| unsaid.what == multiple).unwrap();
 /// assert_eq!(found.to_string(), "functions.f at /properties/n: `multipleOf` is not enforced");

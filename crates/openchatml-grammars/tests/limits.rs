@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so")]
 
 use openchatml::harmony::Namespace;
-use openchatml::{Data, Tool, Value};
+use openchatml::{Data, TextFormat, Tool, Value};
 use openchatml_grammars::{Grammar, GrammarError, Language, Options, What, grammar};
 
 fn map<const N: usize>(entries: [(&'static str, Value<'static>); N]) -> Value<'static> {
@@ -15,9 +15,9 @@ fn list(values: Vec<Value<'static>>) -> Value<'static> {
 }
 
 fn written(schema: Value<'static>, language: Language, options: &Options) -> Grammar {
-    let tool = Tool { name: "f".into(), parameters: Some(schema), ..Tool::default() };
+    let tool = Tool::new("f").with_parameters(schema);
     let tools = [Namespace::functions(vec![tool])];
-    grammar("harmony".parse().unwrap(), &tools, language, options).unwrap()
+    grammar(TextFormat::HARMONY, &tools, language, options).unwrap()
 }
 
 /// Whether all of a schema is said, as far as it is not bounded.
@@ -91,8 +91,11 @@ fn schemas_that_grow_without_end_do_not() {
 
 #[test]
 fn what_cannot_be_called_is_left_out() {
-    let tool =
-        |name: &'static str, parameters| Tool { name: name.into(), parameters, ..Tool::default() };
+    let tool = |name: &'static str, parameters| {
+        let mut tool = Tool::new(name);
+        tool.parameters = parameters;
+        tool
+    };
     let never = map([("type", "object".into()), ("enum", list(Vec::new()))]);
     let next = map([("next", map([("$ref", "#".into())]))]);
     let required = list(vec!["next".into()]);
@@ -114,6 +117,6 @@ fn what_cannot_be_called_is_left_out() {
     }
     let mut options = Options::default();
     options.answer = Some(false.into());
-    let error = grammar("im".parse().unwrap(), &[], Language::Lark, &options).unwrap_err();
+    let error = grammar(TextFormat::IM, &[], Language::Lark, &options).unwrap_err();
     assert_eq!(error, GrammarError::Nothing);
 }

@@ -22,6 +22,7 @@ use crate::pieces::Rendered;
 /// # Ok::<(), openchatml_templates::TemplateError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Ids {
     /// The ids.
     pub ids: Vec<u32>,

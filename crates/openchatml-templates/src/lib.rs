@@ -55,3 +55,10 @@ pub use self::template::Template;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/chat-templates.md")]
 mod guide {}
+
+/// Errors can be boxed, and sent to other threads.
+const _: () = {
+    const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
+    is_error::<NoDate>();
+    is_error::<TemplateError>();
+};

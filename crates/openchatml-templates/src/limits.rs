@@ -9,7 +9,8 @@
 /// use openchatml::{Code, Conversation};
 /// use openchatml_templates::{Limits, Options, Template};
 ///
-/// let limits = Limits { output_bytes: 10, ..Limits::default() };
+/// let mut limits = Limits::default();
+/// limits.output_bytes = 10;
 /// let template = Template::new("{% for i in range(9) %}{{ i }},{% endfor %}", &limits)?;
 /// let error = template.render(&Conversation::default(), &Options::default()).unwrap_err();
 /// assert_eq!(error.code, Code::Limit);
@@ -17,6 +18,7 @@
 /// # Ok::<(), openchatml_templates::TemplateError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// The source of the template, in bytes.
     pub source_bytes: usize,

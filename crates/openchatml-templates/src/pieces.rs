@@ -8,6 +8,7 @@ use crate::marks::{Marked, Marks};
 
 /// A conversation as a template writes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rendered {
     /// The text.
     pub text: String,

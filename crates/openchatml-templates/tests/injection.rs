@@ -119,7 +119,7 @@ fn conversation(source: &mut Source<'_>, is_hostile: bool) -> Conversation<'stat
     }
     let mut conversation = Conversation::from_messages(messages);
     if one_in(source, 2) {
-        let mut tool = Tool { name: said(source).into(), ..Tool::default() };
+        let mut tool = Tool::new(said(source));
         tool.description = Some(said(source).into());
         let text = said(source);
         let schema = data(source, text);

@@ -120,7 +120,7 @@ fn run(kind: &Kind, bytes: usize) -> bool {
     }
     options.limits.messages = usize::MAX;
     let format = kind.format.parse().expect("a format");
-    let mut stream = Stream::new(format, &options).expect("a text format").keep(Keep::Nothing);
+    let mut stream = Stream::new(format, &options).keep(Keep::Nothing);
     let chunk = kind.again.repeat(CHUNK / kind.again.len());
 
     let mut told = 0;
@@ -130,17 +130,17 @@ fn run(kind: &Kind, bytes: usize) -> bool {
     };
     let before = peak_kib();
     let mut early = before;
-    stream.feed(kind.front.as_bytes(), &mut tell);
+    stream.feed_with(kind.front.as_bytes(), &mut tell);
     let mut fed = 0;
     while fed < bytes {
-        stream.feed(&chunk, &mut tell);
+        stream.feed_with(&chunk, &mut tell);
         fed += chunk.len();
         if fed <= bytes / 10 {
             early = peak_kib();
         }
     }
-    stream.feed(kind.back.as_bytes(), &mut tell);
-    stream.finish(&mut tell);
+    stream.feed_with(kind.back.as_bytes(), &mut tell);
+    stream.finish_with(&mut tell);
     let after = peak_kib();
     // The kernel's count is a little behind at times.
     let (above, growth) = (after.saturating_sub(before), after.saturating_sub(early));

@@ -7,7 +7,7 @@ use openchatml_tokens::{ByteEncoding, MaskPolicy, Tokenizer, Truncation};
 
 /// The tokenizer of a text format whose control tokens with an id of their own are these.
 fn tokenizer(format: Format, controls: &[String]) -> Tokenizer<ByteEncoding> {
-    Tokenizer::new(format, ByteEncoding::new(controls)).expect("a text format")
+    Tokenizer::new(format.text().expect("a text form"), ByteEncoding::new(controls))
 }
 
 /// A document as ids.

@@ -141,7 +141,7 @@ fn value(source: &mut Source<'_>, depth: usize) -> Value<'static> {
 }
 
 fn tool(source: &mut Source<'_>) -> Tool<'static> {
-    let mut tool = Tool { name: text::value(source).into(), ..Tool::default() };
+    let mut tool = Tool::new(text::value(source));
     if one_in(source, 2) {
         tool.description = Some(text::hostile(source).into());
     }

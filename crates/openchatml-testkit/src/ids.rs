@@ -80,7 +80,7 @@ pub fn tokenizer<E: Encoding>(
 ) -> Tokenizer<E> {
     let format = pick(source, &run::text_formats());
     let encoding = encoding(source, format);
-    Tokenizer::new(format, encoding).expect("a text format")
+    Tokenizer::new(format.text().expect("a text form"), encoding)
 }
 
 /// An encoding: pairs, or now and then `other`.
@@ -97,7 +97,7 @@ pub fn pairs_or<'e, E: Encoding>(
 
 /// Ids of a document, damaged, or of anything.
 pub fn any_ids<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) -> Vec<u32> {
-    let document = document::document(source, tokenizer.format());
+    let document = document::document(source, tokenizer.format().into());
     let rendered = tokenizer.render(&document, &RenderOptions::default());
     let (mut ids, most) = match rendered {
         Ok(rendered) if !one_in(source, 4) => (rendered.ids, 4),
@@ -133,7 +133,7 @@ pub fn any_ids<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) -
 ///
 /// If it does not.
 pub fn round_trips<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
-    let document = document::document(source, tokenizer.format());
+    let document = document::document(source, tokenizer.format().into());
     let options = RenderOptions::default();
     let Ok(rendered) = tokenizer.render(&document, &options) else {
         assert!(!tokenizer.spelled().is_empty(), "{document:#?} is refused");
@@ -177,7 +177,7 @@ pub fn streams<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
 ///
 /// If they do not.
 pub fn hides<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
-    let format = tokenizer.format();
+    let format = Format::from(tokenizer.format());
     let converts = one_in(source, 2);
     let [one, two] = match converts {
         true => {
@@ -215,14 +215,14 @@ fn outcome<E: Encoding>(tokenizer: &Tokenizer<E>, ids: &[u32]) -> secrets::Outco
     options.open_prompt = true;
     let document = tokenizer.parse(ids, &options).document().clone();
     let mut events = Vec::new();
-    let mut tell = |event: Event<'_>| events.extend(property::for_user(&event));
+    let mut tell = |event: Event<'_>| events.extend(property::for_user(event));
     let mut stream = tokenizer.stream(&options);
     for id in ids {
-        stream.feed(&[*id], &mut tell);
+        stream.feed_with(&[*id], &mut tell);
     }
-    stream.finish(&mut tell);
+    stream.finish_with(&mut tell);
     secrets::renumber(&mut events);
-    let joins = tokenizer.format().carries().channels == Channels::Sections;
+    let joins = tokenizer.format().dialect().carries.channels == Channels::Sections;
     secrets::Outcome { document, events, joins, takes: false }
 }
 
@@ -233,7 +233,7 @@ fn outcome<E: Encoding>(tokenizer: &Tokenizer<E>, ids: &[u32]) -> secrets::Outco
 ///
 /// If it is, does, or do not.
 pub fn completions_stop<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
-    let Some((text, more)) = run::stopped(source, tokenizer.format()) else { return };
+    let Some((text, more)) = run::stopped(source, tokenizer.format().into()) else { return };
     let (ids, more) = (of_text(tokenizer, &text), of_text(tokenizer, &more));
     let longer = [ids.as_slice(), more.as_slice()].concat();
     let options = run::continues();
@@ -248,13 +248,13 @@ pub fn completions_stop<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokeni
             }
         };
         for id in ids {
-            stream.feed(&[*id], &mut tell);
+            stream.feed_with(&[*id], &mut tell);
         }
-        stream.finish(&mut tell);
+        stream.finish_with(&mut tell);
         (property::seen(&read), calls, done)
     };
     let before = tokenizer.parse(&ids, &options).into_conversation();
-    let is_stopped = |it: &Message<'_>| run::is_stopped(it, tokenizer.format());
+    let is_stopped = |it: &Message<'_>| run::is_stopped(it, tokenizer.format().into());
     if before.messages.last().is_some_and(is_stopped) {
         assert_eq!(seen(&longer), seen(&ids), "{text:?}, and then {more:?}");
     }
@@ -283,9 +283,9 @@ fn told<'i, E: Encoding>(
     let mut told = property::Told::default();
     let mut stream = tokenizer.stream(options).keep(Keep::Bodies);
     for chunk in chunks {
-        stream.feed(chunk, |event| told.event(event));
+        stream.feed_with(chunk, |event| told.event(event));
     }
-    stream.finish(|event| told.event(event));
+    stream.finish_with(|event| told.event(event));
     told.finish()
 }
 

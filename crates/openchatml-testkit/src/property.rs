@@ -5,7 +5,8 @@ use openchatml::lex::Escape;
 use openchatml::render::Place;
 use openchatml::{
     Code, Content, Conversation, Diagnostic, Document, Event, Format, Infill, Keep, Message,
-    Parsed, Policy, ReadOptions, RenderError, RenderOptions, Severity, Stream, parse, render,
+    Parsed, Policy, ReadOptions, RenderError, RenderOptions, Severity, Stream, TextFormat, parse,
+    render,
 };
 
 use crate::secrets;
@@ -27,21 +28,21 @@ pub struct Told {
 impl Told {
     /// Takes an event.
     pub fn event(&mut self, event: Event<'_>) {
-        let delta = match event {
+        let delta = match &event {
             Event::Delta { text, .. }
             | Event::ReasoningDelta { text, .. }
             | Event::ToolCallDelta { text, .. } => Some(text),
             Event::MessageStart { message, .. } => {
-                self.open = Some(message.clone().into_owned());
+                self.open = Some(Message::clone(message).into_owned());
                 None
             }
             Event::MessageDone { message, .. } => {
                 self.open = None;
-                self.messages.push(message.clone().into_owned());
+                self.messages.push(Message::clone(message).into_owned());
                 None
             }
             Event::Diagnostic { diagnostic, .. } => {
-                self.diagnostics.push(diagnostic.clone());
+                self.diagnostics.push(Diagnostic::clone(diagnostic));
                 None
             }
             _ => None,
@@ -50,12 +51,12 @@ impl Told {
             self.flush();
             return self.events.push(event.to_json());
         };
-        let name = event.name().to_owned();
+        let name = event.name();
         match &mut self.last_delta {
             Some((last, joined)) if *last == name => joined.push_str(text),
             _ => {
                 self.flush();
-                self.last_delta = Some((name, text.to_owned()));
+                self.last_delta = Some((name.to_owned(), text.to_string()));
             }
         }
     }
@@ -82,12 +83,13 @@ pub fn stream<'c>(
     keep: Keep,
 ) -> Told {
     let mut told = Told::default();
-    let mut stream = Stream::new(format, options).expect("a text format").keep(keep);
+    let text_format = TextFormat::try_from(format).expect("a text format");
+    let mut stream = Stream::new(text_format, options).keep(keep);
     for chunk in chunks {
-        stream.feed(chunk, |event| told.event(event));
+        stream.feed_with(chunk, |event| told.event(event));
         assert_eq!(stream.open_message(), told.open.as_ref(), "{format}: up to {chunk:?}");
     }
-    stream.finish(|event| told.event(event));
+    stream.finish_with(|event| told.event(event));
     told.finish()
 }
 
@@ -431,6 +433,6 @@ pub fn joined(events: impl IntoIterator<Item = String>) -> Vec<String> {
 }
 
 /// The event, if a user is told of it.
-pub fn for_user(event: &Event<'_>) -> Option<String> {
-    event.for_user(Policy::default(), |event| event.to_json())
+pub fn for_user(event: Event<'_>) -> Option<String> {
+    event.for_user(Policy::default()).map(|event| event.to_json())
 }

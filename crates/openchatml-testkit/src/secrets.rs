@@ -8,9 +8,9 @@
 use openchatml::convert::{self, Channels, Loss, Lost};
 use openchatml::render::{LayoutChoice, Profile, Values};
 use openchatml::{
-    Body, Channel, Content, Conversation, Document, End, Event, Format, Header, Intent, Marker,
-    Message, Policy, ReadOptions, RenderError, RenderOptions, Role, Segment, Stream, UserEvents,
-    Visibility, history, parse, render,
+    Body, Channel, Content, Conversation, Document, End, Format, Header, Intent, Marker, Message,
+    Policy, ReadOptions, RenderError, RenderOptions, Role, Segment, Stream, TextFormat, Visibility,
+    history, parse, render,
 };
 use serde_json::{Map, Value, json};
 
@@ -463,14 +463,10 @@ pub fn outcome(text: &str, format: Format) -> Outcome {
     options.open_prompt = true;
     let document = parse(text, format, &options).document.into_owned();
     let mut events = Vec::new();
-    if let Ok(mut stream) = Stream::new(format, &options) {
-        let mut user = UserEvents::new(Policy::default());
-        let mut tell = |event: Event<'_>| {
-            events.extend(user.push(event, |event| event.to_json()));
-        };
-        stream.feed(text.as_bytes(), &mut tell);
-        stream.finish(&mut tell);
-        events.extend(user.finish().map(|event| event.to_json()));
+    if let Ok(format) = TextFormat::try_from(format) {
+        let mut stream = Stream::new(format, &options).for_user(Policy::default());
+        events.extend(stream.feed(text).map(|event| event.to_json()));
+        events.extend(stream.finish().map(|event| event.to_json()));
         renumber(&mut events);
     }
     let joins = format.carries().channels == Channels::Sections;

@@ -16,10 +16,10 @@ use crate::tokenizer::Tokenizer;
 /// makes room.
 ///
 /// ```
-/// use openchatml::{Conversation, Message, Role};
+/// use openchatml::{Conversation, Message, Role, TextFormat};
 /// use openchatml_tokens::{ByteEncoding, PromptCache, Tokenizer};
 ///
-/// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+/// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
 /// let mut prompts = PromptCache::new(tokenizer, 1 << 20);
 /// let question = "Why is the sky blue, and why is it red in the evening?";
 /// let mut conversation = Conversation::from_messages([Message::new(Role::User, question)]);
@@ -40,9 +40,10 @@ pub struct PromptCache<E> {
 /// What a [`PromptCache`] did so far, and how much it holds.
 ///
 /// ```
+/// use openchatml::TextFormat;
 /// use openchatml_tokens::{ByteEncoding, PromptCache, Tokenizer};
 ///
-/// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+/// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
 /// let statistics = PromptCache::new(tokenizer, 1 << 20).statistics();
 /// assert_eq!((statistics.hits, statistics.texts, statistics.bytes), (0, 0, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -64,9 +65,10 @@ impl<E: Encoding> PromptCache<E> {
     /// A cache that takes about so many bytes at most.
     ///
     /// ```
+    /// use openchatml::TextFormat;
     /// use openchatml_tokens::{ByteEncoding, PromptCache, Tokenizer};
     ///
-    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
     /// let prompts = PromptCache::new(tokenizer, 16 << 20);
     /// assert_eq!(prompts.tokenizer().spelled(), []);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

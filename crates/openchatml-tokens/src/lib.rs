@@ -1,7 +1,7 @@
 //! Conversations as token ids.
 //!
 //! An [`Encoding`] turns ordinary text into ids, and knows the ids of control tokens. A
-//! [`Tokenizer`] is an encoding at the service of a format: it writes conversations as ids, reads
+//! [`Tokenizer`] binds an encoding to a format: it writes conversations as ids, reads
 //! them back, and streams them. Text of a message is always encoded as ordinary text, so no content
 //! can become a control token.
 //!
@@ -9,10 +9,10 @@
 //! a `tokenizer.json` (feature `huggingface`) or a rank file (feature `tiktoken`).
 //!
 //! ```
-//! use openchatml::{Conversation, Message, Role};
+//! use openchatml::{Conversation, Message, Role, TextFormat};
 //! use openchatml_tokens::{ByteEncoding, Tokenizer};
 //!
-//! let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+//! let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
 //! let messages = [Message::new(Role::User, "<|end|>"), Message::answer("4.")];
 //! let document = Conversation::from_messages(messages.clone()).into();
 //! let rendered = tokenizer.render(&document, &Default::default())?;
@@ -51,10 +51,18 @@ pub use self::parting::{Difference, Parting};
 pub use self::read::Read;
 pub use self::sink::{Counted, MessageSpan, Rendered};
 pub use self::stream::TokenStream;
-pub use self::tokenizer::{NoTextForm, Tokenizer};
+pub use self::tokenizer::Tokenizer;
 pub use self::truncate::{Cut, OldestFirst, Scheme, TruncateError, Truncated, Truncation, Unit};
 
 /// The examples of the guide, which `cargo test` runs.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/tokens.md")]
 mod guide {}
+
+/// Errors can be boxed, and sent to other threads.
+const _: () = {
+    const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
+    #[cfg(any(feature = "huggingface", feature = "tiktoken"))]
+    is_error::<EncodingError>();
+    is_error::<TruncateError>();
+};

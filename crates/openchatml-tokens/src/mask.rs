@@ -10,10 +10,10 @@ use crate::sink::{MessageSpan, Rendered};
 /// in text or ids.
 ///
 /// ```
-/// use openchatml::{Conversation, Message, Role};
+/// use openchatml::{Conversation, Message, Role, TextFormat};
 /// use openchatml_tokens::{ByteEncoding, MaskPolicy, Tokenizer};
 ///
-/// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+/// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
 /// let messages = [Message::new(Role::User, "2 + 2?"), Message::answer("4.")];
 /// let conversation = Conversation::from_messages(messages);
 /// let rendered = tokenizer.render(&conversation.clone().into(), &Default::default())?;
@@ -96,10 +96,10 @@ impl MaskPolicy {
     /// `conversation` is what was rendered: its messages are those that the spans name.
     ///
     /// ```
-    /// use openchatml::{Conversation, Message, Weight};
+    /// use openchatml::{Conversation, Message, TextFormat, Weight};
     /// use openchatml_tokens::{ByteEncoding, MaskPolicy, Tokenizer};
     ///
-    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
     /// let mut bad = Message::answer("5.");
     /// bad.weight = Some(Weight::ZERO);
     /// let conversation = Conversation::from_messages([bad]);
@@ -135,10 +135,10 @@ impl MaskPolicy {
     /// `conversation` is what was rendered: its messages are those that the spans name.
     ///
     /// ```
-    /// use openchatml::{Conversation, Message, Weight};
+    /// use openchatml::{Conversation, Message, TextFormat, Weight};
     /// use openchatml_tokens::{ByteEncoding, MaskPolicy, Tokenizer};
     ///
-    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
     /// let plain = Conversation::from_messages([Message::answer("4.")]);
     /// let rendered = tokenizer.render(&plain.clone().into(), &Default::default())?;
     /// let mut weighed = plain;

@@ -10,10 +10,10 @@ use crate::tokenizer::Tokenizer;
 /// read anew, and what it sampled does not count.
 ///
 /// ```
-/// use openchatml::{Conversation, Message, Role, history};
+/// use openchatml::{Conversation, Message, Role, TextFormat, history};
 /// use openchatml_tokens::{ByteEncoding, Difference, Tokenizer};
 ///
-/// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+/// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
 /// let render = |messages: &[Message<'static>]| {
 ///     let next = history::next_prompt(&Conversation::from_messages(messages.iter().cloned()));
 ///     tokenizer.render(&next.into(), &Default::default())
@@ -83,10 +83,10 @@ impl<E: Encoding> Tokenizer<E> {
     /// with](Rendered::is_prefix_of).
     ///
     /// ```
-    /// use openchatml::{Conversation, End, Message};
+    /// use openchatml::{Conversation, End, Message, TextFormat};
     /// use openchatml_tokens::{ByteEncoding, Difference, Tokenizer};
     ///
-    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
     /// let render = |end| {
     ///     let mut answer = Message::answer("4.");
     ///     answer.end = end;

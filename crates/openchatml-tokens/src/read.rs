@@ -14,10 +14,10 @@ use crate::tokenizer::Tokenizer;
 /// Spans are places in the text that the ids stand for, control tokens as their spelling.
 ///
 /// ```
-/// use openchatml::{Conversation, Message, Role};
+/// use openchatml::{Conversation, Message, Role, TextFormat};
 /// use openchatml_tokens::{ByteEncoding, Tokenizer};
 ///
-/// let tokenizer = Tokenizer::new("im".parse()?, ByteEncoding::default())?;
+/// let tokenizer = Tokenizer::new(TextFormat::IM, ByteEncoding::default());
 /// let document = Conversation::from_messages([Message::new(Role::User, "Hi")]).into();
 /// let ids = tokenizer.render(&document, &Default::default())?.ids;
 /// let read = tokenizer.parse(&ids, &Default::default());
@@ -65,10 +65,10 @@ impl Read {
     /// the messages have exactly these.
     ///
     /// ```
-    /// use openchatml::Role;
+    /// use openchatml::{Role, TextFormat};
     /// use openchatml_tokens::{O200kHarmony, Tokenizer};
     ///
-    /// let tokenizer = Tokenizer::new("harmony".parse()?, O200kHarmony::default())?;
+    /// let tokenizer = Tokenizer::new(TextFormat::HARMONY, O200kHarmony::default());
     /// // A model may write a word as it likes: here, `Hello` as `He` and `llo`.
     /// let completion = [200005, 17196, 200008, 2066, 72807, 200002];
     /// let mut options = openchatml::ReadOptions::default();
@@ -95,7 +95,7 @@ impl Read {
 
     /// The document and what was found.
     pub fn into_parsed(self) -> Parsed<'static> {
-        Parsed { document: self.document, diagnostics: self.diagnostics }
+        Parsed::new(self.document, self.diagnostics)
     }
 
     /// The conversation; an empty one if the document is something else.
@@ -109,10 +109,10 @@ impl<E: Encoding> Tokenizer<E> {
     /// saved.
     ///
     /// ```
-    /// use openchatml::Control;
+    /// use openchatml::{Control, TextFormat};
     /// use openchatml_tokens::{ByteEncoding, Tokenizer};
     ///
-    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
     /// let id = |control| tokenizer.id(control).expect("it has one");
     /// let mut ids = vec![id(Control::Start)];
     /// ids.extend("user".bytes().map(u32::from));
@@ -132,7 +132,7 @@ impl<E: Encoding> Tokenizer<E> {
 /// Reads ids by a tokenizer.
 fn read<E: Encoding>(tokenizer: &Tokenizer<E>, ids: &[u32], options: &ReadOptions) -> Read {
     let mut builder = Builder {
-        tape: Tape::new(tokenizer.format().dialect().controls).spelled(tokenizer.spelled()),
+        tape: Tape::new(tokenizer.format().controls()).spelled(tokenizer.spelled()),
         bytes: Vec::new(),
         first: 0,
         starts: Vec::with_capacity(ids.len() + 1),

@@ -12,6 +12,7 @@ use crate::seams::Seams;
 
 /// A conversation as token ids, and where its messages are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rendered {
     /// The ids.
     pub ids: Vec<u32>,
@@ -24,6 +25,7 @@ pub struct Rendered {
 
 /// Where a message is among ids. Its parts follow each other without a gap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MessageSpan {
     /// The place of the message in its conversation. A generation prompt stands after the last.
     pub message: usize,
@@ -46,7 +48,11 @@ impl Rendered {
     /// ```
     /// use openchatml_tokens::Rendered;
     ///
-    /// let of = |ids: &[u32]| Rendered { ids: ids.to_vec(), ..Rendered::default() };
+    /// let of = |ids: &[u32]| {
+    ///     let mut rendered = Rendered::default();
+    ///     rendered.ids = ids.to_vec();
+    ///     rendered
+    /// };
     /// assert!(of(&[1, 2]).is_prefix_of(&of(&[1, 2, 3])));
     /// assert!(!of(&[1, 2]).is_prefix_of(&of(&[1])));
     /// ```
@@ -57,6 +63,7 @@ impl Rendered {
 
 /// How many ids a conversation has, and where its messages would be among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counted {
     /// How many ids there are.
     pub ids: usize,

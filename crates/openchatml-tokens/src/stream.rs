@@ -1,7 +1,7 @@
 //! Ids as they arrive.
 
 use openchatml::lex::{Utf8Decoder, Utf8Piece};
-use openchatml::{Event, Keep, Message, ReadOptions, Span, Stream};
+use openchatml::{Event, Events, Keep, Message, Policy, ReadOptions, Span, Stream};
 
 use crate::encoding::Encoding;
 use crate::ids::{Lexeme, REPLACEMENT, foreign, not_text, unknown};
@@ -14,8 +14,33 @@ const AHEAD: usize = 12;
 ///
 /// Characters whose bytes are spread over several ids are told once they are whole. Spans are
 /// places in the text that the ids stand for, control tokens as their spelling.
-pub struct TokenStream<'t, E> {
-    tokenizer: &'t Tokenizer<E>,
+///
+/// It shares the encoding of its tokenizer and borrows nothing, so that it may be a field of a
+/// struct, or be sent to another task.
+///
+/// ```
+/// use openchatml::{ReadOptions, TextFormat};
+/// use openchatml_tokens::{ByteEncoding, TokenStream, Tokenizer};
+///
+/// /// A completion that a server is sending.
+/// struct Completion {
+///     stream: TokenStream<ByteEncoding>,
+/// }
+///
+/// let tokenizer = Tokenizer::new(TextFormat::IM, ByteEncoding::default());
+/// let mut completion = Completion { stream: tokenizer.stream(&ReadOptions::completion()) };
+/// drop(tokenizer);
+/// let task = std::thread::spawn(move || completion.stream.feed(&[72, 105, 33]).collect::<Vec<_>>());
+/// let events = task.join().unwrap();
+/// assert!(!events.is_empty());
+/// ```
+pub struct TokenStream<E> {
+    tokenizer: Tokenizer<E>,
+    text: Text,
+}
+
+/// The text that ids stand for, on its way to the stream.
+struct Text {
     stream: Stream,
     utf8: Utf8Decoder,
 }
@@ -24,43 +49,43 @@ impl<E: Encoding> Tokenizer<E> {
     /// A stream of ids.
     ///
     /// ```
-    /// use openchatml::{Control, Event, ReadOptions, Role};
+    /// use openchatml::{Control, Event, ReadOptions, Role, TextFormat};
     /// use openchatml_tokens::{ByteEncoding, Tokenizer};
     ///
-    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
     /// let id = |control| tokenizer.id(control).expect("it has one");
     /// let mut options = ReadOptions::default();
     /// options.continues = Some(Role::Assistant); // The prompt ended in `<|start|>assistant`.
-    /// let mut said = String::new();
-    /// let mut hear = |event: Event<'_>| {
-    ///     if let Event::Delta { text, .. } = event {
-    ///         said.push_str(text);
-    ///     }
-    /// };
     /// let mut stream = tokenizer.stream(&options);
-    /// stream.feed(&[id(Control::Channel)], &mut hear);
-    /// stream.feed(&"final".bytes().map(u32::from).collect::<Vec<_>>(), &mut hear);
-    /// stream.feed(&[id(Control::Message), 52, 46, id(Control::Return)], &mut hear);
-    /// stream.finish(&mut hear);
-    /// assert_eq!(said, "4.");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// let mut events: Vec<_> = stream.feed(&[id(Control::Channel)]).collect();
+    /// events.extend(stream.feed(&"final".bytes().map(u32::from).collect::<Vec<_>>()));
+    /// events.extend(stream.feed(&[id(Control::Message), 52, 46, id(Control::Return)]));
+    /// events.extend(stream.finish());
+    /// let deltas = events.iter().filter_map(|event| match event {
+    ///     Event::Delta { text, .. } => Some(text.as_ref()),
+    ///     _ => None,
+    /// });
+    /// assert_eq!(deltas.collect::<String>(), "4.");
     /// ```
-    pub fn stream(&self, options: &ReadOptions) -> TokenStream<'_, E> {
-        TokenStream::new(self, options)
+    pub fn stream(&self, options: &ReadOptions) -> TokenStream<E> {
+        let stream = Stream::of_pieces(self.format(), self.spelled(), options);
+        let text = Text { stream, utf8: Utf8Decoder::default() };
+        TokenStream { tokenizer: self.clone(), text }
     }
 }
 
-impl<'t, E: Encoding> TokenStream<'t, E> {
-    fn new(tokenizer: &'t Tokenizer<E>, options: &ReadOptions) -> Self {
-        let stream = Stream::of_pieces(tokenizer.format(), tokenizer.spelled(), options)
-            .expect("a tokenizer's format has a text form");
-        Self { tokenizer, stream, utf8: Utf8Decoder::default() }
-    }
-
+impl<E: Encoding> TokenStream<E> {
     /// The same stream, keeping the text of messages or not.
     #[must_use]
     pub fn keep(mut self, keep: Keep) -> Self {
-        self.stream = self.stream.keep(keep);
+        self.text.stream = self.text.stream.keep(keep);
+        self
+    }
+
+    /// The same stream, telling only what a user may see: see [`Stream::for_user`].
+    #[must_use]
+    pub fn for_user(mut self, policy: Policy) -> Self {
+        self.text.stream = self.text.stream.for_user(policy);
         self
     }
 
@@ -68,17 +93,17 @@ impl<'t, E: Encoding> TokenStream<'t, E> {
     /// part of.
     ///
     /// ```
-    /// use openchatml::{Control, Message, ReadOptions, Role};
+    /// use openchatml::{Control, Message, ReadOptions, Role, TextFormat};
     /// use openchatml_tokens::{ByteEncoding, Tokenizer};
     ///
-    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
     /// let id = |control| tokenizer.id(control).expect("it has one");
     /// let text = |text: &str| text.bytes().map(u32::from).collect::<Vec<_>>();
     /// let mut options = ReadOptions::default();
     /// options.continues = Some(Role::Assistant);
     /// let mut stream = tokenizer.stream(&options);
     /// let mut is_answer = |ids: &[u32]| {
-    ///     stream.feed(ids, |_| {});
+    ///     drop(stream.feed(ids));
     ///     stream.open_message().is_some_and(Message::is_answer)
     /// };
     /// // That text spells a control token ends no reasoning.
@@ -91,55 +116,81 @@ impl<'t, E: Encoding> TokenStream<'t, E> {
     /// is_answer(&[id(Control::Channel)]);
     /// assert!(!is_answer(&text("final")));
     /// assert!(is_answer(&[id(Control::Message)]));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open_message(&self) -> Option<&Message<'_>> {
-        self.stream.open_message()
+        self.text.stream.open_message()
     }
 
     /// Takes ids that have arrived, and gives the events that are certain.
+    pub fn feed(&mut self, ids: &[u32]) -> Events {
+        let mut events = Vec::new();
+        self.feed_with(ids, |event| events.push(event.into_owned()));
+        events.into()
+    }
+
+    /// Takes ids that have arrived, and tells the events that are certain. They borrow.
     #[inline]
-    pub fn feed(&mut self, ids: &[u32], mut emit: impl FnMut(Event<'_>)) {
+    pub fn feed_with(&mut self, ids: &[u32], mut emit: impl FnMut(Event<'_>)) {
+        let Self { tokenizer, text } = self;
         for (at, id) in ids.iter().enumerate() {
             if let Some(next) = ids.get(at + AHEAD) {
-                self.tokenizer.encoding().prefetch(*next);
+                tokenizer.encoding().prefetch(*next);
             }
-            match self.tokenizer.lexeme(*id) {
-                Lexeme::Text(text) if self.utf8.is_empty() => {
-                    self.stream.feed_text(text, &mut emit);
-                }
-                Lexeme::Text(text) => self.bytes(text.as_bytes(), &mut emit),
-                Lexeme::Bytes(bytes) => self.bytes(bytes, &mut emit),
-                Lexeme::Control(control) => {
-                    self.end_text(&mut emit);
-                    self.stream.feed_control(control, &mut emit);
-                }
-                Lexeme::Foreign(spelling) => {
-                    self.end_text(&mut emit);
-                    let found = foreign(spelling, span_of(&self.stream, spelling));
-                    self.stream.report(found, &mut emit);
-                    self.stream.feed_text(spelling, &mut emit);
-                }
-                Lexeme::Unknown => {
-                    self.end_text(&mut emit);
-                    let found = unknown(*id, span_of(&self.stream, REPLACEMENT));
-                    self.stream.report(found, &mut emit);
-                    self.stream.feed_text(REPLACEMENT, &mut emit);
-                }
-            }
+            text.feed(tokenizer.lexeme(*id), *id, &mut emit);
         }
     }
 
-    /// Takes the end of the ids.
-    pub fn finish(mut self, mut emit: impl FnMut(Event<'_>)) {
-        self.end_text(&mut emit);
-        self.stream.finish(emit);
+    /// Takes the end of the ids, and gives the last events.
+    pub fn finish(self) -> Events {
+        let mut events = Vec::new();
+        self.finish_with(|event| events.push(event.into_owned()));
+        events.into()
     }
 
-    /// Ends the stream because the model was stopped.
-    pub fn cancel(mut self, mut emit: impl FnMut(Event<'_>)) {
-        self.end_text(&mut emit);
-        self.stream.cancel(emit);
+    /// [`finish`](Self::finish), telling events that borrow.
+    pub fn finish_with(mut self, mut emit: impl FnMut(Event<'_>)) {
+        self.text.end(&mut emit);
+        self.text.stream.finish_with(emit);
+    }
+
+    /// Ends the stream because the model was stopped, and gives the last events.
+    pub fn cancel(self) -> Events {
+        let mut events = Vec::new();
+        self.cancel_with(|event| events.push(event.into_owned()));
+        events.into()
+    }
+
+    /// [`cancel`](Self::cancel), telling events that borrow.
+    pub fn cancel_with(mut self, mut emit: impl FnMut(Event<'_>)) {
+        self.text.end(&mut emit);
+        self.text.stream.cancel_with(emit);
+    }
+}
+
+impl Text {
+    #[inline]
+    fn feed(&mut self, lexeme: Lexeme<'_>, id: u32, emit: &mut impl FnMut(Event<'_>)) {
+        match lexeme {
+            Lexeme::Text(text) if self.utf8.is_empty() => self.stream.feed_text_with(text, emit),
+            Lexeme::Text(text) => self.bytes(text.as_bytes(), emit),
+            Lexeme::Bytes(bytes) => self.bytes(bytes, emit),
+            Lexeme::Control(control) => {
+                self.end(emit);
+                self.stream.feed_control_with(control, emit);
+            }
+            Lexeme::Foreign(spelling) => {
+                self.end(emit);
+                let found = foreign(spelling, span_of(&self.stream, spelling));
+                self.stream.report_with(found, &mut *emit);
+                self.stream.feed_text_with(spelling, emit);
+            }
+            Lexeme::Unknown => {
+                self.end(emit);
+                let found = unknown(id, span_of(&self.stream, REPLACEMENT));
+                self.stream.report_with(found, &mut *emit);
+                self.stream.feed_text_with(REPLACEMENT, emit);
+            }
+        }
     }
 
     #[inline]
@@ -147,7 +198,7 @@ impl<'t, E: Encoding> TokenStream<'t, E> {
         if self.utf8.is_empty()
             && let Ok(text) = std::str::from_utf8(bytes)
         {
-            return self.stream.feed_text(text, emit);
+            return self.stream.feed_text_with(text, emit);
         }
         self.part_of_character(bytes, emit);
     }
@@ -155,14 +206,14 @@ impl<'t, E: Encoding> TokenStream<'t, E> {
     fn part_of_character(&mut self, bytes: &[u8], emit: &mut impl FnMut(Event<'_>)) {
         for piece in self.utf8.decode(bytes) {
             match piece {
-                Utf8Piece::Text(text) => self.stream.feed_text(text, &mut *emit),
+                Utf8Piece::Text(text) => self.stream.feed_text_with(text, &mut *emit),
                 Utf8Piece::Invalid(_) => replace(&mut self.stream, emit),
             }
         }
     }
 
     /// No more text follows: half a character is none.
-    fn end_text(&mut self, emit: &mut impl FnMut(Event<'_>)) {
+    fn end(&mut self, emit: &mut impl FnMut(Event<'_>)) {
         if self.utf8.finish().is_some() {
             replace(&mut self.stream, emit);
         }
@@ -171,8 +222,8 @@ impl<'t, E: Encoding> TokenStream<'t, E> {
 
 /// Feeds U+FFFD, for bytes that are not UTF-8.
 fn replace(stream: &mut Stream, emit: &mut impl FnMut(Event<'_>)) {
-    stream.report(not_text(span_of(stream, REPLACEMENT)), &mut *emit);
-    stream.feed_text(REPLACEMENT, emit);
+    stream.report_with(not_text(span_of(stream, REPLACEMENT)), &mut *emit);
+    stream.feed_text_with(REPLACEMENT, emit);
 }
 
 /// The place of a text that comes next.

@@ -1,9 +1,9 @@
-//! An encoding at the service of a format.
+//! Token ids of one format in one encoding.
 
-use std::fmt;
+use std::sync::Arc;
 
 use openchatml::render::render_to;
-use openchatml::{Control, Document, Format, RenderError, RenderOptions};
+use openchatml::{Control, Document, RenderError, RenderOptions, TextFormat};
 
 use crate::encoding::{Encoding, Token};
 use crate::ids::{Ids, Lexeme};
@@ -14,78 +14,63 @@ use crate::sink::{Counted, Rendered, Target, TokenSink, Written};
 /// A control token without an id of its own is written as its spelling, and counts when text spells
 /// it (OpenChatML 2.2 §3, portability). All others are ids, and nothing that text spells is one.
 ///
+/// A clone shares the encoding, and so does a [stream](Self::stream): both are cheap.
+///
 /// ```
-/// use openchatml::Control;
+/// use openchatml::{Control, TextFormat};
 /// use openchatml_tokens::{ByteEncoding, Tokenizer};
 ///
 /// let encoding = ByteEncoding::new(["<|start|>", "<|message|>", "<|end|>"]);
-/// let tokenizer = Tokenizer::new("chatml".parse()?, encoding)?;
+/// let tokenizer = Tokenizer::new(TextFormat::CHATML, encoding);
 /// assert_eq!(tokenizer.id(Control::Start), Some(256));
 /// // ChatML ends its messages by `<|end_message|>`, which this encoding lacks.
 /// assert_eq!(tokenizer.spelled(), [Control::End]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Tokenizer<E> {
-    format: Format,
+    format: TextFormat,
+    shared: Arc<Shared<E>>,
+}
+
+/// What clones of a tokenizer and its streams share.
+#[derive(Debug)]
+struct Shared<E> {
     encoding: E,
     ids: Ids,
 }
 
-/// A format that has no text form cannot be written as token ids.
-///
-/// ```
-/// use openchatml_tokens::{ByteEncoding, Tokenizer};
-///
-/// let error = Tokenizer::new("json".parse()?, ByteEncoding::default()).unwrap_err();
-/// assert_eq!(error.to_string(), "`json` has no text form, and so no tokens");
-/// # Ok::<(), openchatml::UnknownName>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoTextForm {
-    dialect: &'static str,
-}
-
-impl fmt::Display for NoTextForm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` has no text form, and so no tokens", self.dialect)
+impl<E> Clone for Tokenizer<E> {
+    fn clone(&self) -> Self {
+        Self { format: self.format, shared: Arc::clone(&self.shared) }
     }
 }
-
-impl std::error::Error for NoTextForm {}
 
 impl<E: Encoding> Tokenizer<E> {
-    /// A tokenizer of the text form of `format`.
-    ///
-    /// # Errors
-    ///
-    /// The dialect has no text form.
-    pub fn new(format: Format, encoding: E) -> Result<Self, NoTextForm> {
-        let dialect = format.dialect();
-        let format = Format::new(dialect, openchatml::Carrier::Text);
-        let format = format.ok_or(NoTextForm { dialect: dialect.id })?;
-        let ids = Ids::new(dialect.controls, &encoding);
-        Ok(Self { format, encoding, ids })
+    /// A tokenizer of a text format.
+    pub fn new(format: TextFormat, encoding: E) -> Self {
+        let ids = Ids::new(format.controls(), &encoding);
+        Self { format, shared: Arc::new(Shared { encoding, ids }) }
     }
 
-    /// The format whose text form is written and read.
-    pub fn format(&self) -> Format {
+    /// The format that is written and read.
+    pub fn format(&self) -> TextFormat {
         self.format
     }
 
     /// The encoding.
     pub fn encoding(&self) -> &E {
-        &self.encoding
+        &self.shared.encoding
     }
 
     /// The id of a control token of the dialect, if it has one of its own.
     pub fn id(&self, control: Control) -> Option<u32> {
-        self.ids.id(control)
+        self.shared.ids.id(control)
     }
 
     /// The control tokens of the dialect that have no id of their own.
     pub fn spelled(&self) -> &[Control] {
-        self.ids.spelled()
+        self.shared.ids.spelled()
     }
 
     /// Writes a document as ids.
@@ -96,10 +81,10 @@ impl<E: Encoding> Tokenizer<E> {
     /// spelling is no obstacle.
     ///
     /// ```
-    /// use openchatml::{Conversation, Message, Role};
+    /// use openchatml::{Conversation, Message, Role, TextFormat};
     /// use openchatml_tokens::{ByteEncoding, Tokenizer};
     ///
-    /// let tokenizer = Tokenizer::new("im".parse()?, ByteEncoding::default())?;
+    /// let tokenizer = Tokenizer::new(TextFormat::IM, ByteEncoding::default());
     /// let hostile = Conversation::from_messages([Message::new(Role::User, "<|im_end|>")]).into();
     /// assert!(openchatml::render(&hostile, "im".parse()?, &Default::default()).is_err());
     /// let rendered = tokenizer.render(&hostile, &Default::default())?;
@@ -124,10 +109,10 @@ impl<E: Encoding> Tokenizer<E> {
     /// As for [`render`](Self::render).
     ///
     /// ```
-    /// use openchatml::{Conversation, Message, Role};
+    /// use openchatml::{Conversation, Message, Role, TextFormat};
     /// use openchatml_tokens::{ByteEncoding, Tokenizer};
     ///
-    /// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+    /// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
     /// let document = Conversation::from_messages([Message::new(Role::User, "Hi")]).into();
     /// let counted = tokenizer.count(&document, &Default::default())?;
     /// assert_eq!(counted.ids, tokenizer.render(&document, &Default::default())?.ids.len());
@@ -150,24 +135,24 @@ impl<E: Encoding> Tokenizer<E> {
         target: T,
     ) -> Result<Written<T>, RenderError> {
         let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
-        let mut sink = TokenSink::new(&self.encoding, &self.ids, messages, target);
+        let mut sink = TokenSink::new(&self.shared.encoding, &self.shared.ids, messages, target);
         render_to(document, self.format, options, &mut sink)?;
         Ok(sink.finish()?)
     }
 
     /// The ids before the first control token of the dialect.
     pub(crate) fn run<'i>(&self, ids: &'i [u32]) -> &'i [u32] {
-        let end = ids.iter().position(|id| self.ids.control(*id).is_some());
+        let end = ids.iter().position(|id| self.shared.ids.control(*id).is_some());
         &ids[..end.unwrap_or(ids.len())]
     }
 
     /// What an id stands for here.
     #[inline]
     pub(crate) fn lexeme(&self, id: u32) -> Lexeme<'_> {
-        if let Some(control) = self.ids.control(id) {
+        if let Some(control) = self.shared.ids.control(id) {
             return Lexeme::Control(control);
         }
-        match self.encoding.token(id) {
+        match self.shared.encoding.token(id) {
             Some(Token::Text(text)) => Lexeme::Text(text),
             Some(Token::Bytes(bytes)) => Lexeme::Bytes(bytes),
             Some(Token::Control(spelling)) => Lexeme::Foreign(spelling),

@@ -21,10 +21,10 @@ use crate::tokenizer::Tokenizer;
 /// replies stay or go together, always.
 ///
 /// ```
-/// use openchatml::{Conversation, Message, Role};
+/// use openchatml::{Conversation, Message, Role, TextFormat};
 /// use openchatml_tokens::{ByteEncoding, Tokenizer, Truncation};
 ///
-/// let tokenizer = Tokenizer::new("harmony".parse()?, ByteEncoding::default())?;
+/// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
 /// let messages = [
 ///     Message::new(Role::System, "Be brief."),
 ///     Message::new(Role::User, "2 + 2?"),
@@ -52,10 +52,10 @@ pub struct Truncation<S = OldestFirst> {
 /// A conversation that fits, and what was done to it.
 ///
 /// ```
-/// use openchatml::{Conversation, Message, Role};
+/// use openchatml::{Conversation, Message, Role, TextFormat};
 /// use openchatml_tokens::{ByteEncoding, Tokenizer, Truncation};
 ///
-/// let tokenizer = Tokenizer::new("im".parse()?, ByteEncoding::default())?;
+/// let tokenizer = Tokenizer::new(TextFormat::IM, ByteEncoding::default());
 /// let conversation = Conversation::from_messages([Message::new(Role::User, "Hello, world!")]);
 /// let mut truncation = Truncation::new(1000);
 /// truncation.message = Some(5);
@@ -101,10 +101,10 @@ pub struct Cut {
 /// Why a conversation cannot be made to fit.
 ///
 /// ```
-/// use openchatml::{Conversation, Message, Role};
+/// use openchatml::{Conversation, Message, Role, TextFormat};
 /// use openchatml_tokens::{ByteEncoding, Tokenizer, Truncation};
 ///
-/// let tokenizer = Tokenizer::new("im".parse()?, ByteEncoding::default())?;
+/// let tokenizer = Tokenizer::new(TextFormat::IM, ByteEncoding::default());
 /// let conversation = Conversation::from_messages([Message::new(Role::System, "Be brief.")]);
 /// let error = Truncation::new(3)
 ///     .truncate(&tokenizer, &conversation, &Default::default())
@@ -177,7 +177,7 @@ impl Sizes {
         count: usize,
         options: &RenderOptions,
     ) -> Result<Self, RenderError> {
-        let prepared = prepare(document, tokenizer.format(), options)?;
+        let prepared = prepare(document, tokenizer.format().into(), options)?;
         let counted = tokenizer.count(&prepared.document, options);
         let counted = counted.map_err(|error| prepared.origins.place(error))?;
         let mut sizes = Self {

@@ -32,7 +32,7 @@ fn the_ids_of_a_conversation_are_those_of_its_text() {
     let file = vocabulary(format);
     let library = tokenizers::Tokenizer::from_bytes(&file).expect("a file for it");
     let encoding = HuggingFace::from_json(&file).expect("a file for us");
-    let tokenizer = Tokenizer::new(format, encoding).expect("a text format");
+    let tokenizer = Tokenizer::new(format.text().expect("a text format"), encoding);
     assert_eq!(tokenizer.spelled(), []);
     cases(CASES, |source| {
         let document = document::document(source, format);

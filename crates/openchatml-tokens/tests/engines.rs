@@ -3,7 +3,7 @@
 //!
 //! The servers and a model that speaks such completions were run, and their answers recorded.
 
-use openchatml::{Document, Format, Policy, ReadOptions, RenderOptions, Role, render};
+use openchatml::{Document, Format, Policy, ReadOptions, RenderOptions, Role, TextFormat, render};
 use openchatml_testkit::conversion::is_made;
 use openchatml_testkit::markdown;
 use openchatml_tokens::{O200kHarmony, Read, Tokenizer};
@@ -15,8 +15,7 @@ fn cases() -> Vec<Value> {
 }
 
 fn read(case: &Value) -> Read {
-    let harmony: Format = "harmony".parse().expect("a format");
-    let tokenizer = Tokenizer::new(harmony, O200kHarmony::default()).expect("a text form");
+    let tokenizer = Tokenizer::new(TextFormat::HARMONY, O200kHarmony::default());
     let ids: Vec<u32> = serde_json::from_value(case["ids"].clone()).expect("ids");
     let mut options = ReadOptions::default();
     options.continues = Some(Role::Assistant);

@@ -2,7 +2,9 @@
 //! conversations.
 
 use openchatml::convert::prepare;
-use openchatml::{Conversation, Document, Message, ReadOptions, RenderOptions, Role, history};
+use openchatml::{
+    Conversation, Document, Message, ReadOptions, RenderOptions, Role, TextFormat, history,
+};
 use openchatml_testkit::ids::{self, Pairs};
 use openchatml_testkit::{Source, cases, document, pick};
 use openchatml_tokens::{
@@ -25,7 +27,7 @@ fn conversation(
     source: &mut Source<'_>,
     tokenizer: &Tokenizer<Pairs>,
 ) -> Option<Conversation<'static>> {
-    let document = document::document(source, tokenizer.format());
+    let document = document::document(source, tokenizer.format().into());
     tokenizer.render(&document, &options()).ok()?;
     document.as_conversation().cloned()
 }
@@ -46,7 +48,7 @@ fn resampled(source: &mut Source<'_>, ids: &[u32]) -> Vec<u32> {
 fn counting_is_writing_without_ids() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
-        let document = document::document(source, tokenizer.format());
+        let document = document::document(source, tokenizer.format().into());
         match (tokenizer.render(&document, &options()), tokenizer.count(&document, &options())) {
             (Ok(rendered), Ok(counted)) => {
                 assert_eq!(counted.ids, rendered.ids.len());
@@ -117,7 +119,7 @@ fn a_cache_changes_nothing() {
         let format = tokenizer.format();
         let mut prompts = PromptCache::new(tokenizer.clone(), size);
         for _ in 0..3 {
-            let document = document::document(source, format);
+            let document = document::document(source, format.into());
             let expected = tokenizer.render(&document, &options()).ok();
             for _ in 0..2 {
                 assert_eq!(prompts.render(&document, &options()).ok(), expected);
@@ -165,7 +167,7 @@ fn what_is_truncated_fits_and_is_told() {
         };
         let left = &truncated.conversation.messages;
         let document = truncated.conversation.clone().into();
-        let prepared = prepare(&document, tokenizer.format(), &options()).expect("as above");
+        let prepared = prepare(&document, tokenizer.format().into(), &options()).expect("as above");
         let written = tokenizer.count(&prepared.document, &options());
         assert_eq!(written.expect("it fits").ids, truncated.ids);
         assert!(truncated.ids <= truncation.budget);
@@ -200,8 +202,7 @@ fn other_schemes_plug_in() {
             Vec::new()
         }
     }
-    let format = "harmony".parse().expect("a format");
-    let tokenizer = Tokenizer::new(format, ByteEncoding::default()).expect("a text format");
+    let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
     let messages = [
         Message::new(Role::System, "Be brief."),
         Message::new(Role::User, "One?"),

@@ -63,14 +63,14 @@ fn text_and_ids_agree() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
         let format = tokenizer.format();
-        let document = document::document(source, format);
+        let document = document::document(source, format.into());
         let options = RenderOptions::default();
         let (Ok(text), Ok(rendered)) =
-            (render(&document, format, &options), tokenizer.render(&document, &options))
+            (render(&document, format.into(), &options), tokenizer.render(&document, &options))
         else {
             return;
         };
-        let from_text = parse(&text, format, &open());
+        let from_text = parse(&text, format.into(), &open());
         let from_ids = tokenizer.parse(&rendered.ids, &open());
         assert_eq!(from_text.document, *from_ids.document(), "{text:?}");
         if document_is_plain(&document) {
@@ -117,9 +117,9 @@ fn what_follows_the_stop_token_of_a_completion_is_not_seen_in_ids() {
 #[test]
 fn what_stands_between_control_tokens_is_one_text() {
     let format: Format = "apertus".parse().expect("a format");
-    let pairs = Tokenizer::new(format, Pairs::all(format)).expect("a text format");
+    let pairs = Tokenizer::new(format.text().expect("a text format"), Pairs::all(format));
     let spellings = format.dialect().controls.entries().iter().map(|entry| entry.1);
-    let bytes = Tokenizer::new(format, ByteEncoding::new(spellings)).expect("a text format");
+    let bytes = Tokenizer::new(format.text().expect("a text format"), ByteEncoding::new(spellings));
     let byte = |id: u32| u8::try_from(id).ok();
     cases(CASES, |source| {
         let document = document::document(source, format);
@@ -167,7 +167,7 @@ fn what_stands_between_control_tokens_is_one_text() {
 fn spans_follow_each_other_and_masks_are_made_of_them() {
     cases(CASES, |source| {
         let tokenizer = tokenizer(source);
-        let document = document::document(source, tokenizer.format());
+        let document = document::document(source, tokenizer.format().into());
         let Some(conversation) = document.as_conversation() else { return };
         let options = RenderOptions::default();
         let Ok(rendered) = tokenizer.render(&document, &options) else { return };

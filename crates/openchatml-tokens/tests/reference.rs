@@ -6,7 +6,8 @@
 
 use openchatml::render::Profile;
 use openchatml::{
-    Channel, Code, End, Format, Message, RenderOptions, Role, Visibility, history, parse,
+    Channel, Code, End, Format, Message, RenderOptions, Role, TextFormat, Visibility, history,
+    parse,
 };
 use openchatml_tokens::{O200kHarmony, Tokenizer};
 use serde_json::Value;
@@ -33,8 +34,7 @@ fn ids_are_those_of_its_fork() {
 
 fn same_ids(cases: &[Value], profile: Profile) {
     let json: Format = "harmony:json".parse().expect("a format");
-    let harmony: Format = "harmony".parse().expect("a format");
-    let tokenizer = Tokenizer::new(harmony, O200kHarmony::default()).expect("a text form");
+    let tokenizer = Tokenizer::new(TextFormat::HARMONY, O200kHarmony::default());
     for (index, case) in cases.iter().enumerate() {
         let text = case["conversation"].as_str().expect("a conversation");
         let read = parse(text, json, &Default::default()).into_conversation();

@@ -1,6 +1,6 @@
 //! Ids that other projects expect in their own tests: the folder that `OPENCHATML_THIRD_PARTY` names.
 
-use openchatml::{Event, ReadOptions, Role, Stream};
+use openchatml::{Event, ReadOptions, Role, Stream, TextFormat};
 use openchatml_testkit::elsewhere;
 use openchatml_testkit::property::Told;
 use openchatml_tokens::{O200kHarmony, Tokenizer};
@@ -23,8 +23,7 @@ fn is_skipped() -> bool {
 }
 
 fn tokenizer() -> Tokenizer<O200kHarmony> {
-    let format = "harmony".parse().expect("a format");
-    Tokenizer::new(format, O200kHarmony::default()).expect("it has a text form")
+    Tokenizer::new(TextFormat::HARMONY, O200kHarmony::default())
 }
 
 /// The inputs of a case that are given as text and as ids.
@@ -58,18 +57,18 @@ fn ids_read_like_their_text() {
                     let read = tokenizer.parse(&ids, &options);
                     assert_eq!(read.text(), text, "{}", case["id"]);
                     let format = tokenizer.format();
-                    let from_text = openchatml::parse(&text, format, &options);
+                    let from_text = openchatml::parse(&text, format.into(), &options);
                     assert_eq!(from_text.document, *read.document(), "{}", case["id"]);
                     let mut streamed = Vec::new();
                     let mut stream = tokenizer.stream(&options);
-                    stream.feed(&ids, |event| {
+                    stream.feed_with(&ids, |event| {
                         if let Event::MessageDone { message, .. } = event {
-                            streamed.push(message.clone().into_owned());
+                            streamed.push(message.into_value().into_owned());
                         }
                     });
-                    stream.finish(|event| {
+                    stream.finish_with(|event| {
                         if let Event::MessageDone { message, .. } = event {
-                            streamed.push(message.clone().into_owned());
+                            streamed.push(message.into_value().into_owned());
                         }
                     });
                     let messages = &read.document().as_conversation().expect("one").messages;
@@ -95,13 +94,13 @@ fn ids_tell_what_their_text_tells() {
             Some("gptoss.is_reasoning_end") => None,
             _ => continue,
         };
-        let mut of_text = Stream::new(tokenizer.format(), &options).expect("a text format");
+        let mut of_text = Stream::new(tokenizer.format(), &options);
         let mut of_ids = tokenizer.stream(&options);
         for (text, ids) in pairs(&case) {
             let mut told = [Told::default(), Told::default()];
-            of_text.feed(text.as_bytes(), |event| told[0].event(event));
+            of_text.feed_with(text.as_bytes(), |event| told[0].event(event));
             for id in ids {
-                of_ids.feed(&[id], |event| told[1].event(event));
+                of_ids.feed_with(&[id], |event| told[1].event(event));
             }
             let [one, two] = told.map(Told::finish);
             assert_eq!(one, two, "{}", case["id"]);
@@ -122,7 +121,7 @@ fn texts_are_written_as_the_ids_that_they_are_given_with() {
     for case in cases("vllm_gptoss.jsonl", 20) {
         for (text, ids) in pairs(&case) {
             let prompt = format!("<|start|>assistant{text}");
-            let parsed = openchatml::parse(&prompt, tokenizer.format(), &options);
+            let parsed = openchatml::parse(&prompt, tokenizer.format().into(), &options);
             if !parsed.diagnostics.is_empty() {
                 continue;
             }

@@ -31,6 +31,7 @@ pub struct Call {
 
 /// How far a call has come.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Progress {
     /// How much is done. It grows from one report to the next.
     pub done: f64,
@@ -38,6 +39,13 @@ pub struct Progress {
     pub total: Option<f64>,
     /// What the tool says of it.
     pub message: Option<String>,
+}
+
+impl Progress {
+    /// So much is done, of an amount that is not known.
+    pub fn new(done: f64) -> Self {
+        Self { done, ..Self::default() }
+    }
 }
 
 impl Call {

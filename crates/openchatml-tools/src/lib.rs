@@ -93,11 +93,35 @@ pub use self::router::{
 };
 #[cfg(feature = "session")]
 pub use self::session::{
-    Constrained, Desk, DeskError, Ended, Model, NoPrompt, Outlook, Session, SessionError,
-    SessionEvent, SessionOptions, Shape, Transcript,
+    Constrained, Desk, DeskError, Ended, Model, Outlook, Session, SessionError, SessionEvent,
+    SessionOptions, Shape, Transcript,
 };
 pub use self::tool::{Approve, Failure, Outcome, Output, Provenance, Run, Tool};
 pub use self::toolbox::{Entry, NotAName, Toolbox};
 /// What tells a [`Session`] to stop.
 #[cfg(feature = "session")]
 pub use tokio_util::sync::CancellationToken;
+
+/// Errors can be boxed, and sent to other threads.
+const _: () = {
+    const fn is_error<E: std::error::Error + Send + Sync + 'static>() {}
+    is_error::<BadSchema>();
+    is_error::<Failure>();
+    is_error::<NotAName>();
+    #[cfg(feature = "completions")]
+    is_error::<UnknownEngine>();
+    #[cfg(any(feature = "completions", feature = "session"))]
+    is_error::<UpstreamError>();
+    #[cfg(feature = "session")]
+    is_error::<DeskError>();
+    #[cfg(feature = "session")]
+    is_error::<SessionError>();
+    #[cfg(feature = "config")]
+    is_error::<config::ConfigError>();
+    #[cfg(feature = "browser")]
+    is_error::<kinds::browser::NotABrowser>();
+    #[cfg(feature = "http")]
+    is_error::<kinds::http::NotAnApi>();
+    #[cfg(feature = "mcp")]
+    is_error::<kinds::mcp::NotConnected>();
+};

@@ -52,6 +52,7 @@ pub trait Tool: Send + Sync {
 /// assert_eq!(output.provenance.source.as_deref(), Some("https://weather.example/"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Output {
     /// The result: a string for text, any other value for JSON.
     pub content: Value<'static>,
@@ -79,6 +80,7 @@ impl Output {
 
 /// Where a result comes from (OpenChatML 2.2 §8.2, §11).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Provenance {
     /// A URL or another name of the source. The tool's own name, unless it says otherwise.
     pub source: Option<String>,
@@ -121,6 +123,7 @@ pub enum Approve {
 /// assert_eq!((failure.code, failure.is_retryable), (Code::ToolFailed, true));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Failure {
     /// What kind of failure it is. [`Code::ToolFailed`] is the tool's own.
     pub code: Code,

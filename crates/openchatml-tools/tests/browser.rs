@@ -10,12 +10,11 @@ use crate::server::{Answer, Server, answer};
 
 /// What may be opened: servers on this machine, if they are named.
 fn options(servers: &[&Server]) -> Options {
-    Options {
-        hosts: servers.iter().map(|server| server.address.to_string()).collect(),
-        private: vec!["127.0.0.1".into()],
-        page_bytes: 100_000,
-        ..Options::default()
-    }
+    let mut options = Options::default();
+    options.hosts = servers.iter().map(|server| server.address.to_string()).collect();
+    options.private = vec!["127.0.0.1".into()];
+    options.page_bytes = 100_000;
+    options
 }
 
 /// Calls a tool of the browser.
@@ -251,7 +250,8 @@ async fn html_that_nests_without_end_is_read_in_linear_time() {
         answer("200 OK", "text/html", format!("<{tag}>x").repeat(100_000) + "end")
     })
     .await;
-    let options = Options { page_bytes: 4 << 20, ..options(&[&server]) };
+    let mut options = options(&[&server]);
+    options.page_bytes = 4 << 20;
     let browser = Browser::new(&options).unwrap();
     for tag in ["div", "b", "ul", "blockquote", "table", "pre", "svg", "h1", "td", "template"] {
         let page = seen(&browser, "open", &open(&server.url(&format!("/{tag}")))).await;
@@ -327,7 +327,9 @@ async fn an_endpoint_is_searched() {
 
     for url in ["ftp://a/{query}", "no url {query}", "http://a.example/"] {
         let search = Search::Endpoint { url: url.into(), headers: Vec::new() };
-        assert!(Browser::new(&Options { search, ..Options::default() }).is_err(), "{url}");
+        let mut options = Options::default();
+        options.search = search;
+        assert!(Browser::new(&options).is_err(), "{url}");
     }
 }
 
@@ -347,7 +349,9 @@ async fn a_folder_is_searched_and_opened() {
     #[cfg(unix)]
     std::os::unix::fs::symlink("/etc/passwd", folder.path().join("passwd.txt")).unwrap();
     let search = Search::Folder(folder.path().into());
-    let browser = Browser::new(&Options { search, ..Options::default() }).unwrap();
+    let mut options = Options::default();
+    options.search = search;
+    let browser = Browser::new(&options).unwrap();
 
     let page = seen(&browser, "search", r#"{"query":"PURR"}"#).await;
     let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text} in {page}"));
@@ -368,5 +372,7 @@ async fn a_folder_is_searched_and_opened() {
         assert_eq!(failure.message, "there is no such page", "{url}");
     }
     let search = Search::Folder("/nowhere".into());
-    assert!(Browser::new(&Options { search, ..Options::default() }).is_err());
+    let mut options = Options::default();
+    options.search = search;
+    assert!(Browser::new(&options).is_err());
 }

@@ -309,7 +309,7 @@ async fn what_a_completion_took_is_told() {
         Answer::stream(acts)
     })
     .await;
-    let usage = Piece::Usage(Usage { prompt: 9, completion: 4, cached: None });
+    let usage = Piece::Usage(Usage::new(9, 4));
     assert_eq!((pieces, error), (vec![text(SAID), usage], None));
 }
 

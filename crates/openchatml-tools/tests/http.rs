@@ -11,11 +11,11 @@ use crate::server::{Answer, Server, answer};
 const PETS: &str = include_str!("fixtures/pets.yaml");
 
 fn access(server: &Server) -> Access {
-    Access {
-        base_url: Some(server.url("/v1/?secret=1")),
-        headers: vec![("X-API-Key".into(), "secret".into())],
-        output_bytes: 1000,
-    }
+    let mut access = Access::default();
+    access.base_url = Some(server.url("/v1/?secret=1"));
+    access.headers = vec![("X-API-Key".into(), "secret".into())];
+    access.output_bytes = 1000;
+    access
 }
 
 fn entry(server: &Server, name: &str) -> Entry {
@@ -314,7 +314,8 @@ fn what_is_no_document_says_where() {
     }
     let bare = Api::parse("openapi: 3.1.0\npaths: {/a: {get: {}}}").unwrap();
     let error = |base: Option<&str>| {
-        let access = Access { base_url: base.map(str::to_owned), ..Access::default() };
+        let mut access = Access::default();
+        access.base_url = base.map(str::to_owned);
         bare.entries(&access).unwrap_err().to_string()
     };
     assert!(error(None).contains("get_a: there is no base URL"));
@@ -332,7 +333,8 @@ fn documents_that_refer_without_end_are_small() {
         let next = format!("{{$ref: '#/components/schemas/S{}'}}", (at + 1) % 40);
         text += &format!("    S{at}: {{type: object, properties: {{a: {next}, b: {next}}}}}\n");
     }
-    let access = Access { base_url: Some("http://a.example".into()), ..Access::default() };
+    let mut access = Access::default();
+    access.base_url = Some("http://a.example".into());
     let entries = Api::parse(&text).unwrap().entries(&access).unwrap();
     assert!(entries[0].1.parameters.as_ref().unwrap().to_json().len() < 1 << 20);
 }

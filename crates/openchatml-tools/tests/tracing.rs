@@ -111,7 +111,7 @@ async fn run(
     tools.insert("functions.now", Entry::new(tool)).unwrap();
     let router = Router::new(tools, RouterOptions::default()).unwrap();
     let conversation = Conversation::from_messages([Message::new(Role::User, SECRET)]);
-    let model = Model::new(upstream, format).unwrap();
+    let model = Model::new(upstream, format.text().expect("a text format"));
     let mut session = Session::new(conversation, format, router).with_model(model);
     let ended = session.run(&CancellationToken::new(), |_| {}).await;
     drop(guard);

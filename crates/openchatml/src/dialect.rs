@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::Code;
 use crate::Control;
 use crate::check::Book;
 use crate::declare::ToolPlace;
+use crate::diagnostic::FormatError;
 use crate::lex::{Mode, TokenTable};
 use crate::model::{Conversation, Document, FormId, Role};
 use crate::options::{Profile, ReadOptions, RenderOptions};
@@ -69,7 +69,7 @@ pub(crate) struct TextForm {
 
 /// Makes a reader of a family with the rules of a dialect.
 pub(crate) type MakeReader =
-    for<'a> fn(&'static TextForm, &ReadOptions, Keep<'a>) -> Box<dyn Reader<'a> + Send + 'a>;
+    for<'a> fn(&'static TextForm, &ReadOptions, Keep<'a>) -> Box<dyn Reader<'a> + Send + Sync + 'a>;
 
 /// Finds what a conversation has to become before it is written, if anything.
 pub(crate) type FindComposer = fn(&Conversation<'_>, &RenderOptions) -> Option<&'static Composer>;
@@ -165,17 +165,29 @@ impl Dialect {
 }
 
 impl Format {
-    /// The format of a dialect on a carrier. `None` if the dialect has no such carrier.
+    /// The format of a dialect on a carrier.
+    ///
+    /// # Errors
+    ///
+    /// The dialect has no such carrier.
     ///
     /// ```
     /// use openchatml::{Carrier, Format, dialects};
     ///
-    /// let format = Format::new(&dialects::CHATML, Carrier::Json).map(|it| it.to_string());
-    /// assert_eq!(format.as_deref(), Some("chatml:json"));
-    /// assert_eq!(Format::new(&dialects::IM, Carrier::Json), None);
+    /// assert_eq!(Format::new(&dialects::CHATML, Carrier::Json)?.to_string(), "chatml:json");
+    /// let error = Format::new(&dialects::IM, Carrier::Json).unwrap_err();
+    /// assert_eq!(error.to_string(), "`im` has no JSON form");
+    /// # Ok::<(), openchatml::FormatError>(())
     /// ```
-    pub fn new(dialect: &'static Dialect, carrier: Carrier) -> Option<Self> {
-        dialect.carriers().any(|one| one == carrier).then_some(Self { dialect, carrier })
+    pub fn new(dialect: &'static Dialect, carrier: Carrier) -> Result<Self, FormatError> {
+        if dialect.carriers().any(|one| one == carrier) {
+            return Ok(Self { dialect, carrier });
+        }
+        let name = dialect.id.to_owned();
+        Err(match carrier {
+            Carrier::Text => FormatError::NoText(name),
+            Carrier::Json => FormatError::NoJson(name),
+        })
     }
 
     /// The dialect.
@@ -224,14 +236,9 @@ impl Format {
                 sink.finish()?;
                 Ok(out)
             }
-            _ => Err(self.lacks_carrier()),
+            // A `Format` is only made for carriers that the dialect has.
+            _ => Err(RenderError::not_a_conversation(self.dialect.id)),
         }
-    }
-
-    /// Why nothing can be written: the dialect has no such form.
-    pub(crate) fn lacks_carrier(self) -> RenderError {
-        let text = format!("`{}` has no such carrier", self.dialect.id);
-        RenderError::new(Code::RenderUnsupported, None, text)
     }
 }
 
@@ -241,7 +248,8 @@ impl Dialect {
         FormId::new(self.id)
     }
 
-    /// How its completions are framed, if grammars can be made of them.
+    /// How its completions are framed, if grammars can be made of them: see
+    /// [`TextFormat::completion`](crate::TextFormat::completion).
     ///
     /// ```
     /// use openchatml::dialects;
@@ -269,19 +277,6 @@ impl Dialect {
             }
             _ => false,
         }
-    }
-
-    /// The tokens that end a completion, though a transcript may go on after them: a server is told to
-    /// stop there. Empty if the dialect has no text form.
-    ///
-    /// ```
-    /// use openchatml::{Control, dialects};
-    ///
-    /// assert_eq!(dialects::HARMONY.stops(), [Control::Return, Control::Call]);
-    /// assert_eq!(dialects::OPENCHATML_2_2.stops(), [Control::Return]);
-    /// ```
-    pub fn stops(&self) -> &'static [Control] {
-        self.text.map_or(&[], |form| form.stops)
     }
 }
 

@@ -34,7 +34,7 @@ enum Phase<'a> {
 
 struct Messages<'a> {
     lexer: Lexer,
-    reader: Box<dyn Reader<'a> + Send + 'a>,
+    reader: Box<dyn Reader<'a> + Send + Sync + 'a>,
     /// Where the last lexeme of another source ended.
     at: usize,
 }

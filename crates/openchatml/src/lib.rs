@@ -1,86 +1,126 @@
 //! Chat-markup conversations: parsed, checked, rendered, converted and streamed.
 //!
-//! OpenChatML 0.1, 2.0 and 2.2, OpenAI's ChatML and the `<|im_start|>` framing share one
-//! [`Conversation`]. Readers never fail and lose no byte: what is malformed is a [`Diagnostic`]
-//! with a code and a place, and what can be saved is saved. Writers cannot be injected: content
-//! that spells a control token is escaped or refused. What a format cannot carry is a
-//! [`Loss`](convert::Loss) by name. What a user may see is a type of its own, [`UserView`].
+//! OpenChatML 0.1, 2.0 and 2.2, Harmony, Apertus, OpenAI's ChatML, the `<|im_start|>` framing and the
+//! JSON of chat services share one [`Conversation`]. Readers never fail and lose no byte: malformed
+//! input is reported as a [`Diagnostic`] with a code and a place, and what can be saved is saved.
+//! Content cannot become structure: writers escape what spells a control token, or refuse it. What a
+//! format cannot carry is a [`Loss`](convert::Loss) by name. What a user may see has its own type,
+//! [`UserView`].
+//!
+//! # Examples
+//!
+//! Parse a text, and iterate over its messages:
 //!
 //! ```
-//! use openchatml::{Policy, RenderOptions, convert, parse};
-//!
-//! let text = "\
-//! version: 2.2
-//!
-//! <|start|>user<|message|>What is 2 + 2?<|end|>
-//! <|start|>assistant<|channel|>analysis<|message|>Simple arithmetic.<|end|>
-//! <|start|>assistant<|channel|>final<|message|>4.<|return|>
-//! ";
-//! let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
-//! assert!(parsed.diagnostics.is_empty());
-//!
-//! let conversation = parsed.document.as_conversation().unwrap();
-//! let view = Policy::default().view(conversation);
-//! let seen: Vec<_> = view.messages().map(|message| message.text()).collect();
-//! assert_eq!(seen, ["What is 2 + 2?", "4."]);
-//!
-//! let chatml = convert::convert(&parsed.document, "chatml".parse()?, &RenderOptions::default())?;
-//! assert!(chatml.losses.iter().any(|loss| loss.to_string() == "message 1: analysis dropped"));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! # What most programs do
-//!
-//! Read a text, whatever is wrong with it, and go through its messages:
-//!
-//! ```
-//! use openchatml::{Format, Role, parse};
+//! use openchatml::{Format, parse};
 //!
 //! let text = "<|im_start|>user\nWhat is 2 + 2?<|im_end|>\n<|im_start|>assistant\n4.<|im_end|>\n";
-//! for message in parse(text, Format::IM, &Default::default()).into_conversation().messages {
-//!     assert!(message.role == Role::User || message.body.text() == "4.");
+//! let parsed = parse(text, Format::IM, &Default::default());
+//! for found in &parsed.diagnostics {
+//!     eprintln!("{found}");
+//! }
+//! for message in parsed.into_conversation().messages {
+//!     println!("{}: {}", message.role, message.body.text());
 //! }
 //! ```
 //!
-//! Take what gpt-oss sampled to the messages of OpenAI's API:
+//! Convert a completion of gpt-oss to the messages of OpenAI's API:
 //!
 //! ```
-//! use openchatml::{Format, ReadOptions, RenderOptions, Role, convert, parse};
+//! use openchatml::{Format, ReadOptions, convert, parse};
 //!
-//! let mut options = ReadOptions::default();
-//! options.continues = Some(Role::Assistant);
 //! let sampled = "<|channel|>analysis<|message|>Easy.<|end|>\
 //!     <|start|>assistant<|channel|>final<|message|>4.<|return|>";
-//! let document = parse(sampled, Format::HARMONY, &options).document;
-//! let openai = convert::convert(&document, Format::OPENAI, &RenderOptions::default())?;
+//! let completion = parse(sampled, Format::HARMONY, &ReadOptions::completion()).document;
+//! let openai = convert::convert(&completion, Format::OPENAI, &Default::default())?;
+//! for loss in &openai.losses {
+//!     eprintln!("{loss}");
+//! }
 //! assert!(openai.output.contains(r#""content":"4.""#), "{}", openai.output);
 //! # Ok::<(), openchatml::RenderError>(())
 //! ```
 //!
-//! Ask a model, with a tool that it may call:
+//! Show an answer while its token ids arrive, with the crate `openchatml-tokens`:
 //!
 //! ```
-//! use openchatml::prompt::Prompt;
-//! use openchatml::{Conversation, Format, Message, RenderOptions, Role, Tool};
+//! use openchatml::{Event, Policy, ReadOptions, TextFormat};
+//! use openchatml_tokens::{O200kHarmony, Tokenizer};
 //!
-//! let mut conversation = Conversation::from_messages([
-//!     Message::user("How is the weather?"),
-//!     Message::call("weather", r#"{"city":"Paris"}"#),
-//!     Message::reply("weather", "Sunny."),
-//! ]);
-//! conversation.tools.push(Tool::new("weather").with_description("The weather of today."));
-//! let mut options = RenderOptions::default();
-//! options.generation_prompt = Some(Role::Assistant);
-//! let prompt = Prompt::new(&conversation, Format::HARMONY, &options).convert(&options)?.output;
-//! assert!(prompt.contains("type weather = () => any;") && prompt.ends_with("<|start|>assistant"));
+//! # if cfg!(miri) { return } // It is too slow for a vocabulary.
+//! let tokenizer = Tokenizer::new(TextFormat::HARMONY, O200kHarmony::default());
+//! let mut stream = tokenizer.stream(&ReadOptions::completion()).for_user(Policy::default());
+//! # let (mut shown, sampled) = (String::new(), [200005, 17196, 200008, 13225, 200002]);
+//! for id in sampled {
+//!     for event in stream.feed(&[id]) {
+//!         if let Event::Delta { text, .. } = event {
+//!             print!("{text}");
+//! #           shown.push_str(&text);
+//!         }
+//!     }
+//! }
+//! # assert_eq!(shown, "Hello");
+//! ```
+//!
+//! Write a sample as token ids, with the mask of those that are trained:
+//!
+//! ```
+//! use openchatml::{Conversation, Message, TextFormat};
+//! use openchatml_tokens::{MaskPolicy, O200kHarmony, Tokenizer};
+//!
+//! # if cfg!(miri) { return Ok(()) } // It is too slow for a vocabulary.
+//! let tokenizer = Tokenizer::new(TextFormat::HARMONY, O200kHarmony::default());
+//! let sample = Conversation::from_messages([Message::user("2 + 2?"), Message::answer("4.")]);
+//! let rendered = tokenizer.render(&sample.clone().into(), &Default::default())?;
+//! let mask = MaskPolicy::default().mask(&sample, &rendered);
+//! for (id, is_trained) in rendered.ids.iter().zip(mask) {
+//!     println!("{id} {is_trained}");
+//! }
 //! # Ok::<(), openchatml::RenderError>(())
 //! ```
 //!
-//! [`Stream`] reads a completion as it arrives. Token ids, and which of them are trained, are in the crate
-//! `openchatml-tokens`; the loop that runs the tools that a model calls is in `openchatml-tools`.
+//! Make the calls of a model until it answers; `openchatml-tools` has such a loop with limits,
+//! approval and a client:
+//!
+//! ```
+//! use openchatml::prompt::Prompt;
+//! use openchatml::{Conversation, Format, Message, ReadOptions, RenderOptions, Tool, parse};
+//!
+//! # fn complete(prompt: &str) -> String {
+//! #     assert!(prompt.contains("type weather = () => any;"), "{prompt}");
+//! #     match prompt.contains("Sunny.") {
+//! #         true => "<|channel|>final<|message|>It is sunny.<|return|>".to_owned(),
+//! #         false => "<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{}<|call|>".to_owned(),
+//! #     }
+//! # }
+//! let mut chat = Conversation::from_messages([Message::user("How is the weather?")]);
+//! chat.tools.push(Tool::new("weather").with_description("The weather of today."));
+//! let options = RenderOptions::prompt();
+//! while !chat.messages.last().is_some_and(Message::is_answer) {
+//!     let prompt = Prompt::new(&chat, Format::HARMONY, &options).convert(&options)?.output;
+//!     let sampled = complete(&prompt); // Asks the model.
+//!     let said = parse(&sampled, Format::HARMONY, &ReadOptions::completion()).into_conversation();
+//!     chat.messages.extend(said.into_owned().messages);
+//!     if chat.messages.last().is_some_and(Message::is_call) {
+//!         chat.messages.push(Message::reply("weather", "Sunny."));
+//!     }
+//! }
+//! # assert_eq!(chat.messages.last().unwrap().body.text(), "It is sunny.");
+//! # Ok::<(), openchatml::RenderError>(())
+//! ```
+//!
+//! # Design
 //!
 //! The core does no I/O, has no clock and no global state: the same input gives the same bytes,
-//! always and everywhere.
+//! always and everywhere. [`Stream`] reads text as it arrives, and gives the same messages as
+//! [`parse`]. A function that needs a text form takes a [`TextFormat`]; others take any [`Format`].
+//!
+//! Each operation has its own error type: [`FormatError`] where a format is chosen, [`RenderError`]
+//! where something is written, [`Diagnostic`] where input must be valid. [`Error`] is any of them.
+//!
+//! # Features
+//!
+//! - `serde_json`: conversations, arguments, parameters and replies to and from
+//!   `serde_json::Value`. Off by default.
 
 #![forbid(unsafe_code)]
 
@@ -94,6 +134,7 @@ mod dialect;
 pub mod dialects;
 mod document;
 mod engine;
+mod error;
 mod fix;
 mod grammar;
 pub mod harmony;
@@ -112,10 +153,13 @@ pub mod render;
 mod reply;
 mod roles;
 mod rules;
+#[cfg(feature = "serde_json")]
+mod serde_value;
 mod services;
 mod signs;
 mod span;
 mod stream;
+mod text_format;
 mod view;
 mod words;
 mod writing;
@@ -123,9 +167,11 @@ mod writing;
 pub use self::control::{Control, Section};
 pub use self::detect::{Candidate, Evidence, Recognized, detect, detect_records, recognize};
 pub use self::diagnostic::{
-    Applicability, Code, Diagnostic, Dropped, Edit, Fix, Severity, UnknownName, apply_fixes,
+    Applicability, Code, Diagnostic, Dropped, Edit, Fix, FormatError, Severity, UnknownName,
+    apply_fixes,
 };
 pub use self::dialect::{Carrier, Dialect, Format};
+pub use self::error::Error;
 pub use self::fix::{Fixed, fix, fix_if};
 pub use self::header::{Capabilities, HarmonyProfile, Negotiation, Settings};
 pub use self::json::{Data, Value};
@@ -140,11 +186,13 @@ pub use self::reading::Parsed;
 pub use self::render::render;
 pub use self::reply::Reply;
 pub use self::span::{Lines, Location, Span};
-pub use self::stream::{Done, Event, Keep, Stream, UserEvents, wire};
+pub use self::stream::{CowBox, Done, Event, Events, Keep, Stream, UserEvents, wire};
+pub use self::text_format::TextFormat;
 pub use self::view::{DebugMessage, Policy, Preambles, UserMessage, UserView};
 pub use self::writing::RenderError;
 
-/// The examples of a guide, which `cargo test` runs.
+/// The examples of a guide and of the README, which `cargo test` runs.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/responses-and-chat.md")]
+#[doc = include_str!("../../../README.md")]
 mod guide {}

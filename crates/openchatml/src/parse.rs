@@ -8,6 +8,7 @@ use crate::lex::Tape;
 use crate::model::FormId;
 use crate::options::ReadOptions;
 use crate::reading::{Keep, Parsed, Whole};
+use crate::text_format::TextFormat;
 use crate::{Control, Document, Span};
 
 /// Reads `text` in `format`. The result borrows from the text.
@@ -53,26 +54,24 @@ pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed
     }
 }
 
-/// Reads a [`Tape`] in the text form of `format`. The result borrows from the tape, and spans are
-/// places in its text. Nothing is read in a format that has no text form.
+/// Reads a [`Tape`] in a text format. The result borrows from the tape, and spans are places in its
+/// text.
 ///
 /// ```
 /// use openchatml::lex::Tape;
-/// use openchatml::{Control, Format, parse_tape};
+/// use openchatml::{Control, TextFormat, parse_tape};
 ///
-/// let format: Format = "harmony".parse()?;
-/// let mut tape = Tape::new(format.dialect().controls);
+/// let mut tape = Tape::new(TextFormat::HARMONY.controls());
 /// tape.text("Sure!");
 /// tape.control(Control::Start);
 /// tape.text("user");
-/// let parsed = parse_tape(&tape, format, &Default::default());
+/// let parsed = parse_tape(&tape, TextFormat::HARMONY, &Default::default());
 /// // What is malformed is found as in text.
 /// let codes: Vec<_> = parsed.diagnostics.iter().map(|found| found.code.as_str()).collect();
 /// assert_eq!(codes, ["E-PARSE-FRAME", "E-STREAM-TRUNCATED"]);
-/// # Ok::<(), openchatml::UnknownName>(())
 /// ```
-pub fn parse_tape<'t>(tape: &'t Tape, format: Format, options: &ReadOptions) -> Parsed<'t> {
-    let Some(form) = format.dialect.text else { return Parsed::default() };
+pub fn parse_tape<'t>(tape: &'t Tape, format: TextFormat, options: &ReadOptions) -> Parsed<'t> {
+    let form = format.form();
     let text = tape.as_str();
     // Where the beginning of a message is spelled, text is read as it comes.
     let keep = match tape.mask().has(Control::Start) {

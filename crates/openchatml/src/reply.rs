@@ -18,6 +18,7 @@ use crate::limits::Limits;
 /// assert_eq!(reply.to_json(), body);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Reply<'a> {
     /// Whether the tool succeeded.
     pub ok: bool,
@@ -35,6 +36,29 @@ pub struct Reply<'a> {
 const FIELDS: [&str; 4] = ["ok", "content", "error", "provenance"];
 
 impl<'a> Reply<'a> {
+    /// The reply of a tool that succeeded.
+    ///
+    /// ```
+    /// use openchatml::Reply;
+    ///
+    /// assert_eq!(Reply::success("20 °C").to_json(), r#"{"ok":true,"content":"20 °C"}"#);
+    /// ```
+    pub fn success(content: impl Into<Value<'a>>) -> Self {
+        Self { ok: true, content: Some(content.into()), ..Self::default() }
+    }
+
+    /// The reply of a tool that failed.
+    ///
+    /// ```
+    /// use openchatml::{Code, Reply};
+    ///
+    /// let reply = Reply::failure("E-TOOL-TIMEOUT: 30 s");
+    /// assert!(!reply.ok && reply.code() == Some(Code::ToolTimeout));
+    /// ```
+    pub fn failure(error: impl Into<Value<'a>>) -> Self {
+        Self { error: Some(error.into()), ..Self::default() }
+    }
+
     /// Reads an envelope. `None` if the body is not one: not a JSON object with a boolean `ok`, or
     /// one that nests deeper than [`Limits::json_depth`].
     ///
@@ -90,9 +114,9 @@ impl<'a> Reply<'a> {
     /// The envelope as JSON, on one line.
     ///
     /// ```
-    /// use openchatml::{Reply, Value};
+    /// use openchatml::Reply;
     ///
-    /// let reply = Reply { ok: true, content: Some(Value::from("20 °C")), ..Reply::default() };
+    /// let reply = Reply::success("20 °C");
     /// assert_eq!(reply.to_json(), r#"{"ok":true,"content":"20 °C"}"#);
     /// ```
     pub fn to_json(&self) -> String {

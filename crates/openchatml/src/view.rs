@@ -16,10 +16,11 @@ use crate::{Code, Diagnostic};
 /// let conversation = Conversation::from_messages([plan, Message::reasoning("Hm.")]);
 ///
 /// assert_eq!(Policy::default().view(&conversation).messages().count(), 1);
-/// let strict = Policy { preambles: Preambles::Hide };
+/// let strict = Policy::new(Preambles::Hide);
 /// assert_eq!(strict.view(&conversation).messages().count(), 0);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Policy {
     /// Whether preambles are shown.
     pub preambles: Preambles,
@@ -33,7 +34,7 @@ pub struct Policy {
 /// let mut plan = Message::new(Role::Assistant, "First I search.");
 /// plan.channel = Some(Channel::Commentary);
 /// plan.intent = Some(Intent::Preamble);
-/// let [show, hide] = [Preambles::Show, Preambles::Hide].map(|preambles| Policy { preambles });
+/// let [show, hide] = [Preambles::Show, Preambles::Hide].map(Policy::new);
 /// assert_eq!(show.visibility(&plan), Visibility::User);
 /// assert_eq!(hide.visibility(&plan), Visibility::Hidden);
 /// ```
@@ -47,6 +48,17 @@ pub enum Preambles {
 }
 
 impl Policy {
+    /// The default policy, with preambles shown or hidden.
+    ///
+    /// ```
+    /// use openchatml::{Policy, Preambles};
+    ///
+    /// assert_eq!(Policy::new(Preambles::Show), Policy::default());
+    /// ```
+    pub const fn new(preambles: Preambles) -> Self {
+        Self { preambles }
+    }
+
     /// Whether a user may see a message.
     ///
     /// ```
@@ -243,6 +255,7 @@ impl UserMessage<'_> {
 /// assert_eq!(marked.collect::<Vec<_>>(), ["hidden: Easy.", "4."]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DebugMessage<'c, 'a> {
     /// Whether a user may see it, too.
     pub visibility: Visibility,

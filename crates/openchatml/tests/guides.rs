@@ -270,15 +270,18 @@ fn events(input: &Block, block: &Block) -> String {
     let mut show = |event: Event<'_>| match &mut user {
         None => push_line(&mut out, &event.to_json()),
         Some(user) => {
-            user.push(event, |event| push_line(&mut out, &event.to_json()));
+            if let Some(event) = user.push(event) {
+                push_line(&mut out, &event.to_json());
+            }
         }
     };
-    let mut stream = Stream::new(input.format().unwrap(), &input.options()).unwrap();
+    let mut stream =
+        Stream::new(input.format().unwrap().text().expect("a text format"), &input.options());
     let text = if input.has("trim") { input.text.trim_end_matches('\n') } else { &input.text };
     for chunk in text.as_bytes().chunks(size) {
-        stream.feed(chunk, &mut show);
+        stream.feed_with(chunk, &mut show);
     }
-    stream.finish(&mut show);
+    stream.finish_with(&mut show);
     if let Some(event) = user.and_then(UserEvents::finish) {
         push_line(&mut out, &event.to_json());
     }

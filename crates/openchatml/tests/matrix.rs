@@ -107,7 +107,7 @@ fn path(dialect: &Dialect) -> PathBuf {
 
 /// The formats of a dialect.
 fn formats(dialect: &'static Dialect) -> impl Iterator<Item = Format> {
-    dialect.carriers().filter_map(move |carrier| Format::new(dialect, carrier))
+    dialect.carriers().filter_map(move |carrier| Format::new(dialect, carrier).ok())
 }
 
 /// The formats that the page of a dialect has pairs with. A page that is not there yet will have

@@ -1,7 +1,7 @@
 //! Names of formats and roles.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use openchatml::{Carrier, Format, Role};
+use openchatml::{Carrier, Format, Role, TextFormat};
 
 use super::late::late;
 
@@ -13,7 +13,7 @@ pub(crate) enum Choice {
     /// This one.
     Format(Format),
     /// Token ids of this text format.
-    Tokens(Format),
+    Tokens(TextFormat),
 }
 
 /// The format of the output.
@@ -40,7 +40,7 @@ pub(crate) fn written() -> impl TypedValueParser<Value = Written> {
     late(|| {
         let names = names(|_| true).chain(token_names()).collect::<Vec<_>>();
         PossibleValuesParser::new(names).try_map(|name| match tokens(&name) {
-            Some(format) => Ok(Written { format, tokens: true }),
+            Some(format) => Ok(Written { format: format.into(), tokens: true }),
             None => name.parse().map(|format| Written { format, tokens: false }),
         })
     })
@@ -50,21 +50,20 @@ pub(crate) fn written() -> impl TypedValueParser<Value = Written> {
 const TOKENS: &str = ":tokens";
 
 /// The text format whose token ids a name means.
-fn tokens(name: &str) -> Option<Format> {
+fn tokens(name: &str) -> Option<TextFormat> {
     name.strip_suffix(TOKENS)?.parse().ok()
 }
 
 /// The names of token ids in each text format.
 fn token_names() -> impl Iterator<Item = PossibleValue> {
-    let texts = Format::all().filter(|format| format.carrier() == Carrier::Text);
-    texts.map(|format| PossibleValue::new(format!("{}{TOKENS}", format.dialect().id)))
+    TextFormat::all().map(|format| PossibleValue::new(format!("{}{TOKENS}", format.dialect().id)))
 }
 
 /// Reads the name of a text format.
-pub(crate) fn text_format() -> impl TypedValueParser<Value = Format> {
+pub(crate) fn text_format() -> impl TypedValueParser<Value = TextFormat> {
     late(|| {
         let names = names(|format| format.carrier() == Carrier::Text).collect::<Vec<_>>();
-        PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
+        PossibleValuesParser::new(names).try_map(|name| name.parse::<TextFormat>())
     })
 }
 

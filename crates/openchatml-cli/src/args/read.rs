@@ -179,6 +179,6 @@ impl PreambleArgs {
             PreamblesArg::Show => Preambles::Show,
             PreamblesArg::Hide => Preambles::Hide,
         };
-        Policy { preambles }
+        Policy::new(preambles)
     }
 }

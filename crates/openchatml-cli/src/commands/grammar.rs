@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use openchatml::harmony::Namespace;
-use openchatml::{Control, Format};
+use openchatml::{Control, TextFormat};
 use openchatml_grammars::{Calls, Choice, Language, Options, Presence, grammar};
 
 use super::convert::tools;
@@ -28,7 +28,7 @@ Examples:
 pub(crate) struct GrammarArgs {
     /// The format that the model speaks; a text format
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = text_format())]
-    to: Format,
+    to: TextFormat,
     /// The language of the grammar
     #[arg(long = "for", value_name = "LANGUAGE")]
     language: LanguageArg,
@@ -189,7 +189,7 @@ fn options(args: &GrammarArgs, console: &Console) -> Result<Options, Failure> {
         options.answer = Some(tools::schema(path, console)?);
     }
     if shape.spelled {
-        let entries = args.to.dialect().controls.entries().iter();
+        let entries = args.to.controls().entries().iter();
         options.spelled = entries.map(|(control, _)| *control).collect();
     }
     if !shape.stops.is_empty() {

@@ -246,16 +246,9 @@ fn progress(console: &Console, len: Option<u64>) -> Option<ProgressBar> {
 
 /// A finding of ours rather than of a reader.
 pub(crate) fn finding(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
-    Diagnostic {
-        code,
-        severity: Severity::Error,
-        span,
-        message: message.into(),
-        help: None,
-        fix: None,
-        pointer: None,
-        dropped: None,
-    }
+    let mut found = code.at(span, message);
+    found.severity = Severity::Error;
+    found
 }
 
 /// Whether documents of this format are JSON.

@@ -5,8 +5,8 @@ pub(crate) mod schema;
 use openchatml::convert::{Channels, Intents};
 use openchatml::harmony::Namespace;
 use openchatml::{
-    Body, Channel, Control, Conversation, End, Format, Intent, Limits, Message, Reply, Role, Tool,
-    Value,
+    Body, Channel, Control, Conversation, End, Intent, Limits, Message, Reply, Role, TextFormat,
+    Tool, Value,
 };
 use openchatml_grammars::{Calls, Choice, Language, Options, Presence};
 use openchatml_testkit::{Source, one_in, pick, text};
@@ -16,7 +16,7 @@ use self::schema::Sample;
 
 /// A grammar that is asked for, and completions.
 pub(crate) struct Case {
-    pub(crate) format: Format,
+    pub(crate) format: TextFormat,
     pub(crate) tools: Vec<Namespace<'static>>,
     pub(crate) options: Options,
     /// What is written for the engine, as ids of [`encoding`].
@@ -29,11 +29,11 @@ pub(crate) struct Case {
 pub(crate) const AGAINST_SCHEMA: &str = "not what the schema allows";
 
 /// The formats that there are grammars for.
-pub(crate) fn formats() -> Vec<Format> {
-    let has_grammar = |format: &Format| {
+pub(crate) fn formats() -> Vec<TextFormat> {
+    let has_grammar = |format: &TextFormat| {
         openchatml_grammars::grammar(*format, &[], Language::Lark, &Options::default()).is_ok()
     };
-    Format::all().filter(has_grammar).collect()
+    TextFormat::all().filter(has_grammar).collect()
 }
 
 /// Tokens of a tokenizer that no format has. llama.cpp ends a text at `<|endoftext|>` wherever it can end.
@@ -43,7 +43,7 @@ const FOREIGN: &[&str] = &["<|foreign|>", "[INST]", "</s", "<|start|", "<|reserv
 pub(crate) const FOREIGN_TOKEN: &str = "a token of no format";
 
 /// The tokens of a tokenizer: those that are not spelled, and such as no format has.
-fn vocabulary(format: Format, options: &Options) -> Vec<(String, u32)> {
+fn vocabulary(format: TextFormat, options: &Options) -> Vec<(String, u32)> {
     let foreign = FOREIGN.iter().map(|spelling| match spelling.ends_with('_') {
         true => (0..20).map(|number| format!("{spelling}{number}|>")).collect(),
         false => vec![(*spelling).to_owned()],
@@ -54,16 +54,16 @@ fn vocabulary(format: Format, options: &Options) -> Vec<(String, u32)> {
     all.controls().into_iter().map(|(spelling, id)| (spelling.to_owned(), id)).collect()
 }
 
-fn has_sections(format: Format) -> bool {
-    format.carries().channels == Channels::Sections
+fn has_sections(format: TextFormat) -> bool {
+    format.dialect().carries.channels == Channels::Sections
 }
 
 /// An id for each byte, and for each control token that is not spelled.
-pub(crate) fn encoding(format: Format, options: &Options) -> ByteEncoding {
+pub(crate) fn encoding(format: TextFormat, options: &Options) -> ByteEncoding {
     if !options.vocabulary.is_empty() {
         return ByteEncoding::new(options.vocabulary.iter().map(|token| &token.0));
     }
-    let entries = format.dialect().controls.entries().iter();
+    let entries = format.controls().entries().iter();
     ByteEncoding::new(
         entries.filter(|it| !options.spelled.contains(&it.0)).map(|(_, spelling)| *spelling),
     )
@@ -75,7 +75,7 @@ pub(crate) fn random(source: &mut Source<'_>, language: Language) -> Case {
     let mut options = Options::default();
     let is_spelled = one_in(source, 6);
     if is_spelled {
-        options.spelled = format.dialect().controls.entries().iter().map(|it| it.0).collect();
+        options.spelled = format.controls().entries().iter().map(|it| it.0).collect();
     }
     if one_in(source, 2) {
         options.vocabulary = vocabulary(format, &options);
@@ -95,10 +95,10 @@ pub(crate) fn random(source: &mut Source<'_>, language: Language) -> Case {
 
 /// The cases of `schemas.json`, in Harmony.
 pub(crate) fn listed(language: Language) -> Vec<(Case, Sample)> {
-    let format: Format = "harmony".parse().expect("a format");
+    let format: TextFormat = "harmony".parse().expect("a format");
     let case = |sample: Sample| {
         let schema = value(&sample.schema);
-        let tool = Tool { name: "f".into(), parameters: Some(schema), ..Tool::default() };
+        let tool = Tool::new("f").with_parameters(schema);
         let tools = vec![Namespace::functions(vec![tool])];
         let mut options = Options::default();
         options.choice = Choice::Required;
@@ -137,8 +137,8 @@ pub(crate) fn spelled() -> Vec<Case> {
         "a<|start_reflect|>b",
         "<<|literal|>a<|endliteral|>",
     ];
-    let format: Format = "openchatml-2.2".parse().expect("a format");
-    let all: Vec<Control> = format.dialect().controls.entries().iter().map(|it| it.0).collect();
+    let format: TextFormat = "openchatml-2.2".parse().expect("a format");
+    let all: Vec<Control> = format.controls().entries().iter().map(|it| it.0).collect();
     let case = |all_spelled: bool| {
         let mut options = Options::default();
         if all_spelled {
@@ -180,14 +180,14 @@ pub(crate) fn value(json: &serde_json::Value) -> Value<'static> {
 }
 
 /// What a model says, as ids: all that is written of the messages behind the first words.
-fn written(messages: &[Message<'_>], format: Format, options: &Options) -> Vec<u32> {
-    let tokenizer = Tokenizer::new(format, encoding(format, options)).expect("a text format");
+fn written(messages: &[Message<'_>], format: TextFormat, options: &Options) -> Vec<u32> {
+    let tokenizer = Tokenizer::new(format, encoding(format, options));
     let conversation = Conversation::from_messages(messages.iter().cloned());
     let rendered = tokenizer.render(&conversation.into(), &Default::default()).expect("it can be");
     let (Some(first), Some(last)) = (rendered.spans.first(), rendered.spans.last()) else {
         return Vec::new();
     };
-    let is_turn = !format.carries().recipients;
+    let is_turn = !format.dialect().carries.recipients;
     let start = if is_turn { first.body.start } else { first.opening.end };
     rendered.ids[start..last.end.end].to_vec()
 }
@@ -207,7 +207,7 @@ fn call(to: &str, channel: Channel, body: String, is_json: bool) -> Message<'sta
 
 struct Builder<'b, 's> {
     source: &'b mut Source<'s>,
-    format: Format,
+    format: TextFormat,
     options: Options,
     language: Language,
     samples: Vec<Sample>,
@@ -216,10 +216,8 @@ struct Builder<'b, 's> {
 
 impl Builder<'_, '_> {
     fn case(&mut self) -> Case {
-        let tool = |(name, sample): (&&'static str, &Sample)| Tool {
-            name: (*name).into(),
-            parameters: Some(value(&sample.schema)),
-            ..Tool::default()
+        let tool = |(name, sample): (&&'static str, &Sample)| {
+            Tool::new(*name).with_parameters(value(&sample.schema))
         };
         let functions = NAMES.iter().zip(&self.samples).map(tool).collect();
         let tools =
@@ -243,7 +241,7 @@ impl Builder<'_, '_> {
     }
 
     fn is_turn(&self) -> bool {
-        !self.format.carries().recipients
+        !self.format.dialect().carries.recipients
     }
 
     fn has_sections(&self) -> bool {
@@ -257,7 +255,7 @@ impl Builder<'_, '_> {
             text::hostile(self.source)
         };
         // Where characters are matched, no text spells a token; NUL ends a text for some engines.
-        let controls = self.format.dialect().controls;
+        let controls = self.format.controls();
         let escapes = controls.escape() != openchatml::lex::Escape::None;
         let spells = controls.entries().iter().any(|(control, spelling)| {
             let is_token = !self.options.spelled.contains(control);
@@ -273,7 +271,8 @@ impl Builder<'_, '_> {
         let mut message = Message::new(Role::Assistant, "");
         message.body = Body::from(self.free());
         message.channel = Some(channel);
-        if channel == Channel::Commentary && self.format.carries().intents != Intents::None {
+        if channel == Channel::Commentary && self.format.dialect().carries.intents != Intents::None
+        {
             message.intent = Some(Intent::Preamble);
         }
         message
@@ -358,7 +357,7 @@ impl Builder<'_, '_> {
 
     fn call(&mut self) -> Message<'static> {
         let typed = call("functions.f", Channel::Commentary, String::new(), true);
-        let constrains = (self.format.carries().content_types)(&typed);
+        let constrains = (self.format.dialect().carries.content_types)(&typed);
         let builtin = pick(self.source, &[Channel::Analysis, Channel::Commentary]);
         let mut message = match self.source.int_in_range(0..=4).unwrap_or(0) {
             0 => call("browser.search", builtin, r#"{"query": "x"}"#.to_owned(), constrains),
@@ -372,7 +371,7 @@ impl Builder<'_, '_> {
                 call(&format!("functions.{}", NAMES[at]), Channel::Commentary, body, constrains)
             }
         };
-        if self.format.carries().call_ids {
+        if self.format.dialect().carries.call_ids {
             message.call_id = Some(pick(self.source, &["wx1", "call_1", "a=b"]).into());
         }
         message
@@ -473,7 +472,7 @@ pub(crate) fn stops(case: &Case, language: Language) -> Vec<Control> {
     stops.retain(|stop| {
         let is_said = match stop {
             Control::Call => case.options.calls == Calls::Many,
-            Control::End => case.format.carries().recipients && !has_sections(case.format),
+            Control::End => case.format.dialect().carries.recipients && !has_sections(case.format),
             _ => false,
         };
         !is_said && !case.options.spelled.contains(stop)

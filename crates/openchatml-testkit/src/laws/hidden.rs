@@ -6,7 +6,7 @@ use openchatml::convert::{convert, prepare};
 use openchatml::render::LayoutChoice;
 use openchatml::{
     Carrier, Content, Conversation, Document, End, Event, Format, Keep, Message, Policy,
-    RenderOptions, Role, Stream, UserEvents, Visibility, render,
+    RenderOptions, Role, Stream, TextFormat, Visibility, render,
 };
 use openchatml_tokens::Tokenizer;
 
@@ -77,21 +77,16 @@ fn told_of(case: &Case<'_>, document: &Document<'_>, view: &View) -> Verdict {
 
 /// The events of a stream that a user may see, on lines. `None` if the format cannot be streamed.
 fn user_events(case: &Case<'_>) -> Option<String> {
-    let mut stream = Stream::new(case.from, &case.options()).ok()?;
-    let mut events = String::new();
-    let mut user = UserEvents::new(Policy::default());
-    let mut take = |event: Event<'_>| {
-        events.extend(user.push(event, |event| event.to_json() + "\n"));
-    };
-    stream.feed(case.text.as_bytes(), &mut take);
-    stream.finish(&mut take);
-    events.extend(user.finish().map(|event| event.to_json() + "\n"));
-    Some(events)
+    let format = TextFormat::try_from(case.from).ok()?;
+    let mut stream = Stream::new(format, &case.options()).for_user(Policy::default());
+    let mut events: Vec<_> = stream.feed(case.text).collect();
+    events.extend(stream.finish());
+    Some(events.iter().map(|event| event.to_json() + "\n").collect())
 }
 
 /// The view of a document that was written as token ids of a text format.
 fn of_ids(document: &Document<'_>, to: Format) -> Option<View> {
-    let tokenizer = Tokenizer::new(to, Pairs::all(to)).ok()?;
+    let tokenizer = Tokenizer::new(to.text().ok()?, Pairs::all(to));
     let options = RenderOptions::default();
     let prepared = prepare(document, to, &options).ok()?;
     let rendered = tokenizer.render(&prepared.document, &options).ok()?;
@@ -319,10 +314,11 @@ pub(crate) fn completion(case: &Case<'_>) -> Verdict {
             && !message.foreign
     };
     let mut dones = 0;
-    let mut stream = Stream::new(case.from, &case.options()).expect("a text format");
+    let format = TextFormat::try_from(case.from).expect("a text format");
+    let mut stream = Stream::new(format, &case.options());
     let mut take = |event: Event<'_>| dones += usize::from(matches!(event, Event::Done { .. }));
-    stream.feed(case.text.as_bytes(), &mut take);
-    stream.finish(&mut take);
+    stream.feed_with(case.text, &mut take);
+    stream.finish_with(&mut take);
     if dones > 1 {
         return Err(Broken::new("the end of a response is told twice", format!("{dones} times")));
     }

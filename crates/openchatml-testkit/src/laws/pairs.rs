@@ -24,7 +24,7 @@ pub(crate) fn pairs(case: &Case<'_>) -> Verdict {
     if origin.as_conversation().is_some_and(|it| *it == Conversation::default()) {
         return Ok(());
     }
-    let Ok(Conversion { output, losses }) = convert(&origin, case.to, &options) else {
+    let Ok(Conversion { output, losses, .. }) = convert(&origin, case.to, &options) else {
         return Ok(());
     };
     let there = parse(&output, case.to, &lenient());
@@ -164,7 +164,7 @@ pub(crate) fn tools(case: &Case<'_>) -> Verdict {
         return Ok(());
     }
     let converted = convert(&parsed.document, case.to, &RenderOptions::default());
-    let Ok(Conversion { output, losses }) = converted else { return Ok(()) };
+    let Ok(Conversion { output, losses, .. }) = converted else { return Ok(()) };
     let there = parse(&output, case.to, &lenient());
     let nothing = Vec::new();
     let tools = there.document.as_conversation().map_or(&nothing, |it| &it.tools);

@@ -104,7 +104,7 @@ pub(crate) fn strictness(case: &Case<'_>) -> Verdict {
     if parsed.has_errors() {
         return Ok(());
     }
-    let text = Format::new(case.from.dialect(), Carrier::Text);
+    let text = case.from.text().ok().map(Format::from);
     let text = text.filter(|_| case.from.dialect().id.starts_with("openchatml-2"));
     for format in [Some(case.from), text].into_iter().flatten() {
         let mut options = RenderOptions::default();

@@ -9,7 +9,7 @@ use crate::secrets;
 use openchatml::convert::Channels;
 use openchatml::wire::{ChatWriter, Ending, Reasoning, Response, ResponsesWriter};
 use openchatml::{
-    Document, Event, Format, Keep, Policy, ReadOptions, RenderOptions, Stream, render,
+    Document, Event, Format, Keep, Policy, ReadOptions, RenderOptions, Stream, TextFormat, render,
 };
 use serde_json::Value;
 
@@ -93,14 +93,14 @@ impl Setup {
     ) {
         let mut take = |event: Event<'_>| match self.for_user {
             false => take(&event),
-            true => drop(event.for_user(Policy::default(), |event| take(&event))),
+            true => event.for_user(Policy::default()).iter().for_each(&mut take),
         };
-        let stream = Stream::new(self.format, &self.options).expect("a text format");
-        let mut stream = stream.keep(self.keep);
+        let format = TextFormat::try_from(self.format).expect("a text format");
+        let mut stream = Stream::new(format, &self.options).keep(self.keep);
         for chunk in chunks {
-            stream.feed(chunk, &mut take);
+            stream.feed_with(chunk, &mut take);
         }
-        stream.finish(&mut take);
+        stream.finish_with(&mut take);
     }
 }
 
@@ -144,9 +144,9 @@ struct Said {
 impl Said {
     fn by(setup: &Setup, text: &str) -> Self {
         let (mut said, mut last) = (Self::default(), None);
-        setup.stream([text.as_bytes()], |event| match *event {
+        setup.stream([text.as_bytes()], |event| match event {
             Event::Delta { index, text, .. } => {
-                if last.replace(index) != Some(index) {
+                if last.replace(*index) != Some(*index) {
                     said.shown.push(String::new());
                 }
                 said.shown.last_mut().expect("there is one").push_str(text);

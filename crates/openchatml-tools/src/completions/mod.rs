@@ -185,10 +185,12 @@ pub enum Piece {
 /// ```
 /// use openchatml_tools::Usage;
 ///
-/// let usage = Usage { prompt: 120, completion: 30, cached: Some(96) };
+/// let mut usage = Usage::new(120, 30);
+/// usage.cached = Some(96);
 /// assert_eq!(usage.total(), 150);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Usage {
     /// The prompt.
     pub prompt: u64,
@@ -199,6 +201,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// So many tokens of the prompt, and so many that the model said.
+    pub const fn new(prompt: u64, completion: u64) -> Self {
+        Self { prompt, completion, cached: None }
+    }
+
     /// The prompt and what the model said.
     pub fn total(self) -> u64 {
         self.prompt.saturating_add(self.completion)

@@ -7,6 +7,7 @@ use openchatml::Lines;
 
 /// What is wrong with a file of tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConfigError {
     /// The bytes that are wrong.
     pub span: Range<usize>,

@@ -184,10 +184,8 @@ impl Toolbox {
 }
 
 fn declaration(name: &str, entry: &Entry) -> Tool<'static> {
-    Tool {
-        name: name.to_owned().into(),
-        description: entry.description.clone().map(Into::into),
-        parameters: entry.parameters.clone(),
-        ..Tool::default()
-    }
+    let mut tool = Tool::new(name.to_owned());
+    tool.description = entry.description.clone().map(Into::into);
+    tool.parameters = entry.parameters.clone();
+    tool
 }

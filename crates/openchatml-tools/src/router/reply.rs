@@ -80,13 +80,9 @@ impl Replies {
             return Ok(message(addressee, spelled));
         }
         let provenance = self.provenance(addressee, provenance, &spelled);
-        let reply = Reply {
-            ok: true,
-            content: Some(content),
-            error: Some(Data::Null.into()),
-            provenance: Some(provenance),
-            extra: Vec::new(),
-        };
+        let mut reply = Reply::success(content);
+        reply.error = Some(Data::Null.into());
+        reply.provenance = Some(provenance);
         Ok(self.envelope(addressee, &reply))
     }
 
@@ -110,11 +106,8 @@ impl Replies {
             Some(details) => error.push(("details".into(), details)),
             None => {}
         }
-        let reply = Reply {
-            content: Some(Data::Null.into()),
-            error: Some(Data::Map(error).into()),
-            ..Reply::default()
-        };
+        let mut reply = Reply::failure(Data::Map(error));
+        reply.content = Some(Data::Null.into());
         (failure.code, self.envelope(addressee, &reply))
     }
 

@@ -18,6 +18,7 @@ pub(super) struct Schema {
 
 /// The parameters of a tool that are no JSON Schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BadSchema {
     /// The tool.
     pub name: String,

@@ -1,7 +1,7 @@
 //! What the completions of a model are held to.
 
 use openchatml::harmony::Namespace;
-use openchatml::{Control, Format};
+use openchatml::{Control, TextFormat};
 use openchatml_grammars::{Choice, GrammarError, Language, Options, Unsaid, What, grammar};
 use openchatml_tokens::{Encoding, Tokenizer};
 
@@ -10,6 +10,7 @@ use crate::{Constraint, TakesGrammars};
 /// What the completions of a model are held to: the grammar of its format and of its tools.
 ///
 /// ```
+/// use openchatml::TextFormat;
 /// use openchatml_grammars::Choice;
 /// use openchatml_tools::{Completions, CompletionsOptions, Constrained, Model, Toolbox};
 /// use openchatml_tokens::O200kHarmony;
@@ -18,7 +19,7 @@ use crate::{Constraint, TakesGrammars};
 /// let mut constrained = Constrained::new(tools.callable());
 /// constrained.options.choice = Choice::None;
 /// let upstream = Completions::new("http://localhost:8000", CompletionsOptions::default())?;
-/// let model = Model::new(upstream, "harmony".parse()?)?;
+/// let model = Model::new(upstream, TextFormat::HARMONY);
 /// let model = model.with_encoding(O200kHarmony::default()).constrained(constrained);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -47,7 +48,7 @@ impl Constrained {
     /// What a completion is held to, the first of a run or another, and what that does not say.
     pub(super) fn constraint<E: Encoding>(
         &self,
-        format: Format,
+        format: TextFormat,
         tokenizer: Option<&Tokenizer<E>>,
         takes: TakesGrammars,
         is_first: bool,
@@ -62,7 +63,7 @@ impl Constrained {
             options.vocabulary = vocabulary(tokenizer);
         }
         let found = grammar(format, &self.tools, language, &options)?;
-        let controls = format.dialect().controls;
+        let controls = format.controls();
         let foreign = options.vocabulary.iter().filter(|it| controls.control(&it.0).is_none());
         let mut banned_ids: Vec<u32> = foreign.map(|(_, id)| *id).collect();
         let wrong = [Control::Return, Control::Call];
@@ -84,7 +85,7 @@ impl Constrained {
 fn vocabulary<E: Encoding>(tokenizer: &Tokenizer<E>) -> Vec<(String, u32)> {
     let controls = tokenizer.encoding().controls();
     let mut all: Vec<_> = controls.into_iter().map(|(it, id)| (it.to_owned(), id)).collect();
-    for (control, spelling) in tokenizer.format().dialect().controls.entries() {
+    for (control, spelling) in tokenizer.format().controls().entries() {
         if let Some(id) = tokenizer.id(*control)
             && !all.iter().any(|known| known.1 == id)
         {

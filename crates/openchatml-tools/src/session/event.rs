@@ -18,7 +18,7 @@ use crate::{Progress, Usage};
 ///     r#"{"type":"tool.start","call_id":"c1","name":"functions.now"}"#,
 /// );
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SessionEvent<'e> {
     /// The model is asked.
@@ -112,15 +112,11 @@ impl SessionEvent<'_> {
         }
     }
 
-    /// Tells the event as a user may see it, if that is so: see [`Event::for_user`].
-    pub fn for_user<T>(
-        &self,
-        policy: Policy,
-        tell: impl FnOnce(SessionEvent<'_>) -> T,
-    ) -> Option<T> {
-        match *self {
-            Self::Said(event) => event.for_user(policy, |it| tell(SessionEvent::Said(it))),
-            Self::Replied(event) => event.for_user(policy, |it| tell(SessionEvent::Replied(it))),
+    /// The event as a user may see it, if a user may: see [`Event::for_user`].
+    pub fn for_user(self, policy: Policy) -> Option<Self> {
+        match self {
+            Self::Said(event) => event.for_user(policy).map(Self::Said),
+            Self::Replied(event) => event.for_user(policy).map(Self::Replied),
             _ => None,
         }
     }
@@ -261,7 +257,7 @@ mod tests {
 
     #[test]
     fn messages_are_numbered_through() {
-        let delta = Event::Delta { index: 2, text: "4.", is_preamble: false };
+        let delta = Event::Delta { index: 2, text: "4.".into(), is_preamble: false };
         let event = SessionEvent::Said(shifted(delta, 5));
         assert_eq!(event.to_json(), r#"{"type":"response.delta","message_id":"m7","delta":"4."}"#);
         assert!(event.is_for_user(Policy::default()));

@@ -17,17 +17,17 @@ pub(super) struct Hearing<'m> {
     model: &'m Model,
     options: ReadOptions,
     /// What reads the pieces; which it is shows with the first one.
-    reader: Reader<'m>,
+    reader: Reader,
     heard: Heard,
     /// Whether a completion may end in any token that ends one, wherever its grammar lets it end: the
     /// grammar says which it is.
     pub(super) any_end: bool,
 }
 
-enum Reader<'m> {
+enum Reader {
     Unknown,
     Text(Box<Stream>),
-    Ids(Box<TokenStream<'m, SharedEncoding>>),
+    Ids(Box<TokenStream<SharedEncoding>>),
 }
 
 /// What was heard.
@@ -89,7 +89,7 @@ impl<'m> Hearing<'m> {
                 let heard = &mut self.heard;
                 match &mut self.reader {
                     Reader::Text(stream) => {
-                        stream.feed(text.as_bytes(), |event| heard.event(event, emit));
+                        stream.feed_with(text, |event| heard.event(event, emit));
                     }
                     // A server that tells ids, and then text: what it had left to say.
                     Reader::Ids(stream) => {
@@ -102,7 +102,7 @@ impl<'m> Hearing<'m> {
                             }
                         }
                         heard.ids.extend_from_slice(&ids);
-                        stream.feed(&ids, |event| heard.event(event, emit));
+                        stream.feed_with(&ids, |event| heard.event(event, emit));
                     }
                     Reader::Unknown => {}
                 }
@@ -125,7 +125,7 @@ impl<'m> Hearing<'m> {
         self.heard.ids.extend_from_slice(ids);
         let heard = &mut self.heard;
         if let Reader::Ids(stream) = &mut self.reader {
-            stream.feed(ids, |event| heard.event(event, emit));
+            stream.feed_with(ids, |event| heard.event(event, emit));
         }
     }
 
@@ -162,8 +162,8 @@ impl<'m> Hearing<'m> {
             }
         } else {
             match std::mem::replace(&mut self.reader, Reader::Unknown) {
-                Reader::Text(stream) => stream.finish(|event| heard.event(event, emit)),
-                Reader::Ids(stream) => stream.finish(|event| heard.event(event, emit)),
+                Reader::Text(stream) => stream.finish_with(|event| heard.event(event, emit)),
+                Reader::Ids(stream) => stream.finish_with(|event| heard.event(event, emit)),
                 Reader::Unknown => {}
             }
         }
@@ -177,22 +177,21 @@ impl<'m> Hearing<'m> {
         }
         let mut heard = self.heard;
         match self.reader {
-            Reader::Text(stream) => stream.cancel(|event| heard.event(event, emit)),
-            Reader::Ids(stream) => stream.cancel(|event| heard.event(event, emit)),
+            Reader::Text(stream) => stream.cancel_with(|event| heard.event(event, emit)),
+            Reader::Ids(stream) => stream.cancel_with(|event| heard.event(event, emit)),
             Reader::Unknown => {}
         }
         (heard.take(), heard)
     }
 
-    fn text(&self) -> Reader<'m> {
-        let stream = Stream::new(self.model.format(), &self.options);
-        stream.map_or(Reader::Unknown, |stream| Reader::Text(Box::new(stream)))
+    fn text(&self) -> Reader {
+        Reader::Text(Box::new(Stream::new(self.model.format(), &self.options)))
     }
 }
 
 impl Heard {
     fn event(&mut self, event: Event<'_>, emit: &mut Emit<'_>) {
-        match event {
+        match &event {
             Event::MessageStart { index, message } => {
                 self.began = index + 1;
                 self.is_foreign |= message.foreign;
@@ -201,20 +200,20 @@ impl Heard {
             Event::MessageDone { index, message } => {
                 let is_open = matches!(message.end, End::Open | End::Prompt);
                 self.is_cut |= is_open && !message.foreign;
-                self.done.push((index, message.clone().into_owned()));
+                self.done.push((*index, Message::clone(message).into_owned()));
             }
-            Event::Done { reason, .. } => self.has_returned |= reason == Done::Return,
+            Event::Done { reason, .. } => self.has_returned |= *reason == Done::Return,
             // It is about what follows the message that was last, which is none of the assistant's.
             Event::Diagnostic { diagnostic, .. } if diagnostic.code == Code::CompletionRole => {}
             Event::Diagnostic { index: Some(index), diagnostic }
                 if diagnostic.code == Code::StreamTruncated =>
             {
-                self.truncated.insert(index);
+                self.truncated.insert(*index);
             }
             Event::Diagnostic { index: Some(index), diagnostic }
                 if diagnostic.severity == Severity::Error && !shows(diagnostic.code) =>
             {
-                self.wrong.insert(index);
+                self.wrong.insert(*index);
             }
             _ => {}
         }

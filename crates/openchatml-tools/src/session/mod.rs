@@ -32,7 +32,7 @@ pub use self::constrain::Constrained;
 use self::desk::Fate;
 pub use self::desk::{Desk, DeskError};
 pub use self::event::SessionEvent;
-pub use self::model::{Model, NoPrompt};
+pub use self::model::Model;
 use self::plan::{Names, Next};
 use self::sampled::Sampled;
 pub use self::shape::Shape;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use openchatml::convert::Loss;
 use openchatml::prompt::Prompt as NextPrompt;
-use openchatml::{Carrier, Conversation, Format, RenderError, RenderOptions, Role};
+use openchatml::{Conversation, RenderError, RenderOptions, Role, TextFormat};
 use openchatml_grammars::Unsaid;
 use openchatml_tokens::{Encoding, Tokenizer};
 
@@ -19,16 +19,17 @@ pub(super) type SharedEncoding = Arc<dyn Encoding + Send + Sync>;
 /// The model that a session asks: who completes its prompts, and in which format they are.
 ///
 /// ```
+/// use openchatml::TextFormat;
 /// use openchatml_tools::{Completions, CompletionsOptions, Model};
 ///
 /// let upstream = Completions::new("http://localhost:8000", CompletionsOptions::default())?;
-/// let model = Model::new(upstream, "harmony".parse()?)?;
+/// let model = Model::new(upstream, TextFormat::HARMONY);
 /// assert_eq!(model.format().to_string(), "harmony");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Model {
     upstream: Box<dyn Upstream>,
-    format: Format,
+    format: TextFormat,
     tokenizer: Option<Tokenizer<SharedEncoding>>,
     /// How prompts are written.
     render: RenderOptions,
@@ -39,32 +40,11 @@ pub struct Model {
     constrained: Option<Constrained>,
 }
 
-/// A format that prompts cannot be in: JSON is no prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoPrompt {
-    format: String,
-}
-
-impl fmt::Display for NoPrompt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no format of prompts", self.format)
-    }
-}
-
-impl std::error::Error for NoPrompt {}
-
 impl Model {
-    /// A model whose prompts are text of this format.
-    ///
-    /// # Errors
-    ///
-    /// The format is no text.
-    pub fn new(upstream: impl Upstream + 'static, format: Format) -> Result<Self, NoPrompt> {
-        if format.carrier() != Carrier::Text {
-            return Err(NoPrompt { format: format.to_string() });
-        }
-        let entries = format.dialect().controls.entries();
-        Ok(Self {
+    /// A model whose prompts and completions are text of this format.
+    pub fn new(upstream: impl Upstream + 'static, format: TextFormat) -> Self {
+        let entries = format.controls().entries();
+        Self {
             upstream: Box::new(upstream),
             format,
             tokenizer: None,
@@ -72,7 +52,7 @@ impl Model {
             controls: entries.iter().map(|(_, spelling)| *spelling).collect(),
             stop_ids: Vec::new(),
             constrained: None,
-        })
+        }
     }
 
     /// The same model, whose prompts are ids of this encoding, and whose completions are, too, if
@@ -80,8 +60,8 @@ impl Model {
     #[must_use]
     pub fn with_encoding(mut self, encoding: impl Encoding + Send + Sync + 'static) -> Self {
         let encoding: SharedEncoding = Arc::new(encoding);
-        let tokenizer = Tokenizer::new(self.format, encoding).expect("it is a text format");
-        let stops = self.format.dialect().stops().iter();
+        let tokenizer = Tokenizer::new(self.format, encoding);
+        let stops = self.format.stops().iter();
         self.stop_ids = stops.filter_map(|stop| tokenizer.id(*stop)).collect();
         self.tokenizer = Some(tokenizer);
         self
@@ -121,7 +101,7 @@ impl Model {
     }
 
     /// The format of its prompts and completions.
-    pub fn format(&self) -> Format {
+    pub fn format(&self) -> TextFormat {
         self.format
     }
 
@@ -143,9 +123,9 @@ impl Model {
     ) -> Result<(Request<'m>, Vec<Loss>), RenderError> {
         let mut options = self.render.clone();
         options.generation_prompt = Some(Role::Assistant);
-        let mut next = NextPrompt::new(conversation, self.format, &options);
+        let mut next = NextPrompt::new(conversation, self.format.into(), &options);
         if let (true, Some(next)) = (self.tokenizer.is_some(), next.conversation_mut()) {
-            sampled.tell(next, self.format);
+            sampled.tell(next, self.format.into());
         }
         let (prompt, losses) = match &self.tokenizer {
             None => {

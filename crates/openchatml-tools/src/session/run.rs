@@ -204,7 +204,7 @@ impl Session {
     /// that are text.
     fn spelled_in(&self) -> Vec<Format> {
         let model = self.model.as_ref().filter(|model| model.tokenizer().is_none());
-        std::iter::once(self.format).chain(model.map(|model| model.format())).collect()
+        std::iter::once(self.format).chain(model.map(|model| model.format().into())).collect()
     }
 
     /// The message as the transcript can say it; `None` if it cannot, or the reply to it cannot be said
@@ -228,7 +228,7 @@ impl Session {
         let written = convert(&document, self.format, &self.options.render);
         let is_writable = written.is_ok_and(|it| !it.losses.iter().any(is_lost))
             && self.model.as_ref().is_none_or(|model| {
-                if model.tokenizer().is_none() && model.format() == self.format {
+                if model.tokenizer().is_none() && model.format().format() == self.format {
                     return true;
                 }
                 // Among ids, no text is a control token; headers are words all the same.
@@ -237,7 +237,7 @@ impl Session {
                 {
                     prompt.messages.iter_mut().for_each(|message| message.body = "{}".into());
                 }
-                convert(&prompt, model.format(), &self.options.render).is_ok()
+                convert(&prompt, model.format().into(), &self.options.render).is_ok()
             });
         let mut messages = document.into_conversation().messages;
         is_writable.then(|| messages.swap_remove(at))
@@ -343,8 +343,8 @@ impl Session {
         for message in &self.conversation.messages[from..] {
             let index = self.told;
             self.told += 1;
-            emit(SessionEvent::Replied(Event::MessageStart { index, message }));
-            emit(SessionEvent::Replied(Event::MessageDone { index, message }));
+            emit(SessionEvent::Replied(Event::MessageStart { index, message: message.into() }));
+            emit(SessionEvent::Replied(Event::MessageDone { index, message: message.into() }));
         }
         self.save(&HashMap::new()).await?;
         self.forget().await
@@ -407,7 +407,7 @@ impl Session {
         read.in_reasoning = model.prompts_in_reasoning(last);
         let mut hearing = Hearing::new(&model, &read, self.told);
         let mut calls = self.turn(&[]);
-        let span = Span::completion(model.format());
+        let span = Span::completion(model.format().into());
         let heard = self.listen(&model, &mut hearing, &mut calls, cancel, emit);
         let result = span.around(heard).await;
         if let Err(error) = &result {

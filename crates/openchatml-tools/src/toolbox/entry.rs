@@ -10,6 +10,7 @@ use crate::{Approve, Tool};
 
 /// A tool, and what the router has to know of it.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Entry {
     /// What runs.
     pub tool: Arc<dyn Tool>,

@@ -72,6 +72,7 @@ fn is_name(name: &str) -> bool {
 
 /// A name that a tool cannot have.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NotAName {
     /// The name.
     pub name: String,

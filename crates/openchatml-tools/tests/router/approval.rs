@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use openchatml::Code;
 use openchatml_tools::{
-    Approval, Approve, Approver, Asked, Entry, Happening, Proposal, Router, RouterOptions, Toolbox,
+    Approval, Approve, Approver, Asked, Happening, Proposal, Router, RouterOptions, Toolbox,
 };
 use tokio::time::sleep;
 
@@ -103,7 +103,11 @@ async fn one_approval_is_enough_where_that_is_wanted() {
 #[tokio::test(start_paused = true)]
 async fn edited_arguments_reach_the_tool_if_they_fit() {
     let schema = json(r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#);
-    let tool = || boxed(Entry { parameters: Some(schema.clone()), ..echo() });
+    let tool = || {
+        let mut entry = echo();
+        entry.parameters = Some(schema.clone());
+        boxed(entry)
+    };
     let edit = |texts: &[&str]| {
         texts.iter().map(|text| Approval::Edited((*text).to_owned())).collect::<Vec<_>>()
     };
@@ -128,10 +132,14 @@ async fn edited_arguments_reach_the_tool_if_they_fit() {
 
 #[tokio::test(start_paused = true)]
 async fn a_tool_says_itself_whether_it_is_approved() {
-    let free = boxed(Entry { approve: Some(Approve::Never), ..echo() });
+    let mut free = echo();
+    free.approve = Some(Approve::Never);
+    let free = boxed(free);
     let (came, asked) = made(free, Approve::Always, vec![], &["a"]).await;
     assert!(came[0].contains(r#""ok":true"#) && asked.is_empty(), "{came:?}");
-    let guarded = boxed(Entry { approve: Some(Approve::Always), ..echo() });
+    let mut guarded = echo();
+    guarded.approve = Some(Approve::Always);
+    let guarded = boxed(guarded);
     let (_, asked) = made(guarded.clone(), Approve::Never, vec![Approval::Yes], &["a"]).await;
     assert_eq!(asked.len(), 1);
     // Where nobody can be asked, the call is not made.

@@ -52,7 +52,11 @@ async fn a_call_has_until_its_deadline() {
         late(300)
     );
     assert_eq!(time(slow(), options.clone(), r#"{"deadline_ms":0}"#).await.0, late(0).0);
-    let own = |ms: u32| Entry { timeout: Some(ms * MS), ..slow() };
+    let own = |ms: u32| {
+        let mut entry = slow();
+        entry.timeout = Some(ms * MS);
+        entry
+    };
     assert_eq!(time(own(70), options.clone(), "{}").await, late(70));
     assert_eq!(time(own(70), options.clone(), r#"{"deadline_ms":90}"#).await, late(90));
     assert_eq!(time(own(700), options.clone(), "{}").await, late(300));
@@ -315,10 +319,10 @@ async fn progress_that_nobody_fetches_gives_way_to_newer() {
         *keeps.lock().unwrap() = Some(call.clone());
         async move {
             for done in 0..1_000_000 {
-                call.progress(Progress { done: f64::from(done), ..Progress::default() });
+                call.progress(Progress::new(f64::from(done)));
             }
             sleep(10 * MS).await;
-            call.progress(Progress { done: 1e6, ..Progress::default() });
+            call.progress(Progress::new(1e6));
             sleep(10 * MS).await;
             Ok(Output::text(""))
         }

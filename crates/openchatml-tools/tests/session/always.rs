@@ -109,9 +109,9 @@ async fn go_on(
     // Apertus wants to know the date.
     let mut render = RenderOptions::default();
     render.date = Some("2026-11-23".into());
-    let mut session = Session::new(conversation, format, router)
-        .with_desk(desk)
-        .with_model(Model::new(upstream, prompts).unwrap().with_options(render));
+    let mut session = Session::new(conversation, format, router).with_desk(desk).with_model(
+        Model::new(upstream, prompts.text().expect("a text format")).with_options(render),
+    );
     let mut options = SessionOptions::default();
     options.most_steps = 2;
     session = session.with_options(options);

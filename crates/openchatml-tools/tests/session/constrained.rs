@@ -1,6 +1,6 @@
 //! Completions that are held to a grammar, as servers take them.
 
-use openchatml::{Conversation, End, Format, Message, Role};
+use openchatml::{Conversation, End, Format, Message, Role, TextFormat};
 use openchatml_grammars::{Choice, Language};
 use openchatml_testkit::upstream::{Answer, Scripted, chunk, done, models};
 use openchatml_tokens::{ByteEncoding, Encoding as _};
@@ -64,7 +64,7 @@ async fn run(owner: &str, turns: [Vec<u32>; 2], change: impl FnOnce(&mut Constra
     let tools = tools(&log);
     let mut constrained = Constrained::new(tools.callable());
     change(&mut constrained);
-    let model = Model::new(upstream, "harmony".parse().unwrap()).unwrap();
+    let model = Model::new(upstream, TextFormat::HARMONY);
     let model = model.with_encoding(encoding()).constrained(constrained);
     let conversation = Conversation::from_messages([Message::new(Role::User, "Go.")]);
     let router = Router::new(tools, RouterOptions::default()).unwrap();

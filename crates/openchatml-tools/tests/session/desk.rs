@@ -21,7 +21,7 @@ fn session(path: &Path, tools: &Toolbox, url: Option<&str>) -> Session {
     let session = Session::new(conversation.into_owned(), format, router).with_desk(desk);
     let Some(url) = url else { return session };
     let upstream = Completions::new(url, CompletionsOptions::default()).unwrap();
-    session.with_model(Model::new(upstream, format).unwrap())
+    session.with_model(Model::new(upstream, format.text().expect("a text format")))
 }
 
 fn transcript(folder: &Path, text: &str) -> std::path::PathBuf {

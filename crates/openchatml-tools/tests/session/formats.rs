@@ -2,7 +2,7 @@
 
 use openchatml::convert::{Loss, Lost, convert};
 use openchatml::declare::ToolPlace;
-use openchatml::{Carrier, Conversation, Format, Message, ReadOptions, Role, parse};
+use openchatml::{Carrier, Conversation, Format, Message, ReadOptions, Role, TextFormat, parse};
 use openchatml_testkit::completion;
 use openchatml_testkit::upstream::{Answer, Scripted, chunk, done, models};
 use openchatml_tokens::{ByteEncoding, Encoding as _, Tokenizer};
@@ -81,7 +81,7 @@ async fn a_session_without_a_model_answers_what_is_open() {
 #[tokio::test]
 async fn among_ids_nothing_that_text_spells_is_a_control_token() {
     let format: Format = "harmony".parse().unwrap();
-    let tokenizer = Tokenizer::new(format, ByteEncoding::default()).unwrap();
+    let tokenizer = Tokenizer::new(format.text().expect("a text format"), ByteEncoding::default());
     let ids = |parts: &[&str]| {
         let mut ids = Vec::new();
         for part in parts {
@@ -100,7 +100,8 @@ async fn among_ids_nothing_that_text_spells_is_a_control_token() {
         Answer::stream(acts.chain([done()]).collect())
     });
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
-    let model = Model::new(upstream, format).unwrap().with_encoding(ByteEncoding::default());
+    let model = Model::new(upstream, format.text().expect("a text format"))
+        .with_encoding(ByteEncoding::default());
     // As text, this could not be a prompt.
     let user = Message::new(Role::User, "Say `<|return|>`.");
     let conversation = Conversation::from_messages([user]);
@@ -135,7 +136,7 @@ async fn the_model_is_told_of_the_tools() {
     let router = Router::new(tools.clone(), RouterOptions::default()).unwrap();
     let conversation = parse(QUESTION, format, &ReadOptions::default()).into_conversation();
     let mut session = Session::new(conversation.into_owned(), format, router.clone())
-        .with_model(Model::new(upstream, format).unwrap())
+        .with_model(Model::new(upstream, format.text().expect("a text format")))
         .declare(&tools);
     session.run(&CancellationToken::new(), |_| {}).await.unwrap();
     let prompt = server.asked()[0]["prompt"].as_str().unwrap().to_owned();
@@ -179,7 +180,7 @@ async fn the_section_of_apertus_tells_of_the_tools() {
         let text = format!("{begin}{section}{end}");
         let conversation = parse(&text, format, &ReadOptions::default()).into_conversation();
         let mut session = Session::new(conversation.into_owned(), format, router.clone())
-            .with_model(Model::new(upstream, format).unwrap())
+            .with_model(Model::new(upstream, format.text().expect("a text format")))
             .declare(&tools);
         session.run(&CancellationToken::new(), |_| {}).await.unwrap();
         let prompt = server.asked()[0]["prompt"].as_str().unwrap().to_owned();
@@ -213,7 +214,7 @@ async fn prompts_declare_tools_that_their_format_has_text_for_only() {
             let user = Message::new(Role::User, "Go.");
             let conversation = Conversation::from_messages([user]);
             let mut session = Session::new(conversation, transcript, router)
-                .with_model(Model::new(upstream, prompts).unwrap())
+                .with_model(Model::new(upstream, prompts.text().expect("a text format")))
                 .declare(&tools);
             drop(session.run(&CancellationToken::new(), |_| {}).await);
             let is_told = |loss: &Loss| loss.lost == Lost::ToolsAsText;
@@ -265,7 +266,7 @@ fn keeps_turns(format: Format) -> bool {
 /// The ids of texts and of control tokens.
 fn ids(parts: &[&str]) -> Vec<u32> {
     let encoding = ByteEncoding::default();
-    let tokenizer = Tokenizer::new("harmony".parse().unwrap(), encoding).unwrap();
+    let tokenizer = Tokenizer::new(TextFormat::HARMONY, encoding);
     let mut ids = Vec::new();
     for part in parts {
         match tokenizer.encoding().control(part) {
@@ -296,7 +297,8 @@ async fn sampled_again(transcript: Format) {
         Answer::stream(vec![chunk(piece), done()])
     });
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
-    let model = Model::new(upstream, format).unwrap().with_encoding(ByteEncoding::default());
+    let model = Model::new(upstream, format.text().expect("a text format"))
+        .with_encoding(ByteEncoding::default());
     let [system, user] = [(Role::System, "You help."), (Role::User, "Go.")]
         .map(|(role, text)| Message::new(role, text));
     let conversation = Conversation::from_messages([system, user]);

@@ -140,7 +140,7 @@ async fn run_in(
 ) -> Came {
     let server = Scripted::start(move |_, number| answers(number));
     let upstream = Completions::new(server.url(), CompletionsOptions::default()).unwrap();
-    let model = Model::new(upstream, prompts.parse().unwrap()).unwrap();
+    let model = Model::new(upstream, prompts.parse().unwrap());
     let format: Format = format.parse().unwrap();
     let conversation = parse(text, format, &ReadOptions::default()).into_conversation();
     let router = Router::new(tools, RouterOptions::default()).unwrap();

@@ -454,7 +454,7 @@ async fn a_session_goes_on_after_its_run_was_dropped() {
     let conversation = parse(QUESTION, format, &Default::default()).into_conversation();
     let router = Router::new(tools(&Log::default()), RouterOptions::default()).unwrap();
     let mut session = Session::new(conversation.into_owned(), format, router)
-        .with_model(Model::new(upstream, format).unwrap());
+        .with_model(Model::new(upstream, format.text().expect("a text format")));
     let cancel = CancellationToken::new();
     let is_heard = tokio::sync::Notify::new();
     let run = session.run(&cancel, |event| {

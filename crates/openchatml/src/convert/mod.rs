@@ -35,12 +35,13 @@ use crate::writing::RenderError;
 /// let messages = [Message::reasoning("Easy."), Message::answer("4.")];
 /// let document = Conversation::from_messages(messages).into();
 /// let options = RenderOptions::default();
-/// let Conversion { output, losses } = convert::convert(&document, "im".parse()?, &options)?;
+/// let Conversion { output, losses, .. } = convert::convert(&document, "im".parse()?, &options)?;
 /// assert_eq!(output, "<|im_start|>assistant\n4.<|im_end|>\n");
 /// assert_eq!(losses.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Conversion {
     /// The document in the target format.
     pub output: String,

@@ -58,6 +58,7 @@ pub enum Style {
 /// assert_eq!(unsaid, [Unsaid { pointer: String::new(), keyword: "minLength".to_owned() }]);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Unsaid {
     /// Where, from the root of the schema (RFC 6901).
     pub pointer: String,

@@ -13,7 +13,7 @@ use crate::model::{Body, Conversation, Message, Role, Tool};
 ///
 /// assert_eq!(dialects::IM.tools, ToolPlace::Json(Role::System));
 /// let mut conversation = Conversation::default();
-/// let tool = Tool { name: "now".into(), ..Tool::default() };
+/// let tool = Tool::new("now");
 /// dialects::IM.tools.declare(&mut conversation, vec![Namespace::functions(vec![tool])]);
 /// let text = conversation.messages[0].body.text();
 /// assert_eq!(text, "# Tools\n\n[{\"type\":\"function\",\"function\":{\"name\":\"now\"}}]");

@@ -27,6 +27,7 @@ const LOOK_BYTES: usize = 1 << 20;
 /// assert!(found[0].confidence > found[1].confidence);
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Candidate {
     /// The format.
     pub format: Format,

@@ -3,12 +3,14 @@
 mod code;
 mod dropped;
 mod fix;
+mod format_error;
 mod similar;
 mod unknown_name;
 
 pub use self::code::Code;
 pub use self::dropped::Dropped;
 pub use self::fix::{Applicability, Edit, Fix, apply_fixes};
+pub use self::format_error::FormatError;
 pub(crate) use self::similar::did_you_mean;
 pub use self::unknown_name::UnknownName;
 
@@ -78,6 +80,7 @@ impl fmt::Display for Severity {
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// What kind of finding it is.
     pub code: Code,

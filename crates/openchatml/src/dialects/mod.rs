@@ -40,9 +40,10 @@ pub use crate::rules::{
 use std::str::FromStr;
 
 use crate::check::Book;
-use crate::diagnostic::UnknownName;
+use crate::diagnostic::{FormatError, UnknownName};
 use crate::model::FormId;
 use crate::rules::Carries;
+use crate::text_format::TextFormat;
 
 /// Every dialect, the newest of a family first.
 ///
@@ -173,5 +174,55 @@ impl FromStr for Format {
         };
         let carrier = found.ok_or_else(|| UnknownName::new("format", name))?;
         Ok(Self { dialect, carrier })
+    }
+}
+
+impl TextFormat {
+    /// OpenChatML 2.2.
+    pub const OPENCHATML_2_2: Self = Self::of(&OPENCHATML_2_2);
+
+    /// OpenChatML 2.0.
+    pub const OPENCHATML_2_0: Self = Self::of(&OPENCHATML_2_0);
+
+    /// OpenChatML 0.1.
+    pub const OPENCHATML_0_1: Self = Self::of(&OPENCHATML_0_1);
+
+    /// OpenAI's ChatML.
+    pub const CHATML: Self = Self::of(&CHATML);
+
+    /// Harmony, the format of the gpt-oss models.
+    pub const HARMONY: Self = Self::of(&HARMONY);
+
+    /// Apertus.
+    pub const APERTUS: Self = Self::of(&APERTUS);
+
+    /// The `<|im_start|>` framing.
+    pub const IM: Self = Self::of(&IM);
+
+    /// Qwen 3.
+    pub const QWEN3: Self = Self::of(&QWEN3);
+
+    /// DeepSeek V3.1.
+    pub const DEEPSEEK_V3_1: Self = Self::of(&DEEPSEEK_V3_1);
+
+    /// Every text format.
+    ///
+    /// ```
+    /// use openchatml::TextFormat;
+    ///
+    /// let names: Vec<_> = TextFormat::all().map(|format| format.to_string()).collect();
+    /// assert_eq!(names[..3], ["openchatml-2.2", "openchatml-2.0", "openchatml-0.1"]);
+    /// assert_eq!(names[3..], ["chatml", "harmony", "apertus", "im"]);
+    /// ```
+    pub fn all() -> impl Iterator<Item = Self> {
+        Format::all().filter_map(|format| Self::try_from(format).ok())
+    }
+}
+
+impl FromStr for TextFormat {
+    type Err = FormatError;
+
+    fn from_str(name: &str) -> Result<Self, FormatError> {
+        Self::try_from(name.parse::<Format>()?)
     }
 }

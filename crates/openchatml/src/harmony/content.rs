@@ -74,11 +74,7 @@ crate::words::words!(pub Effort { Low = "low", Medium = "medium", High = "high" 
 ///
 /// let mut developer = DeveloperContent::default();
 /// developer.instructions = Some("Use a friendly tone.".into());
-/// let tool = Tool {
-///     name: "get_location".into(),
-///     description: Some("Gets the location of the user.".into()),
-///     ..Tool::default()
-/// };
+/// let tool = Tool::new("get_location").with_description("Gets the location of the user.");
 /// developer.tools = vec![Namespace::functions(vec![tool])];
 /// assert_eq!(developer.text(Style::Documented), "\
 /// ## Instructions

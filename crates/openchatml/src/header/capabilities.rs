@@ -6,15 +6,14 @@
 /// ```
 /// use openchatml::Capabilities;
 ///
-/// let declared = Capabilities {
-///     roles: Some(vec!["user".into(), "assistant".into(), "functions.*".into()]),
-///     ..Capabilities::default()
-/// };
+/// let mut declared = Capabilities::default();
+/// declared.roles = Some(vec!["user".into(), "assistant".into(), "functions.*".into()]);
 /// assert!(declared.has_role("functions.search"));
 /// assert!(!declared.has_role("developer"));
 /// assert!(declared.has_channel("analysis"));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Capabilities {
     /// The roles, `functions.*` standing for every function.
     pub roles: Option<Vec<String>>,
@@ -31,9 +30,10 @@ pub struct Capabilities {
 /// ```
 /// use openchatml::Capabilities;
 ///
-/// let roles = |words: [&str; 2]| Capabilities {
-///     roles: Some(words.map(str::to_owned).to_vec()),
-///     ..Capabilities::default()
+/// let roles = |words: [&str; 2]| {
+///     let mut side = Capabilities::default();
+///     side.roles = Some(words.map(str::to_owned).to_vec());
+///     side
 /// };
 /// let agreed = roles(["user", "developer"]).negotiate(&roles(["user", "tool"]));
 /// assert_eq!(agreed.common.roles.unwrap(), ["user"]);
@@ -41,6 +41,7 @@ pub struct Capabilities {
 /// assert_eq!(agreed.unused, ["roles: tool"]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Negotiation {
     /// What both declare.
     pub common: Capabilities,
@@ -57,7 +58,8 @@ impl Capabilities {
     /// use openchatml::Capabilities;
     ///
     /// let roles = Some(vec!["user".to_owned(), "functions.*".to_owned()]);
-    /// let declared = Capabilities { roles, ..Capabilities::default() };
+    /// let mut declared = Capabilities::default();
+    /// declared.roles = roles;
     /// assert!(declared.has_role("functions.search") && !declared.has_role("system"));
     /// ```
     pub fn has_role(&self, role: &str) -> bool {
@@ -70,7 +72,8 @@ impl Capabilities {
     /// use openchatml::Capabilities;
     ///
     /// let channels = Some(vec!["final".to_owned()]);
-    /// let declared = Capabilities { channels, ..Capabilities::default() };
+    /// let mut declared = Capabilities::default();
+    /// declared.channels = channels;
     /// assert!(declared.has_channel("final") && !declared.has_channel("analysis"));
     /// assert!(Capabilities::default().has_channel("analysis"));
     /// ```
@@ -84,7 +87,8 @@ impl Capabilities {
     /// use openchatml::Capabilities;
     ///
     /// let tokens = Some(vec!["<|start|>".to_owned(), "<|message|>".to_owned()]);
-    /// let declared = Capabilities { tokens, ..Capabilities::default() };
+    /// let mut declared = Capabilities::default();
+    /// declared.tokens = tokens;
     /// assert!(declared.has_token("<|start|>") && !declared.has_token("<|literal|>"));
     /// ```
     pub fn has_token(&self, token: &str) -> bool {
@@ -97,7 +101,8 @@ impl Capabilities {
     /// use openchatml::Capabilities;
     ///
     /// let streaming = Some(vec!["response.*".to_owned()]);
-    /// let declared = Capabilities { streaming, ..Capabilities::default() };
+    /// let mut declared = Capabilities::default();
+    /// declared.streaming = streaming;
     /// assert!(declared.has_event("response.cancel") && !declared.has_event("tool.cancel"));
     /// ```
     pub fn has_event(&self, event: &str) -> bool {
@@ -110,9 +115,10 @@ impl Capabilities {
     /// ```
     /// use openchatml::Capabilities;
     ///
-    /// let channels = |words: &[&str]| Capabilities {
-    ///     channels: Some(words.iter().map(|word| word.to_string()).collect()),
-    ///     ..Capabilities::default()
+    /// let channels = |words: &[&str]| {
+    ///     let mut side = Capabilities::default();
+    ///     side.channels = Some(words.iter().map(|word| word.to_string()).collect());
+    ///     side
     /// };
     /// let agreed = channels(&["analysis", "final"]).negotiate(&channels(&["final"]));
     /// assert_eq!(agreed.common, channels(&["final"]));

@@ -10,20 +10,18 @@ use crate::{Control, Span};
 ///
 /// ```
 /// use openchatml::lex::Tape;
-/// use openchatml::{Control, Format, parse_tape};
+/// use openchatml::{Control, TextFormat, parse_tape};
 ///
-/// let harmony: Format = "harmony".parse()?;
-/// let mut tape = Tape::new(harmony.dialect().controls);
+/// let mut tape = Tape::new(TextFormat::HARMONY.controls());
 /// tape.control(Control::Start);
 /// tape.text("user");
 /// tape.control(Control::Message);
 /// tape.text("What is <|end|>?");
 /// tape.control(Control::End);
 ///
-/// let parsed = parse_tape(&tape, harmony, &Default::default());
+/// let parsed = parse_tape(&tape, TextFormat::HARMONY, &Default::default());
 /// assert!(parsed.diagnostics.is_empty());
 /// assert_eq!(parsed.into_conversation().messages[0].body.text(), "What is <|end|>?");
-/// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Tape {
@@ -49,11 +47,11 @@ impl Tape {
     ///
     /// ```
     /// use openchatml::lex::Tape;
-    /// use openchatml::{Control, Format, Segment, parse_tape};
+    /// use openchatml::{Control, Segment, TextFormat, parse_tape};
     ///
-    /// let format: Format = "openchatml-2.2".parse()?;
+    /// let format = TextFormat::OPENCHATML_2_2;
     /// let spelled = [Control::Literal, Control::EndLiteral];
-    /// let mut tape = Tape::new(format.dialect().controls).spelled(&spelled);
+    /// let mut tape = Tape::new(format.controls()).spelled(&spelled);
     /// tape.text("version: 2.2\n\n");
     /// tape.control(Control::Start);
     /// tape.text("user");
@@ -62,7 +60,6 @@ impl Tape {
     /// tape.control(Control::End);
     /// let messages = parse_tape(&tape, format, &Default::default()).into_conversation().messages;
     /// assert_eq!(messages[0].body.segments().next(), Some(Segment::Literal("x".into())));
-    /// # Ok::<(), openchatml::UnknownName>(())
     /// ```
     #[must_use]
     pub fn spelled(mut self, controls: &[Control]) -> Self {

@@ -147,8 +147,8 @@ impl<'a> Tool<'a> {
 
     /// The same tool, with the JSON Schema of its arguments.
     #[must_use]
-    pub fn with_parameters(mut self, parameters: Value<'a>) -> Self {
-        self.parameters = Some(parameters);
+    pub fn with_parameters(mut self, parameters: impl Into<Value<'a>>) -> Self {
+        self.parameters = Some(parameters.into());
         self
     }
 }

@@ -103,12 +103,13 @@ impl Eq for Conversation<'_> {}
 /// use openchatml::{Conversation, RenderOptions, Tool, render};
 ///
 /// let mut conversation = Conversation::default();
-/// conversation.tools.push(Tool { name: "search".into(), ..Tool::default() });
+/// conversation.tools.push(Tool::new("search"));
 /// let text = render(&conversation.into(), "json".parse()?, &RenderOptions::default())?;
 /// assert!(text.contains(r#""name":"search""#), "{text}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Tool<'a> {
     /// Its name, without a namespace.
     pub name: Cow<'a, str>,
@@ -127,7 +128,7 @@ impl<'a> Tool<'a> {
     /// use openchatml::Tool;
     ///
     /// let name = String::from("search");
-    /// let tool = Tool { name: name.as_str().into(), ..Tool::default() }.into_owned();
+    /// let tool = Tool::new(name.as_str()).into_owned();
     /// drop(name);
     /// assert_eq!(tool.name, "search");
     /// ```

@@ -41,6 +41,23 @@ pub struct ReadOptions {
     pub limits: Limits,
 }
 
+impl ReadOptions {
+    /// Reads the completion of a prompt that ended where the assistant speaks, as
+    /// [`RenderOptions::prompt`](crate::RenderOptions::prompt) ends it.
+    ///
+    /// ```
+    /// use openchatml::{Format, ReadOptions, parse};
+    ///
+    /// let sampled = "<|channel|>final<|message|>4.<|return|>";
+    /// let parsed = parse(sampled, Format::HARMONY, &ReadOptions::completion());
+    /// assert!(parsed.diagnostics.is_empty());
+    /// assert!(parsed.into_conversation().messages[0].is_answer());
+    /// ```
+    pub fn completion() -> Self {
+        Self { continues: Some(Role::Assistant), ..Self::default() }
+    }
+}
+
 /// Whether what is tolerable is an error.
 ///
 /// ```

@@ -47,6 +47,20 @@ pub struct RenderOptions {
 }
 
 impl RenderOptions {
+    /// Ends the text where the assistant speaks: the prompt of a completion.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Format, Message, RenderOptions, render};
+    ///
+    /// let question = Conversation::from_messages([Message::user("What is 2 + 2?")]).into();
+    /// let prompt = render(&question, Format::HARMONY, &RenderOptions::prompt())?;
+    /// assert!(prompt.ends_with("<|start|>assistant"));
+    /// # Ok::<(), openchatml::RenderError>(())
+    /// ```
+    pub fn prompt() -> Self {
+        Self { generation_prompt: Some(Role::Assistant), ..Self::default() }
+    }
+
     /// Takes the options of one dialect, in place of those that were set before.
     ///
     /// ```

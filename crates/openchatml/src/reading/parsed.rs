@@ -8,7 +8,7 @@ use crate::{Conversation, Diagnostic, Document, Severity};
 /// use openchatml::{Parsed, parse};
 ///
 /// let text = "<|im_start|>user\nHello<|im_end|>\nOops\n";
-/// let Parsed { document, diagnostics } = parse(text, "im".parse()?, &Default::default());
+/// let Parsed { document, diagnostics, .. } = parse(text, "im".parse()?, &Default::default());
 /// assert_eq!(diagnostics[0].code.as_str(), "E-PARSE-FRAME");
 /// // What stood outside of a message is a hidden message of its own.
 /// let messages = document.into_conversation().messages;
@@ -16,6 +16,7 @@ use crate::{Conversation, Diagnostic, Document, Severity};
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Parsed<'a> {
     /// Everything that could be saved.
     pub document: Document<'a>,
@@ -24,6 +25,18 @@ pub struct Parsed<'a> {
 }
 
 impl<'a> Parsed<'a> {
+    /// A document, and what was found while it was read.
+    ///
+    /// ```
+    /// use openchatml::{Conversation, Message, Parsed};
+    ///
+    /// let document = Conversation::from_messages([Message::user("Hi!")]).into();
+    /// assert!(!Parsed::new(document, Vec::new()).has_errors());
+    /// ```
+    pub fn new(document: Document<'a>, diagnostics: Vec<Diagnostic>) -> Self {
+        Self { document, diagnostics }
+    }
+
     /// Whether a finding is an error.
     ///
     /// ```

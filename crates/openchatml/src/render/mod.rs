@@ -11,9 +11,10 @@ pub use crate::writing::{
 
 use std::borrow::Cow;
 
-use crate::dialect::{Carrier, Format};
+use crate::dialect::Format;
 use crate::model::Message;
 use crate::rules::{Loss, Lost, Origins, Prepared};
+use crate::text_format::TextFormat;
 use crate::{Code, Document, Span, convert};
 
 /// Writes `document` in `format`.
@@ -46,15 +47,15 @@ pub fn render(
     format.write(&document, options).map_err(|error| origins.place(error))
 }
 
-/// Writes `document` in the text form of `format`, to a sink of the caller's own.
+/// Writes `document` in a text format, to a sink of the caller's own.
 ///
 /// # Errors
 ///
-/// As for [`render`], and what the sink refuses. A format on another carrier than text.
+/// As for [`render`], and what the sink refuses.
 ///
 /// ```
 /// use openchatml::render::{Sink, SinkError, render_to};
-/// use openchatml::{Control, Conversation, Message, Role};
+/// use openchatml::{Control, Conversation, Message, TextFormat};
 ///
 /// /// How long the text will be, and how many control tokens there are, without any of it.
 /// #[derive(Default)]
@@ -74,21 +75,20 @@ pub fn render(
 ///     }
 /// }
 ///
-/// let question = Conversation::from_messages([Message::new(Role::User, "What is 2 + 2?")]);
+/// let question = Conversation::from_messages([Message::user("What is 2 + 2?")]);
 /// let mut count = Count::default();
-/// render_to(&question.into(), "openchatml-2.2".parse()?, &Default::default(), &mut count)?;
+/// render_to(&question.into(), TextFormat::OPENCHATML_2_2, &Default::default(), &mut count)?;
 /// assert_eq!((count.0, count.1), ("user".len() + "What is 2 + 2?".len() + "\n".len(), 3));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), openchatml::RenderError>(())
 /// ```
 pub fn render_to(
     document: &Document<'_>,
-    format: Format,
+    format: TextFormat,
     options: &RenderOptions,
     sink: &mut dyn Sink,
 ) -> Result<(), RenderError> {
-    let form = format.dialect.text.filter(|_| format.carrier == Carrier::Text);
-    let Some(form) = form else { return Err(format.lacks_carrier()) };
-    let (document, origins) = fitted(document, format, options)?;
+    let form = format.form();
+    let (document, origins) = fitted(document, format.format(), options)?;
     (form.write)(form, &document, options, sink).map_err(|error| origins.place(error))
 }
 

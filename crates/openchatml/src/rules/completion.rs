@@ -6,13 +6,14 @@ use crate::control::Control;
 /// How the completions of a dialect are framed, for who makes grammars of them.
 ///
 /// ```
-/// use openchatml::dialects::{self, Completion};
+/// use openchatml::TextFormat;
+/// use openchatml::dialects::Completion;
 ///
-/// let Some(Completion::Messages(framing)) = dialects::HARMONY.completion() else {
+/// let Ok(Completion::Messages(framing)) = TextFormat::HARMONY.completion() else {
 ///     unreachable!("it has messages with headers")
 /// };
 /// assert!(framing.late_recipients && !framing.call_ids);
-/// assert!(matches!(dialects::IM.completion(), Some(Completion::Text { .. })));
+/// assert!(matches!(TextFormat::IM.completion(), Ok(Completion::Text { .. })));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -33,9 +34,10 @@ pub enum Completion {
 /// What completions with headers differ in.
 ///
 /// ```
-/// use openchatml::dialects::{self, Completion};
+/// use openchatml::TextFormat;
+/// use openchatml::dialects::Completion;
 ///
-/// let Some(Completion::Messages(framing)) = dialects::OPENCHATML_2_2.completion() else {
+/// let Ok(Completion::Messages(framing)) = TextFormat::OPENCHATML_2_2.completion() else {
 ///     unreachable!("it has messages with headers")
 /// };
 /// assert_eq!((framing.gap, framing.preamble), ("\n", " intent=preamble"));

@@ -18,6 +18,7 @@ use crate::{Code, Diagnostic, Severity, Span};
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Loss {
     /// The message that loses it, from 0; `None` for the document.
     pub message: Option<usize>,

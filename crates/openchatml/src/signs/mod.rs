@@ -22,6 +22,7 @@ use crate::Span;
 /// assert_eq!(&text[evidence.span.range()], "version: 2.2");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Evidence {
     /// What it is, for people: a control token, a key of the header or of JSON.
     pub what: String,

@@ -1,5 +1,8 @@
 //! What a stream tells.
 
+use std::borrow::Cow;
+
+use super::CowBox;
 use crate::document::{write_message, write_string_field};
 use crate::json::write_string;
 use crate::model::{Body, End, Message, Role, Visibility};
@@ -9,22 +12,27 @@ use crate::{Code, Diagnostic, Severity};
 /// What a [`Stream`](super::Stream) tells, in the order in which it becomes certain
 /// (OpenChatML 2.2 §9, 2.0 §9).
 ///
-/// ```
-/// use openchatml::{Event, Stream};
+/// It borrows from the stream where a callback is told of it ([`Stream::feed_with`]); where it comes
+/// from an iterator ([`Stream::feed`]) it is owned. [`into_owned`](Self::into_owned) makes it so.
 ///
-/// let mut stream = Stream::new("im".parse()?, &Default::default())?;
+/// ```
+/// use openchatml::{Event, Stream, TextFormat};
+///
+/// let mut stream = Stream::new(TextFormat::IM, &Default::default());
 /// let mut log = Vec::new();
-/// stream.feed(b"<|im_start|>assistant\n4.<|im_end|>\n", |event| {
+/// for event in stream.feed("<|im_start|>assistant\n4.<|im_end|>\n") {
 ///     log.push(match event {
 ///         Event::MessageStart { index, message } => format!("{index}: {}", message.role),
-///         Event::Delta { text, .. } => text.to_owned(),
+///         Event::Delta { text, .. } => text.into_owned(),
 ///         event => event.name().to_owned(),
 ///     });
-/// });
+/// }
 /// assert_eq!(log, ["0: assistant", "4.", "message.done"]);
-/// # Ok::<(), openchatml::UnknownName>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+///
+/// [`Stream::feed`]: super::Stream::feed
+/// [`Stream::feed_with`]: super::Stream::feed_with
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event<'e> {
     /// A message begins: all is known of it but its text and its end.
@@ -32,14 +40,14 @@ pub enum Event<'e> {
         /// Which message, from 0.
         index: usize,
         /// The message, without text.
-        message: &'e Message<'e>,
+        message: CowBox<'e, Message<'e>>,
     },
     /// Text that a user may see: of an answer, or of a preamble.
     Delta {
         /// Which message.
         index: usize,
         /// The text.
-        text: &'e str,
+        text: Cow<'e, str>,
         /// Whether it is a preamble.
         is_preamble: bool,
     },
@@ -48,21 +56,21 @@ pub enum Event<'e> {
         /// Which message.
         index: usize,
         /// The text.
-        text: &'e str,
+        text: Cow<'e, str>,
     },
     /// A summary of private reasoning. Only a caller that summarizes makes one.
     ReasoningSummaryDelta {
         /// Which message.
         index: usize,
         /// The text.
-        text: &'e str,
+        text: Cow<'e, str>,
     },
     /// Text of the arguments of a tool call.
     ToolCallDelta {
         /// Which message.
         index: usize,
         /// The text.
-        text: &'e str,
+        text: Cow<'e, str>,
     },
     /// A paragraph of visible text ended.
     Flush {
@@ -76,7 +84,7 @@ pub enum Event<'e> {
         /// Which message.
         index: usize,
         /// The message.
-        message: &'e Message<'e>,
+        message: CowBox<'e, Message<'e>>,
     },
     /// The response is complete. It is not if it broke off, nor if a limit cut it: where there are
     /// more messages than that, or more text of one that a user may see.
@@ -94,16 +102,16 @@ pub enum Event<'e> {
     /// A tool call was cancelled. Only a caller that runs tools makes one.
     ToolCancel {
         /// Which call.
-        call_id: &'e str,
+        call_id: Cow<'e, str>,
         /// Why.
-        reason: &'e str,
+        reason: Cow<'e, str>,
     },
     /// Something was found.
     Diagnostic {
         /// The message that was being read, if there was one.
         index: Option<usize>,
         /// What was found. It may quote hidden text.
-        diagnostic: &'e Diagnostic,
+        diagnostic: CowBox<'e, Diagnostic>,
     },
     /// What a user may be told of something that was found: see
     /// [`UserEvents`](super::UserEvents).
@@ -118,21 +126,18 @@ pub enum Event<'e> {
 /// How a response came to its end.
 ///
 /// ```
-/// use openchatml::{Done, Event, ReadOptions, Role, Stream};
+/// use openchatml::{Done, Event, ReadOptions, Role, Stream, TextFormat};
 ///
 /// let mut options = ReadOptions::default();
 /// options.continues = Some(Role::Assistant);
-/// let mut stream = Stream::new("openchatml-2.2".parse()?, &options)?;
-/// stream.feed(b" to=functions.now call_id=1<|channel|>commentary<|message|>{}<|call|>", |_| {});
-/// let mut done = None;
-/// stream.finish(|event| {
-///     if let Event::Done { reason, .. } = event {
-///         done = Some(reason);
-///     }
+/// let mut stream = Stream::new(TextFormat::OPENCHATML_2_2, &options);
+/// drop(stream.feed(" to=functions.now call_id=1<|channel|>commentary<|message|>{}<|call|>"));
+/// let done = stream.finish().find_map(|event| match event {
+///     Event::Done { reason, .. } => Some(reason),
+///     _ => None,
 /// });
 /// assert_eq!(done, Some(Done::Call));
 /// assert_eq!(Done::Call.as_str(), "call");
-/// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Done {
@@ -155,13 +160,13 @@ impl Done {
     }
 }
 
-impl Event<'_> {
+impl<'e> Event<'e> {
     /// Its name: the specification's where it has one (OpenChatML 2.2 §9, 2.0 §9).
     ///
     /// ```
     /// use openchatml::Event;
     ///
-    /// let event = Event::ReasoningDelta { index: 0, text: "Easy." };
+    /// let event = Event::ReasoningDelta { index: 0, text: "Easy.".into() };
     /// assert_eq!(event.name(), "response.reasoning_text.delta");
     /// ```
     pub const fn name(&self) -> &'static str {
@@ -187,7 +192,7 @@ impl Event<'_> {
     /// use openchatml::{Event, Message, Policy};
     ///
     /// let hidden = Message::reasoning("");
-    /// let event = Event::MessageStart { index: 0, message: &hidden };
+    /// let event = Event::MessageStart { index: 0, message: (&hidden).into() };
     /// assert!(!event.is_for_user(Policy::default()));
     /// ```
     pub fn is_for_user(&self, policy: Policy) -> bool {
@@ -209,35 +214,120 @@ impl Event<'_> {
         }
     }
 
-    /// Tells the event as a user may see it, if that is so: of a message without the words of its
-    /// header that were not understood, and without reasoning behind a marker.
+    /// The event as a user may see it, if a user may: of a message without the words of its header
+    /// that were not understood, and without reasoning behind a marker.
     ///
     /// ```
-    /// use openchatml::{Event, Message, Policy, Role};
+    /// use openchatml::{Event, Message, Policy};
     ///
-    /// let mut message = Message::new(Role::User, "Hi!");
+    /// let mut message = Message::user("Hi!");
     /// message.unread = Some("mood=secret".into());
-    /// let event = Event::MessageDone { index: 0, message: &message };
-    /// let told = event.for_user(Policy::default(), |event| event.to_json());
-    /// assert!(event.to_json().contains("secret") && !told.unwrap().contains("secret"));
+    /// let event = Event::MessageDone { index: 0, message: (&message).into() };
+    /// assert!(event.to_json().contains("secret"));
+    /// let seen = event.for_user(Policy::default()).unwrap();
+    /// assert!(!seen.to_json().contains("secret"));
     /// ```
-    pub fn for_user<T>(self, policy: Policy, tell: impl FnOnce(Event<'_>) -> T) -> Option<T> {
+    pub fn for_user(self, policy: Policy) -> Option<Self> {
         if !self.is_for_user(policy) {
             return None;
         }
-        let seen = match self {
-            Self::MessageStart { message, .. } | Self::MessageDone { message, .. } => seen(message),
-            _ => None,
-        };
-        Some(match (self, &seen) {
-            (Self::MessageStart { index, .. }, Some(message)) => {
-                tell(Event::MessageStart { index, message })
+        Some(match self {
+            Self::MessageStart { index, message } => {
+                Self::MessageStart { index, message: seen(message) }
             }
-            (Self::MessageDone { index, .. }, Some(message)) => {
-                tell(Event::MessageDone { index, message })
+            Self::MessageDone { index, message } => {
+                Self::MessageDone { index, message: seen(message) }
             }
-            (event, _) => tell(event),
+            event => event,
         })
+    }
+
+    /// The same event, borrowing from this one.
+    ///
+    /// ```
+    /// use openchatml::{Event, Policy, UserEvents};
+    ///
+    /// let event = Event::Flush { index: 0, is_preamble: false };
+    /// assert!(UserEvents::new(Policy::default()).push(event.borrowed()).is_some());
+    /// assert_eq!(event.name(), "response.delta.flush");
+    /// ```
+    pub fn borrowed(&self) -> Event<'_> {
+        match self {
+            Self::MessageStart { index, message } => {
+                Event::MessageStart { index: *index, message: (&**message).into() }
+            }
+            Self::Delta { index, text, is_preamble } => {
+                Event::Delta { index: *index, text: (&**text).into(), is_preamble: *is_preamble }
+            }
+            Self::ReasoningDelta { index, text } => {
+                Event::ReasoningDelta { index: *index, text: (&**text).into() }
+            }
+            Self::ReasoningSummaryDelta { index, text } => {
+                Event::ReasoningSummaryDelta { index: *index, text: (&**text).into() }
+            }
+            Self::ToolCallDelta { index, text } => {
+                Event::ToolCallDelta { index: *index, text: (&**text).into() }
+            }
+            Self::MessageDone { index, message } => {
+                Event::MessageDone { index: *index, message: (&**message).into() }
+            }
+            Self::ToolCancel { call_id, reason } => {
+                Event::ToolCancel { call_id: (&**call_id).into(), reason: (&**reason).into() }
+            }
+            Self::Diagnostic { index, diagnostic } => {
+                Event::Diagnostic { index: *index, diagnostic: (&**diagnostic).into() }
+            }
+            Self::Flush { .. }
+            | Self::Done { .. }
+            | Self::Cancel { .. }
+            | Self::UserDiagnostic { .. } => self.clone(),
+        }
+    }
+
+    /// The same event, borrowing nothing.
+    ///
+    /// ```
+    /// use openchatml::Event;
+    ///
+    /// let said = String::from("4.");
+    /// let event = Event::Delta { index: 0, text: said.as_str().into(), is_preamble: false };
+    /// let kept: Event<'static> = event.into_owned();
+    /// drop(said);
+    /// assert_eq!(kept.name(), "response.delta");
+    /// ```
+    pub fn into_owned(self) -> Event<'static> {
+        let text = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        let boxed = |message: CowBox<'_, Message<'_>>| message.into_value().into_owned().into();
+        match self {
+            Self::MessageStart { index, message } => {
+                Event::MessageStart { index, message: boxed(message) }
+            }
+            Self::Delta { index, text: said, is_preamble } => {
+                Event::Delta { index, text: text(said), is_preamble }
+            }
+            Self::ReasoningDelta { index, text: said } => {
+                Event::ReasoningDelta { index, text: text(said) }
+            }
+            Self::ReasoningSummaryDelta { index, text: said } => {
+                Event::ReasoningSummaryDelta { index, text: text(said) }
+            }
+            Self::ToolCallDelta { index, text: said } => {
+                Event::ToolCallDelta { index, text: text(said) }
+            }
+            Self::Flush { index, is_preamble } => Event::Flush { index, is_preamble },
+            Self::MessageDone { index, message } => {
+                Event::MessageDone { index, message: boxed(message) }
+            }
+            Self::Done { index, reason } => Event::Done { index, reason },
+            Self::Cancel { index } => Event::Cancel { index },
+            Self::ToolCancel { call_id, reason } => {
+                Event::ToolCancel { call_id: text(call_id), reason: text(reason) }
+            }
+            Self::Diagnostic { index, diagnostic } => {
+                Event::Diagnostic { index, diagnostic: diagnostic.into_value().into() }
+            }
+            Self::UserDiagnostic { index, code } => Event::UserDiagnostic { index, code },
+        }
     }
 
     pub(super) fn index(&self) -> Option<usize> {
@@ -262,7 +352,7 @@ impl Event<'_> {
     /// ```
     /// use openchatml::Event;
     ///
-    /// let event = Event::Delta { index: 1, text: "4.", is_preamble: false };
+    /// let event = Event::Delta { index: 1, text: "4.".into(), is_preamble: false };
     /// assert_eq!(
     ///     event.to_json(),
     ///     r#"{"type":"response.delta","message_id":"m1","delta":"4."}"#,
@@ -281,7 +371,7 @@ impl Event<'_> {
     ///
     /// let mut lines = String::new();
     /// for text in ["Hel", "lo!"] {
-    ///     Event::Delta { index: 0, text, is_preamble: false }.write_json(&mut lines);
+    ///     Event::Delta { index: 0, text: text.into(), is_preamble: false }.write_json(&mut lines);
     ///     lines.push('\n');
     /// }
     /// assert_eq!(lines.lines().count(), 2);
@@ -335,23 +425,27 @@ impl Event<'_> {
     }
 }
 
-/// A message that a user may see, without what of it is not for users. `None` if all of it is.
-fn seen<'m>(message: &'m Message<'_>) -> Option<Message<'m>> {
+/// A message that a user may see, without what of it is not for users.
+fn seen<'e>(message: CowBox<'e, Message<'e>>) -> CowBox<'e, Message<'e>> {
     // An id is of a call and its reply; anywhere else it says nothing to a user.
     let is_paired = message.is_call() || message.role == Role::Tool;
     let has_stray_id = message.call_id.is_some() && !is_paired;
     if message.unread.is_none() && !message.body.has_markers() && !has_stray_id {
-        return None;
+        return message;
     }
-    let mut seen = message.borrowed();
+    let mut seen = match message {
+        CowBox::Borrowed(message) => Box::new(message.borrowed()),
+        CowBox::Owned(message) => message,
+    };
     seen.unread = None;
     if has_stray_id {
         seen.call_id = None;
     }
-    if let Some((said, _)) = message.body.split_at_marker() {
-        seen.body = Body::from(said.text().into_owned());
+    let said = seen.body.split_at_marker().map(|(said, _)| said.text().into_owned());
+    if let Some(said) = said {
+        seen.body = Body::from(said);
     }
-    Some(seen)
+    CowBox::Owned(seen)
 }
 
 fn write_diagnostic(out: &mut String, diagnostic: &Diagnostic) {

@@ -98,8 +98,8 @@ impl LiveState {
             Kind::Silent => {}
             Kind::Visible => self.visible(text, false, emit),
             Kind::Preamble => self.visible(text, true, emit),
-            Kind::Reasoning => emit(Event::ReasoningDelta { index, text }),
-            Kind::Call => emit(Event::ToolCallDelta { index, text }),
+            Kind::Reasoning => emit(Event::ReasoningDelta { index, text: text.into() }),
+            Kind::Call => emit(Event::ToolCallDelta { index, text: text.into() }),
         }
     }
 
@@ -118,7 +118,7 @@ impl LiveState {
             return self.paragraphs(text, is_preamble, emit);
         }
         self.line_breaks = breaks;
-        emit(Event::Delta { index: self.done, text, is_preamble });
+        emit(Event::Delta { index: self.done, text: text.into(), is_preamble });
     }
 
     fn paragraphs(
@@ -139,7 +139,7 @@ impl LiveState {
             at += len + 1;
             self.line_breaks += 1;
             if self.line_breaks == 2 {
-                emit(Event::Delta { index, text: &text[from..at], is_preamble });
+                emit(Event::Delta { index, text: text[from..at].into(), is_preamble });
                 emit(Event::Flush { index, is_preamble });
                 from = at;
             }
@@ -148,7 +148,7 @@ impl LiveState {
             self.line_breaks = 0;
         }
         if from < text.len() {
-            emit(Event::Delta { index, text: &text[from..], is_preamble });
+            emit(Event::Delta { index, text: text[from..].into(), is_preamble });
         }
     }
 }
@@ -165,7 +165,7 @@ impl Receiver<'static> for Live<'_> {
         self.state.line_breaks = 0;
         self.state.open = true;
         self.state.began = true;
-        (self.emit)(Event::MessageStart { index: self.state.done, message });
+        (self.emit)(Event::MessageStart { index: self.state.done, message: message.into() });
     }
 
     fn text(&mut self, text: &str) {
@@ -187,7 +187,7 @@ impl Receiver<'static> for Live<'_> {
 
     fn end(&mut self, message: Message<'static>) {
         let index = self.state.done;
-        (self.emit)(Event::MessageDone { index, message: &message });
+        (self.emit)(Event::MessageDone { index, message: (&message).into() });
         self.state.done += 1;
         self.state.open = false;
         if self.state.is_over {
@@ -219,7 +219,7 @@ impl Receiver<'static> for Live<'_> {
     fn finding(&mut self, diagnostic: Diagnostic) {
         let index =
             if self.state.open { Some(self.state.done) } else { self.state.done.checked_sub(1) };
-        (self.emit)(Event::Diagnostic { index, diagnostic: &diagnostic });
+        (self.emit)(Event::Diagnostic { index, diagnostic: (&diagnostic).into() });
     }
 }
 

@@ -1,38 +1,41 @@
 //! Conversations that arrive piece by piece.
 
+mod cow_box;
 mod event;
+mod events;
 mod live;
 mod user;
 pub mod wire;
 
+pub use self::cow_box::CowBox;
 pub use self::event::{Done, Event};
+pub use self::events::Events;
 pub use self::user::UserEvents;
 
 use self::live::{Live, LiveState};
-use crate::dialect::{Carrier, Format};
 use crate::engine::Engine;
 use crate::lex::{Mask, Utf8Decoder, Utf8Piece};
 use crate::options::ReadOptions;
-use crate::{Code, Control, Diagnostic, Message, Span, UnknownName, reading};
+use crate::text_format::TextFormat;
+use crate::view::Policy;
+use crate::{Code, Control, Diagnostic, Message, Span, reading};
 
 /// Whether the text of messages is kept until they are done.
 ///
 /// ```
-/// use openchatml::{Event, Keep, Stream};
+/// use openchatml::{Event, Keep, Stream, TextFormat};
 ///
 /// // The bytes of text in what `MessageDone` has.
 /// let done = |keep| {
-///     let mut bytes = 0;
-///     let mut stream = Stream::new("im".parse()?, &Default::default())?.keep(keep);
-///     stream.feed(b"<|im_start|>assistant\nHello!<|im_end|>\n", |event| {
-///         if let Event::MessageDone { message, .. } = event {
-///             bytes += message.body.len();
-///         }
+///     let mut stream = Stream::new(TextFormat::IM, &Default::default()).keep(keep);
+///     let events = stream.feed("<|im_start|>assistant\nHello!<|im_end|>\n");
+///     let bytes = events.map(|event| match event {
+///         Event::MessageDone { message, .. } => message.body.len(),
+///         _ => 0,
 ///     });
-///     Ok::<_, openchatml::UnknownName>(bytes)
+///     bytes.sum::<usize>()
 /// };
-/// assert_eq!((done(Keep::Bodies)?, done(Keep::Nothing)?), (6, 0));
-/// # Ok::<(), openchatml::UnknownName>(())
+/// assert_eq!((done(Keep::Bodies), done(Keep::Nothing)), (6, 0));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Keep {
@@ -50,140 +53,148 @@ pub enum Keep {
 /// same, but for where one delta ends and the next begins. Only what may still become a control
 /// token is held back.
 ///
+/// [`feed`](Self::feed) and [`finish`](Self::finish) give the events as iterators. Each of them has
+/// a twin that tells a callback instead, [`feed_with`](Self::feed_with) and so on: its events
+/// borrow from the stream, so that nothing is copied for a delta.
+///
 /// ```
-/// use openchatml::{Event, ReadOptions, Role, Stream};
+/// use openchatml::{Event, ReadOptions, Role, Stream, TextFormat};
 ///
 /// let mut options = ReadOptions::default();
 /// options.continues = Some(Role::Assistant);
-/// let mut stream = Stream::new("openchatml-2.2".parse()?, &options)?;
-/// let mut seen = String::new();
-/// let mut show = |event: Event<'_>| {
-///     if let Event::Delta { text, .. } = event {
-///         seen.push_str(text);
-///     }
-/// };
+/// let mut stream = Stream::new(TextFormat::OPENCHATML_2_2, &options);
+/// let mut answer = String::new();
 /// for chunk in ["<|channel|>analysis<|message|>Hm.<|e", "nd|><|start|>assistant<|channel",
 ///     "|>final<|message|>Hel", "lo!<|return|>"]
 /// {
-///     stream.feed(chunk.as_bytes(), &mut show);
+///     for event in stream.feed(chunk) {
+///         if let Event::Delta { text, .. } = event {
+///             answer.push_str(&text);
+///         }
+///     }
 /// }
-/// stream.finish(&mut show);
-/// assert_eq!(seen, "Hello!");
-/// # Ok::<(), openchatml::UnknownName>(())
+/// assert!(stream.finish().next().is_none());
+/// assert_eq!(answer, "Hello!");
 /// ```
 pub struct Stream {
     engine: Engine<'static>,
     utf8: Utf8Decoder,
     state: LiveState,
+    /// What a user may be told, if the events are for one.
+    user: Option<UserEvents>,
     /// Whether it takes pieces, and not bytes.
     has_pieces: bool,
+    /// Whether it takes pieces, and tells all of them: there is a quick way for text then.
+    is_quick: bool,
     /// How much text has arrived, in bytes.
     at: usize,
 }
 
 impl Stream {
-    /// A stream of a text format.
-    ///
-    /// # Errors
-    ///
-    /// The format is JSON, which is read as a whole.
+    /// A stream of text.
     ///
     /// ```
-    /// use openchatml::{Format, Stream};
+    /// use openchatml::{Format, FormatError, Stream, TextFormat};
     ///
-    /// let stream = |format: Format| Stream::new(format, &Default::default());
-    /// assert!(stream("chatml".parse()?).is_ok());
-    /// assert!(stream("chatml:json".parse()?).is_err());
-    /// # Ok::<(), openchatml::UnknownName>(())
+    /// let stream = Stream::new(TextFormat::CHATML, &Default::default());
+    /// assert_eq!(stream.offset(), 0);
+    ///
+    /// // JSON is read as a whole, by `parse`.
+    /// let json: Format = "chatml:json".parse()?;
+    /// assert!(TextFormat::try_from(json).is_err());
+    /// # Ok::<(), FormatError>(())
     /// ```
-    pub fn new(format: Format, options: &ReadOptions) -> Result<Self, UnknownName> {
-        let form = format.dialect.text.filter(|_| format.carrier == Carrier::Text);
-        let form = form.ok_or_else(|| UnknownName::new("stream format", &format.to_string()))?;
-        Ok(Self {
-            engine: Engine::new(form, options, reading::Keep::Copy),
+    pub fn new(format: TextFormat, options: &ReadOptions) -> Self {
+        Self {
+            engine: Engine::new(format.form(), options, reading::Keep::Copy),
             utf8: Utf8Decoder::default(),
             state: LiveState::default(),
+            user: None,
             has_pieces: false,
+            is_quick: false,
             at: 0,
-        })
+        }
     }
 
-    /// A stream of pieces in the text form of a format: text, and control tokens that the carrier
-    /// has by other means than their spelling. The control tokens in `spelled` count when text
-    /// spells them.
+    /// A stream of pieces: text, and control tokens that the carrier has by other means than their
+    /// spelling. The control tokens in `spelled` count when text spells them.
     ///
     /// It takes [`feed_text`](Self::feed_text) and [`feed_control`](Self::feed_control). Spans are
     /// places in the text that the pieces make together, control tokens as their spelling.
     ///
-    /// # Errors
-    ///
-    /// The format has no text form.
-    ///
     /// ```
-    /// use openchatml::{Control, Event, Format, Stream};
+    /// use openchatml::{Control, Event, Events, Stream, TextFormat};
     ///
-    /// let harmony: Format = "harmony".parse()?;
-    /// let mut stream = Stream::of_pieces(harmony, &[], &Default::default())?;
+    /// let mut stream = Stream::of_pieces(TextFormat::HARMONY, &[], &Default::default());
     /// let mut said = String::new();
-    /// let mut hear = |event: Event<'_>| {
-    ///     if let Event::Delta { text, .. } = event {
-    ///         said.push_str(text);
+    /// let mut hear = |events: Events| {
+    ///     for event in events {
+    ///         if let Event::Delta { text, .. } = event {
+    ///             said.push_str(&text);
+    ///         }
     ///     }
     /// };
-    /// stream.feed_control(Control::Start, &mut hear);
-    /// stream.feed_text("assistant", &mut hear);
-    /// stream.feed_control(Control::Channel, &mut hear);
-    /// stream.feed_text("final", &mut hear);
-    /// stream.feed_control(Control::Message, &mut hear);
-    /// stream.feed_text("4 <|end|>", &mut hear); // It only looks like one.
-    /// stream.feed_control(Control::Return, &mut hear);
-    /// stream.finish(&mut hear);
+    /// hear(stream.feed_control(Control::Start));
+    /// hear(stream.feed_text("assistant"));
+    /// hear(stream.feed_control(Control::Channel));
+    /// hear(stream.feed_text("final"));
+    /// hear(stream.feed_control(Control::Message));
+    /// hear(stream.feed_text("4 <|end|>")); // It only looks like one.
+    /// hear(stream.feed_control(Control::Return));
+    /// hear(stream.finish());
     /// assert_eq!(said, "4 <|end|>");
-    /// # Ok::<(), openchatml::UnknownName>(())
     /// ```
-    pub fn of_pieces(
-        format: Format,
-        spelled: &[Control],
-        options: &ReadOptions,
-    ) -> Result<Self, UnknownName> {
-        let form = format.dialect.text;
-        let form = form.ok_or_else(|| UnknownName::new("stream format", &format.to_string()))?;
-        Ok(Self {
-            engine: Engine::new(form, options, reading::Keep::Copy).spelled(Mask::of(spelled)),
-            utf8: Utf8Decoder::default(),
-            state: LiveState::default(),
-            has_pieces: true,
-            at: 0,
-        })
+    pub fn of_pieces(format: TextFormat, spelled: &[Control], options: &ReadOptions) -> Self {
+        let mut stream = Self::new(format, options);
+        stream.engine = stream.engine.spelled(Mask::of(spelled));
+        (stream.has_pieces, stream.is_quick) = (true, true);
+        stream
     }
 
-    /// Takes text that has arrived in a stream [of pieces](Self::of_pieces).
-    #[inline]
-    pub fn feed_text(&mut self, text: &str, mut emit: impl FnMut(Event<'_>)) {
-        if !self.has_pieces {
-            return self.feed(text.as_bytes(), emit);
-        }
-        let span = Span::new(self.at, self.at + text.len());
-        self.at = span.end;
-        match self.engine.body_piece(text, span) {
-            Some(text) => self.state.text(text, &mut emit),
-            None => {
-                let live = &mut Live { state: &mut self.state, emit: &mut emit };
-                self.engine.piece(text, span, live);
-            }
-        }
+    /// The same stream, keeping the text of messages or not.
+    ///
+    /// ```
+    /// use openchatml::{Event, Keep, Stream, TextFormat};
+    ///
+    /// let mut stream = Stream::new(TextFormat::IM, &Default::default()).keep(Keep::Nothing);
+    /// let mut said = String::new();
+    /// for event in stream.feed("<|im_start|>assistant\nHi!<|im_end|>\n") {
+    ///     match event {
+    ///         Event::Delta { text, .. } => said.push_str(&text),
+    ///         Event::MessageDone { message, .. } => assert!(message.body.is_empty()),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// assert_eq!(said, "Hi!");
+    /// ```
+    #[must_use]
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.state.keep = keep;
+        self
     }
 
-    /// Takes a control token that has arrived in a stream [of pieces](Self::of_pieces). One that
-    /// the dialect lacks is left out.
-    pub fn feed_control(&mut self, control: Control, mut emit: impl FnMut(Event<'_>)) {
-        let Some(spelling) = self.engine.spelling(control) else { return };
-        if !self.has_pieces {
-            return self.feed(spelling.as_bytes(), emit);
-        }
-        let span = Span::new(self.at, self.at + spelling.len());
-        self.at = span.end;
-        self.engine.control(control, span, &mut Live { state: &mut self.state, emit: &mut emit });
+    /// The same stream, telling only what a user may see, as [`UserEvents`] does: no reasoning, no
+    /// calls, no findings. At its end it tells whether the response was cut off.
+    ///
+    /// ```
+    /// use openchatml::{Policy, ReadOptions, Role, Stream, TextFormat};
+    ///
+    /// let mut options = ReadOptions::default();
+    /// options.continues = Some(Role::Assistant);
+    /// let mut stream = Stream::new(TextFormat::HARMONY, &options).for_user(Policy::default());
+    /// let mut events: Vec<_> = stream.feed("<|channel|>analysis<|message|>A secret.<|end|>").collect();
+    /// assert!(events.is_empty());
+    /// events.extend(stream.feed("<|start|>assistant<|channel|>final<|message|>4"));
+    /// events.extend(stream.finish());
+    /// let names: Vec<_> = events.iter().map(|event| event.name()).collect();
+    /// assert_eq!(names, ["message.start", "response.delta", "message.done", "diagnostic"]);
+    /// assert!(events[3].to_json().contains("The answer was cut off."));
+    /// ```
+    #[must_use]
+    pub fn for_user(mut self, policy: Policy) -> Self {
+        self.user = Some(UserEvents::new(policy));
+        self.is_quick = false;
+        self
     }
 
     /// How much has arrived, in bytes of text.
@@ -198,13 +209,13 @@ impl Stream {
     /// from here on, or which tool's arguments are being written.
     ///
     /// ```
-    /// use openchatml::{Message, ReadOptions, Role, Stream};
+    /// use openchatml::{Message, ReadOptions, Role, Stream, TextFormat};
     ///
     /// let mut options = ReadOptions::default();
     /// options.continues = Some(Role::Assistant);
-    /// let mut stream = Stream::new("harmony".parse()?, &options)?;
+    /// let mut stream = Stream::new(TextFormat::HARMONY, &options);
     /// let mut answers = |chunk: &str| {
-    ///     stream.feed(chunk.as_bytes(), |_| {});
+    ///     drop(stream.feed(chunk));
     ///     stream.open_message().is_some_and(Message::is_answer)
     /// };
     /// assert!(!answers("<|channel|>analysis<|message|>Easy.<|end|>"));
@@ -212,78 +223,184 @@ impl Stream {
     /// assert!(answers("<|message|>"));
     /// assert!(answers("4"));
     /// assert!(!answers(".<|return|>"));
-    /// # Ok::<(), openchatml::UnknownName>(())
     /// ```
     pub fn open_message(&self) -> Option<&Message<'_>> {
         self.engine.message()
     }
 
-    /// Tells a finding of the caller's own as an event, among those of the reader.
-    pub fn report(&mut self, diagnostic: Diagnostic, mut emit: impl FnMut(Event<'_>)) {
-        self.engine.report(diagnostic, &mut Live { state: &mut self.state, emit: &mut emit });
-    }
-
-    /// The same stream, keeping the text of messages or not.
-    ///
-    /// ```
-    /// use openchatml::{Event, Keep, Stream};
-    ///
-    /// let mut stream = Stream::new("im".parse()?, &Default::default())?.keep(Keep::Nothing);
-    /// let mut said = String::new();
-    /// stream.feed(b"<|im_start|>assistant\nHi!<|im_end|>\n", |event| match event {
-    ///     Event::Delta { text, .. } => said.push_str(text),
-    ///     Event::MessageDone { message, .. } => assert!(message.body.is_empty()),
-    ///     _ => {}
-    /// });
-    /// assert_eq!(said, "Hi!");
-    /// # Ok::<(), openchatml::UnknownName>(())
-    /// ```
-    #[must_use]
-    pub fn keep(mut self, keep: Keep) -> Self {
-        self.state.keep = keep;
-        self
-    }
-
     /// Takes bytes that have arrived, and gives the events that are certain.
     ///
     /// ```
-    /// use openchatml::Stream;
+    /// use openchatml::{Stream, TextFormat};
     ///
-    /// let mut stream = Stream::new("im".parse()?, &Default::default())?;
-    /// let mut names = Vec::new();
-    /// stream.feed(b"<|im_start|>assis", |event| names.push(event.name()));
-    /// assert!(names.is_empty());
-    /// stream.feed(b"tant\nHi!<|im", |event| names.push(event.name()));
+    /// let mut stream = Stream::new(TextFormat::IM, &Default::default());
+    /// assert_eq!(stream.feed("<|im_start|>assis").len(), 0);
+    /// let names: Vec<_> = stream.feed("tant\nHi!<|im").map(|event| event.name()).collect();
     /// assert_eq!(names, ["message.start", "response.delta"]);
-    /// # Ok::<(), openchatml::UnknownName>(())
     /// ```
-    pub fn feed(&mut self, bytes: &[u8], mut emit: impl FnMut(Event<'_>)) {
+    pub fn feed(&mut self, bytes: impl AsRef<[u8]>) -> Events {
+        let mut events = Vec::new();
+        self.feed_with(bytes, |event| events.push(event.into_owned()));
+        events.into()
+    }
+
+    /// Takes bytes that have arrived, and tells the events that are certain. They borrow.
+    ///
+    /// ```
+    /// use openchatml::{Event, Stream, TextFormat};
+    ///
+    /// let mut stream = Stream::new(TextFormat::IM, &Default::default());
+    /// let mut said = String::new();
+    /// stream.feed_with("<|im_start|>assistant\nHi!<|im", |event| {
+    ///     if let Event::Delta { text, .. } = event {
+    ///         said.push_str(&text);
+    ///     }
+    /// });
+    /// assert_eq!(said, "Hi!");
+    /// ```
+    pub fn feed_with(&mut self, bytes: impl AsRef<[u8]>, mut emit: impl FnMut(Event<'_>)) {
+        let bytes = bytes.as_ref();
+        match self.user {
+            None => self.decode(bytes, &mut emit),
+            Some(_) => self.tell_user(&mut emit, |stream, emit| stream.decode(bytes, emit)),
+        }
+    }
+
+    #[inline]
+    fn decode(&mut self, bytes: &[u8], emit: &mut dyn FnMut(Event<'_>)) {
         let Self { engine, utf8, state, at, .. } = self;
-        let mut live = Live { state, emit: &mut emit };
+        let mut live = Live { state, emit };
         for piece in utf8.decode(bytes) {
             take(engine, piece, at, &mut live);
         }
     }
 
+    /// Does something that tells events, and tells those of them that a user may see.
+    #[cold]
+    fn tell_user(
+        &mut self,
+        emit: &mut dyn FnMut(Event<'_>),
+        act: impl FnOnce(&mut Self, &mut dyn FnMut(Event<'_>)),
+    ) {
+        let Some(mut user) = self.user.take() else { return };
+        act(self, &mut |event| user.push(event).into_iter().for_each(&mut *emit));
+        self.user = Some(user);
+    }
+
+    /// Takes text that has arrived in a stream [of pieces](Self::of_pieces).
+    pub fn feed_text(&mut self, text: &str) -> Events {
+        let mut events = Vec::new();
+        self.feed_text_with(text, |event| events.push(event.into_owned()));
+        events.into()
+    }
+
+    /// [`feed_text`](Self::feed_text), telling events that borrow.
+    #[inline]
+    pub fn feed_text_with(&mut self, text: &str, mut emit: impl FnMut(Event<'_>)) {
+        if !self.is_quick {
+            return self.feed_text_slowly(text, &mut emit);
+        }
+        let span = Span::new(self.at, self.at + text.len());
+        self.at = span.end;
+        match self.engine.body_piece(text, span) {
+            Some(text) => self.state.text(text, &mut emit),
+            None => {
+                let live = &mut Live { state: &mut self.state, emit: &mut emit };
+                self.engine.piece(text, span, live);
+            }
+        }
+    }
+
+    #[cold]
+    fn feed_text_slowly(&mut self, text: &str, emit: &mut dyn FnMut(Event<'_>)) {
+        match self.user {
+            None => self.text_piece(text, emit),
+            Some(_) => self.tell_user(emit, |stream, emit| stream.text_piece(text, emit)),
+        }
+    }
+
+    fn text_piece(&mut self, text: &str, emit: &mut dyn FnMut(Event<'_>)) {
+        if !self.has_pieces {
+            return self.decode(text.as_bytes(), emit);
+        }
+        let span = Span::new(self.at, self.at + text.len());
+        self.at = span.end;
+        self.engine.piece(text, span, &mut Live { state: &mut self.state, emit });
+    }
+
+    /// Takes a control token that has arrived in a stream [of pieces](Self::of_pieces). One that
+    /// the dialect lacks is dropped.
+    pub fn feed_control(&mut self, control: Control) -> Events {
+        let mut events = Vec::new();
+        self.feed_control_with(control, |event| events.push(event.into_owned()));
+        events.into()
+    }
+
+    /// [`feed_control`](Self::feed_control), telling events that borrow.
+    pub fn feed_control_with(&mut self, control: Control, mut emit: impl FnMut(Event<'_>)) {
+        match self.user {
+            None => self.control_piece(control, &mut emit),
+            Some(_) => {
+                self.tell_user(&mut emit, |stream, emit| stream.control_piece(control, emit))
+            }
+        }
+    }
+
+    fn control_piece(&mut self, control: Control, emit: &mut dyn FnMut(Event<'_>)) {
+        let Some(spelling) = self.engine.spelling(control) else { return };
+        if !self.has_pieces {
+            return self.decode(spelling.as_bytes(), emit);
+        }
+        let span = Span::new(self.at, self.at + spelling.len());
+        self.at = span.end;
+        self.engine.control(control, span, &mut Live { state: &mut self.state, emit });
+    }
+
+    /// Tells a finding of the caller's own as an event, among those of the reader.
+    pub fn report_with(&mut self, diagnostic: Diagnostic, mut emit: impl FnMut(Event<'_>)) {
+        match self.user {
+            None => self.found(diagnostic, &mut emit),
+            Some(_) => self.tell_user(&mut emit, |stream, emit| stream.found(diagnostic, emit)),
+        }
+    }
+
+    fn found(&mut self, diagnostic: Diagnostic, emit: &mut dyn FnMut(Event<'_>)) {
+        self.engine.report(diagnostic, &mut Live { state: &mut self.state, emit });
+    }
+
     /// Takes the end of the input, and gives the last events.
     ///
     /// ```
-    /// use openchatml::{Code, Event, Stream};
+    /// use openchatml::{Code, Event, Stream, TextFormat};
     ///
-    /// let mut stream = Stream::new("im".parse()?, &Default::default())?;
-    /// stream.feed(b"<|im_start|>assistant\nOnce upon", |_| {});
-    /// let mut found = Vec::new();
-    /// stream.finish(|event| {
-    ///     if let Event::Diagnostic { diagnostic, .. } = event {
-    ///         found.push(diagnostic.code);
-    ///     }
+    /// let mut stream = Stream::new(TextFormat::IM, &Default::default());
+    /// drop(stream.feed("<|im_start|>assistant\nOnce upon"));
+    /// let found = stream.finish().find_map(|event| match event {
+    ///     Event::Diagnostic { diagnostic, .. } => Some(diagnostic.code),
+    ///     _ => None,
     /// });
-    /// assert_eq!(found, [Code::StreamTruncated]);
-    /// # Ok::<(), openchatml::UnknownName>(())
+    /// assert_eq!(found, Some(Code::StreamTruncated));
     /// ```
-    pub fn finish(mut self, mut emit: impl FnMut(Event<'_>)) {
-        let Self { engine, utf8, state, has_pieces, at } = &mut self;
-        let mut live = Live { state, emit: &mut emit };
+    pub fn finish(self) -> Events {
+        let mut events = Vec::new();
+        self.finish_with(|event| events.push(event.into_owned()));
+        events.into()
+    }
+
+    /// [`finish`](Self::finish), telling events that borrow.
+    pub fn finish_with(mut self, mut emit: impl FnMut(Event<'_>)) {
+        match self.user {
+            None => self.end(&mut emit),
+            Some(_) => self.tell_user(&mut emit, Self::end),
+        }
+        if let Some(event) = self.user.and_then(UserEvents::finish) {
+            emit(event);
+        }
+    }
+
+    fn end(&mut self, emit: &mut dyn FnMut(Event<'_>)) {
+        let Self { engine, utf8, state, has_pieces, at, .. } = self;
+        let mut live = Live { state, emit };
         if let Some(piece) = utf8.finish() {
             take(engine, piece, at, &mut live);
         }
@@ -300,24 +417,29 @@ impl Stream {
     /// it is, and then [`Event::Cancel`].
     ///
     /// ```
-    /// use openchatml::{Event, Stream};
+    /// use openchatml::{Stream, TextFormat};
     ///
-    /// let mut stream = Stream::new("im".parse()?, &Default::default())?;
-    /// stream.feed(b"<|im_start|>assistant\nOnce upon", |_| {});
-    /// let mut last = String::new();
-    /// stream.cancel(|event| last = event.to_json());
-    /// assert_eq!(last, r#"{"type":"response.cancel","message_id":"m0"}"#);
-    /// # Ok::<(), openchatml::UnknownName>(())
+    /// let mut stream = Stream::new(TextFormat::IM, &Default::default());
+    /// drop(stream.feed("<|im_start|>assistant\nOnce upon"));
+    /// let last = stream.cancel().last().unwrap();
+    /// assert_eq!(last.to_json(), r#"{"type":"response.cancel","message_id":"m0"}"#);
     /// ```
-    pub fn cancel(mut self, mut emit: impl FnMut(Event<'_>)) {
+    pub fn cancel(self) -> Events {
+        let mut events = Vec::new();
+        self.cancel_with(|event| events.push(event.into_owned()));
+        events.into()
+    }
+
+    /// [`cancel`](Self::cancel), telling events that borrow.
+    pub fn cancel_with(mut self, mut emit: impl FnMut(Event<'_>)) {
         self.state.cancelled = true;
         let (event, at) = ("response.cancel", Span::at(self.at));
         if !self.engine.has_event(event) {
             let text = format!("event `{event}` is not among the declared capabilities");
             let found = Code::Capability.at(at, text).help("add it to `capabilities.streaming`");
-            self.engine.report(found, &mut Live { state: &mut self.state, emit: &mut emit });
+            self.report_with(found, &mut emit);
         }
-        self.finish(&mut emit);
+        self.finish_with(&mut emit);
     }
 }
 

@@ -10,18 +10,20 @@ use crate::view::Policy;
 /// response has no end is told by its [summary](Code::user_summary) (OpenChatML 2.2 §9, §14),
 /// whatever the reason.
 ///
-/// ```
-/// use openchatml::{Event, Policy, ReadOptions, Role, Stream, UserEvents};
+/// A stream [for a user](super::Stream::for_user) has one; this type is for events that come from
+/// elsewhere.
 ///
-/// let mut options = ReadOptions::default();
-/// options.continues = Some(Role::Assistant);
-/// let mut stream = Stream::new("harmony".parse()?, &options)?;
+/// ```
+/// use openchatml::{Policy, ReadOptions, Stream, TextFormat, UserEvents};
+///
+/// let mut stream = Stream::new(TextFormat::HARMONY, &ReadOptions::completion());
+/// let mut events: Vec<_> = stream.feed("<|channel|>analysis<|message|>A secret pl").collect();
+/// events.extend(stream.finish());
+///
 /// let mut user = UserEvents::new(Policy::default());
-/// let mut told = Vec::new();
-/// let mut tell = |event: Event<'_>| told.extend(user.push(event, |event| event.to_json()));
-/// stream.feed(b"<|channel|>analysis<|message|>A secret pl", &mut tell);
-/// stream.finish(&mut tell);
-/// told.extend(user.finish().map(|event| event.to_json()));
+/// let mut told: Vec<_> = events.into_iter().filter_map(|event| user.push(event)).collect();
+/// told.extend(user.finish());
+/// let told: Vec<_> = told.iter().map(|event| event.to_json()).collect();
 /// assert_eq!(
 ///     told,
 ///     [concat!(
@@ -29,7 +31,6 @@ use crate::view::Policy;
 ///         r#""summary":"The answer was cut off."}"#,
 ///     )],
 /// );
-/// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct UserEvents {
@@ -48,12 +49,12 @@ impl UserEvents {
         Self { policy, began: false, ended: false, last: None }
     }
 
-    /// Tells the event [as a user may see it](Event::for_user), if that is so.
-    pub fn push<T>(&mut self, event: Event<'_>, tell: impl FnOnce(Event<'_>) -> T) -> Option<T> {
+    /// The event [as a user may see it](Event::for_user), if a user may.
+    pub fn push<'e>(&mut self, event: Event<'e>) -> Option<Event<'e>> {
         self.began = true;
         self.ended |= matches!(event, Event::Done { .. } | Event::Cancel { .. });
-        let told = event.for_user(self.policy, tell)?;
-        self.last = event.index().or(self.last);
+        let told = event.for_user(self.policy)?;
+        self.last = told.index().or(self.last);
         Some(told)
     }
 

@@ -1,11 +1,10 @@
 //! Streams: when their events come, and how they end.
 
-use openchatml::{Event, ReadOptions, Stream};
+use openchatml::{Event, ReadOptions, Stream, TextFormat};
 
 /// The events of a stream with this header that is cancelled in the middle of a message.
 fn cancelled(header: &str) -> Vec<String> {
-    let format = "openchatml-2.2".parse().expect("a format");
-    let mut stream = Stream::new(format, &ReadOptions::default()).expect("a text format");
+    let mut stream = Stream::new(TextFormat::OPENCHATML_2_2, &ReadOptions::default());
     let mut events = Vec::new();
     let mut note = |event: Event<'_>| {
         events.push(match event {
@@ -14,8 +13,8 @@ fn cancelled(header: &str) -> Vec<String> {
         });
     };
     let text = format!("version: 2.2\n{header}\n<|start|>user<|message|>Once");
-    stream.feed(text.as_bytes(), &mut note);
-    stream.cancel(&mut note);
+    stream.feed_with(text, &mut note);
+    stream.cancel_with(&mut note);
     events
 }
 
@@ -33,14 +32,13 @@ fn a_cancellation_that_the_header_does_not_declare_is_diagnosed() {
 
 /// The names of the events so far, and all of them.
 fn events(chunks: &[&str]) -> (Vec<&'static str>, Vec<&'static str>) {
-    let format = "openchatml-2.2".parse().expect("a format");
-    let mut stream = Stream::new(format, &ReadOptions::default()).expect("a text format");
+    let mut stream = Stream::new(TextFormat::OPENCHATML_2_2, &ReadOptions::default());
     let mut names = Vec::new();
     for chunk in chunks {
-        stream.feed(chunk.as_bytes(), |event| names.push(event.name()));
+        stream.feed_with(chunk, |event| names.push(event.name()));
     }
     let so_far = names.clone();
-    stream.finish(|event| names.push(event.name()));
+    stream.finish_with(|event| names.push(event.name()));
     (so_far, names)
 }
 
@@ -75,22 +73,21 @@ fn places_of_findings_are_inside_of_input_that_is_no_text() {
     ];
     for (format, front, back) in fronts {
         let bytes = [front, bad.as_slice(), back].concat();
-        let format = format.parse().expect("a format");
-        let mut stream = Stream::new(format, &ReadOptions::default()).expect("a text format");
+        let format = format.parse().expect("a text format");
+        let mut stream = Stream::new(format, &ReadOptions::default());
         let check = |event: Event<'_>| {
             if let Event::Diagnostic { diagnostic, .. } = event {
                 assert!(diagnostic.span.end <= bytes.len(), "{diagnostic}");
             }
         };
-        stream.feed(&bytes, check);
-        stream.finish(check);
+        stream.feed_with(&bytes, check);
+        stream.finish_with(check);
     }
 }
 
 #[test]
 fn places_after_bytes_that_are_no_text_are_those_of_the_bytes() {
-    let format = "openchatml-2.2".parse().expect("a format");
-    let mut stream = Stream::new(format, &ReadOptions::default()).expect("a text format");
+    let mut stream = Stream::new(TextFormat::OPENCHATML_2_2, &ReadOptions::default());
     let bytes =
         b"version: 2.2\n\n<|start|>user<|message|>\xFFa<|end|>\n<|start|>usr<|message|>b<|end|>\n";
     let mut places = Vec::new();
@@ -100,8 +97,8 @@ fn places_after_bytes_that_are_no_text_are_those_of_the_bytes() {
         Event::MessageDone { message, .. } => spans.push(message.span),
         _ => {}
     };
-    stream.feed(bytes, &mut note);
-    stream.finish(&mut note);
+    stream.feed_with(bytes, &mut note);
+    stream.finish_with(&mut note);
     assert_eq!(places, [b"\xFF".as_slice(), b"usr"]);
     assert_eq!(&bytes[spans[0].range()], b"<|start|>user<|message|>\xFFa<|end|>");
     assert_eq!(&bytes[spans[1].range()], b"<|start|>usr<|message|>b<|end|>");

@@ -2,7 +2,7 @@
 
 use openchatml::{
     Body, Channel, Conversation, Event, Intent, Marker, Message, Policy, Preambles, ReadOptions,
-    Role, Segment, Stream, Visibility,
+    Role, Segment, Stream, TextFormat, Visibility,
 };
 
 fn all<T: Copy>(values: &[T]) -> impl Iterator<Item = Option<T>> {
@@ -52,7 +52,7 @@ fn a_user_sees_what_the_list_says_and_nothing_else() {
     let messages = messages();
     assert_eq!(messages.len(), 5 * 4 * 4 * 3);
     for preambles in [Preambles::Show, Preambles::Hide] {
-        let policy = Policy { preambles };
+        let policy = Policy::new(preambles);
         for message in &messages {
             let expected = match is_shown(message, preambles) {
                 true => Visibility::User,
@@ -98,17 +98,17 @@ fn no_event_tells_of_a_message_that_is_not_shown() {
         <|start|>assistant<|channel|>commentary<|message|>c\n\nd<|end|>\
         <|start|>assistant<|channel|>final<|message|>e\n\nf<|end|>";
     for preambles in [Preambles::Show, Preambles::Hide] {
-        let policy = Policy { preambles };
+        let policy = Policy::new(preambles);
         let mut told = Vec::new();
         let mut tell = |event: Event<'_>| {
             let is_end = matches!(event, Event::Done { .. });
             if !is_end {
-                told.extend(event.for_user(policy, |event| event.to_json()));
+                told.extend(event.for_user(policy).map(|event| event.to_json()));
             }
         };
-        let mut stream = Stream::new("harmony".parse().unwrap(), &ReadOptions::default()).unwrap();
-        stream.feed(text.as_bytes(), &mut tell);
-        stream.finish(&mut tell);
+        let mut stream = Stream::new(TextFormat::HARMONY, &ReadOptions::default());
+        stream.feed_with(text, &mut tell);
+        stream.finish_with(&mut tell);
         let of = |id: &str| told.iter().filter(|event| event.contains(id)).count();
         let preamble = if preambles == Preambles::Show { 5 } else { 0 };
         assert_eq!([of("m0"), of("m1"), of("m2")], [0, preamble, 5], "{told:#?}");

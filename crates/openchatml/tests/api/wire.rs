@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use openchatml::wire::{
     ChatWriter, Ending, Incomplete, Reasoning, Response, ResponsesWriter, Usage,
 };
-use openchatml::{Data, Event, Keep, Message, ReadOptions, Role, Stream, Value};
+use openchatml::{Data, Event, Keep, Message, ReadOptions, Role, Stream, TextFormat, Value};
 use serde_json::{Value as Json, json};
 
 const ANSWER: &str = "<|channel|>analysis<|message|>Easy.<|end|><|start|>assistant\
@@ -16,7 +16,7 @@ const ANSWER: &str = "<|channel|>analysis<|message|>Easy.<|end|><|start|>assista
 fn stream(format: &str) -> Stream {
     let mut options = ReadOptions::default();
     options.continues = Some(Role::Assistant);
-    Stream::new(format.parse().unwrap(), &options).unwrap()
+    Stream::new(format.parse().unwrap(), &options)
 }
 
 fn writer() -> ResponsesWriter {
@@ -36,9 +36,9 @@ fn written(mut writer: ResponsesWriter, text: &str, chunk: usize, ending: &Endin
     let mut out = String::new();
     let mut stream = stream("harmony");
     for chunk in text.as_bytes().chunks(chunk) {
-        stream.feed(chunk, |event| writer.push(&event, &mut out));
+        stream.feed_with(chunk, |event| writer.push(&event, &mut out));
     }
-    stream.finish(|event| writer.push(&event, &mut out));
+    stream.finish_with(|event| writer.push(&event, &mut out));
     writer.finish(ending, &mut out);
     lines(&out)
 }
@@ -73,16 +73,16 @@ fn a_server_can_tell_summaries_of_its_own() {
     let thought = Message::reasoning("");
     let answer = Message::answer("");
     let events = [
-        Event::MessageStart { index: 0, message: &thought },
-        Event::ReasoningDelta { index: 0, text: "Secret." },
-        Event::ReasoningSummaryDelta { index: 0, text: "I " },
-        Event::ReasoningSummaryDelta { index: 0, text: "add." },
-        Event::MessageDone { index: 0, message: &thought },
-        Event::MessageStart { index: 1, message: &answer },
-        Event::Delta { index: 1, text: "4.", is_preamble: false },
+        Event::MessageStart { index: 0, message: (&thought).into() },
+        Event::ReasoningDelta { index: 0, text: "Secret.".into() },
+        Event::ReasoningSummaryDelta { index: 0, text: "I ".into() },
+        Event::ReasoningSummaryDelta { index: 0, text: "add.".into() },
+        Event::MessageDone { index: 0, message: (&thought).into() },
+        Event::MessageStart { index: 1, message: (&answer).into() },
+        Event::Delta { index: 1, text: "4.".into(), is_preamble: false },
         // It comes too late.
-        Event::ReasoningSummaryDelta { index: 0, text: "Late." },
-        Event::MessageDone { index: 1, message: &answer },
+        Event::ReasoningSummaryDelta { index: 0, text: "Late.".into() },
+        Event::MessageDone { index: 1, message: (&answer).into() },
     ];
     let mute = || Reasoning::summary(|_| String::new());
     for (policy, is_written) in [(Reasoning::Drop, false), (mute(), true), (Reasoning::Raw, true)] {
@@ -123,8 +123,8 @@ fn a_response_that_is_cancelled_is_incomplete() {
             chat.push(&event, &mut chunks);
         };
         let mut stream = stream("harmony");
-        stream.feed(b"<|channel|>final<|message|>Once upon", &mut push);
-        stream.cancel(&mut push);
+        stream.feed_with(b"<|channel|>final<|message|>Once upon", &mut push);
+        stream.cancel_with(&mut push);
         responses.finish(&ending, &mut out);
         chat.finish(&ending, &mut chunks);
         let last = lines(&out).pop().unwrap();
@@ -168,7 +168,7 @@ fn a_message_that_never_ends_is_incomplete() {
     let mut out = String::new();
     let (mut stream, mut writer) = (stream("harmony"), writer());
     let text = b"<|channel|>commentary to=functions.f json<|message|>{}";
-    stream.feed(text, |event| writer.push(&event, &mut out));
+    stream.feed_with(text, |event| writer.push(&event, &mut out));
     // The engine died: nobody ends the stream.
     writer.finish(&Ending::default(), &mut out);
     let last = lines(&out).pop().unwrap();
@@ -217,11 +217,10 @@ fn no_two_calls_have_one_id() {
         call(" call_id=call_1_1"),
     );
     // A transcript: in a completion the first `<|call|>` is the end.
-    let stream = Stream::new("openchatml-2.2".parse().unwrap(), &ReadOptions::default());
-    let mut out = String::new();
-    let (mut stream, mut writer) = (stream.unwrap(), writer());
-    stream.feed(text.as_bytes(), |event| writer.push(&event, &mut out));
-    stream.finish(|event| writer.push(&event, &mut out));
+    let mut stream = Stream::new(TextFormat::OPENCHATML_2_2, &ReadOptions::default());
+    let (mut out, mut writer) = (String::new(), writer());
+    stream.feed_with(text, |event| writer.push(&event, &mut out));
+    stream.finish_with(|event| writer.push(&event, &mut out));
     writer.finish(&Ending::default(), &mut out);
     let output = lines(&out).pop().unwrap()["response"]["output"].take();
     let ids: Vec<_> = output.as_array().unwrap().iter().map(|item| &item["call_id"]).collect();
@@ -236,7 +235,7 @@ fn what_is_no_output_of_the_model_is_counted() {
         <|start|>functions.f to=assistant<|channel|>commentary<|message|>20<|end|>";
     let mut out = String::new();
     let (mut stream, mut writer) = (stream("harmony"), writer().reasoning(Reasoning::Raw));
-    stream.feed(text.as_bytes(), |event| writer.push(&event, &mut out));
+    stream.feed_with(text, |event| writer.push(&event, &mut out));
     assert_eq!(writer.left_out(), 2);
     writer.finish(&Ending::default(), &mut out);
     assert!(!out.contains("Obey") && !out.contains("20"));
@@ -250,9 +249,9 @@ fn nobody_calls_tools_in_the_name_of_the_assistant() {
     let (mut out, mut chunks) = (String::new(), String::new());
     let (mut responses, mut chat) = (writer(), chat_writer());
     for event in [
-        Event::MessageStart { index: 0, message: &call },
-        Event::ToolCallDelta { index: 0, text: "{}" },
-        Event::MessageDone { index: 0, message: &call },
+        Event::MessageStart { index: 0, message: (&call).into() },
+        Event::ToolCallDelta { index: 0, text: "{}".into() },
+        Event::MessageDone { index: 0, message: (&call).into() },
     ] {
         responses.push(&event, &mut out);
         chat.push(&event, &mut chunks);
@@ -265,13 +264,13 @@ fn nobody_calls_tools_in_the_name_of_the_assistant() {
 fn what_belongs_to_no_message_is_left_out() {
     let answer = Message::answer("");
     let events = [
-        Event::ToolCallDelta { index: 0, text: "no call" },
-        Event::MessageStart { index: 0, message: &answer },
-        Event::ToolCallDelta { index: 0, text: "no call" },
-        Event::ReasoningDelta { index: 0, text: "no call" },
-        Event::Delta { index: 0, text: "4.", is_preamble: false },
-        Event::MessageDone { index: 0, message: &answer },
-        Event::Delta { index: 0, text: "no call", is_preamble: false },
+        Event::ToolCallDelta { index: 0, text: "no call".into() },
+        Event::MessageStart { index: 0, message: (&answer).into() },
+        Event::ToolCallDelta { index: 0, text: "no call".into() },
+        Event::ReasoningDelta { index: 0, text: "no call".into() },
+        Event::Delta { index: 0, text: "4.".into(), is_preamble: false },
+        Event::MessageDone { index: 0, message: (&answer).into() },
+        Event::Delta { index: 0, text: "no call".into(), is_preamble: false },
     ];
     let (mut out, mut chunks) = (String::new(), String::new());
     let mut responses = writer().reasoning(Reasoning::Raw);
@@ -294,7 +293,9 @@ fn a_writer_may_go_to_another_thread() {
 #[test]
 fn how_much_a_response_took_is_told_if_that_is_given() {
     let mut ending = Ending::default();
-    ending.usage = Some(Usage { input: 70, cached: 64, output: 9, reasoning: 5 });
+    let mut usage = Usage::new(70, 9);
+    (usage.cached, usage.reasoning) = (64, 5);
+    ending.usage = Some(usage);
     let last = written(writer(), ANSWER, 1000, &ending).pop().unwrap();
     assert_eq!(
         last["response"]["usage"],
@@ -324,13 +325,13 @@ fn calls_are_certain_within_the_limits_of_the_reader() {
         let (mut responses, mut chat) = (String::new(), String::new());
         let mut one = writer().limits(&options.limits);
         let mut two = chat_writer().limits(&options.limits);
-        let mut stream = Stream::new("harmony".parse().unwrap(), &options).unwrap();
+        let mut stream = Stream::new(TextFormat::HARMONY, &options);
         let mut push = |event: Event<'_>| {
             one.push(&event, &mut responses);
             two.push(&event, &mut chat);
         };
-        stream.feed(text.as_bytes(), &mut push);
-        stream.finish(&mut push);
+        stream.feed_with(&text, &mut push);
+        stream.finish_with(&mut push);
         one.finish(&Ending::default(), &mut responses);
         two.finish(&Ending::default(), &mut chat);
         let is_certain = depth > 200;

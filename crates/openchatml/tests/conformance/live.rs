@@ -16,20 +16,20 @@ pub(crate) enum Told {
 
 /// Adds an event, joined with the one before where both are deltas of the same.
 fn add(told: &mut Vec<Told>, event: Event<'_>) {
+    let kind = event.name();
     let (message, text) = match event {
         Event::Delta { index, text, .. }
         | Event::ReasoningDelta { index, text }
         | Event::ToolCallDelta { index, text } => (index, text),
-        _ => return told.push(Told::Other(event.to_json())),
+        event => return told.push(Told::Other(event.to_json())),
     };
-    let kind = event.name();
     match told.last_mut() {
         Some(Told::Delta { kind: before, message: of, text: all })
             if *before == kind && *of == message =>
         {
-            all.push_str(text);
+            all.push_str(&text);
         }
-        _ => told.push(Told::Delta { kind, message, text: text.to_owned() }),
+        _ => told.push(Told::Delta { kind, message, text: text.into_owned() }),
     }
 }
 
@@ -41,11 +41,11 @@ pub(crate) fn told<'c>(
 ) -> Vec<Told> {
     let mut told: Vec<Told> = Vec::new();
     let mut take = |event: Event<'_>| add(&mut told, event);
-    let mut stream = Stream::new(format, options).expect("a text format");
+    let mut stream = Stream::new(format.text().expect("a text format"), options);
     for chunk in chunks {
-        stream.feed(chunk, &mut take);
+        stream.feed_with(chunk, &mut take);
     }
-    stream.finish(&mut take);
+    stream.finish_with(&mut take);
     told
 }
 
@@ -61,7 +61,9 @@ pub(crate) fn told_to_users(case: &Case) -> Vec<Told> {
     let mut told = Vec::new();
     let mut user = UserEvents::new(Policy::default());
     run(case, |event| {
-        user.push(event, |event| add(&mut told, event));
+        if let Some(event) = user.push(event) {
+            add(&mut told, event);
+        }
     });
     if let Some(event) = user.finish() {
         add(&mut told, event);
@@ -70,14 +72,14 @@ pub(crate) fn told_to_users(case: &Case) -> Vec<Told> {
 }
 
 fn run(case: &Case, mut take: impl FnMut(Event<'_>)) {
-    let mut stream = Stream::new(case.format(), &case.options()).expect("a text format");
-    stream.feed(&case.input_bytes(), &mut take);
+    let mut stream = Stream::new(case.format().text().expect("a text format"), &case.options());
+    stream.feed_with(case.input_bytes(), &mut take);
     if let Some(ToolCancelled { call_id, reason }) = &case.tool_cancelled {
-        take(Event::ToolCancel { call_id, reason });
+        take(Event::ToolCancel { call_id: call_id.into(), reason: reason.into() });
     }
     match case.cancelled {
-        true => stream.cancel(&mut take),
-        false => stream.finish(&mut take),
+        true => stream.cancel_with(&mut take),
+        false => stream.finish_with(&mut take),
     }
 }
 

@@ -11,7 +11,7 @@ fn check(event: &Event<'_>, json: &str, for_user: bool) {
 #[test]
 fn a_summary_of_reasoning_is_for_the_user() {
     check(
-        &Event::ReasoningSummaryDelta { index: 3, text: "I \"added\"." },
+        &Event::ReasoningSummaryDelta { index: 3, text: "I \"added\".".into() },
         r#"{"type":"response.reasoning_summary_text.delta","message_id":"m3","delta":"I \"added\"."}"#,
         true,
     );
@@ -20,7 +20,7 @@ fn a_summary_of_reasoning_is_for_the_user() {
 #[test]
 fn a_cancelled_tool_is_not() {
     check(
-        &Event::ToolCancel { call_id: "c1", reason: "timeout" },
+        &Event::ToolCancel { call_id: "c1".into(), reason: "timeout".into() },
         r#"{"type":"tool.cancel","call_id":"c1","reason":"timeout"}"#,
         false,
     );
@@ -30,6 +30,6 @@ fn a_cancelled_tool_is_not() {
 fn a_message_that_is_a_prompt_ends_open() {
     let mut prompt = Message::new(Role::Assistant, "");
     prompt.end = openchatml::End::Prompt;
-    let json = Event::MessageDone { index: 0, message: &prompt }.to_json();
+    let json = Event::MessageDone { index: 0, message: (&prompt).into() }.to_json();
     assert!(json.ends_with(r#","end":"open"}"#), "{json}");
 }

@@ -51,7 +51,7 @@ fn conversation(messages: impl IntoIterator<Item = Message<'static>>) -> Documen
     header.insert("capabilities", Value::from(true));
     header.insert("profiles", Value::from(true));
     conversation.header = Some(header);
-    conversation.tools.push(Tool { name: "f".into(), ..Tool::default() });
+    conversation.tools.push(Tool::new("f"));
     conversation.into()
 }
 

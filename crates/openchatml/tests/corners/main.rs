@@ -7,4 +7,5 @@ mod losses;
 mod refusals;
 mod schemas;
 mod sinks;
+mod types;
 mod words;

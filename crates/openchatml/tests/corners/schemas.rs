@@ -54,12 +54,8 @@ fn declarations_keep_every_string_in_its_place() {
             Format::all().filter(|format| matches!(format.dialect().tools, ToolPlace::Types(_)));
         for (format, name) in formats.flat_map(|format| names.map(|name| (format, name))) {
             let mut conversation = Conversation::from_messages([Message::new(Role::User, "Hi")]);
-            conversation.tools = vec![Tool {
-                name: name.to_owned().into(),
-                description: Some(evil.clone().into()),
-                parameters: Some(schema(&evil)),
-                extra: Vec::new(),
-            }];
+            let tool = Tool::new(name.to_owned()).with_description(evil.clone());
+            conversation.tools = vec![tool.with_parameters(schema(&evil))];
             let options = RenderOptions::default();
             let converted = convert::convert(&conversation.into(), format, &options);
             // A name that is none may be refused.

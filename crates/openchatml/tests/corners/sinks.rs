@@ -3,7 +3,8 @@
 use openchatml::lex::{Escape, TokenTable};
 use openchatml::render::{Sink, SinkError, TextSink, render_to};
 use openchatml::{
-    Carrier, Control, Conversation, Format, Message, RenderOptions, Role, Span, dialects,
+    Carrier, Control, Conversation, Format, FormatError, Message, RenderOptions, Role, Span,
+    TextFormat, dialects,
 };
 
 #[test]
@@ -85,25 +86,47 @@ impl Sink for Endless {
 #[test]
 fn what_a_sink_refuses_is_told_with_the_message() {
     let document = Conversation::from_messages([Message::new(Role::User, "Hi.")]).into();
-    let format: Format = "openchatml-2.2".parse().expect("a format");
+    let format = TextFormat::OPENCHATML_2_2;
     let written = render_to(&document, format, &RenderOptions::default(), &mut Endless);
     let error = written.expect_err("a message has an end");
     assert_eq!(error.to_string(), "message 0, end: no id stands for `<|end|>`");
 }
 
 #[test]
-fn json_is_written_to_no_sink() {
+fn a_sink_is_written_to_in_a_text_format() {
     let document = Conversation::from_messages([Message::new(Role::User, "Hi.")]).into();
     let (mut out, options) = (String::new(), RenderOptions::default());
     let mut sink = TextSink::new(dialects::IM.controls, &mut out);
-    let json: Format = "json".parse().expect("a format");
-    let error = render_to(&document, json, &options, &mut sink).expect_err("JSON is no text form");
-    assert_eq!(error.code.as_str(), "E-RENDER-UNSUPPORTED");
-    let im = Format::new(&dialects::IM, Carrier::Text).expect("a text form");
-    render_to(&document, im, &options, &mut sink).expect("text");
+    render_to(&document, TextFormat::IM, &options, &mut sink).expect("text");
     assert_eq!(out, "<|im_start|>user\nHi.<|im_end|>\n");
-    assert_eq!(Format::new(&dialects::IM, Carrier::Json), None);
-    assert!(Some(json) == Format::new(&dialects::JSON, Carrier::Json) && json != im);
+}
+
+#[test]
+fn a_form_that_a_format_lacks_is_an_error_of_one_type() {
+    let lacks = |error: FormatError| error.to_string();
+    let text = TextFormat::try_from(Format::JSON).map_err(lacks);
+    assert_eq!(text, Err("`json` has no text form".to_owned()));
+    assert_eq!(Format::RESPONSES.text().map_err(lacks), Err("`responses` has no text form".into()));
+    let named = "chatml:json".parse::<TextFormat>().map_err(lacks);
+    assert_eq!(named, Err("`chatml:json` has no text form".to_owned()));
+    let unknown = "chatml:yaml".parse::<TextFormat>().map_err(lacks);
+    assert_eq!(unknown, Err("no format is called `chatml:yaml`".to_owned()));
+    let json = Format::new(&dialects::IM, Carrier::Json).map_err(lacks);
+    assert_eq!(json, Err("`im` has no JSON form".to_owned()));
+    assert_eq!(Format::new(&dialects::JSON, Carrier::Json), Ok(Format::JSON));
+    assert_eq!(Format::new(&dialects::IM, Carrier::Text), Ok(TextFormat::IM.format()));
+    assert_ne!(Format::from(TextFormat::IM), Format::JSON);
+}
+
+#[test]
+fn each_text_format_is_that_of_its_dialect() {
+    let texts = Format::all().filter(|format| format.carrier() == Carrier::Text);
+    assert!(texts.map(TextFormat::try_from).eq(TextFormat::all().map(Ok)));
+    for format in TextFormat::all() {
+        assert_eq!(format.to_string().parse(), Ok(format));
+        assert_eq!(format.format().text(), Ok(format));
+        assert_eq!(format!("{format:?}"), format!("TextFormat({:?})", format.dialect().id));
+    }
 }
 
 const TAGS: &[(Control, &str)] =

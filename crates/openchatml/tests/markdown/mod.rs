@@ -43,10 +43,11 @@ impl Block {
         let options = self.options();
         if self.has("bytes") {
             let (messages, diagnostics) = stream(&self.bytes(), 1, format, &options);
-            return Parsed { document: messages.into(), diagnostics };
+            return Parsed::new(messages.into(), diagnostics);
         }
         if self.has("tokens") {
-            let tokenizer = Tokenizer::new(format, ByteEncoding::default()).unwrap();
+            let tokenizer =
+                Tokenizer::new(format.text().expect("a text format"), ByteEncoding::default());
             return tokenizer.parse(&self.ids(&tokenizer), &options).into_parsed();
         }
         let text = if self.has("trim") { self.text.trim_end_matches('\n') } else { &self.text };
@@ -122,15 +123,15 @@ fn stream(
     let mut messages = Vec::new();
     let mut found = Vec::new();
     let mut take = |event: Event<'_>| match event {
-        Event::Diagnostic { diagnostic, .. } => found.push(diagnostic.clone()),
-        Event::MessageDone { message, .. } => messages.push(message.clone().into_owned()),
+        Event::Diagnostic { diagnostic, .. } => found.push(diagnostic.into_value()),
+        Event::MessageDone { message, .. } => messages.push(message.into_value().into_owned()),
         _ => {}
     };
-    let mut stream = Stream::new(format, options).unwrap();
+    let mut stream = Stream::new(format.text().expect("a text format"), options);
     for chunk in bytes.chunks(size) {
-        stream.feed(chunk, &mut take);
+        stream.feed_with(chunk, &mut take);
     }
-    stream.finish(&mut take);
+    stream.finish_with(&mut take);
     (Conversation::from_messages(messages), found)
 }
 

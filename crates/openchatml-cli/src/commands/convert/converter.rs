@@ -117,7 +117,10 @@ impl Converter {
         let reader = Reader::with(read, Mode::Lenient, encodings.as_ref())?;
         let Written { format: target, tokens } = target;
         let tokens = encodings.filter(|_| tokens);
-        let tokens = tokens.map(|encodings| Tokens::new(target, Shape::Ids, encodings));
+        let tokens = tokens.map(|encodings| {
+            let format = target.text().map_err(|error| Failure::Usage(error.to_string()))?;
+            Tokens::new(format, Shape::Ids, encodings)
+        });
         Ok(Self {
             reader,
             target,
@@ -282,7 +285,7 @@ impl Converter {
         {
             let help = "it was not written for this conversation, and is not used";
             let found = finding(Code::ParseJson, Span::at(0), other.to_string());
-            converted.found.push(Diagnostic { help: Some(help.to_owned()), ..found });
+            converted.found.push(found.help(help));
         }
         let (mut document, left_out, mut kept) = self.prepare(document);
         converted.losses = left_out;

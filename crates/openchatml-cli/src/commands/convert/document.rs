@@ -212,9 +212,10 @@ impl Manner {
 
 /// What stands beside the text of a line, which only another such line has a place for.
 fn beside_text((key, span): &(String, openchatml::Span)) -> Diagnostic {
-    let found =
-        finding(Code::UnknownKey, *span, format!("key `{key}` beside `text`: it is dropped"));
-    Diagnostic { dropped: Some(Dropped::Key), ..found }
+    let text = format!("key `{key}` beside `text`: it is dropped");
+    let mut found = finding(Code::UnknownKey, *span, text);
+    found.dropped = Some(Dropped::Key);
+    found
 }
 
 /// Says that nothing was written, why, and how to allow it.

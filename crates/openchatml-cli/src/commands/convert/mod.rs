@@ -15,7 +15,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 
 use clap::Args;
-use openchatml::Format;
+use openchatml::TextFormat;
 
 use self::beside::BesideArgs;
 use self::converter::{Converter, Purpose};
@@ -117,7 +117,7 @@ pub(crate) struct RenderCommandArgs {
 pub(crate) struct TokensArgs {
     /// The format that the ids are in; a text format
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = text_format())]
-    to: Format,
+    to: TextFormat,
     /// The files; standard input if one is `-` or none is given
     files: Vec<PathBuf>,
     /// Write how many ids there are, and not the ids
@@ -238,7 +238,7 @@ pub(crate) fn tokens(args: &TokensArgs, console: &Console) -> Result<Status, Fai
         () if args.table || is_for_people => Shape::Table { colors: console.colors_output() },
         () => Shape::Ids,
     };
-    let to = Written { format: args.to, tokens: true };
+    let to = Written { format: args.to.into(), tokens: true };
     let purpose = Purpose::of_render(&args.work.render);
     let encodings = Encodings::wanted(&args.work.read, true, console)?;
     let mut converter = args.work.converter(to, purpose, encodings, console)?;

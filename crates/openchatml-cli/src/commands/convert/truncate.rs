@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use openchatml::convert::{Loss, Lost};
-use openchatml::{Carrier, Code, Conversation, Diagnostic, Format, RenderOptions, Span};
+use openchatml::{Code, Conversation, Diagnostic, Format, RenderOptions, Span, TextFormat};
 use openchatml_tokens::{TruncateError, Truncated, Truncation};
 
 use super::WorkArgs;
@@ -35,7 +35,7 @@ pub(crate) struct TruncateArgs {
     message: Most,
     /// The format whose ids are counted, if it is not that of the output: a text format
     #[arg(long = "for", value_name = "FORMAT", value_parser = text_format())]
-    counted: Option<Format>,
+    counted: Option<TextFormat>,
     /// The format of the output; that of the input if not given
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = written())]
     to: Option<Written>,
@@ -60,7 +60,7 @@ fn most(text: &str) -> Result<Most, String> {
 pub(crate) fn truncate(args: &TruncateArgs, console: &Console) -> Result<Status, Failure> {
     let WorkArgs { read, render, .. } = &args.work;
     let to = args.to.or(match read.from {
-        Choice::Tokens(format) => Some(Written { format, tokens: true }),
+        Choice::Tokens(format) => Some(Written { format: format.into(), tokens: true }),
         Choice::Format(format) => Some(Written { format, tokens: false }),
         Choice::Auto => None,
     });
@@ -80,7 +80,7 @@ pub(crate) fn truncate(args: &TruncateArgs, console: &Console) -> Result<Status,
 pub(super) struct Budget {
     truncation: Truncation,
     /// The format whose ids count, if it was named.
-    counted: Option<Format>,
+    counted: Option<TextFormat>,
     encodings: Encodings,
     tokenizers: Option<Tokenizers>,
 }
@@ -93,10 +93,8 @@ impl Budget {
     ///
     /// The encoding lacks control tokens of the format.
     pub(super) fn count_for(&mut self, target: Format) -> Result<(), Failure> {
-        let has_text = Format::new(target.dialect(), Carrier::Text).is_some();
-        let harmony = || Format::new(&openchatml::dialects::HARMONY, Carrier::Text);
-        let own = has_text.then_some(target);
-        let counted = self.counted.or(own).or_else(harmony).expect("Harmony has a text form");
+        let own = || target.text().unwrap_or(TextFormat::HARMONY);
+        let counted = self.counted.unwrap_or_else(own);
         let tokenizers = Tokenizers::new(counted, Use::Writing, self.encodings.clone())?;
         self.tokenizers = Some(tokenizers);
         Ok(())

@@ -152,19 +152,22 @@ impl<'c> Events<'c> {
 
     /// Writes what a user may be told of an event. Each step is a response of its own.
     fn own_for_user(&mut self, event: &SessionEvent<'_>) {
-        match *event {
+        match event {
             SessionEvent::Step { .. } => {
                 self.end_user();
                 self.user = self.policy.map(UserEvents::new);
             }
             SessionEvent::Said(event) => {
-                let Some(mut user) = self.user else { return };
-                user.push(event, |event| self.own(&SessionEvent::Said(event)));
-                self.user = Some(user);
+                let told = self.user.as_mut().and_then(|user| user.push(event.borrowed()));
+                if let Some(event) = told {
+                    self.own(&SessionEvent::Said(event));
+                }
             }
             event => {
-                let Some(policy) = self.policy else { return };
-                event.for_user(policy, |event| self.own(&event));
+                let told = self.policy.and_then(|policy| event.clone().for_user(policy));
+                if let Some(event) = told {
+                    self.own(&event);
+                }
             }
         }
     }
@@ -195,14 +198,14 @@ impl<'c> Events<'c> {
             SessionEvent::Replied(_) => self.end_response(),
             SessionEvent::Said(event) => {
                 let (response, text) = (&mut self.response, &mut self.text);
-                let mut push = |event: Event<'_>| match response {
-                    Some(Writer::Responses(writer)) => writer.push(&event, text),
-                    Some(Writer::Chat(writer)) => writer.push(&event, text),
-                    None => {}
+                let told = match self.policy {
+                    None => Some(event.borrowed()),
+                    Some(policy) => event.borrowed().for_user(policy),
                 };
-                match self.policy {
-                    None => push(*event),
-                    Some(policy) => drop(event.for_user(policy, push)),
+                match (response, told) {
+                    (Some(Writer::Responses(writer)), Some(event)) => writer.push(&event, text),
+                    (Some(Writer::Chat(writer)), Some(event)) => writer.push(&event, text),
+                    _ => {}
                 }
             }
             _ => {}

@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use openchatml::convert::{Loss, Lost};
-use openchatml::{Format, RenderOptions};
+use openchatml::{Format, RenderOptions, TextFormat};
 use openchatml_grammars::{Language, What};
 use openchatml_tools::{
     CancellationToken, Completions, CompletionsOptions, Constrained, Desk, Ended, Engine, Model,
@@ -110,7 +110,7 @@ struct UpstreamArgs {
 
     /// The format of prompts and completions; that of the transcript, if it is text
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = text_format())]
-    to: Option<Format>,
+    to: Option<TextFormat>,
 
     /// What kind of server it is; without this, the server is asked (`/v1/models`)
     ///
@@ -341,9 +341,10 @@ impl RunArgs {
         options.patience = args.patience;
         let usage = |error: &dyn std::error::Error| Failure::Usage(error.to_string());
         let upstream = Completions::new(url, options).map_err(|error| usage(&error))?;
-        let model = Model::new(upstream, args.to.unwrap_or(format)).map_err(|error| {
-            Failure::Usage(format!("{error}: name that of the model with `--to`"))
+        let format = args.to.map_or_else(|| TextFormat::try_from(format), Ok).map_err(|error| {
+            Failure::Usage(format!("{error}: name the format of the model with `--to`"))
         })?;
+        let model = Model::new(upstream, format);
         let mut render = RenderOptions::default();
         let mut prompt = self.harmony.prompt();
         if let Some(path) = &self.harmony.response_format {

@@ -90,7 +90,7 @@ impl<'c> Speaker<'c> {
             SessionEvent::Step { .. } => {
                 self.user = Some(UserEvents::new(self.policy));
             }
-            SessionEvent::Said(said) => self.said(*said),
+            SessionEvent::Said(said) => self.said(said),
             SessionEvent::Replied(Event::MessageDone { message, .. }) if self.tells_calls => {
                 let name = message.name.as_deref().unwrap_or("a tool");
                 self.line(QUIET, &format!("<- {name} {}", content(&message.body.text())));
@@ -118,7 +118,7 @@ impl<'c> Speaker<'c> {
         self.failure.is_none()
     }
 
-    fn said(&mut self, event: Event<'_>) {
+    fn said(&mut self, event: &Event<'_>) {
         match event {
             Event::MessageDone { message, .. } if self.tells_calls && message.is_call() => {
                 self.note_call(message);
@@ -128,13 +128,14 @@ impl<'c> Speaker<'c> {
             }
             _ => {}
         }
-        let Some(mut user) = self.user else { return };
-        user.push(event, |event| self.shown(event));
-        self.user = Some(user);
+        let shown = self.user.as_mut().and_then(|user| user.push(event.borrowed()));
+        if let Some(event) = shown {
+            self.shown(&event);
+        }
     }
 
     /// Tells what a user may see.
-    fn shown(&mut self, event: Event<'_>) {
+    fn shown(&mut self, event: &Event<'_>) {
         match event {
             Event::Delta { text, is_preamble: false, .. } => self.answer(text),
             Event::Delta { text, is_preamble: true, .. } if self.tells => {

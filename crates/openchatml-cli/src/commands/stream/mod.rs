@@ -2,12 +2,11 @@
 
 mod wire;
 
-use std::error::Error;
 use std::io::{self, Read as _};
 
 use clap::Args;
 use openchatml::wire::{Ending, Framing};
-use openchatml::{Event, Format, Mode, Severity, Stream, UserEvents};
+use openchatml::{Event, Mode, Severity, Stream, TextFormat, UserEvents};
 
 use self::wire::{WireArgs, Writer};
 
@@ -41,7 +40,7 @@ pub(crate) struct StreamArgs {
     /// The format of the output; a text format
     #[arg(short = 'f', long = "from", visible_alias = "format", value_name = "FORMAT")]
     #[arg(value_parser = text_format())]
-    from: Format,
+    from: TextFormat,
     /// Read token ids: whole numbers, between white space, commas and brackets
     #[arg(long)]
     ids: bool,
@@ -75,7 +74,6 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
         let text = "what --strict refuses may depend on hidden text: leave out --strict or --user";
         return Err(Failure::Usage(text.to_owned()));
     }
-    let usage = |error: &dyn Error| Failure::Usage(error.to_string());
     let framing = if args.sse { Framing::Sse } else { Framing::Lines };
     let mut events = Events {
         writer: args.wire.writer(framing, &options.limits)?,
@@ -95,33 +93,33 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
         let read = each_chunk(|chunk| {
             let (ids, wrong) = numbers.of(chunk);
             count += ids.len();
-            stream.feed(&ids, |event| events.add(&event));
+            stream.feed_with(&ids, |event| events.add(event));
             events.flush(&mut target)?;
             wrong.map_or(Ok(()), Err)
         });
         let (ids, wrong) = numbers.last();
         count += ids.len();
-        stream.feed(&ids, |event| events.add(&event));
+        stream.feed_with(&ids, |event| events.add(event));
         match read.and(wrong.map_or(Ok(()), Err)) {
-            Ok(()) => stream.finish(|event| events.add(&event)),
+            Ok(()) => stream.finish_with(|event| events.add(event)),
             Err(failure) => {
-                stream.cancel(|event| events.add(&event));
+                stream.cancel_with(|event| events.add(event));
                 events.finish(&args.wire.ending(count), args.deny, &mut target)?;
                 return Err(failure);
             }
         }
     } else {
-        let mut stream = Stream::new(args.from, &options).map_err(|error| usage(&error))?;
+        let mut stream = Stream::new(args.from, &options);
         let mut mark = ByteOrderMark::default();
         events.start(&mut target)?;
         each_chunk(|chunk| {
             for part in mark.behind(chunk) {
-                stream.feed(part, |event| events.add(&event));
+                stream.feed_with(part, |event| events.add(event));
             }
             events.flush(&mut target)
         })?;
-        stream.feed(mark.rest(), |event| events.add(&event));
-        stream.finish(|event| events.add(&event));
+        stream.feed_with(mark.rest(), |event| events.add(event));
+        stream.finish_with(|event| events.add(event));
     }
     events.finish(&args.wire.ending(count), args.deny, &mut target)
 }
@@ -249,8 +247,8 @@ impl Events<'_> {
         self.flush(target)
     }
 
-    fn add(&mut self, event: &Event<'_>) {
-        if let Event::Diagnostic { diagnostic, .. } = event {
+    fn add(&mut self, event: Event<'_>) {
+        if let Event::Diagnostic { diagnostic, .. } = &event {
             self.tally.count(diagnostic.severity);
             let is_told = self.user.is_none() && self.writer.tells_findings();
             if !is_told && diagnostic.severity > Severity::Note {
@@ -258,11 +256,12 @@ impl Events<'_> {
             }
         }
         let Self { writer, text, user, .. } = self;
-        match user {
-            None => writer.push(event, text),
-            Some(user) => {
-                user.push(*event, |event| writer.push(&event, text));
-            }
+        let told = match user {
+            None => Some(event),
+            Some(user) => user.push(event),
+        };
+        if let Some(event) = told {
+            writer.push(&event, text);
         }
     }
 

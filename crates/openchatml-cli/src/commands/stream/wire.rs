@@ -96,11 +96,8 @@ impl WireArgs {
     /// How a response of so many ids ends.
     pub(super) fn ending(&self, ids: usize) -> Ending {
         let mut ending = Ending::default();
-        ending.usage = self.prompt_tokens.map(|input| Usage {
-            input,
-            output: u64::try_from(ids).unwrap_or(u64::MAX),
-            ..Usage::default()
-        });
+        let output = u64::try_from(ids).unwrap_or(u64::MAX);
+        ending.usage = self.prompt_tokens.map(|input| Usage::new(input, output));
         ending
     }
 }

@@ -22,6 +22,7 @@ use crate::{Call, Entry, Failure, Outcome, Output, Run, Tool};
 
 /// What a browser searches, and where it may go.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
     /// The hosts that are opened: `docs.example`; `*.docs.example`, every host below;
     /// `docs.example:8080`, for another port than the scheme's; `*`, every host. None, unless said.
@@ -115,6 +116,7 @@ const RESULTS: usize = 50;
 
 /// A browser that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NotABrowser {
     /// What is wrong.
     pub why: String,

@@ -53,6 +53,7 @@ pub struct Api {
 
 /// An operation that cannot be a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Skipped {
     /// Its name.
     pub operation: String,
@@ -62,6 +63,7 @@ pub struct Skipped {
 
 /// How a service is reached. The model sees nothing of it and cannot change it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Access {
     /// Where the service is. The document's first server, unless said.
     pub base_url: Option<String>,
@@ -80,6 +82,7 @@ impl Default for Access {
 
 /// A document that is no OpenAPI document, or a service that cannot be reached as told.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NotAnApi {
     /// Where: a line and a column, or the part of the document.
     pub at: String,

@@ -58,6 +58,7 @@ use crate::{Call, Failure, Outcome, Output, Run, Tool};
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Process {
     /// The program. Without a slash it is looked for in `PATH`.
     pub program: PathBuf,
@@ -89,6 +90,7 @@ pub enum Result {
 
 /// How much a program may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// The bytes of its output. A program that writes more is killed.
     pub output_bytes: usize,

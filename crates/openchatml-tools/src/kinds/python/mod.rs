@@ -60,6 +60,7 @@ impl Clone for Python {
 
 /// How much code may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// How long it may take, once its turn has come.
     pub time: Duration,

@@ -181,6 +181,7 @@ async fn heard(run: impl Future<Output = Result<Ended, Broken>>) -> Result<Strin
 
 /// Why code cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NoSandbox {
     /// What was tried and failed.
     pub why: String,

@@ -58,7 +58,7 @@ async fn act(call: Call, plans: Arc<Vec<Plan>>, seen: Arc<Seen>) -> Outcome {
         *attempt
     };
     let _runs = Runs::new(&seen);
-    call.progress(Progress { done: f64::from(attempt), total: None, message: None });
+    call.progress(Progress::new(f64::from(attempt)));
     sleep(Duration::from_millis(plan.takes)).await;
     match plan.deed {
         Deed::Answer => Ok(Output::json(answer(number))),

@@ -150,7 +150,7 @@ pub(super) fn header(message: &Message<'_>) -> Option<String> {
     alone.body = Body::default();
     alone.layout = None;
     let document = Conversation::from_messages([alone]).into();
-    let format = Format::new(&super::DIALECT, crate::Carrier::Text)?;
+    let format = Format { dialect: &super::DIALECT, carrier: crate::Carrier::Text };
     let text = format.write(&document, &RenderOptions::default()).ok()?;
     let spelled = |control| super::RULES.controls.spelling(control).unwrap_or_default();
     let text = text.strip_prefix(spelled(Control::Start))?;

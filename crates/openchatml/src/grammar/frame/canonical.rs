@@ -191,18 +191,18 @@ mod tests {
         let read = read.map(Message::into_owned);
         if let Some(message) = &read {
             // Byte by byte it is read the long way.
-            let format = rules.form.name().parse().expect("a format");
-            let mut stream = crate::Stream::new(format, &ReadOptions::default()).expect("text");
+            let format = rules.form.name().parse().expect("a text format");
+            let mut stream = crate::Stream::new(format, &ReadOptions::default());
             let mut same = false;
             let mut compare = |event: crate::Event<'_>| {
                 if let crate::Event::MessageDone { message: other, .. } = event {
-                    same = other == message;
+                    same = *other == *message;
                 }
             };
-            text.as_bytes().chunks(1).for_each(|byte| stream.feed(byte, &mut compare));
-            stream.finish(&mut compare);
+            text.as_bytes().chunks(1).for_each(|byte| stream.feed_with(byte, &mut compare));
+            stream.finish_with(&mut compare);
             assert!(same, "{text} is not {message:?}");
-            let document = parse(&text, format, &ReadOptions::default()).document;
+            let document = parse(&text, format.into(), &ReadOptions::default()).document;
             assert_eq!(
                 document,
                 Document::from(crate::Conversation::from_messages([message.clone()]))

@@ -24,16 +24,16 @@ use crate::stream::{Done, Event};
 ///
 /// ```
 /// use openchatml::wire::{ChatWriter, Ending, Response};
-/// use openchatml::{ReadOptions, Role, Stream};
+/// use openchatml::{ReadOptions, Role, Stream, TextFormat};
 ///
 /// let mut options = ReadOptions::default();
 /// options.continues = Some(Role::Assistant);
-/// let mut stream = Stream::new("harmony".parse()?, &options)?;
+/// let mut stream = Stream::new(TextFormat::HARMONY, &options);
 /// let mut writer = ChatWriter::new(Response::new("chatcmpl-1", "gpt-oss-20b", 1_763_000_000));
 /// let mut out = String::new();
 /// let text = b"<|channel|>commentary to=functions.now <|constrain|>json<|message|>{}<|call|>";
-/// stream.feed(text, |event| writer.push(&event, &mut out));
-/// stream.finish(|event| writer.push(&event, &mut out));
+/// stream.feed_with(text, |event| writer.push(&event, &mut out));
+/// stream.finish_with(|event| writer.push(&event, &mut out));
 /// writer.finish(&Ending::default(), &mut out);
 ///
 /// let deltas = out.lines().map(|line| {
@@ -153,7 +153,7 @@ impl ChatWriter {
     pub fn push(&mut self, event: &Event<'_>, out: &mut String) {
         self.start(out);
         self.course.event(event);
-        match *event {
+        match event {
             Event::MessageStart { message, .. } => self.open(message, out),
             Event::Delta { text, .. } if matches!(self.kind, Kind::Visible | Kind::Preamble) => {
                 let gap = self.content.gap();

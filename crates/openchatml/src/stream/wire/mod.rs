@@ -8,11 +8,11 @@
 //!
 //! ```
 //! use openchatml::wire::{ChatWriter, Ending, Framing, Response};
-//! use openchatml::{ReadOptions, Role, Stream};
+//! use openchatml::{ReadOptions, Role, Stream, TextFormat};
 //!
 //! let mut options = ReadOptions::default();
 //! options.continues = Some(Role::Assistant);
-//! let mut stream = Stream::new("harmony".parse()?, &options)?;
+//! let mut stream = Stream::new(TextFormat::HARMONY, &options);
 //! let response = Response::new("chatcmpl-1", "gpt-oss-20b", 1_763_000_000);
 //! let mut writer = ChatWriter::new(response).framing(Framing::Sse);
 //!
@@ -21,10 +21,10 @@
 //! for chunk in ["<|channel|>analysis<|message|>Easy.<|end|>",
 //!     "<|start|>assistant<|channel|>final<|message|>4.<|return|>"]
 //! {
-//!     stream.feed(chunk.as_bytes(), |event| writer.push(&event, &mut out));
+//!     stream.feed_with(chunk, |event| writer.push(&event, &mut out));
 //!     // Here a server sends what is in `out`, and clears it.
 //! }
-//! stream.finish(|event| writer.push(&event, &mut out));
+//! stream.finish_with(|event| writer.push(&event, &mut out));
 //! writer.finish(&Ending::default(), &mut out);
 //! assert!(out.contains(r#""delta":{"content":"4."}"#));
 //! assert!(!out.contains("Easy"));

@@ -150,7 +150,7 @@ pub(super) struct State<'s> {
 /// use openchatml::wire::{Ending, Response, ResponsesWriter, Usage};
 ///
 /// let mut ending = Ending::default();
-/// ending.usage = Some(Usage { input: 7, output: 2, ..Usage::default() });
+/// ending.usage = Some(Usage::new(7, 2));
 /// ending.error = Some("the engine stopped".to_owned());
 /// let mut out = String::new();
 /// ResponsesWriter::new(Response::new("resp_1", "m", 0)).finish(&ending, &mut out);
@@ -212,7 +212,9 @@ impl Incomplete {
 /// use openchatml::wire::{ChatWriter, Ending, Response, Usage};
 ///
 /// let mut ending = Ending::default();
-/// ending.usage = Some(Usage { input: 70, cached: 64, output: 9, reasoning: 5 });
+/// let mut usage = Usage::new(70, 9);
+/// (usage.cached, usage.reasoning) = (64, 5);
+/// ending.usage = Some(usage);
 /// let mut out = String::new();
 /// ChatWriter::new(Response::new("chatcmpl-1", "m", 0)).finish(&ending, &mut out);
 /// let usage = out.lines().last().unwrap();
@@ -220,6 +222,7 @@ impl Incomplete {
 /// assert!(usage.contains(r#""completion_tokens_details":{"reasoning_tokens":5}"#));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Usage {
     /// Of the prompt.
     pub input: u64,
@@ -229,6 +232,19 @@ pub struct Usage {
     pub output: u64,
     /// Of reasoning.
     pub reasoning: u64,
+}
+
+impl Usage {
+    /// So many tokens of the prompt, and so many of the output.
+    ///
+    /// ```
+    /// use openchatml::wire::Usage;
+    ///
+    /// assert_eq!(Usage::new(7, 2).output, 2);
+    /// ```
+    pub const fn new(input: u64, output: u64) -> Self {
+        Self { input, cached: 0, output, reasoning: 0 }
+    }
 }
 
 /// What a protocol calls the parts of a [`Usage`].

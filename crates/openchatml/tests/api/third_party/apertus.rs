@@ -1,6 +1,6 @@
 //! What other projects expect of outputs of Apertus, whole and piece by piece.
 
-use openchatml::{End, Format, Policy, Stream, Visibility, parse};
+use openchatml::{End, Format, Policy, Stream, TextFormat, Visibility, parse};
 use serde_json::Value;
 
 use super::chat::{Chat, Deltas, chat_of, completion, expected, same, text_of};
@@ -40,13 +40,13 @@ fn outputs_of_apertus_say_what_others_read_in_them() {
 fn streams_of_apertus_tell_what_others_tell() {
     let mut score = Score::new("apertus.assistant_stream");
     for case in score.cases(FILES) {
-        let mut stream = Stream::new(apertus(), &completion()).expect("a text format");
+        let mut stream = Stream::new(TextFormat::APERTUS, &completion());
         let mut deltas = Deltas::default();
         deltas.chunk();
         for chunk in case["input"]["chunks"].as_array().expect("chunks") {
-            stream.feed(text_of(chunk).as_bytes(), |event| deltas.event(event));
+            stream.feed_with(text_of(chunk).as_bytes(), |event| deltas.event(event));
         }
-        stream.finish(|event| deltas.event(event));
+        stream.finish_with(|event| deltas.event(event));
         let told = deltas.chunks.pop().expect("a chunk");
         let mut read = Chat { reasoning: told.reasoning, content: told.content, calls: Vec::new() };
         for (_, name, arguments) in told.calls {

@@ -119,20 +119,20 @@ impl Deltas {
         let delta = self.chunks.last_mut().expect("a chunk");
         match event {
             Event::MessageStart { message, .. } => {
-                let name = function(message);
+                let name = function(&message);
                 self.in_call = name.is_some();
                 if let Some(name) = name {
                     delta.calls.push((self.calls, Some(name.to_owned()), String::new()));
                     self.calls += 1;
                 }
             }
-            Event::Delta { text, .. } => delta.content.push_str(text),
-            Event::ReasoningDelta { text, .. } => delta.reasoning.push_str(text),
+            Event::Delta { text, .. } => delta.content.push_str(&text),
+            Event::ReasoningDelta { text, .. } => delta.reasoning.push_str(&text),
             Event::ToolCallDelta { text, .. } if self.in_call => {
                 let index = self.calls - 1;
                 match delta.calls.last_mut() {
-                    Some((last, _, arguments)) if *last == index => arguments.push_str(text),
-                    _ => delta.calls.push((index, None, text.to_owned())),
+                    Some((last, _, arguments)) if *last == index => arguments.push_str(&text),
+                    _ => delta.calls.push((index, None, text.into_owned())),
                 }
             }
             _ => {}

@@ -1,9 +1,9 @@
 //! What other projects expect of outputs of gpt-oss that arrive piece by piece.
 
-use openchatml::{Event, Message, ReadOptions, Recover, Role, Stream};
+use openchatml::{Event, Message, ReadOptions, Recover, Role, Stream, TextFormat};
 use serde_json::Value;
 
-use super::chat::{Chat, ChatDelta, Deltas, completion, expected, harmony, same, text_of};
+use super::chat::{Chat, ChatDelta, Deltas, completion, expected, same, text_of};
 use super::score::Score;
 
 fn chunks(input: &Value) -> Vec<&str> {
@@ -13,13 +13,13 @@ fn chunks(input: &Value) -> Vec<&str> {
 
 /// The deltas of an output that arrives in these chunks. The last one has what its end tells, too.
 fn deltas(chunks: &[&str], options: &ReadOptions) -> Vec<ChatDelta> {
-    let mut stream = Stream::new(harmony(), options).expect("a text format");
+    let mut stream = Stream::new(TextFormat::HARMONY, options);
     let mut deltas = Deltas::default();
     for chunk in chunks {
         deltas.chunk();
-        stream.feed(chunk.as_bytes(), |event| deltas.event(event));
+        stream.feed_with(chunk, |event| deltas.event(event));
     }
-    stream.finish(|event| deltas.event(event));
+    stream.finish_with(|event| deltas.event(event));
     deltas.chunks
 }
 
@@ -32,15 +32,15 @@ fn streams_tell_what_others_tell() {
             true => completion(),
             false => ReadOptions::default(),
         };
-        let mut stream = Stream::new(harmony(), &options).expect("a text format");
+        let mut stream = Stream::new(TextFormat::HARMONY, &options);
         let mut content: Vec<String> = Vec::new();
         let mut messages = 0;
         for chunk in chunks(input) {
             let mut said = String::new();
-            stream.feed(chunk.as_bytes(), |event| match event {
+            stream.feed_with(chunk, |event| match event {
                 Event::Delta { text, .. }
                 | Event::ReasoningDelta { text, .. }
-                | Event::ToolCallDelta { text, .. } => said.push_str(text),
+                | Event::ToolCallDelta { text, .. } => said.push_str(&text),
                 Event::MessageDone { message, .. } => {
                     messages += 1;
                     if message.role != Role::Assistant {
@@ -139,18 +139,18 @@ fn deltas_with_whole_calls_are_those_of_others() {
 fn semantic(chunks: &[&str]) -> Vec<(&'static str, String)> {
     let mut options = completion();
     options.recover = Recover::Drop;
-    let mut stream = Stream::new(harmony(), &options).expect("a text format");
+    let mut stream = Stream::new(TextFormat::HARMONY, &options);
     let mut told = Vec::new();
     let mut hear = |event: Event<'_>| match event {
-        Event::Delta { text, .. } => told.push(("normal", text.to_owned())),
-        Event::ReasoningDelta { text, .. } => told.push(("reasoning", text.to_owned())),
-        Event::ToolCallDelta { text, .. } => told.push(("tool_call", text.to_owned())),
+        Event::Delta { text, .. } => told.push(("normal", text.into_owned())),
+        Event::ReasoningDelta { text, .. } => told.push(("reasoning", text.into_owned())),
+        Event::ToolCallDelta { text, .. } => told.push(("tool_call", text.into_owned())),
         _ => {}
     };
     for chunk in chunks {
-        stream.feed(chunk.as_bytes(), &mut hear);
+        stream.feed_with(chunk, &mut hear);
     }
-    stream.finish(&mut hear);
+    stream.finish_with(&mut hear);
     joined(told)
 }
 
@@ -196,8 +196,8 @@ fn text_without_control_tokens_is_hidden() {
 fn reasoning_ends_where_others_say() {
     let mut score = Score::new("gptoss.is_reasoning_end");
     for case in score.cases(&["vllm_gptoss.jsonl"]) {
-        let mut stream = Stream::new(harmony(), &ReadOptions::default()).expect("a text format");
-        stream.feed(text_of(&case["input"]["text"]).as_bytes(), |_| {});
+        let mut stream = Stream::new(TextFormat::HARMONY, &ReadOptions::default());
+        stream.feed_with(text_of(&case["input"]["text"]).as_bytes(), |_| {});
         let is_answer = stream.open_message().is_some_and(Message::is_answer);
         let wanted = &case["expected"]["reasoning_ended"];
         score.take(&case["id"], *wanted == is_answer, || format!("{}", case["input"]["text"]));
@@ -209,12 +209,12 @@ fn reasoning_ends_where_others_say() {
 fn as_much_is_held_back_as_others_hold() {
     let mut score = Score::new("stream.prefix_hold");
     for case in score.cases(&["sglang_gptoss.jsonl"]) {
-        let mut stream = Stream::new(harmony(), &completion()).expect("a text format");
-        stream.feed(b"<|channel|>final<|message|>", |_| {});
+        let mut stream = Stream::new(TextFormat::HARMONY, &completion());
+        stream.feed_with(b"<|channel|>final<|message|>", |_| {});
         let (mut told, mut is_done) = (String::new(), false);
         let text = text_of(&case["input"]["text"]);
-        stream.feed(text.as_bytes(), |event| match event {
-            Event::Delta { text, .. } => told.push_str(text),
+        stream.feed_with(&text, |event| match event {
+            Event::Delta { text, .. } => told.push_str(&text),
             Event::MessageDone { .. } => is_done = true,
             _ => {}
         });

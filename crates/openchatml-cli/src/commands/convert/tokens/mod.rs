@@ -9,7 +9,7 @@ use std::fmt::{Display, Write as _};
 
 use openchatml::convert::{Loss, Lost, Origins, Prepared, Sidecar, Weighed};
 use openchatml::{
-    Conversation, Diagnostic, Document, Format, ReadOptions, RenderError, RenderOptions,
+    Conversation, Diagnostic, Document, ReadOptions, RenderError, RenderOptions, TextFormat,
 };
 use openchatml_tokens::{MaskPolicy, Rendered, Tokenizer};
 
@@ -44,7 +44,11 @@ impl Tokens {
     /// # Errors
     ///
     /// The encoding lacks control tokens of the format.
-    pub(super) fn new(format: Format, shape: Shape, encodings: Encodings) -> Result<Self, Failure> {
+    pub(super) fn new(
+        format: TextFormat,
+        shape: Shape,
+        encodings: Encodings,
+    ) -> Result<Self, Failure> {
         Ok(Self { shape, tokenizers: Tokenizers::new(format, Use::Writing, encodings)? })
     }
 

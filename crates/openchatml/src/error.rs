@@ -1,0 +1,89 @@
+//! Any error of the crate.
+
+use std::fmt;
+
+use crate::convert::OtherConversation;
+use crate::{Diagnostic, FormatError, RenderError, UnknownName};
+
+/// Any error of this crate, for functions that do several things that may fail.
+///
+/// Each operation returns an error of its own, which says what can go wrong there; `?` turns it into
+/// this one.
+///
+/// ```
+/// use openchatml::{Error, Format, convert, parse};
+///
+/// fn to_openai(text: &str, format: &str) -> Result<String, Error> {
+///     let document = parse(text, format.parse()?, &Default::default()).strict()?;
+///     Ok(convert::convert(&document, Format::OPENAI, &Default::default())?.output)
+/// }
+///
+/// let text = "<|im_start|>user\nHi!<|im_end|>\n";
+/// assert!(to_openai(text, "im").is_ok());
+/// assert!(matches!(to_openai(text, "mi"), Err(Error::Name(_))));
+/// assert!(matches!(to_openai("<|im_start|>user\nHi", "im"), Err(Error::Invalid(_))));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// A name is unknown.
+    Name(UnknownName),
+    /// A format lacks the form that is needed.
+    Format(FormatError),
+    /// The input is invalid.
+    Invalid(Box<Diagnostic>),
+    /// The document cannot be written in the format.
+    Render(RenderError),
+    /// A sidecar belongs to another conversation.
+    Sidecar(OtherConversation),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(error) => error.fmt(f),
+            Self::Format(error) => error.fmt(f),
+            Self::Invalid(error) => error.fmt(f),
+            Self::Render(error) => error.fmt(f),
+            Self::Sidecar(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<UnknownName> for Error {
+    fn from(error: UnknownName) -> Self {
+        Self::Name(error)
+    }
+}
+
+impl From<FormatError> for Error {
+    fn from(error: FormatError) -> Self {
+        Self::Format(error)
+    }
+}
+
+impl From<Diagnostic> for Error {
+    fn from(error: Diagnostic) -> Self {
+        Self::Invalid(Box::new(error))
+    }
+}
+
+impl From<Box<Diagnostic>> for Error {
+    fn from(error: Box<Diagnostic>) -> Self {
+        Self::Invalid(error)
+    }
+}
+
+impl From<RenderError> for Error {
+    fn from(error: RenderError) -> Self {
+        Self::Render(error)
+    }
+}
+
+impl From<OtherConversation> for Error {
+    fn from(error: OtherConversation) -> Self {
+        Self::Sidecar(error)
+    }
+}

@@ -1,0 +1,157 @@
+//! Formats that are text: what streams, token ids, completions and their grammars need.
+
+use std::fmt;
+
+use crate::Control;
+use crate::diagnostic::FormatError;
+use crate::dialect::{Carrier, Dialect, Format, TextForm};
+use crate::lex::TokenTable;
+use crate::rules::Completion;
+
+/// A format that is text with control tokens.
+///
+/// Streams, token ids, prompts of raw completions and grammars need one. Convert from a [`Format`]
+/// with `TryFrom`, or take the text form of its dialect with [`Format::text`].
+///
+/// ```
+/// use openchatml::{Format, FormatError, TextFormat};
+///
+/// assert_eq!(TextFormat::try_from(Format::HARMONY)?, TextFormat::HARMONY);
+/// assert_eq!("harmony".parse::<TextFormat>()?, TextFormat::HARMONY);
+///
+/// let json: Format = "chatml:json".parse()?;
+/// assert_eq!(TextFormat::try_from(json).unwrap_err().to_string(), "`chatml:json` has no text form");
+/// assert_eq!(json.text()?, TextFormat::CHATML);
+/// # Ok::<(), FormatError>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct TextFormat {
+    dialect: &'static Dialect,
+    form: &'static TextForm,
+}
+
+impl TextFormat {
+    /// The text format of a dialect that has one: a constant of any other does not compile.
+    pub(crate) const fn of(dialect: &'static Dialect) -> Self {
+        match dialect.text {
+            Some(form) => Self { dialect, form },
+            None => panic!("the dialect has a text form"),
+        }
+    }
+
+    /// The same format, where any format will do.
+    ///
+    /// ```
+    /// use openchatml::{Format, TextFormat};
+    ///
+    /// assert_eq!(TextFormat::HARMONY.format(), Format::HARMONY);
+    /// ```
+    pub const fn format(self) -> Format {
+        Format { dialect: self.dialect, carrier: Carrier::Text }
+    }
+
+    /// The dialect.
+    pub const fn dialect(self) -> &'static Dialect {
+        self.dialect
+    }
+
+    /// The control tokens of the dialect, and how they are spelled.
+    pub const fn controls(self) -> &'static TokenTable {
+        self.form.controls
+    }
+
+    /// The tokens that end a completion, though a transcript may go on after them. A server is told
+    /// to stop there.
+    ///
+    /// ```
+    /// use openchatml::{Control, TextFormat};
+    ///
+    /// assert_eq!(TextFormat::HARMONY.stops(), [Control::Return, Control::Call]);
+    /// assert_eq!(TextFormat::OPENCHATML_2_2.stops(), [Control::Return]);
+    /// ```
+    pub const fn stops(self) -> &'static [Control] {
+        self.form.stops
+    }
+
+    /// How completions are framed, for grammars of them.
+    ///
+    /// # Errors
+    ///
+    /// No grammar can be made of completions in this format.
+    ///
+    /// ```
+    /// use openchatml::{FormatError, TextFormat};
+    ///
+    /// assert!(TextFormat::CHATML.completion().is_ok());
+    /// let none = TextFormat::all().find_map(|format| format.completion().err());
+    /// assert!(none.is_none_or(|error| matches!(error, FormatError::NoGrammar(_))));
+    /// ```
+    pub fn completion(self) -> Result<Completion, FormatError> {
+        self.form.framing.ok_or_else(|| FormatError::NoGrammar(self.to_string()))
+    }
+
+    pub(crate) const fn form(self) -> &'static TextForm {
+        self.form
+    }
+}
+
+impl Format {
+    /// The text form of the format's dialect.
+    ///
+    /// # Errors
+    ///
+    /// The dialect has no text form.
+    ///
+    /// ```
+    /// use openchatml::{Format, TextFormat};
+    ///
+    /// assert_eq!(Format::IM.text()?, TextFormat::IM);
+    /// assert_eq!("harmony:json".parse::<Format>()?.text()?, TextFormat::HARMONY);
+    /// assert!(Format::SHAREGPT.text().is_err());
+    /// # Ok::<(), openchatml::FormatError>(())
+    /// ```
+    pub fn text(self) -> Result<TextFormat, FormatError> {
+        let dialect = self.dialect;
+        match dialect.text {
+            Some(form) => Ok(TextFormat { dialect, form }),
+            None => Err(FormatError::NoText(self.to_string())),
+        }
+    }
+}
+
+impl TryFrom<Format> for TextFormat {
+    type Error = FormatError;
+
+    fn try_from(format: Format) -> Result<Self, FormatError> {
+        match format.carrier {
+            Carrier::Text => format.text(),
+            Carrier::Json => Err(FormatError::NoText(format.to_string())),
+        }
+    }
+}
+
+impl From<TextFormat> for Format {
+    fn from(format: TextFormat) -> Self {
+        format.format()
+    }
+}
+
+impl PartialEq for TextFormat {
+    fn eq(&self, other: &Self) -> bool {
+        self.format() == other.format()
+    }
+}
+
+impl Eq for TextFormat {}
+
+impl fmt::Debug for TextFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TextFormat").field(&self.dialect.id).finish()
+    }
+}
+
+impl fmt::Display for TextFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.format().fmt(f)
+    }
+}
