@@ -107,13 +107,26 @@ impl<'o> Tokens<'o> {
     }
 
     /// A pattern for call ids: ASCII without white space, and without what tokens begin with.
-    pub(crate) fn call_id(self) -> &'static str {
+    pub(crate) fn call_id(self) -> String {
         let own = self.table.entries().iter().map(|entry| entry.1);
         let all = self.vocabulary.iter().map(|token| token.0.as_str()).chain(own);
-        match all.into_iter().all(|spelling| spelling.starts_with('<')) {
-            true => "[!-;=-~]{1,64}",
-            false => "[0-9A-Z_a-z]{1,64}",
+        let firsts: BTreeSet<u8> = all.filter_map(|spelling| spelling.bytes().next()).collect();
+        let mut ranges: Vec<(u8, u8)> = Vec::new();
+        for byte in (b'!'..=b'~').filter(|byte| !firsts.contains(byte)) {
+            match ranges.last_mut() {
+                Some((_, last)) if *last + 1 == byte => *last = byte,
+                _ => ranges.push((byte, byte)),
+            }
         }
+        let mut class = String::new();
+        for (first, last) in ranges {
+            push_char(&mut class, first);
+            if first < last {
+                class.push('-');
+                push_char(&mut class, last);
+            }
+        }
+        format!("[{class}]{{1,64}}")
     }
 
     /// Whether text can spell a control token, by one more `<` in front of it.
@@ -126,5 +139,16 @@ impl<'o> Tokens<'o> {
         let both = [Control::Literal, Control::EndLiteral];
         let is_spelled = |control: &Control| self.has(*control) && !self.is_token(*control);
         (self.escapes() && both.iter().all(is_spelled)).then(|| both.map(|it| self.spelling(it)))
+    }
+}
+
+/// A character of a class: those that mean something there by their numbers.
+fn push_char(class: &mut String, byte: u8) {
+    match byte {
+        b'[' | b'\\' | b']' | b'^' | b'-' | b'/' => {
+            class.push_str("\\x");
+            class.push_str(&format!("{byte:02X}"));
+        }
+        _ => class.push(char::from(byte)),
     }
 }

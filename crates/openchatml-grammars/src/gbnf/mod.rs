@@ -68,7 +68,7 @@ impl Writer<'_> {
                 }
             }
             Shape::CallId => {
-                self.rules.add("call-id", self.tokens.call_id());
+                self.rules.add("call-id", &self.tokens.call_id());
                 "call-id".to_owned()
             }
             Shape::Json(index) => self.json(*index),
