@@ -293,7 +293,6 @@ pub enum Part {
 /// # Ok::<(), openchatml::render::SinkError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct PlainOpening {
     /// How it is spelled, control tokens included.
     pub text: &'static str,

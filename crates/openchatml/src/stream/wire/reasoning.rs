@@ -13,9 +13,9 @@ use std::fmt;
 ///     let mut writer = ChatWriter::new(Response::new("chatcmpl-1", "m", 0)).reasoning(policy);
 ///     let message = openchatml::Message::reasoning("");
 ///     for event in [
-///         Event::MessageStart { index: 0, message: &message },
-///         Event::ReasoningDelta { index: 0, text: "Two and two is four." },
-///         Event::MessageDone { index: 0, message: &message },
+///         Event::MessageStart { index: 0, message: (&message).into() },
+///         Event::ReasoningDelta { index: 0, text: "Two and two is four.".into() },
+///         Event::MessageDone { index: 0, message: (&message).into() },
 ///     ] {
 ///         writer.push(&event, &mut out);
 ///     }
