@@ -53,7 +53,7 @@ pub enum What {
     Nothing,
     /// A tool that cannot be called: it takes text, and the calls of the format take JSON.
     Text,
-    /// That text may lead to a call: the engine could not tell it from an answer with a schema.
+    /// Text before a call: an engine cannot tell it from an answer that has a schema.
     Preamble,
     /// Tools: the format has no calls.
     Calls,
@@ -83,8 +83,10 @@ impl fmt::Display for What {
             Self::Size => "the schema is too large, anything is accepted",
             Self::Name => "no header can hold this name, the tool is left out",
             Self::Nothing => "the schema allows nothing, the tool is left out",
-            Self::Text => "calls of this format take JSON, the tool is left out",
-            Self::Preamble => "no text leads to a call where an answer has a schema",
+            Self::Text => {
+                "the tool takes text, but a call in this format takes JSON; the tool is left out"
+            }
+            Self::Preamble => "no text may stand before a call, because the answer has a schema",
             Self::Calls => "the format has no calls, the tools are left out",
             Self::CallId => "call_id may be one that was given before",
             Self::Stop => "any stop token of the engine ends the completion",

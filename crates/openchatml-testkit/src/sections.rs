@@ -1,7 +1,7 @@
 //! Random conversations whose assistant speaks in sections.
 
 use openchatml::convert::Carries;
-use openchatml::{Channel, Conversation, End, Format, Message, Role};
+use openchatml::{Channel, Control, Conversation, End, Format, Message, Role};
 
 use crate::{Source, one_in, pick, text};
 
@@ -20,7 +20,11 @@ pub(crate) fn conversation(source: &mut Source<'_>, format: Format) -> Conversat
     let is_text = !format.to_string().contains("json");
     let mut said = text::hostile(source);
     let shown = said.trim_ascii_start();
-    if format.dialect().id == "deepseek-v3.1" && (shown.is_empty() || shown.starts_with('<')) {
+    let controls = format.dialect().controls;
+    let opens = [Control::Start, Control::Open(Role::System)];
+    if !opens.iter().any(|it| controls.spelling(*it).is_some())
+        && (shown.is_empty() || shown.starts_with('<'))
+    {
         // No token opens a system message.
         said.insert(0, '.');
     }

@@ -50,7 +50,7 @@ pub(crate) struct ReaderArgs {
     #[arg(long, requires = "role")]
     past_stop: bool,
 
-    /// With `--role assistant`: the prompt ended inside of reasoning, which the chat template opened
+    /// With `--role assistant`: the prompt ended with the token that opens reasoning, such as `<think>`
     #[arg(long, requires = "role")]
     in_reasoning: bool,
 

@@ -48,6 +48,14 @@ pub(crate) struct Book {
     pub(crate) rules: &'static [Rule],
 }
 
+impl Book {
+    /// The rules that hold for all, where the order of calls and replies pairs them.
+    pub(crate) const fn by_order(controls: &'static TokenTable) -> Self {
+        let pairing = Pairing::ByOrder;
+        Self { controls, versions: &[], pairing, requires_channels: false, rules: RULES_OF_ALL }
+    }
+}
+
 impl fmt::Debug for Book {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Book").field("versions", &self.versions).finish_non_exhaustive()

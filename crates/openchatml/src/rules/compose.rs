@@ -1,7 +1,7 @@
 //! How a conversation becomes the one that a chat template writes.
 
 use super::{Carries, Loss};
-use crate::model::{Conversation, Message, Tool};
+use crate::model::{Conversation, FormId, Message, Tool};
 use crate::options::RenderOptions;
 use crate::writing::RenderError;
 
@@ -10,6 +10,19 @@ pub(crate) struct Composer {
     /// What it can be given.
     pub(crate) carries: &'static Carries,
     pub(crate) compose: Compose,
+}
+
+impl Composer {
+    /// This one, unless the conversation was read in `form`: then it is what a template made already,
+    /// but for tools that were added since.
+    pub(crate) fn unless_read(
+        &'static self,
+        conversation: &Conversation<'_>,
+        form: FormId,
+    ) -> Option<&'static Self> {
+        let has_new_tools = !conversation.tools.is_empty();
+        (conversation.origin != form || has_new_tools).then_some(self)
+    }
 }
 
 /// The conversation whose faithful text is the text that the template writes, of a conversation and

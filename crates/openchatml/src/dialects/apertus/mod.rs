@@ -7,13 +7,12 @@ mod settle;
 mod tokens;
 
 use self::tokens::CONTROLS;
-use crate::check::{Book, RULES_OF_ALL};
+use crate::check::Book;
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::paired::{self, Rules};
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
-use crate::pairing::Pairing;
 use crate::rules::History;
 use crate::rules::{Carries, ContentRules};
 use crate::services;
@@ -69,24 +68,14 @@ static TEXT: TextForm = TextForm {
     book: &BOOK,
     reader: |_, options, _| Box::new(paired::reader(&RULES, options)),
     write: |_, document, options, sink| paired::write(&RULES, document, options, sink),
-    composer: Some(|conversation, _| {
-        // Text declares its tools itself: these came later.
-        let has_new_tools = !conversation.tools.is_empty();
-        (conversation.origin != RULES.form || has_new_tools).then_some(&compose::COMPOSER)
-    }),
+    composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
     signs: TextSigns { framing: Framing::Pairs, look },
     history: |_| History::All,
     stops: &[Control::Return],
     framing: None,
 };
 
-static BOOK: Book = Book {
-    controls: &CONTROLS,
-    versions: &[],
-    pairing: Pairing::ByOrder,
-    requires_channels: false,
-    rules: RULES_OF_ALL,
-};
+static BOOK: Book = Book::by_order(&CONTROLS);
 
 pub(super) static RULES: Rules = Rules {
     form: FormId::new("apertus"),

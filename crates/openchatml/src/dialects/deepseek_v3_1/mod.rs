@@ -4,7 +4,7 @@ mod compose;
 mod tokens;
 
 use self::tokens::CONTROLS;
-use crate::check::{Book, RULES_OF_ALL};
+use crate::check::Book;
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, TextForm};
 use crate::grammar::sections::{
@@ -13,7 +13,6 @@ use crate::grammar::sections::{
 };
 use crate::lex::Mode;
 use crate::model::{End, FormId, Role};
-use crate::pairing::Pairing;
 use crate::rules::{Carries, Completion, History, kept_without_reasoning};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 use crate::{Control, Section};
@@ -58,23 +57,14 @@ static TEXT: TextForm = TextForm {
     book: &BOOK,
     reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
     write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
-    composer: Some(|conversation, _| {
-        let has_new_tools = !conversation.tools.is_empty();
-        (conversation.origin != RULES.form || has_new_tools).then_some(&compose::COMPOSER)
-    }),
+    composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
     signs: TextSigns { framing: Framing::Pairs, look },
     history: |_| History::Kept(kept_without_reasoning),
     stops: &[Control::Close(Role::Assistant)],
     framing: Some(Completion::Sections(&SECTIONS)),
 };
 
-static BOOK: Book = Book {
-    controls: &CONTROLS,
-    versions: &[],
-    pairing: Pairing::ByOrder,
-    requires_channels: false,
-    rules: RULES_OF_ALL,
-};
+static BOOK: Book = Book::by_order(&CONTROLS);
 
 static SECTIONS: Sections = Sections {
     reasoning: Reasoning {

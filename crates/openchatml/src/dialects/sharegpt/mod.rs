@@ -3,12 +3,11 @@
 mod read;
 mod write;
 
-use crate::check::{Book, RULES_OF_ALL};
+use crate::check::Book;
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
 use crate::document::NO_TOKENS;
 use crate::model::{End, FormId, Message, Role};
-use crate::pairing::Pairing;
 use crate::rules::{Carries, Channels, ContentRules, is_json_call};
 use crate::services::{self, calls};
 use crate::signs::{JsonSigns, Kind, Sign};
@@ -69,13 +68,7 @@ fn takes_object(call: &Message<'_>) -> bool {
     is_json_call(call) && (call.body.is_empty() || is_object())
 }
 
-static BOOK: Book = Book {
-    controls: &NO_TOKENS,
-    versions: &[],
-    pairing: Pairing::ByOrder,
-    requires_channels: false,
-    rules: RULES_OF_ALL,
-};
+static BOOK: Book = Book::by_order(&NO_TOKENS);
 
 /// What records of conversations have.
 static SIGNS: JsonSigns = JsonSigns {

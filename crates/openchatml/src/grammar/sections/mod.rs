@@ -9,6 +9,7 @@ mod body;
 mod call;
 mod calls;
 mod compose;
+mod ends;
 mod proof;
 mod reader;
 mod recover;

@@ -105,8 +105,10 @@ impl<'a> Reader<'a> {
         let found = Code::ParseFrame.at(span, format!("`{spelling}` is out of place here"));
         self.keeps = false;
         let closes = matches!(control, Control::CloseSection(_) | Control::Arguments);
+        // The replies in a list are read without it.
+        let is_list = control == Control::OpenSection(Section::Replies);
         let opens_again = control == Control::OpenSection(Section::Reasoning);
-        if closes || opens_again {
+        if closes || opens_again || is_list {
             out.malformed(found.drops(Dropped::Text));
             return;
         }

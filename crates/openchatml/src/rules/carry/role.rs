@@ -1,4 +1,4 @@
-//! Roles. What the developer says is said by the system instead; nobody else is replaced.
+//! Roles that a format lacks: `developer` becomes `system`, and messages of any other one are dropped.
 
 use super::{Adapted, Lost, MessageRule};
 use crate::model::Role;

@@ -1,0 +1,48 @@
+//! Which text a model is trained on where its turn has sections: all that it says, and nothing of what
+//! the prompt says.
+
+use openchatml::{Format, ReadOptions, RenderOptions, TextFormat, parse};
+use openchatml_tokens::{ByteEncoding, MaskPolicy, Token, Tokenizer};
+
+/// The text of the ids that are trained.
+fn trained(text: &str, format: TextFormat) -> String {
+    let spellings = format.controls().entries().iter().map(|(_, spelling)| *spelling);
+    let tokenizer = Tokenizer::new(format, ByteEncoding::new(spellings));
+    let parsed = parse(text, Format::from(format), &ReadOptions::default());
+    assert_eq!(parsed.diagnostics, [], "{text}");
+    let conversation = parsed.into_conversation();
+    let document = conversation.clone().into();
+    let rendered = tokenizer.render(&document, &RenderOptions::default()).expect("it was read");
+    let mask = MaskPolicy::default().mask(&conversation, &rendered);
+    let mut said = Vec::new();
+    for (id, _) in rendered.ids.iter().zip(mask).filter(|(_, is_trained)| *is_trained) {
+        match openchatml_tokens::Encoding::token(tokenizer.encoding(), *id) {
+            Some(Token::Control(text) | Token::Text(text)) => said.extend(text.as_bytes()),
+            Some(Token::Bytes(bytes)) => said.extend(bytes),
+            None => panic!("an id of no encoding"),
+        }
+    }
+    String::from_utf8(said).expect("text")
+}
+
+#[test]
+fn qwen3_is_trained_on_what_follows_the_line_that_names_the_assistant() {
+    let said = "<think>\nEasy.\n</think>\n\nI look.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n\
+        </tool_call><|im_end|>";
+    let text = format!(
+        "<|im_start|>user\nGo.<|im_end|>\n<|im_start|>assistant\n{said}\n<|im_start|>user\n\
+        <tool_response>\n1\n</tool_response><|im_end|>\n"
+    );
+    assert_eq!(trained(&text, TextFormat::QWEN3), said);
+}
+
+#[test]
+fn deepseek_v3_1_is_trained_on_what_follows_the_token_of_the_assistant() {
+    let said = "<think>Easy.</think>I look.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}\
+        <｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>";
+    let text = format!(
+        "<｜begin▁of▁sentence｜>Be brief.<｜User｜>Go.<｜Assistant｜>{said}\
+        <｜tool▁output▁begin｜>1<｜tool▁output▁end｜>"
+    );
+    assert_eq!(trained(&text, TextFormat::DEEPSEEK_V3_1), said);
+}

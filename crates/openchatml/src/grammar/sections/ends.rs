@@ -1,0 +1,258 @@
+//! Where turns end, and the input.
+
+use super::NoReasoning;
+use super::between::Kind;
+use super::reader::{Reader, State};
+use crate::model::{End, Message, Role};
+use crate::reading::{Draft, Kept, Out};
+use crate::{Code, Control, Span};
+
+impl<'a> Reader<'a> {
+    /// What a turn says with nothing but white space, once it ends at byte `at`.
+    pub(super) fn say_blank(&mut self, at: usize, is_end: bool, out: &mut Out<'a, '_>) {
+        let State::Turn(blank) = &mut self.state else { return };
+        let mut blank = std::mem::take(blank);
+        let after = self.rules.sections.reasoning.close.after;
+        let role = self.turn.map_or(Role::Assistant, |turn| turn.role);
+        let says = match self.said {
+            _ if self.in_list => false,
+            _ if self.thinks() => false,
+            None => !blank.is_empty() || is_end || role != Role::Assistant || self.is_silent(),
+            Some(Kind::Reasoning) => !blank.is_empty() || !self.is_short && (after > 0 || !is_end),
+            Some(_) => false,
+        };
+        if !says || !out.admits(Span::at(at)) {
+            return;
+        }
+        let kind = match role {
+            Role::Assistant => Kind::Text { blank: true },
+            Role::Tool => Kind::Reply,
+            role => Kind::Said(role),
+        };
+        if blank.is_empty() {
+            self.begin_body(kind, at, out);
+        } else {
+            let place = blank.span();
+            let text = blank.take();
+            self.begin_body(kind, place.start, out);
+            if let State::Body(body) = &mut self.state {
+                body.text(&text, place, out);
+            }
+        }
+    }
+
+    /// Whether a turn in which nothing was said yet says that it has no reasoning.
+    fn is_silent(&self) -> bool {
+        self.rules.sections.reasoning.none == NoReasoning::Close
+            && self
+                .tokens
+                .last()
+                .is_some_and(|(it, _)| *it == self.rules.sections.reasoning.close.control)
+    }
+
+    /// A token that opens or closes turns, in a turn.
+    pub(super) fn end_turn(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        let Some(turn) = self.turn else { return self.end_reply(control, span, out) };
+        let is_own = turn.close.is_some_and(|close| close.control == control);
+        // The end of a sequence ends the turn of the assistant, too.
+        let closes = is_own || control == Control::Eos && turn.role == Role::Assistant;
+        let opens = self.rules.opened_by(control);
+        if closes || turn.close.is_none() && opens.is_some() {
+            return self.close_turn(control, closes, span, out);
+        }
+        match opens {
+            Some(next) => {
+                self.unclosed_turn(span, out);
+                if out.state.stopped.is_none() {
+                    self.turn = None;
+                    self.state = State::Outside(Kept::default());
+                    self.open_turn(next, span, out);
+                }
+            }
+            None => self.stray_frame(control, span, out),
+        }
+    }
+
+    fn close_turn(&mut self, control: Control, closes: bool, span: Span, out: &mut Out<'a, '_>) {
+        self.say_blank(span.start, true, out);
+        let at = if closes { span.end } else { span.start };
+        let before = self.turn.and_then(|turn| turn.close).map_or(0, |close| close.before);
+        match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
+            State::Body(body) => {
+                let is_cut = body.is_marked;
+                if is_cut {
+                    self.unclosed_section(body.kind, span, out);
+                }
+                let is_own = !body.draft.message.foreign;
+                let end = if is_cut { End::Open } else { End::End };
+                self.end_cut(body, before, end, at, out);
+                self.end_completion(is_own, out);
+            }
+            State::Call(call) => {
+                self.tell_dropped(&call, out);
+                self.unclosed_call(span, out);
+                if out.state.stopped.is_some() {
+                    self.state = State::Call(call);
+                    return;
+                }
+                self.cut_call(*call, span.start, out);
+                self.end_completion(true, out);
+            }
+            State::Rest(rest) => {
+                rest.end(at, out);
+                self.keeps = false;
+                (self.since, self.edge) = (at, at);
+                self.end_completion(true, out);
+            }
+            State::Turn(_) => {
+                if closes {
+                    out.to.close_turn(at);
+                }
+                self.end_completion(true, out);
+                self.edge = self.edge.max(at);
+            }
+            State::Outside(_) | State::Header(..) => {}
+        }
+        self.inside = None;
+        self.in_list = false;
+        self.turn = None;
+        self.state = State::Outside(Kept::default());
+        if !closes && let Some(turn) = self.rules.opened_by(control) {
+            self.open_turn(turn, span, out);
+        }
+    }
+
+    fn end_completion(&self, is_own: bool, out: &mut Out<'a, '_>) {
+        let is_assistant = self.turn.is_some_and(|turn| turn.role == Role::Assistant);
+        if is_own && (is_assistant || !self.is_completion) {
+            out.stop_token();
+        }
+    }
+
+    /// A token of the framing in a reply that stands in no turn.
+    fn end_reply(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
+        match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
+            State::Body(body) => {
+                self.unclosed_section(body.kind, span, out);
+                self.end_cut(body, 0, End::Open, span.start, out);
+            }
+            State::Rest(rest) => {
+                rest.end(span.start, out);
+                (self.since, self.edge) = (span.start, span.start);
+            }
+            _ => {}
+        }
+        if out.state.stopped.is_none() {
+            self.outside(control, span, out);
+        }
+    }
+
+    /// The end of the input.
+    pub(super) fn end_input(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        if let State::Header(span, _) = &self.state {
+            let span = *span;
+            return self.end_in_header(span, at, out);
+        }
+        self.settle_reply(at, out);
+        self.say_blank(at, false, out);
+        match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
+            State::Body(body) => {
+                let is_open = self.turn.is_none_or(|turn| turn.close.is_some())
+                    || !matches!(body.kind, Kind::Said(_));
+                if is_open {
+                    let section = body.is_marked.then(|| self.closes(body.kind));
+                    self.truncated("the text ends inside a message", section, at, out);
+                }
+                let end = if is_open { End::Open } else { End::End };
+                self.end_body(body, 0, end, at, out);
+                if is_open {
+                    return;
+                }
+            }
+            State::Call(call) => {
+                let text = "the text ends inside a call";
+                match call.has_arguments() {
+                    true => self.truncated(text, None, at, out),
+                    false => out.malformed(Code::StreamTruncated.at(Span::at(at), text)),
+                }
+                self.end_call_open(*call, at, out);
+                return;
+            }
+            State::Rest(rest) => {
+                rest.end(at, out);
+                return;
+            }
+            State::Turn(_) if self.thinks() => {
+                let section = Some(self.closes(Kind::Reasoning));
+                self.truncated("the text ends inside a message", section, at, out);
+                self.begin_body(Kind::Reasoning, at, out);
+                self.end_open(at, out);
+                return;
+            }
+            State::Turn(_) if self.said.is_none() && self.opened.is_some() => {
+                return self.end_prompt(at, out);
+            }
+            State::Turn(_) => {
+                let is_over = self.is_completion && !self.in_list;
+                if !is_over {
+                    self.truncated("the text ends inside a turn", None, at, out);
+                }
+            }
+            State::Outside(gap) => {
+                self.state = State::Outside(gap);
+                self.end_gap(out);
+            }
+            State::Header(..) => {}
+        }
+        self.keep_tail(at, out);
+    }
+
+    /// The input ends where the assistant may say anything.
+    fn end_prompt(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        self.truncated("the text ends where the assistant begins to speak", None, at, out);
+        let message = Message::new(Role::Assistant, "");
+        let mut draft = self.begin(Kind::Prompt, message, at, out);
+        self.since = at;
+        draft.end(End::Prompt, at, out);
+    }
+
+    fn end_open(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
+        if let State::Body(body) = state {
+            self.end_body(body, 0, End::Open, at, out);
+        }
+    }
+
+    fn end_in_header(&mut self, span: Span, at: usize, out: &mut Out<'a, '_>) {
+        let State::Header(_, header) = &mut self.state else { return };
+        let mut header = std::mem::take(header);
+        self.state = State::Outside(Kept::default());
+        if !out.options.open_prompt {
+            out.malformed(Code::StreamTruncated.at(Span::at(at), "the text ends inside a header"));
+        }
+        let word = header.take();
+        let Some(turn) = self.rules.turns.iter().find(|turn| turn.is_named(word.trim_ascii()))
+        else {
+            return self.unknown_role(&word, header.span(), span, out);
+        };
+        let role = turn.role;
+        let kind = if role == Role::Assistant { Kind::Prompt } else { Kind::Said(role) };
+        let message = Message::new(role, "");
+        self.opened = Some(span.start);
+        let mut draft: Box<Draft<'a>> = self.begin(kind, message, at, out);
+        self.since = at;
+        draft.end(if kind == Kind::Prompt { End::Prompt } else { End::Open }, at, out);
+    }
+
+    /// Keeps what stands behind the last message, where that is not the canonical layout.
+    fn keep_tail(&mut self, at: usize, out: &mut Out<'a, '_>) {
+        if !self.keeps || self.is_completion {
+            return;
+        }
+        let Some(raw) = out.keep.slice(Span::new(self.since, at)) else { return };
+        if !self.rules.is_canonical(self.place, None, raw) {
+            let pieces = self.pieces(at, out);
+            out.to.tail(pieces, self.rules.form);
+        }
+    }
+}
