@@ -2,7 +2,10 @@
 
 use std::hint::black_box;
 
-use openchatml::{Document, Event, Format, Keep, ReadOptions, RenderOptions, Role, Stream, TextFormat, parse, render};
+use openchatml::{
+    Document, Event, Format, Keep, ReadOptions, RenderOptions, Role, Stream, TextFormat, parse,
+    render,
+};
 use openchatml_bench::clock::{Job, digits, gigabytes, measure, report};
 use openchatml_bench::corpus::{Random, corpus, load, text, texts};
 use openchatml_bench::machine;

@@ -23,8 +23,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use openchatml::{
-    Conversation, Document, Event, Format, Keep, Message, ReadOptions, RenderOptions,
-    TextFormat, convert::convert, parse, render,
+    Conversation, Document, Event, Format, Keep, Message, ReadOptions, RenderOptions, TextFormat,
+    convert::convert, parse, render,
 };
 use openchatml_bench::clock::{digits, gigabytes};
 use openchatml_bench::corpus::{converted, corpus, tools};
@@ -107,7 +107,7 @@ fn prompt_job(total: usize, turns: usize, bytes: usize) -> Job {
     let mut conversations = corpus(1, total, turns, bytes);
     conversations.iter_mut().for_each(|it| it.tools = tools());
     let mut options = RenderOptions::default();
-    options.thinking = true;
+    options.thinking = Some(true);
     let lines = converted(&conversations, json, &options);
     let read = |line: &String| parse(line, json, &ReadOptions::default()).document.into_owned();
     let documents: Vec<Document<'static>> = lines.iter().map(read).collect();
