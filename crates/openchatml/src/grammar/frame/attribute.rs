@@ -36,6 +36,17 @@ pub(crate) fn may_hide(word: &str) -> bool {
     word == "to" || word.starts_with("to=") || hints.iter().any(|hint| word.contains(hint))
 }
 
+impl Attribute {
+    /// The attribute that a word gives, and its value.
+    #[inline]
+    pub(super) fn split(word: &str) -> Option<(Self, &str)> {
+        // The first byte tells nearly all of them apart.
+        let first = word.as_bytes().first()?;
+        let mut same = Self::ALL.iter().filter(|it| it.as_str().as_bytes()[0] == *first);
+        same.find_map(|it| Some((*it, word.strip_prefix(it.as_str())?.strip_prefix('=')?)))
+    }
+}
+
 impl<'a> HeadReader<'a, '_> {
     /// Takes a word that is no attribute for what Harmony writes without a name: the type of the
     /// body or, where a model forgot `to=`, the recipient. Whether it is one of them.
@@ -212,6 +223,7 @@ impl<'a> HeadReader<'a, '_> {
 
 /// Whether a value has no white space and no control characters.
 fn is_graphic(value: &str) -> bool {
-    value.bytes().all(|byte| byte.is_ascii_graphic())
+    // Without an early end it is many bytes at once.
+    value.bytes().fold(true, |all, byte| all & byte.is_ascii_graphic())
         || !value.chars().any(|c| c.is_control() || c.is_whitespace())
 }

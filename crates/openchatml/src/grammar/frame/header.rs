@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use super::attribute::may_hide;
 use super::opening::{Opening, Region};
+use super::write_header::is_canonical;
 use super::{Attribute, Rules, Spaces, Speaker, TypeStyle};
 use crate::check::Checker;
 use crate::diagnostic::{Applicability, did_you_mean, quote};
@@ -23,6 +24,8 @@ pub(super) struct Head<'a> {
     pub(super) message: Message<'a>,
     /// Findings, and whether lenient reading tolerates them.
     pub(super) found: Vec<(Diagnostic, bool)>,
+    /// Whether the writer would write the same header.
+    pub(super) is_canonical: bool,
 }
 
 /// Whether a header came to its end.
@@ -44,9 +47,12 @@ pub(super) struct Context<'c> {
     /// Whether nobody but the assistant can speak.
     pub(super) is_completion: bool,
     pub(super) checker: Option<&'c Checker>,
+    /// All of the header, where that is known and the role is part of it.
+    pub(super) raw: Option<&'c str>,
 }
 
 /// Reads a header.
+#[inline]
 pub(super) fn read<'a>(
     opening: &mut Opening<'a>,
     keep: Keep<'a>,
@@ -66,36 +72,7 @@ pub(super) fn read<'a>(
     };
     reader.message.span = opening.span;
     reader.start(opening);
-    let mut has_channel = false;
-    for (index, region) in opening.regions().iter().enumerate() {
-        let words = match region.control {
-            Control::Channel if index == 0 => reader.channel(region),
-            Control::Channel => {
-                let what = match has_channel {
-                    true => "a second channel tag: a message has one channel",
-                    false => "the channel tag is out of place: it comes before all other tags",
-                };
-                reader.hide(what, region);
-                let word = words(region.text.as_str(), region.at).next();
-                if let Some((word, _)) = word.filter(|it| Channel::from_word(it.0).is_some()) {
-                    reader.unread(word);
-                }
-                word.filter(|(word, _)| Channel::from_word(word).is_some())
-                    .map_or(region.at, |(_, span)| span.end)
-            }
-            Control::Constrain => reader.constrain(region),
-            // A token that has no place in a header: that was said already.
-            _ => {
-                reader.message.recovered = true;
-                region.at
-            }
-        };
-        reader.words_of(&region.text, region.at, words);
-        has_channel |= region.control == Control::Channel;
-    }
-    if context.shape == Shape::Whole {
-        reader.check_spaces(opening);
-    }
+    reader.regions(opening);
     opening.rest = std::mem::take(&mut reader.rest);
     if reader.is_hidden {
         reader.message.channel = Some(Channel::Analysis);
@@ -103,13 +80,22 @@ pub(super) fn read<'a>(
     if !reader.unread.is_empty() {
         reader.message.unread = Some(reader.unread.join(" ").into());
     }
-    reader.check_fixes(opening.len());
     let is_told = reader.message.recovered;
     (context.rules.settle)(&mut reader.message);
+    let is_certain = reader.found.is_empty() && !reader.message.recovered;
+    let is_canonical = is_certain
+        && opening.role.is_none()
+        && context.raw.is_some_and(|raw| is_canonical(raw, &reader.message, context.rules));
+    if !is_canonical {
+        if context.shape == Shape::Whole {
+            reader.check_spaces(opening);
+        }
+        reader.check_fixes(opening.len());
+    }
     if reader.message.recovered && !is_told {
         reader.note(lost_call(opening.span));
     }
-    Head { message: reader.message, found: reader.found }
+    Head { message: reader.message, found: reader.found, is_canonical }
 }
 
 /// The finding that a call, whose header stands here, says no tool.
@@ -161,6 +147,42 @@ impl<'a> HeadReader<'a, '_> {
         let addressed = || words(text, start).skip(1).any(|(word, _)| word.starts_with("to="));
         self.role(word, span, addressed);
         self.words_of(&opening.first, start, span.end);
+    }
+
+    /// What follows its control tokens: the channel, the constraint, and attributes behind them.
+    fn regions(&mut self, opening: &Opening<'a>) {
+        let mut has_channel = false;
+        for (index, region) in opening.regions().iter().enumerate() {
+            let words = match region.control {
+                Control::Channel if index == 0 => self.channel(region),
+                Control::Channel => self.late_channel(region, has_channel),
+                Control::Constrain => self.constrain(region),
+                // A token that has no place in a header: that was said already.
+                _ => {
+                    self.message.recovered = true;
+                    region.at
+                }
+            };
+            self.words_of(&region.text, region.at, words);
+            has_channel |= region.control == Control::Channel;
+        }
+    }
+
+    /// A channel behind other tags. Gives where it ends.
+    fn late_channel(&mut self, region: &Region<'a>, is_second: bool) -> usize {
+        let what = match is_second {
+            true => "a second channel tag: a message has one channel",
+            false => "the channel tag is out of place: it comes before all other tags",
+        };
+        self.hide(what, region);
+        let word = words(region.text.as_str(), region.at).next();
+        match word.filter(|(word, _)| Channel::from_word(word).is_some()) {
+            Some((word, span)) => {
+                self.unread(word);
+                span.end
+            }
+            None => region.at,
+        }
     }
 
     /// Reports white space that cannot stand in the header.
@@ -327,11 +349,7 @@ impl<'a> HeadReader<'a, '_> {
     fn words_of(&mut self, text: &Kept<'a>, start: usize, at: usize) {
         let text = text.as_str();
         for (word, span) in words(text.get(at - start..).unwrap_or_default(), at) {
-            let attribute = word
-                .bytes()
-                .position(|byte| byte == b'=')
-                .and_then(|at| Some((Attribute::from_word(&word[..at])?, &word[at + 1..])));
-            match attribute {
+            match Attribute::split(word) {
                 Some((attribute, value)) => {
                     // The first word may follow something else directly, which says more than it.
                     let has_space = span.start > at;

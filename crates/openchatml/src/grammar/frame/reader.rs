@@ -258,17 +258,33 @@ impl<'a> Reader<'a> {
 
     /// The header is complete.
     pub(super) fn end_header(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        let mut message = self.head(Shape::Whole, out);
-        message.span = Span::new(self.opening.span.start, span.end);
-        message.body_at = span.end;
-        message.layout = self.header_layout(span.start, out);
+        let message = self.header(span, out);
         self.begin_body(message, out);
     }
 
-    /// Reads the header and reports what is wrong with it.
-    pub(super) fn head(&mut self, shape: Shape, out: &mut Out<'a, '_>) -> Message<'a> {
-        let context = context(shape, self.rules, out);
+    /// What the header says, which ends at the token at `span`.
+    #[inline(always)] // Messages are large: each call would copy one.
+    pub(super) fn header(&mut self, span: Span, out: &mut Out<'a, '_>) -> Message<'a> {
+        let mut message = self.head(Shape::Whole, Some(span.start), out);
+        message.span = Span::new(self.opening.span.start, span.end);
+        message.body_at = span.end;
+        message
+    }
+
+    /// Reads the header, which ends at byte `end`, and reports what is wrong with it.
+    #[inline]
+    pub(super) fn head(
+        &mut self,
+        shape: Shape,
+        end: Option<usize>,
+        out: &mut Out<'a, '_>,
+    ) -> Message<'a> {
+        let raw = end.and_then(|end| out.keep.slice(Span::new(self.opening.span.end, end)));
+        let context = Context { raw, ..context(shape, self.rules, out) };
         let mut head = header::read(&mut self.opening, out.keep, &context);
+        if let Some(raw) = raw.filter(|_| !head.is_canonical) {
+            head.message.layout = self.header_layout(raw);
+        }
         for (mut found, tolerated) in head.found {
             if !self.opening.is_exact() {
                 let inside = |at: usize| at.min(self.opening.end);
@@ -301,9 +317,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How the header is written, which `canonical.rs` would have read if that were the writer's way.
-    fn header_layout(&self, end: usize, out: &Out<'a, '_>) -> Option<Box<Layout<'a>>> {
-        let raw = out.keep.slice(Span::new(self.opening.span.end, end))?;
+    /// How the header is written, where that is not the writer's way.
+    fn header_layout(&self, raw: &'a str) -> Option<Box<Layout<'a>>> {
         let header = match self.opening.role {
             None => Cow::Borrowed(raw),
             Some(_) if self.opening.is_orphan => return None,
@@ -316,9 +331,8 @@ impl<'a> Reader<'a> {
 
     /// The input ends inside a header: a prompt.
     fn open_header(&mut self, at: usize, out: &mut Out<'a, '_>) {
-        let mut message = self.head(Shape::Open, out);
+        let mut message = self.head(Shape::Open, Some(at), out);
         message.span = Span::new(self.opening.span.start, at);
-        message.layout = self.header_layout(at, out);
         self.begin(message, out);
         self.draft.end(End::Prompt, at, out);
     }
@@ -396,5 +410,5 @@ pub(super) fn context<'c>(
 ) -> Context<'c> {
     let limits = &out.options.limits;
     let is_completion = out.options.continues == Some(Role::Assistant);
-    Context { shape, rules, limits, is_completion, checker: Some(&out.state.checker) }
+    Context { shape, rules, limits, is_completion, checker: Some(&out.state.checker), raw: None }
 }

@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
 
     /// Begins a hidden message with what of a header is no header, if that is the policy.
     fn begin_rest(&mut self, span: Span, out: &mut Out<'a, '_>) -> bool {
-        let mut message = self.head(Shape::Broken, out);
+        let mut message = self.head(Shape::Broken, None, out);
         hide(&mut message);
         let mut rest = self.opening.take_rest();
         message.span = span;

@@ -1,6 +1,5 @@
 //! Whole frames, the short way: the same as lexeme by lexeme, for the shape that nearly all have.
 
-use super::canonical;
 use super::reader::{Reader, Stage};
 use crate::lex::{Frame, Lexer, begins_with};
 use crate::model::{End, Message};
@@ -77,15 +76,7 @@ impl<'a> Reader<'a> {
         if !self.between(frame.start.start, out) {
             return true;
         }
-        let canonical = canonical::message(&frame, self.rules, limits, out.keep);
-        if let Some(mut message) = canonical
-            && self.speaks_as.is_none_or(|role| role == message.role)
-        {
-            message.span = Span::new(frame.start.start, frame.message.end);
-            self.message(message, frame.body, frame.end, out);
-        } else {
-            self.unusual(&frame, out);
-        }
+        self.read_frame(&frame, out);
         true
     }
 
@@ -126,8 +117,8 @@ impl<'a> Reader<'a> {
         self.end_completion(control, out);
     }
 
-    /// Takes a frame whose header needs a closer look.
-    fn unusual(&mut self, frame: &Frame<'_>, out: &mut Out<'a, '_>) {
+    /// Takes a frame of which the header is still to be read.
+    fn read_frame(&mut self, frame: &Frame<'_>, out: &mut Out<'a, '_>) {
         self.open(frame.start);
         let (header, span) = frame.header;
         self.header_text(header, span, out);
@@ -138,7 +129,13 @@ impl<'a> Reader<'a> {
                 self.header_text(text, span, out);
             }
         }
-        self.end_header(frame.message, out);
+        let message = self.header(frame.message, out);
+        let is_sure = !message.recovered && !message.foreign;
+        if is_sure && out.state.stopped.is_none() {
+            self.stage = Stage::Outside;
+            return self.message(message, frame.body, frame.end, out);
+        }
+        self.begin_body(message, out);
         if out.state.stopped.is_some() {
             return;
         }

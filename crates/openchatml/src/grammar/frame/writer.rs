@@ -6,7 +6,7 @@ use super::Rules;
 use super::header::{self, Context, Shape};
 use super::marker::{MarkerPlace, marker_place};
 use super::opening::Opening;
-use super::write_header::{header as write_header, sanitized};
+use super::write_header::{Checked, header as write_header, sanitized};
 use crate::lex::{Lexeme, Lexer, Mode, TokenTable};
 use crate::limits::Limits;
 use crate::model::{Conversation, Document, End, Layout, Marker, Message, Segment};
@@ -139,10 +139,15 @@ impl Writer<'_> {
         put(sink, Control::Start)?;
         match raw.filter(|raw| says_the_same(raw, message, self.rules)) {
             Some(raw) => raw_header(raw, controls, sink).map_err(|error| (Place::Role, error))?,
-            None if self.options.values == Values::Sanitize => {
-                write_header(&sanitized(message, controls), self.rules, sink)?;
+            None => {
+                let mut checked = Checked { sink, controls };
+                match self.options.values {
+                    Values::Sanitize => {
+                        write_header(&sanitized(message, controls), self.rules, &mut checked)?;
+                    }
+                    _ => write_header(message, self.rules, &mut checked)?,
+                }
             }
-            None => write_header(message, self.rules, sink)?,
         }
         if is_prompt {
             return Ok(());
@@ -271,12 +276,8 @@ fn literal(
     sink.control(Control::EndLiteral)
 }
 
-pub(super) fn put(sink: &mut dyn Sink, control: Control) -> Result<(), Named> {
+fn put(sink: &mut dyn Sink, control: Control) -> Result<(), Named> {
     sink.control(control).map_err(|error| (Place::End, error))
-}
-
-pub(super) fn lacks(place: Place, reason: &'static str) -> Named {
-    (place, SinkError::new(Span::default(), "", reason))
 }
 
 /// Whether a header that was read still says what the message says.
@@ -301,6 +302,7 @@ fn says_the_same(raw: &str, message: &Message<'_>, rules: &'static Rules) -> boo
         limits: &limits,
         is_completion: false,
         checker: None,
+        raw: None,
     };
     let head = header::read(&mut opening, Keep::Copy, &context);
     // A slip is written as what it was taken for: others may take it at its word.
