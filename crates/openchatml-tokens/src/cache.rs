@@ -1,5 +1,6 @@
 //! Prompts that grow: only what is new is encoded.
 
+use openchatml::convert::Prepared;
 use openchatml::{Document, RenderError, RenderOptions};
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
@@ -96,6 +97,23 @@ impl<E: Encoding> PromptCache<E> {
     ) -> Result<Rendered, RenderError> {
         let target = Remembering { ids: Vec::new(), texts: &mut self.texts };
         let Written { target, spans, spelled } = self.tokenizer.write(document, options, target)?;
+        Ok(Rendered { ids: target.ids, spans, spelled })
+    }
+
+    /// Writes a document that is prepared for this format as ids: the same as
+    /// [`Tokenizer::render_prepared`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Tokenizer::render_prepared`].
+    pub fn render_prepared(
+        &mut self,
+        prepared: &Prepared<'_>,
+        options: &RenderOptions,
+    ) -> Result<Rendered, RenderError> {
+        let target = Remembering { ids: Vec::new(), texts: &mut self.texts };
+        let Written { target, spans, spelled } =
+            self.tokenizer.write_prepared(prepared, options, target)?;
         Ok(Rendered { ids: target.ids, spans, spelled })
     }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use openchatml::render::render_to;
+use openchatml::convert::Prepared;
+use openchatml::render::{render_prepared, render_to};
 use openchatml::{Control, Document, RenderError, RenderOptions, TextFormat};
 
 use crate::encoding::{Encoding, Token};
@@ -102,6 +103,50 @@ impl<E: Encoding> Tokenizer<E> {
         Ok(Rendered { ids: target, spans, spelled })
     }
 
+    /// Writes a document that is [prepared](openchatml::convert::prepare) for this format as ids.
+    ///
+    /// # Errors
+    ///
+    /// As for [`render`](Self::render), for the messages of the original document.
+    ///
+    /// ```
+    /// use openchatml::prompt::Prompt;
+    /// use openchatml::{Conversation, Message, RenderOptions, TextFormat};
+    /// use openchatml_tokens::{ByteEncoding, Tokenizer};
+    ///
+    /// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
+    /// let conversation = Conversation::from_messages([Message::user("What is 2 + 2?")]);
+    /// let options = RenderOptions::prompt();
+    /// let prompt = Prompt::new(&conversation, TextFormat::HARMONY.into(), &options);
+    /// let prepared = prompt.prepare(&options)?;
+    /// let rendered = tokenizer.render_prepared(&prepared, &options)?;
+    /// assert_eq!(tokenizer.count_prepared(&prepared, &options)?.ids, rendered.ids.len());
+    /// # Ok::<(), openchatml::RenderError>(())
+    /// ```
+    pub fn render_prepared(
+        &self,
+        prepared: &Prepared<'_>,
+        options: &RenderOptions,
+    ) -> Result<Rendered, RenderError> {
+        let Written { target, spans, spelled } =
+            self.write_prepared(prepared, options, Vec::new())?;
+        Ok(Rendered { ids: target, spans, spelled })
+    }
+
+    /// Counts the ids of a document that is prepared for this format, which are not made.
+    ///
+    /// # Errors
+    ///
+    /// As for [`render_prepared`](Self::render_prepared), which has an example.
+    pub fn count_prepared(
+        &self,
+        prepared: &Prepared<'_>,
+        options: &RenderOptions,
+    ) -> Result<Counted, RenderError> {
+        let Written { target, spans, spelled } = self.write_prepared(prepared, options, 0)?;
+        Ok(Counted { ids: target, spans, spelled })
+    }
+
     /// Counts the ids of a document, which are not made.
     ///
     /// # Errors
@@ -138,6 +183,18 @@ impl<E: Encoding> Tokenizer<E> {
         let mut sink = TokenSink::new(&self.shared.encoding, &self.shared.ids, messages, target);
         render_to(document, self.format, options, &mut sink)?;
         Ok(sink.finish()?)
+    }
+
+    pub(crate) fn write_prepared<T: Target>(
+        &self,
+        prepared: &Prepared<'_>,
+        options: &RenderOptions,
+        target: T,
+    ) -> Result<Written<T>, RenderError> {
+        let messages = prepared.document.as_conversation().map_or(&[][..], |it| &it.messages);
+        let mut sink = TokenSink::new(&self.shared.encoding, &self.shared.ids, messages, target);
+        render_prepared(prepared, self.format, options, &mut sink)?;
+        sink.finish().map_err(|error| prepared.origins.place(error.into()))
     }
 
     /// The ids before the first control token of the dialect.

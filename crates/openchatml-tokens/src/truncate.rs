@@ -178,8 +178,7 @@ impl Sizes {
         options: &RenderOptions,
     ) -> Result<Self, RenderError> {
         let prepared = prepare(document, tokenizer.format().into(), options)?;
-        let counted = tokenizer.count(&prepared.document, options);
-        let counted = counted.map_err(|error| prepared.origins.place(error))?;
+        let counted = tokenizer.count_prepared(&prepared, options)?;
         let mut sizes = Self {
             ids: counted.ids,
             messages: vec![0; count],

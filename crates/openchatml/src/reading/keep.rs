@@ -102,22 +102,20 @@ impl<'a> Kept<'a> {
         self.span.start = (self.span.start + len).min(self.span.end);
     }
 
-    /// Takes what stands before and including the first `end`.
-    pub(crate) fn split_front(&mut self, end: &str) -> Option<Cow<'a, str>> {
-        let at = self.text.find(end)? + end.len();
+    /// Takes what stands before byte `at`.
+    pub(crate) fn split_front(&mut self, at: usize) -> Cow<'a, str> {
         let (front, rest) = split(self.take(), at);
         self.text = rest;
         self.span.start += at;
-        Some(front)
+        front
     }
 
-    /// Takes what stands from the last `start` on.
-    pub(crate) fn split_back(&mut self, start: &str) -> Option<Cow<'a, str>> {
-        let at = self.text.rfind(start)?;
+    /// Takes what stands from byte `at` on.
+    pub(crate) fn split_back(&mut self, at: usize) -> Cow<'a, str> {
         let (rest, back) = split(self.take(), at);
         self.text = rest;
         self.span.end = self.span.start + at;
-        Some(back)
+        back
     }
 
     pub(crate) fn as_str(&self) -> &str {

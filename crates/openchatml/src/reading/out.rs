@@ -1,14 +1,11 @@
 //! What a reader gives its messages and findings to.
 
-use std::borrow::Cow;
-
 use super::Keep;
 use crate::check::Checker;
 use crate::lex::Lexeme;
 use crate::limits::Limits;
 use crate::model::{
-    Content, Conversation, Document, DocumentLayout, FormId, Infill, LayoutPiece, Message, Part,
-    Role,
+    Content, Conversation, Document, DocumentLayout, FormId, Infill, Message, Part, Raw, Role,
 };
 use crate::options::{Mode, ReadOptions, Recover};
 use crate::{Code, Control, Diagnostic, Dropped, Header, Severity, Span};
@@ -46,10 +43,7 @@ pub(crate) trait Receiver<'a> {
     fn close_turn(&mut self, _: usize) {}
 
     /// How the space around messages is laid out.
-    fn layout(&mut self, place: Place, text: Cow<'a, str>, form: FormId);
-
-    /// How what stands behind the body of the last message is laid out.
-    fn tail(&mut self, _: Vec<LayoutPiece<'a>>, _: FormId) {}
+    fn layout(&mut self, place: Place, raw: Raw<'a>, form: FormId);
 
     /// A file of a multi-file sequence is complete: this, or the messages since the last one.
     fn part(&mut self, part: Option<Part<'a>>, span: Span);
@@ -68,7 +62,7 @@ pub(crate) enum Place {
     Lead,
     /// After the message that ended last.
     After,
-    /// After the last message.
+    /// After the last message, or after its body.
     Tail,
 }
 
@@ -340,18 +334,18 @@ impl<'a> Receiver<'a> for Whole<'a> {
         messages.push(message);
     }
 
-    fn layout(&mut self, place: Place, text: Cow<'a, str>, form: FormId) {
+    fn layout(&mut self, place: Place, raw: Raw<'a>, form: FormId) {
         let around = &mut self.conversation.layout;
         match place {
             Place::After => {
                 if let Some(message) = self.conversation.messages.last_mut() {
                     let layout = message.layout.get_or_insert_default();
                     layout.form = form;
-                    layout.after = Some(text);
+                    layout.after = Some(raw);
                 }
             }
-            Place::Lead => around.get_or_insert_default().lead = Some(text),
-            Place::Tail => around.get_or_insert_default().tail = Some(text),
+            Place::Lead => around.get_or_insert_default().lead = Some(raw),
+            Place::Tail => around.get_or_insert_default().tail = Some(raw),
         }
         if let Some(around) = around {
             around.form = form;
@@ -362,12 +356,6 @@ impl<'a> Receiver<'a> for Whole<'a> {
         if let Some(last) = self.conversation.messages.last_mut() {
             last.span.end = last.span.end.max(at);
         }
-    }
-
-    fn tail(&mut self, pieces: Vec<LayoutPiece<'a>>, form: FormId) {
-        let around = self.conversation.layout.get_or_insert_default();
-        around.close = Some(pieces);
-        around.form = form;
     }
 
     fn part(&mut self, part: Option<Part<'a>>, _: Span) {
@@ -392,8 +380,8 @@ impl<'a> DocumentLayout<'a> {
     /// A layout of `dialect`, if it differs from the canonical one.
     pub(crate) fn around(
         form: FormId,
-        lead: Option<Cow<'a, str>>,
-        tail: Option<Cow<'a, str>>,
+        lead: Option<Raw<'a>>,
+        tail: Option<Raw<'a>>,
     ) -> Option<Box<Self>> {
         (lead.is_some() || tail.is_some())
             .then(|| Box::new(Self { form, lead, tail, ..Self::default() }))

@@ -17,7 +17,7 @@ pub(crate) use self::header::lost_call;
 pub(crate) use self::look::{look, look_between, marks};
 pub(crate) use self::reader::reader;
 pub(crate) use self::speaker::speaker;
-pub(crate) use self::write_header::{needs_sanitizing, sanitized};
+pub(crate) use self::write_header::{needs_sanitizing, raw_header, sanitized};
 pub(crate) use self::writer::write;
 
 use crate::Control;

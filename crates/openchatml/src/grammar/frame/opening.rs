@@ -1,6 +1,6 @@
 //! The text of a header, collected until the header is complete.
 
-use crate::model::Role;
+use crate::model::{Raw, Role};
 use crate::reading::{Keep, Kept};
 use crate::{Control, Span};
 
@@ -19,6 +19,8 @@ pub(super) struct Opening<'a> {
     pub(super) first_at: usize,
     /// The text after the first `<|channel|>` or `<|constrain|>`, and after those that follow.
     regions: Vec<Region<'a>>,
+    /// Its control tokens, and where they stand.
+    tokens: Vec<(Control, Span)>,
     /// How many of the regions are in use.
     used: usize,
     bytes: usize,
@@ -50,6 +52,7 @@ impl<'a> Opening<'a> {
         self.first_at = span.end;
         self.end = span.end;
         self.used = 0;
+        self.tokens.clear();
         self.bytes = 0;
         self.is_inexact = false;
     }
@@ -75,6 +78,7 @@ impl<'a> Opening<'a> {
     #[inline]
     pub(super) fn control(&mut self, control: Control, span: Span) {
         self.end = span.end;
+        self.tokens.push((control, span));
         match self.regions.get_mut(self.used) {
             Some(region) => {
                 region.control = control;
@@ -84,6 +88,12 @@ impl<'a> Opening<'a> {
             None => self.regions.push(Region { control, text: Kept::default(), at: span.end }),
         }
         self.used += 1;
+    }
+
+    /// Adds a control token that is text in a header.
+    pub(super) fn marker(&mut self, control: Control, text: &str, span: Span, keep: Keep<'a>) {
+        self.tokens.push((control, span));
+        self.text(text, span, keep);
     }
 
     /// Whether places in its texts are places in the input.
@@ -104,6 +114,14 @@ impl<'a> Opening<'a> {
     /// The text after each control token in it, in their order.
     pub(super) fn regions(&self) -> &[Region<'a>] {
         &self.regions[..self.used]
+    }
+
+    /// It up to byte `end` of the input, as it stands there, if that is at hand.
+    pub(super) fn raw(&self, end: usize, keep: Keep<'a>) -> Option<Raw<'a>> {
+        let start = self.span.end;
+        let text = keep.slice(Span::new(start, end))?;
+        let place = |(control, at): &(Control, Span)| (*control, at.start - start..at.end - start);
+        Some(Raw::new(text.into(), self.tokens.iter().map(place).collect()))
     }
 
     /// What of it was no header.

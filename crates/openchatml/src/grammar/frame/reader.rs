@@ -8,9 +8,9 @@ use super::header::{self, Context, Shape};
 use super::opening::Opening;
 use crate::grammar::check_speaker;
 use crate::lex::{Lexeme, Lexer};
-use crate::model::{End, Layout, Message, Role};
+use crate::model::{End, Layout, Message, Raw, Role};
 use crate::options::ReadOptions;
-use crate::reading::{Draft, Kept, Out, Place, hide};
+use crate::reading::{Draft, Gap, Keep, Out, Place, hide};
 use crate::{Code, Control, Fix, Severity, Span};
 
 /// A push machine from lexemes to messages (SPEC 2.2 §6, §15).
@@ -20,7 +20,7 @@ pub(crate) struct Reader<'a> {
     pub(super) rules: &'static Rules,
     pub(super) stage: Stage,
     /// What stands between messages, up to the limit for one message.
-    pub(super) gap: Kept<'a>,
+    pub(super) gap: Gap<'a>,
     gap_is_full: bool,
     /// The header that is being read.
     pub(super) opening: Opening<'a>,
@@ -74,7 +74,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         rules,
         stage,
         opening,
-        gap: Kept::default(),
+        gap: Gap::default(),
         gap_is_full: false,
         draft: Draft::default(),
         began: options.continues.is_some(),
@@ -225,8 +225,8 @@ impl<'a> Reader<'a> {
             Control::Message => self.end_header(span, out),
             Control::Channel | Control::Constrain => self.opening.control(control, span),
             Control::Marker(marker) => {
-                let text = self.spelled(Control::Marker(marker));
-                self.opening.text(text, span, out.keep);
+                let text = self.spelled(control);
+                self.opening.marker(Control::Marker(marker), text, span, out.keep);
             }
             Control::End if self.rules.mends_slips && !self.opening.is_bare() => {
                 let (end, meant) = (self.spelled(control), self.spelled(Control::Message));
@@ -282,8 +282,8 @@ impl<'a> Reader<'a> {
         let raw = end.and_then(|end| out.keep.slice(Span::new(self.opening.span.end, end)));
         let context = Context { raw, ..context(shape, self.rules, out) };
         let mut head = header::read(&mut self.opening, out.keep, &context);
-        if let Some(raw) = raw.filter(|_| !head.is_canonical) {
-            head.message.layout = self.header_layout(raw);
+        if let Some(end) = end.filter(|_| !head.is_canonical) {
+            head.message.layout = self.header_layout(end, out.keep);
         }
         for (mut found, tolerated) in head.found {
             if !self.opening.is_exact() {
@@ -317,16 +317,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How the header is written, where that is not the writer's way.
-    fn header_layout(&self, raw: &'a str) -> Option<Box<Layout<'a>>> {
-        let header = match self.opening.role {
-            None => Cow::Borrowed(raw),
-            Some(_) if self.opening.is_orphan => return None,
+    /// How the header is written, which ends at byte `end`, where that is not the writer's way.
+    fn header_layout(&self, end: usize, keep: Keep<'a>) -> Option<Box<Layout<'a>>> {
+        let mut raw = self.opening.raw(end, keep)?;
+        if let Some(role) = self.opening.role {
+            if self.opening.is_orphan {
+                return None;
+            }
             // The prompt said the role.
-            Some(role) => Cow::Owned(format!("{role}{raw}")),
-        };
+            let mut whole = Raw::from(Cow::Borrowed(role.as_str()));
+            whole.append(&raw);
+            raw = whole;
+        }
         let layout = Layout { form: self.rules.form, ..Layout::default() };
-        Some(Box::new(Layout { header: Some(header), ..layout }))
+        Some(Box::new(Layout { header: Some(raw), ..layout }))
     }
 
     /// The input ends inside a header: a prompt.
@@ -341,7 +345,7 @@ impl<'a> Reader<'a> {
         if control == Control::End && self.after_call && self.gap.is_empty() {
             // `<|call|>` ends the message; a grammar can be read so that `<|end|>` follows.
             self.after_call = false;
-            self.gap.push(self.spelled(control), span, out.keep);
+            self.gap.push_control(control, self.spelled(control), span, out.keep);
             return;
         }
         self.after_call = false;
@@ -384,16 +388,15 @@ impl<'a> Reader<'a> {
             self.keeps_gap = true;
             return self.gap.clear();
         }
-        let blank = text.strip_prefix(self.spelled(Control::End)).unwrap_or(text);
-        if !is_canonical && !blank.trim_ascii().is_empty() {
+        if !is_canonical && !self.gap.is_blank(&[Control::End]) {
             return self.stray(end, out);
         }
         let keeps = std::mem::replace(&mut self.keeps_gap, true);
-        let text = self.gap.take();
-        if keeps && !self.began && !text.is_empty() {
-            out.to.layout(Place::Lead, text, self.rules.form);
+        let raw = self.gap.take();
+        if keeps && !self.began && !raw.is_empty() {
+            out.to.layout(Place::Lead, raw, self.rules.form);
         } else if keeps && self.began && !is_canonical && out.state.messages > 0 {
-            out.to.layout(Place::After, text, self.rules.form);
+            out.to.layout(Place::After, raw, self.rules.form);
         }
     }
 

@@ -246,7 +246,7 @@ impl<'a> Reader<'a> {
 
     /// Text outside of any message.
     pub(super) fn stray(&mut self, end: usize, out: &mut Out<'a, '_>) {
-        let text = std::mem::take(&mut self.gap);
+        let text = std::mem::take(&mut self.gap).into_text();
         let span = Span::new(text.span().start, end);
         let is_kept = stray(text, span, out);
         self.began |= is_kept;

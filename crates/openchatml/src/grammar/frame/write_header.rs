@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::attribute::is_type_word;
 use super::{Attribute, RoleWord, Rules, TypeStyle};
 use crate::lex::TokenTable;
-use crate::model::{Intent, Message, Role};
+use crate::model::{Intent, Message, Raw, Role};
 use crate::writing::{Part, Place, Sink, SinkError, check_value, find_control};
 use crate::{Control, Span};
 
@@ -127,6 +127,45 @@ impl Target for Checked<'_> {
     fn end_opening(&mut self) {
         self.sink.part(Part::Header);
     }
+
+    fn refuse(&self, reason: &'static str) -> SinkError {
+        SinkError::new(Span::default(), "", reason)
+    }
+}
+
+/// The header of a message as it is written, if it can be.
+pub(crate) fn raw_header(message: &Message<'_>, rules: &Rules) -> Option<Raw<'static>> {
+    let mut collected = Collected { raw: Raw::default(), controls: rules.controls };
+    header(message, rules, &mut collected).ok()?;
+    Some(collected.raw)
+}
+
+/// Collects what is written.
+struct Collected {
+    raw: Raw<'static>,
+    controls: &'static TokenTable,
+}
+
+impl Target for Collected {
+    type Error = SinkError;
+
+    fn control(&mut self, control: Control) -> Result<(), SinkError> {
+        self.raw.push_control(control, self.controls.spelling(control).unwrap_or_default());
+        Ok(())
+    }
+
+    fn word(&mut self, word: &'static str) -> Result<(), SinkError> {
+        self.raw.push_text(word);
+        Ok(())
+    }
+
+    fn value(&mut self, value: &str) -> Result<(), SinkError> {
+        check_value(value, self.controls)?;
+        self.raw.push_text(value);
+        Ok(())
+    }
+
+    fn end_opening(&mut self) {}
 
     fn refuse(&self, reason: &'static str) -> SinkError {
         SinkError::new(Span::default(), "", reason)

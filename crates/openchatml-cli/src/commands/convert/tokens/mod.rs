@@ -62,7 +62,7 @@ impl Tokens {
         &self,
         original: &Document<'_>,
         kept: &Kept,
-        prepared: Prepared<'_>,
+        mut prepared: Prepared<'_>,
         options: &RenderOptions,
         wants_sidecar: bool,
     ) -> Result<Output, Refused> {
@@ -70,19 +70,20 @@ impl Tokens {
             Shape::Mask(_) => prepared.weighed(original),
             _ => None,
         };
-        let Prepared { document, losses, origins, .. } = prepared;
+        let losses = std::mem::take(&mut prepared.losses);
         let mut output = Output { losses, ..Output::default() };
+        let Prepared { document, origins, .. } = &prepared;
         let written = self.tokenizers.with(|tokenizer| {
             if self.shape == Shape::Count {
-                let counted = tokenizer.count(&document, options)?;
+                let counted = tokenizer.count_prepared(&prepared, options)?;
                 output.text = counted.ids.to_string();
                 return Ok(self.tokenizers.refuse_spelled(&counted.spelled)?);
             }
-            let rendered = tokenizer.render(&document, options)?;
+            let rendered = tokenizer.render_prepared(&prepared, options)?;
             self.tokenizers.refuse_spelled(&rendered.spelled)?;
             let has_losses = matches!(self.shape, Shape::Mask(_)) && !output.losses.is_empty();
             if wants_sidecar || has_losses {
-                let sidecar = sidecar(tokenizer, original, &rendered, &origins);
+                let sidecar = sidecar(tokenizer, original, &rendered, origins);
                 output.losses.retain(|loss| !sidecar.holds(loss));
                 output.sidecar = Some(sidecar);
             }
@@ -96,7 +97,7 @@ impl Tokens {
                     conversation
                 }
             };
-            let numbers = Numbers { kept, origins: &origins };
+            let numbers = Numbers { kept, origins };
             let placed = match &self.shape {
                 Shape::Mask(policy) => Some(numbers.policy(policy, conversation.messages.len())?),
                 _ => None,
@@ -106,11 +107,7 @@ impl Tokens {
             say(shape, tokenizer, (conversation, numbers), &rendered, &mut output);
             Ok(())
         });
-        match written {
-            Ok(()) => Ok(output),
-            Err(Refused::Render(error)) => Err(Refused::Render(origins.place(error))),
-            Err(refused) => Err(refused),
-        }
+        written.map(|()| output)
     }
 }
 
