@@ -29,8 +29,12 @@ impl Trail {
     /// Forgets what stands before byte `at`, where the body of a message begins.
     #[inline]
     pub(crate) fn clear_before(&mut self, at: usize) {
-        self.tokens.retain(|(_, span)| span.start >= at);
-        self.last = self.last.filter(|(_, span)| span.start >= at);
+        if self.last.is_some_and(|(_, span)| span.start >= at) {
+            self.tokens.retain(|(_, span)| span.start >= at);
+        } else {
+            self.last = None;
+            self.tokens.clear();
+        }
     }
 
     /// What stands at `span` in the input, if that is at hand.
