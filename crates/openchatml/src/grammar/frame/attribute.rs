@@ -3,6 +3,7 @@
 use super::header::{HeadReader, tail};
 use super::{Attribute, TypeStyle};
 use crate::diagnostic::{did_you_mean, quote};
+use crate::grammar::is_graphic;
 use crate::header::is_builtin_tool;
 use crate::lex::spells_token;
 use crate::model::{Channel, Intent, Message, Role};
@@ -219,11 +220,4 @@ impl<'a> HeadReader<'a, '_> {
     pub(super) fn is_value(&self, value: &str) -> bool {
         !value.is_empty() && value.len() <= self.context.limits.value_bytes && is_graphic(value)
     }
-}
-
-/// Whether a value has no white space and no control characters.
-fn is_graphic(value: &str) -> bool {
-    // Without an early end it is many bytes at once.
-    value.bytes().fold(true, |all, byte| all & byte.is_ascii_graphic())
-        || !value.chars().any(|c| c.is_control() || c.is_whitespace())
 }
