@@ -102,6 +102,11 @@ impl Behind {
         began: false,
     };
 
+    /// The same, without an empty text that was said last.
+    pub(super) fn said_nothing(self) -> Self {
+        Self { is_unsaid: false, ..self }
+    }
+
     /// What stands before a text that follows right here, once open lists are closed.
     fn after_lists(self) -> After {
         match self.place.at {

@@ -42,7 +42,7 @@ impl Track {
         let raw = layout.and_then(|it| it.before.as_ref());
         let body = message.body.text();
         let next = Next { kind, body: &body, begins: Begins::Nothing };
-        let kept = raw.and_then(|raw| Some((raw, self.behind.behind(raw, next)?)));
+        let kept = raw.and_then(|raw| Some((raw, self.through(raw, next)?)));
         match (kept, said) {
             (Some((raw, _)), Some(said)) => said.append(raw),
             (None, Some(said)) => {
@@ -59,6 +59,12 @@ impl Track {
             (_, None) => {}
         }
         self.behind = kept.map_or_else(|| self.plain(next), |(_, behind)| behind);
+    }
+
+    /// Behind a message that `raw` stands before. Where that does not tell of an empty text before it,
+    /// the text will not be there.
+    fn through(&self, raw: &Raw<'_>, next: Next<'_>) -> Option<Behind> {
+        self.behind.behind(raw, next).or_else(|| self.behind.said_nothing().behind(raw, next))
     }
 
     /// Behind a message that stands where it would stand canonically.
@@ -83,7 +89,7 @@ impl Track {
         let next = Next { kind, body: &body, begins: Begins::Nothing };
         let kept = match is_canonical {
             true => None,
-            false => self.behind.behind(&self.since, next),
+            false => self.through(&self.since, next),
         };
         let behind = kept.unwrap_or_else(|| self.plain(next));
         let section = match kind {
