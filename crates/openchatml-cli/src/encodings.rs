@@ -69,7 +69,7 @@ impl Encodings {
                 if !encoding.changes().is_empty() {
                     let changes = encoding.changes().join(", ");
                     console.detail(&format!(
-                        "{name}: text is changed before it is encoded: {changes}"
+                        "{name}: this encoding changes text before it encodes it: {changes}"
                     ));
                 }
                 Arc::new(encoding) as _
@@ -77,8 +77,7 @@ impl Encodings {
             false => Tiktoken::from_known(&file).map(|encoding| Arc::new(encoding) as _),
         };
         let kind = if is_json { "tokenizer.json" } else { "rank file" };
-        let refused =
-            |error| Failure::Refused(format!("{name}: no {kind} that can be used: {error}"));
+        let refused = |error| Failure::Refused(format!("{name}: unusable {kind}: {error}"));
         encoding.map(|encoding| of(Kind::File(encoding))).map_err(refused)
     }
 
@@ -137,8 +136,7 @@ impl Encodings {
             ),
         };
         Err(Failure::Usage(format!(
-            "the encoding `{}` has no id for {}, control tokens of `{dialect}`: name {other}, or \
-             write them as ordinary text with `--spell-control-tokens`",
+            "the encoding `{}` has no ids for the control tokens {} of `{dialect}`: use {other}, or write the tokens as ordinary text with `--spell-control-tokens`",
             self.name,
             listed(&lacks),
         )))
@@ -156,13 +154,11 @@ impl Encodings {
         let spelling = |control: &Control| format.controls().spelling(*control);
         let spelled: Vec<_> = spelled.iter().filter_map(spelling).collect();
         let text = format!(
-            "this document needs {}, which can only be written as ordinary text with the encoding \
-             `{}`",
+            "this document needs {}, but the encoding `{}` can only write it as ordinary text",
             listed(&spelled),
             self.name,
         );
-        let help = "name an encoding with ids for all control tokens with `--encoding`, or allow \
-            it with `--spell-control-tokens`";
+        let help = "name an encoding with ids for all control tokens with `--encoding`, or allow ordinary text with `--spell-control-tokens`";
         Err(Box::new(finding(Code::RenderUnsupported, Span::at(0), text).help(help)))
     }
 }

@@ -119,7 +119,8 @@ fn worker<T>(
         };
         let Ok((number, batch)) = batch else { return };
         let result = catch_unwind(AssertUnwindSafe(|| work(&batch)));
-        let result = result.map_err(|_| Failure::Io("this is a bug: a worker failed".to_owned()));
+        let result =
+            result.map_err(|_| Failure::Io("internal error: a worker thread failed".to_owned()));
         if done.send((number, result)).is_err() {
             return;
         }

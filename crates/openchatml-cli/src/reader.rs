@@ -77,7 +77,8 @@ impl Reader {
             return (parsed, format);
         }
         if is_empty(&parsed.document) && detect(text).is_empty() && recognize([text]).is_none() {
-            let mut found = finding(Code::FormatUnknown, Span::at(0), "this is no conversation");
+            let mut found =
+                finding(Code::FormatUnknown, Span::at(0), "the document is not a conversation");
             found.dropped = Some(Dropped::Record);
             return (nothing(found), format);
         }
@@ -213,7 +214,7 @@ fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
             found.severity = Severity::Warning;
             return found;
         }
-        let text = format!("key `{key}` beside the ids: it is dropped");
+        let text = format!("unknown key `{key}` next to `ids`: it will be dropped");
         let mut found = finding(Code::UnknownKey, span, text);
         found.dropped = Some(Dropped::Key);
         found
@@ -221,7 +222,7 @@ fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
     let repeated = repeated.iter().map(|(key, value)| {
         let at = offset(value);
         let span = Span::new(at, at + value.get().len());
-        let text = format!("key `{key}` is given twice: the last value counts");
+        let text = format!("duplicate key `{key}`: the last value is used");
         let mut found = finding(Code::DuplicateKey, span, text);
         found.dropped = Some(Dropped::Duplicate);
         found
@@ -260,7 +261,7 @@ fn placed(read: Read, numbers: &[(u32, Span)]) -> Parsed<'static> {
 /// The numbers of a JSON array, and where they stand.
 fn numbers(text: &str) -> Result<Numbers, Box<Diagnostic>> {
     let wrong = |span: Span, message: String| {
-        let help = "token ids are a JSON array of whole numbers: [200006, 1428]";
+        let help = "write token ids as a JSON array of whole numbers, such as [200006, 1428]";
         Box::new(finding(Code::ParseJson, span, message).help(help))
     };
     let array: Vec<&RawValue> =
@@ -272,7 +273,7 @@ fn numbers(text: &str) -> Result<Numbers, Box<Diagnostic>> {
         match is_number {
             // One that no id can be is the largest that one can be.
             true => Ok((value.get().parse().unwrap_or(u32::MAX), span)),
-            false => Err(wrong(span, "this is no token id".to_owned())),
+            false => Err(wrong(span, "invalid token id".to_owned())),
         }
     };
     array.iter().map(number).collect()

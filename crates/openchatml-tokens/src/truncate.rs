@@ -109,7 +109,7 @@ pub struct Cut {
 /// let error = Truncation::new(3)
 ///     .truncate(&tokenizer, &conversation, &Default::default())
 ///     .unwrap_err();
-/// assert_eq!(error.to_string(), "what must stay has 19 ids, and the budget is 3");
+/// assert_eq!(error.to_string(), "the messages that cannot be dropped have 19 ids, but the budget is 3");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -130,7 +130,10 @@ impl fmt::Display for TruncateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong { least, budget } => {
-                write!(f, "what must stay has {least} ids, and the budget is {budget}")
+                write!(
+                    f,
+                    "the messages that cannot be dropped have {least} ids, but the budget is {budget}"
+                )
             }
             Self::Render(error) => error.fmt(f),
         }

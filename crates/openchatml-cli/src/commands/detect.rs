@@ -18,16 +18,16 @@ use crate::output::Target;
 use crate::report::{PlaceSpan, count};
 use crate::visible::visible_line;
 
-/// Say which format files are in, how sure that is, and what speaks for it
+/// Detect the format of files, with the confidence and the evidence
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   ocml detect chat.txt
   ocml detect --output-format json data/*.jsonl")]
 pub(crate) struct DetectArgs {
-    /// The files; standard input if one is `-` or none is given
+    /// Files to read (`-` or none: standard input)
     files: Vec<PathBuf>,
-    /// How the result is written
+    /// The format of the result
     #[arg(long, value_name = "STYLE", default_value = "text")]
     output_format: DetectStyle,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct DetectArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DetectStyle {
-    /// For people
+    /// Text for people
     Text,
     /// One JSON object for each file
     Json,
@@ -227,8 +227,8 @@ fn text(seen: &Seen) -> String {
     let name = visible_line(&seen.file);
     let Some(format) = &seen.format else {
         return match seen.recognized {
-            Some(what) => format!("{name}: {what}, which ocml does not read yet\n"),
-            None => format!("{name}: no format is detected\n"),
+            Some(what) => format!("{name}: {what}, which ocml does not support\n"),
+            None => format!("{name}: no format detected\n"),
         };
     };
     let lines = if seen.jsonl { ", one document per line" } else { "" };

@@ -11,14 +11,14 @@ use crate::output::Target;
 /// How alike a name and a code must be for the code to be meant.
 const ALIKE: f64 = 0.75;
 
-/// Say what a diagnostic means, with an example and the way to mend it
+/// Explain a diagnostic, with an example and its fix
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   ocml explain                   all codes
   ocml explain E-PARSE-HEADER")]
 pub(crate) struct ExplainArgs {
-    /// The code; all codes are listed if it is not given
+    /// The code of the diagnostic (default: list all codes)
     code: Option<String>,
 }
 
@@ -61,7 +61,7 @@ fn unknown(name: &str) -> Failure {
         [] => "`ocml explain` lists them all".to_owned(),
         near => format!("did you mean {}?", near.join(" or ")),
     };
-    Failure::Usage(format!("no code is called `{name}`; {hint}"))
+    Failure::Usage(format!("unknown code `{name}`; {hint}"))
 }
 
 /// How much a name is like a code, from 0 to 1.

@@ -17,10 +17,10 @@ use crate::output::Target;
 use crate::reader::Reader;
 use crate::report::{Style, count};
 
-/// Lay files out in the canonical way
+/// Format files in the canonical layout
 ///
-/// Files are rewritten in place, each from one moment to the next. Standard input is written to
-/// standard output. What a file says stays the same: one with errors is left as it is.
+/// Rewrites files in place (each file atomically), and standard input to standard output. The
+/// meaning of a file stays the same. A file with errors stays unchanged.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -28,9 +28,9 @@ Examples:
   ocml fmt --check data/*.jsonl
   ocml fmt < chat.txt")]
 pub(crate) struct FmtArgs {
-    /// The files; standard input if one is `-` or none is given
+    /// Files to format (`-` or none: standard input)
     files: Vec<PathBuf>,
-    /// Change nothing: list the files that would change, and exit with status 1 if there are any
+    /// Change nothing: list the files that would change, and exit with status 1 if there is one
     #[arg(long)]
     check: bool,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub(crate) struct FmtArgs {
 /// Runs `fmt`.
 pub(crate) fn run(args: &FmtArgs, console: &Console) -> Result<Status, Failure> {
     if matches!(args.read.from, Choice::Tokens(_)) {
-        return Err(Failure::Usage("token ids have no layout".to_owned()));
+        return Err(Failure::Usage("cannot format token ids".to_owned()));
     }
     let reader = Reader::with(&args.read, Mode::Lenient, None)?;
     let layout = Layout { reader, verbosity: console.verbosity() };
@@ -161,7 +161,7 @@ impl Run<'_> {
         }
         self.changed += 1;
         if !self.args.check {
-            self.console.detail(&format!("{name}: laid out"));
+            self.console.detail(&format!("{name}: formatted"));
             return Ok(());
         }
         Target::stdout().write(format!("{name}\n").as_bytes())
@@ -224,7 +224,7 @@ impl Layout {
         let rendered = rendered?;
         // Nothing but the layout may change, whatever happens.
         if parse(&rendered, format, &self.reader.options).document != parsed.document {
-            let text = "laid out, this would say something else; it is left as it is";
+            let text = "the canonical layout would change the meaning of this document, so it stays unchanged";
             report.push_str(&error_line(&format!("{}:{}: {text}", page.name, page.first_line())));
             return None;
         }

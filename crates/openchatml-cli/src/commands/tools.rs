@@ -17,15 +17,15 @@ use crate::failure::{Failure, Status};
 use crate::output::Target;
 use crate::visible::{is_invisible, visible_line};
 
-/// List the tools of a `tools.toml`, and what its servers have beside them
+/// List the tools of a `tools.toml`, and the resources and prompts of its servers
 ///
-/// Sandboxes are tried and servers are started or connected to, as `ocml run` does. No tool is called.
-/// Servers of the Model Context Protocol are asked for their resources and prompts as well. If one does not
-/// list them, there is a warning, and the exit status is 1.
+/// Starts sandboxes and servers, or connects to servers, in the same way as `ocml run`, but calls
+/// no tool. Also asks servers of the Model Context Protocol for their resources and prompts. If a
+/// server does not list them, a warning is printed, and the exit status is 1.
 ///
-/// With `--login`, somebody logs in at one of these servers with a browser (OAuth 2), and nothing is listed. The
-/// token is kept in `$XDG_STATE_HOME/openchatml/tokens` or `~/.local/state/openchatml/tokens`, unless the
-/// variable `OCML_TOKENS` names another folder.
+/// With `--login`, logs in to one of these servers with a browser (OAuth 2) and lists nothing. The
+/// token is stored in `$XDG_STATE_HOME/openchatml/tokens` or `~/.local/state/openchatml/tokens`.
+/// The environment variable `OCML_TOKENS` names another folder.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -37,15 +37,15 @@ pub(crate) struct ToolsArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Write a JSON object for each section, a line each
+    /// Write one JSON object for each section, one per line
     #[arg(long)]
     json: bool,
 
-    /// Log in at this server with a browser: `tickets` of `[mcp.tickets]`
+    /// Log in to this server with a browser; for `[mcp.tickets]` it is `tickets`
     #[arg(long, value_name = "SERVER", conflicts_with = "json")]
     login: Option<String>,
 
-    /// Forget the token of this server
+    /// Delete the stored token of this server
     #[arg(long, value_name = "SERVER", conflicts_with_all = ["json", "login"])]
     logout: Option<String>,
 }
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ToolsArgs, console: &Console) -> Result<Status, Failure
     let config = tools::read(&args.file, console)?;
     conceal()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Io(format!("no threads: {error}")))?;
+    let runtime = runtime.map_err(|error| Failure::Io(format!("cannot start threads: {error}")))?;
     if args.login.is_some() || args.logout.is_some() {
         return runtime.block_on(sign(args, &config, console));
     }
@@ -93,21 +93,21 @@ async fn sign(args: &ToolsArgs, config: &Config, console: &Console) -> Result<St
 
     let show = |page: &str| {
         console.print(&format!(
-            "open this page in a browser on this machine, and log in there within 5 minutes:\n\n  {}\n\n",
+            "open this page in a browser on this machine and log in within 5 minutes:\n\n  {}\n\n",
             visible_line(page)
         ));
     };
     let (done, said) = match (&args.login, &args.logout) {
         (Some(server), _) => {
             let done = config.login(server, PATIENCE, show).await;
-            (done, format!("logged in at `{}`", visible_line(server)))
+            (done, format!("logged in to `{}`", visible_line(server)))
         }
         (None, server) => {
             let server = server.as_deref().unwrap_or_default();
             let done = config.logout(server).await;
             let said = match done {
-                Ok(false) => "nobody was logged in at",
-                _ => "logged out at",
+                Ok(false) => "there was no login to",
+                _ => "logged out of",
             };
             (done.map(|_| ()), format!("{said} `{}`", visible_line(server)))
         }
@@ -119,7 +119,7 @@ async fn sign(args: &ToolsArgs, config: &Config, console: &Console) -> Result<St
 
 #[cfg(not(unix))]
 async fn sign(_: &ToolsArgs, _: &Config, _: &Console) -> Result<Status, Failure> {
-    Err(Failure::Usage("servers that somebody logs in at are not supported here".to_owned()))
+    Err(Failure::Usage("this build does not support servers with a login".to_owned()))
 }
 
 /// What one section offers, for people. What servers say of themselves is made harmless.
@@ -185,7 +185,7 @@ fn write_json(offer: &Offer, text: &mut String) -> Result<(), Failure> {
 }
 
 fn no_json(error: serde_json::Error) -> Failure {
-    Failure::Refused(format!("the tools cannot be written as JSON: {error}"))
+    Failure::Refused(format!("cannot write the tools as JSON: {error}"))
 }
 
 #[derive(Serialize)]

@@ -101,20 +101,20 @@ impl<'b> Decoded<'b> {
         if number <= MOST_TOLD {
             let message = format!("the byte at offset {offset} is not UTF-8");
             let mut bad = finding(Code::ParseUtf8, span, message);
-            let help = if is_utf16 { UTF16 } else { "U+FFFD stands for it" };
+            let help = if is_utf16 { UTF16 } else { "U+FFFD replaces it" };
             bad.help = Some(help.to_owned());
             bad.dropped = Some(Dropped::Value);
             self.found.push(bad);
         } else if number == MOST_TOLD + 1 {
             let message =
-                format!("more than {MOST_TOLD} bytes that are not UTF-8; no more are shown");
+                format!("more than {MOST_TOLD} bytes are not UTF-8; the rest is not shown");
             self.found.push(finding(Code::Limit, span, message));
         }
         self.is_refused = is_utf16 || number == MOST_BAD;
     }
 }
 
-const UTF16: &str = "this looks like UTF-16: convert it to UTF-8 first";
+const UTF16: &str = "the input looks like UTF-16: convert it to UTF-8 first";
 
 #[cfg(test)]
 mod tests {

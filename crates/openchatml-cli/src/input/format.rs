@@ -77,7 +77,7 @@ pub(crate) fn format_of_lines(
     let record = recognized.as_ref().map(|it| &it.evidence).or(best).map_or(0, |it| it.record);
     let record = slot.as_ref().map_or(record, |(at, _)| *at);
     let (Some(line), Some(decoded)) = (lines.get(record), decoded.get(record)) else {
-        return Err(Failure::Unknown(vec![format!("cannot tell the format of `{name}`")]));
+        return Err(Failure::Unknown(vec![format!("cannot detect the format of `{name}`")]));
     };
     let page = Page::new(name, decoded, line.number);
     let evidence = Evidence { page: &page, slot: slot.as_ref().map(|(_, slot)| slot) };
@@ -174,7 +174,7 @@ fn may_hold_text(line: &str) -> bool {
 /// A record that is recognized and not read.
 pub(crate) fn foreign(recognized: &Recognized) -> Diagnostic {
     let Recognized { name, evidence, .. } = recognized;
-    let text = format!("this looks like {name}, which ocml does not read yet");
+    let text = format!("the input looks like {name}, which ocml does not support");
     let mut found = finding(Code::FormatUnknown, evidence.span, text);
     found.dropped = Some(Dropped::Record);
     found
@@ -225,10 +225,10 @@ fn unknown(
     recognized: Option<&Recognized>,
     evidence: &Evidence<'_>,
 ) -> Failure {
-    let mut lines = vec![format!("cannot tell the format of `{name}`")];
+    let mut lines = vec![format!("cannot detect the format of `{name}`")];
     if let Some(recognized) = recognized {
         lines.push(format!(
-            "it looks like {}, which ocml does not read yet ({})",
+            "it looks like {}, which ocml does not support ({})",
             recognized.name,
             evidence.place(&recognized.evidence)
         ));
@@ -236,7 +236,7 @@ fn unknown(
     for candidate in found {
         let clue = candidate.evidence.first().map(|it| evidence.place(it)).unwrap_or_default();
         lines.push(format!(
-            "perhaps {}: {} % certain ({clue}), {} % are required",
+            "perhaps {}: {} % certain ({clue}), but {} % are required",
             candidate.format,
             candidate.confidence,
             Candidate::CERTAIN
@@ -245,14 +245,16 @@ fn unknown(
     if lines.len() == 1 {
         if let Some(format) = of_list(evidence.page.text) {
             lines.push(format!("it is a list of documents in {format}"));
-            lines.push("help: `jq -c .[]` writes each on a line of its own: JSONL".to_owned());
+            lines.push(
+                "help: convert it to JSONL, one document per line, with `jq -c .[]`".to_owned(),
+            );
             return Failure::Unknown(lines);
         }
         lines.push(nothing_found(evidence.page));
     }
     // What is recognized has no format that could be named.
     lines.push(match recognized {
-        Some(_) => "help: `ocml help convert` lists the formats that ocml reads".to_owned(),
+        Some(_) => "help: `ocml help convert` lists the supported formats".to_owned(),
         None => "help: name the format with `--from FORMAT`".to_owned(),
     });
     Failure::Unknown(lines)
@@ -272,12 +274,12 @@ fn nothing_found(page: &Page<'_>) -> String {
     }
     if text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_err() {
         // Where it is wrong may depend on hidden text.
-        return "it begins like JSON, and is not: `ocml check -f json` says where".to_owned();
+        return "it begins like JSON, but is not valid JSON: `ocml check -f json` shows where"
+            .to_owned();
     }
     if let Some(offset) = page.not_text() {
         return format!("the byte at offset {offset} is not UTF-8");
     }
-    "no control token and no key of a conversation (`messages`, `conversations`, `input`, …) was \
-     found"
+    "it contains no control token and no key of a conversation (`messages`, `conversations`, `input`, …)"
         .to_owned()
 }

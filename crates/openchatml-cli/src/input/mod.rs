@@ -92,7 +92,7 @@ impl Origin {
             Self::Stdin => {
                 let stdin = io::stdin();
                 if stdin.is_terminal() {
-                    console.hint("reading standard input: what you type is read, up to Ctrl-D");
+                    console.hint("reading standard input; end it with Ctrl-D");
                 }
                 (Box::new(stdin), None)
             }

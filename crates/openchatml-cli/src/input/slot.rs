@@ -63,8 +63,8 @@ impl<'l> Slot<'l> {
             let span = Span::new(at, at + raw.get().len());
             // Nothing else in a string that is JSON cannot be read.
             let message = match error.is_data() {
-                true => "a line holds a string, or an object with a string as `text`",
-                false => "half of a surrogate pair: JSON allows it, but no text can hold it",
+                true => "a line must be a string, or an object with a string as `text`",
+                false => "half of a surrogate pair is not valid text",
             };
             let mut found = finding(Code::ParseJson, span, message);
             found.dropped = Some(Dropped::Record);
@@ -170,12 +170,16 @@ fn offset_in(whole: &str, part: &str) -> usize {
 fn not_a_line(line: &str, error: &serde_json::Error) -> Diagnostic {
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or_default();
-    let text = if error.is_data() { text.to_owned() } else { format!("this is no JSON: {text}") };
+    let text = if error.is_data() {
+        text.to_owned()
+    } else {
+        format!("the line is not valid JSON: {text}")
+    };
     let at = line.floor_char_boundary(error.column().saturating_sub(1));
     let end = line.ceil_char_boundary(at + 1);
     let mut found = finding(Code::ParseJson, Span::new(at, end), text);
     found.dropped = Some(Dropped::Record);
-    found.help = Some("a line holds a string, or an object with a string as `text`".to_owned());
+    found.help = Some("a line must be a string, or an object with a string as `text`".to_owned());
     found
 }
 

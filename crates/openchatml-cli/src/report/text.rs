@@ -43,7 +43,7 @@ fn write_titled<'p>(
     let mut group = Group::with_title(title).element(snippet);
     let end = page.locate(span.end).line;
     if !excerpt.is_whole && end > page.locate(span.start).line {
-        group = group.element(Level::NOTE.message(format!("this goes on to line {end}")));
+        group = group.element(Level::NOTE.message(format!("continues to line {end}")));
     }
     if let Some(help) = help {
         group = group.element(Level::HELP.message(visible(help)));
@@ -97,13 +97,13 @@ fn advice(fix: &Fix) -> String {
     let advice = change(&fix.edits);
     match fix.applicability {
         Applicability::Safe => advice,
-        Applicability::Unsafe => format!("{advice}, if that is what was meant"),
+        Applicability::Unsafe => format!("{advice}, if this is what you mean"),
     }
 }
 
 fn change(edits: &[Edit]) -> String {
     match edits {
-        [edit] if edit.replacement.is_empty() => "leave this out".to_owned(),
+        [edit] if edit.replacement.is_empty() => "remove this".to_owned(),
         [edit] if edit.span.is_empty() => format!("insert {}", quoted(&edit.replacement)),
         [edit] => format!("write {} instead", quoted(&edit.replacement)),
         _ => "make these changes".to_owned(),

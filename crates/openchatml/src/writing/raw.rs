@@ -1,9 +1,10 @@
-//! Text that was read, written again as it was.
+//! Writes text in its original layout.
 
 use super::{Sink, SinkError};
 use crate::lex::{Lexeme, Lexer, Mode, TokenTable};
 
-/// Writes `raw`, a piece of layout that was read in `mode`, its control tokens as control tokens.
+/// Writes `raw`, a piece of layout that was read in `mode`. Its control tokens are written as
+/// control tokens.
 pub(crate) fn write_raw(
     raw: &str,
     mode: Mode,

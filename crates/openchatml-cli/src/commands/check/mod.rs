@@ -22,10 +22,10 @@ use crate::output::Target;
 use crate::reader::Reader;
 use crate::report::{Style, Tally, count};
 
-/// Say what is wrong, and where
+/// Find errors, and fix them
 ///
-/// Every finding has a code, a place and, where there is one, a way to mend it. Findings for
-/// people go to standard error; those for programs are data, and go to standard output.
+/// Each diagnostic has a code, a place and, if possible, a fix. Diagnostics as text go to standard
+/// error. Diagnostics in a format for programs go to standard output.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -35,20 +35,19 @@ Examples:
   ocml check --output-format sarif -o report.sarif data/*.jsonl
   ocml check --lenient -f openchatml-2.2 model-output.txt")]
 pub(crate) struct CheckArgs {
-    /// The files; standard input if one is `-` or none is given
+    /// Files to read (`-` or none: standard input)
     files: Vec<PathBuf>,
-    /// How findings are written
+    /// The format of the diagnostics
     #[arg(long, value_name = "STYLE", default_value = "text")]
     output_format: Style,
-    /// Mend what can be mended for certain: files are changed, standard input is written to
-    /// standard output
+    /// Apply safe fixes: change the files, or write the fixed standard input to standard output
     #[arg(long)]
     fix: bool,
-    /// Apply suggestions, too: changes that may change what a conversation says, such as an end for
-    /// what was cut off
+    /// Also apply suggested fixes, which can change the meaning of a conversation (such as an end
+    /// token for an incomplete message)
     #[arg(long, requires = "fix")]
     unsafe_fixes: bool,
-    /// Write the findings to this file, whole or not at all
+    /// Write the diagnostics to this file; on an error the file stays unchanged
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -86,7 +85,7 @@ fn unsettled(
     // A guess stays one, unless the user says otherwise.
     let was_guess = confidence(text, format).is_some_and(|before| before < SETTLED);
     let settles = most == Applicability::Safe && was_guess && after == SETTLED;
-    settles.then_some("that would settle which format the file is in, which is a guess")
+    settles.then_some("the format of the file was only guessed, and the fix depends on it")
 }
 
 /// How certain it is that a text is in this format, in per cent, if that is what it is detected as.
@@ -100,14 +99,11 @@ pub(crate) fn run(args: &CheckArgs, console: &Console) -> Result<Status, Failure
     let origins = origins(&args.files);
     let writes_text = args.fix && origins.contains(&Origin::Stdin);
     if writes_text && args.output.is_none() && args.output_format != Style::Text {
-        let text = "the mended text goes to standard output: name a file for the findings with \
-            `--output`";
+        let text = "the fixed text goes to standard output: name a file for the diagnostics with `--output`";
         return Err(Failure::Usage(text.to_owned()));
     }
     if args.fix && matches!(args.read.from, Choice::Tokens(_)) {
-        return Err(Failure::Usage(
-            "token ids are checked, but not mended: leave out --fix".into(),
-        ));
+        return Err(Failure::Usage("cannot fix token ids: remove --fix".into()));
     }
     let mut check = Check {
         args,
@@ -214,7 +210,7 @@ impl Check<'_> {
         if let Some(why) = refusal.get() {
             let (name, id) = (origin.name(), format.dialect().id);
             self.console.error(&format!(
-                "{name}: a fix was not applied, because {why}; name its format with `--from {id}`"
+                "{name}: a fix was not applied: {why}; if the format is right, use `--from {id}`"
             ));
         }
         match (origin, &mended) {
@@ -297,19 +293,19 @@ impl Check<'_> {
         if args.output_format == Style::Text {
             let fixed = match fixed {
                 0 => String::new(),
-                fixed => format!(", {} mended", count(fixed, "problem")),
+                fixed => format!(", {} fixed", count(fixed, "problem")),
             };
             let left = match args.applied() {
                 Applicability::Safe if args.fix && tally.suggestions > 0 => {
                     let left = count(tally.suggestions, "suggestion");
-                    format!("; {left} left, for --fix --unsafe-fixes")
+                    format!("; {left} can be fixed with --fix --unsafe-fixes")
                 }
                 _ => String::new(),
             };
             let checked = count(files - unreadable, "file");
             let unreadable = match unreadable {
                 0 => String::new(),
-                unreadable => format!("; {} could not be read", count(unreadable, "file")),
+                unreadable => format!("; {} unreadable", count(unreadable, "file")),
             };
             let words = tally.words();
             console.summary(&format!("{checked} checked: {words}{fixed}{left}{unreadable}"));

@@ -14,11 +14,11 @@ use crate::input::Origin;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Writing")]
 pub(super) struct BesideArgs {
-    /// Write what the target format cannot carry to this file: fields such as call_id and intent
+    /// Write what the target format cannot express to this file: fields such as call_id and intent
     #[arg(long, value_name = "FILE")]
     pub(super) sidecar: Option<PathBuf>,
 
-    /// Put back what such a file holds, after reading
+    /// Restore what such a file contains after reading
     #[arg(long, value_name = "FILE")]
     pub(super) with_sidecar: Option<PathBuf>,
 }

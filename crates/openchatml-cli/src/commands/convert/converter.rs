@@ -194,7 +194,7 @@ impl Converter {
     /// The tools or the response formats cannot be read, or the template cannot do what is wanted.
     pub(super) fn set(&mut self, args: &RenderArgs, console: &Console) -> Result<(), Failure> {
         if args.keep_reasoning && args.profile.is_template() {
-            let text = "the template decides which reasoning it keeps; leave out --keep-reasoning";
+            let text = "the template decides which reasoning it keeps: remove --keep-reasoning";
             return Err(Failure::Usage(text.to_owned()));
         }
         self.render = args.options();
@@ -283,7 +283,7 @@ impl Converter {
         if let (Some(beside), Document::Conversation(conversation)) = (&self.beside, &mut document)
             && let Err(other) = beside.restore(conversation)
         {
-            let help = "it was not written for this conversation, and is not used";
+            let help = "it does not belong to this conversation, so it is ignored";
             let found = finding(Code::ParseJson, Span::at(0), other.to_string());
             converted.found.push(found.help(help));
         }

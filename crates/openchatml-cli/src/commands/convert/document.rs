@@ -212,7 +212,7 @@ impl Manner {
 
 /// What stands beside the text of a line, which only another such line has a place for.
 fn beside_text((key, span): &(String, openchatml::Span)) -> Diagnostic {
-    let text = format!("key `{key}` beside `text`: it is dropped");
+    let text = format!("unknown key `{key}` next to `text`: it will be dropped");
     let mut found = finding(Code::UnknownKey, *span, text);
     found.dropped = Some(Dropped::Key);
     found
@@ -221,7 +221,7 @@ fn beside_text((key, span): &(String, openchatml::Span)) -> Diagnostic {
 /// Says that nothing was written, why, and how to allow it.
 pub(super) fn refusal(name: &str, what: &str, refused: &[String]) -> String {
     let names = refused.join(",");
-    format!("{name}: {what} because something would be lost; to allow that: --allow-loss={names}")
+    format!("{name}: {what} because input would be lost; to allow it: --allow-loss={names}")
 }
 
 /// A line of the file of rejects: a document, with what was found in it as JSON objects.

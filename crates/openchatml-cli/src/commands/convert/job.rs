@@ -63,8 +63,7 @@ impl Wanted {
     fn check(self, format: Format) -> Result<(), String> {
         match self == Self::Json && !is_json(format) {
             true => Err(format!(
-                "this is {format}, not messages in JSON; `convert` reads it, and so does `--from \
-                 {format}`"
+                "the input is {format}, but `render` reads messages in JSON by default: use `convert`, or `--from {format}`"
             )),
             false => Ok(()),
         }
@@ -110,8 +109,7 @@ impl<'a> Job<'a> {
     ) -> Result<Status, Failure> {
         let is_lines = |origin: &Origin| self.jsonl.jsonl || origin.is_jsonl();
         if self.sidecar.is_some() && (origins.len() > 1 || origins.iter().any(is_lines)) {
-            let text = "a sidecar is for one conversation; for more, `tokens --mask` writes one \
-                into each line";
+            let text = "a sidecar belongs to one conversation; for several, use `tokens --mask`, which writes one into each line";
             return Err(Failure::Usage(text.to_owned()));
         }
         self.are_apart(origins)?;
@@ -188,7 +186,7 @@ impl<'a> Job<'a> {
         console.print(&outcome.report);
         outcome.losses.say(&origin.name(), console);
         if !outcome.refused.is_empty() {
-            let what = "nothing is written";
+            let what = "nothing was written";
             console.summary(&refusal(&origin.name(), what, &outcome.refused));
         }
         if let (Some(rejects), Some(reject)) = (&mut targets.rejects, &outcome.reject) {
@@ -216,7 +214,7 @@ impl<'a> Job<'a> {
             let Some(path) = path else { continue };
             if others.iter().copied().chain(other).any(|other| is_same(path, other)) {
                 let path = path.display();
-                let text = format!("`{option} {path}` names a file that is read or written, too");
+                let text = format!("`{option} {path}` names a file that is also input or output");
                 return Err(Failure::Usage(text));
             }
         }
@@ -292,8 +290,8 @@ impl<'a> Job<'a> {
             let refused = count(all.refused, "line");
             let of = all.lines;
             console.summary(&match all.dropped.is_empty() {
-                true => format!("{name}: {refused} of {of} not written"),
-                false => refusal(&name, &format!("{refused} of {of} not written"), &all.dropped),
+                true => format!("{name}: {refused} of {of} refused"),
+                false => refusal(&name, &format!("{refused} of {of} refused"), &all.dropped),
             });
         }
         Ok(all.tally)

@@ -36,7 +36,7 @@ pub(in crate::commands) fn read(
                 Style::Text.write(&page, diagnostic, &mut text);
             }
             console.print(&text);
-            Err(Failure::Refused(format!("the response formats in `{name}` cannot be used")))
+            Err(Failure::Refused(format!("invalid response formats in `{name}`")))
         }
     }
 }

@@ -43,7 +43,7 @@ impl Templated {
         let Some(path) = &args.template else {
             // `clap` does not ask for what an option needs where that conflicts with another one.
             return match args.option() {
-                Some(option) => Err(Failure::Usage(format!("{option} needs --template"))),
+                Some(option) => Err(Failure::Usage(format!("{option} requires --template"))),
                 None => Ok(None),
             };
         };
@@ -58,7 +58,7 @@ impl Templated {
             let source = source.map_err(|why| Failure::Refused(format!("{name}: {why}")))?;
             let template = Template::new(source, &Limits::default()).map_err(|error| {
                 say(&name, source, &error, console);
-                Failure::Refused(format!("the template in `{name}` cannot be used"))
+                Failure::Refused(format!("unusable template in `{name}`"))
             })?;
             let mut options = options(args, render);
             files.iter().for_each(|file| file.tell(&template, &mut options));
@@ -80,7 +80,7 @@ impl Templated {
     /// Why it does not.
     pub(super) fn write(&self, document: &Document<'_>) -> Result<(String, Vec<Loss>), Diagnostic> {
         let Some(conversation) = document.as_conversation() else {
-            let text = "a chat template writes conversations only";
+            let text = "a chat template supports only conversations";
             return Err(finding(Code::RenderUnsupported, Span::default(), text.to_owned()));
         };
         let (template, options) = &self.templates[usize::from(!conversation.tools.is_empty())];
@@ -139,7 +139,7 @@ fn refuse_what_it_decides(render: &RenderArgs) -> Result<(), Failure> {
     ];
     match options.iter().find(|(is_given, _)| *is_given) {
         Some((_, option)) => {
-            Err(Failure::Usage(format!("the template decides what it writes; leave out {option}")))
+            Err(Failure::Usage(format!("the template decides what it writes: remove {option}")))
         }
         None => Ok(()),
     }
@@ -155,7 +155,7 @@ fn read(path: &Path, console: &Console) -> Result<TemplateFile, Failure> {
         let mut text = String::new();
         Style::Text.write(&Page::new(&name, &decoded, 1), &found, &mut text);
         console.print(&text);
-        Failure::Refused(format!("`{name}` is no file of templates"))
+        Failure::Refused(format!("`{name}` is not a file with templates"))
     })
 }
 

@@ -54,7 +54,9 @@ fn declared(
     // It is likely the wrong file. A list of tools may well be empty.
     let keys = serde_json::from_str::<HashMap<String, IgnoredAny>>(&document);
     if keys.is_ok_and(|keys| !keys.contains_key("tools")) {
-        return Err(Failure::Refused(format!("`{name}` declares no tools: it has no key `tools`")));
+        return Err(Failure::Refused(format!(
+            "`{name}` declares no tools: it must be an array, or an object with `tools`"
+        )));
     }
     let parsed = parse(&document, JSON, &ReadOptions::default());
     let mut found = decoded.found.clone();

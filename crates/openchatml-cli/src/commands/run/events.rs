@@ -15,11 +15,11 @@ use crate::output::Target;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Events")]
 pub(super) struct EventsArgs {
-    /// Write what happens to standard output, instead of the answer: an event of OpenChatML a line
+    /// Write events of OpenChatML to standard output instead of the answer, one per line
     #[arg(long, conflicts_with = "events")]
     json: bool,
 
-    /// The same in the words of this protocol; one response for each step
+    /// The same with this protocol; each request to the model is one response
     #[arg(long, value_name = "PROTOCOL")]
     events: Option<Protocol>,
 
@@ -27,7 +27,7 @@ pub(super) struct EventsArgs {
     #[arg(long)]
     sse: bool,
 
-    /// Tell only what a user may see, and nothing of calls
+    /// Write only what a user can see, without calls
     #[arg(long)]
     user: bool,
 
@@ -37,8 +37,8 @@ pub(super) struct EventsArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Protocol {
-    /// The events of OpenChatML, and those of the loop: run.step, tool.start, tool.progress,
-    /// tool.cancel, tool.done
+    /// The events of OpenChatML and of the run: run.step, tool.start, tool.progress, tool.cancel,
+    /// tool.done
     Openchatml,
     /// The stream of the Responses API
     Responses,
@@ -94,12 +94,11 @@ impl<'c> Events<'c> {
     ) -> Result<Self, Failure> {
         let protocol = args.protocol();
         if kept == Kept::Stdout && protocol.is_some() {
-            let text = "the transcript goes to standard output, and so cannot the events: name \
-                another file";
+            let text = "the transcript and the events cannot both go to standard output: name a file for the transcript";
             return Err(Failure::Usage(text.to_owned()));
         }
         if args.sse && protocol.is_none() {
-            let text = "server-sent events are of a protocol: name it with `--events`";
+            let text = "`--sse` requires a protocol: name it with `--events`, or use `--json`";
             return Err(Failure::Usage(text.to_owned()));
         }
         let policy = args.user.then(|| args.preambles.policy());

@@ -147,5 +147,5 @@ pub(in crate::commands) fn with_text<T>(
         report::located(&page, Span::new(error.span.start, error.span.end), &message, &mut text);
     }
     console.print(&text);
-    Err(Failure::Refused(format!("the tools in `{name}` cannot be used")))
+    Err(Failure::Refused(format!("invalid tools in `{name}`")))
 }

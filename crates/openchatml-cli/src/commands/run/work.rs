@@ -24,12 +24,12 @@ impl Work {
     /// Opens it. `None` if there are errors in it: they were told.
     pub(super) fn open(args: &RunArgs, console: &Console) -> Result<Option<Self>, Failure> {
         if matches!(args.from, Choice::Tokens(_)) {
-            let text = "a transcript is text or JSON; `--ids` writes prompts as ids";
+            let text = "a transcript must be text or JSON; `--ids` sends prompts as ids";
             return Err(Failure::Usage(text.to_owned()));
         }
         let origin = Origin::of(&args.transcript);
         if origin.is_jsonl() {
-            let text = "a JSONL file has many transcripts, and this goes on with one";
+            let text = "`ocml run` continues a single transcript, but a JSONL file contains many";
             return Err(Failure::Usage(text.to_owned()));
         }
         // Nobody else changes it from here on.
@@ -50,7 +50,7 @@ impl Work {
         };
         if !goes_on(&later, &conversation) {
             let text =
-                "is there, and is not this transcript gone on with: remove it, or name another";
+                "exists, but does not continue this transcript: remove it, or name another file";
             return Err(Failure::Usage(format!("`{}` {text}", path.display())));
         }
         Ok(Some(Self { conversation: later, format, shape, desk }))
@@ -95,8 +95,9 @@ fn read(
             if transcript.is_faithful && transcript.is_answer_open() {
                 // A run left it so, and this one asks for it again.
                 transcript.diagnostics.retain(|found| found.code != Code::StreamTruncated);
-                console
-                    .detail(&format!("{name}: the last answer has no end, and is asked for again"));
+                console.detail(&format!(
+                    "{name}: the last answer is incomplete and will be requested again"
+                ));
             }
             found.append(&mut transcript.diagnostics);
             Some((transcript, format))
@@ -108,7 +109,7 @@ fn read(
     let is_faithful = transcript.as_ref().is_some_and(|(transcript, _)| transcript.is_faithful);
     if is_unreadable || !is_faithful {
         console.error(
-            "a transcript with these errors is not gone on with: what is wrong would be lost",
+            "cannot continue a transcript with these errors: the invalid parts would be lost",
         );
         return Ok(None);
     }
@@ -116,7 +117,7 @@ fn read(
         Some((Transcript { conversation: Some(conversation), shape, .. }, format)) => {
             Ok(Some((conversation, format, shape)))
         }
-        _ => Err(Failure::Refused(format!("{name}: there is no conversation in this document"))),
+        _ => Err(Failure::Refused(format!("{name}: the document contains no conversation"))),
     }
 }
 

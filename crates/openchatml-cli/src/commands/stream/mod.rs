@@ -20,14 +20,14 @@ use crate::report::{Tally, count};
 /// How much is read at once, if there is so much.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Turn a model's output into events while it arrives
+/// Convert the output of a model to events while it arrives
 ///
-/// Reads raw output from standard input and writes one JSON object for each event as soon as that
-/// is certain: message.start, response.delta, response.reasoning_text.delta,
-/// response.tool_call.delta, response.delta.flush, message.done, response.done, diagnostic.
+/// Reads raw output from standard input and writes each event as a JSON object as soon as it is
+/// certain: message.start, response.delta, response.reasoning_text.delta, response.tool_call.delta,
+/// response.delta.flush, message.done, response.done, diagnostic.
 ///
-/// `--events` writes the stream of the Responses API or the chunks of Chat Completions instead, as
-/// clients of these read them. They have no reasoning then, unless `--reasoning raw` says so.
+/// `--events` writes the stream of the Responses API or the chunks of Chat Completions instead.
+/// These contain no reasoning without `--reasoning raw`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -37,24 +37,24 @@ Examples:
   my-model | ocml stream -f harmony --role assistant --events responses --sse
   my-model | ocml stream -f harmony --role assistant --events chat --sse --model gpt-oss-20b")]
 pub(crate) struct StreamArgs {
-    /// The format of the output; a text format
+    /// The text format of the model's output
     #[arg(short = 'f', long = "from", visible_alias = "format", value_name = "FORMAT")]
     #[arg(value_parser = text_format())]
     from: TextFormat,
-    /// Read token ids: whole numbers, between white space, commas and brackets
+    /// Read token ids: whole numbers, separated by white space, commas or brackets
     #[arg(long)]
     ids: bool,
-    /// The encoding of the ids: o200k_harmony, or a file: a `tokenizer.json`, or a rank file of
-    /// tiktoken
+    /// The encoding of the ids: o200k_harmony, or a file (a `tokenizer.json`, or a tiktoken rank
+    /// file)
     #[arg(long, value_name = "NAME|FILE", default_value = O200K_HARMONY, requires = "ids")]
     encoding: String,
-    /// Read control tokens that the encoding has no id for where ordinary text spells them
+    /// Read control tokens without an id in the encoding from ordinary text
     #[arg(long, requires = "ids")]
     spell_control_tokens: bool,
     /// Write server-sent events
     #[arg(long)]
     sse: bool,
-    /// Write only what a user may see
+    /// Write only what a user can see
     #[arg(long)]
     user: bool,
     #[command(flatten)]
@@ -71,7 +71,7 @@ pub(crate) struct StreamArgs {
 pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failure> {
     let options = args.reader.options(Mode::Lenient);
     if options.mode == Mode::Strict && args.user {
-        let text = "what --strict refuses may depend on hidden text: leave out --strict or --user";
+        let text = "the result of --strict can depend on hidden text: remove --strict or --user";
         return Err(Failure::Usage(text.to_owned()));
     }
     let framing = if args.sse { Framing::Sse } else { Framing::Lines };
@@ -296,7 +296,7 @@ impl Events<'_> {
         }
         if left_out > 0 {
             let messages = count(left_out, "message");
-            let text = format!("what is no output of the model for a client dropped ({messages})");
+            let text = format!("messages that are not model output were dropped ({messages})");
             self.console.loss(&text);
         }
         Ok(status)

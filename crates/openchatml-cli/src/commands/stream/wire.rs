@@ -9,24 +9,23 @@ use crate::failure::Failure;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Events")]
 pub(super) struct WireArgs {
-    /// In whose words events are written
+    /// The protocol of the events
     #[arg(long, value_name = "PROTOCOL", default_value = "openchatml")]
     events: Protocol,
-    /// What becomes of reasoning, with `--events responses` or `chat`; dropped unless this says
-    /// otherwise
+    /// How to handle reasoning, with `--events responses` or `chat` (default: drop)
     #[arg(long, value_name = "POLICY", conflicts_with = "user")]
     reasoning: Option<ReasoningArg>,
     /// The name of the model, with `--events responses` or `chat`
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The id of the response, with `--events responses` or `chat`; made of the time if left out
+    /// The id of the response, with `--events responses` or `chat` (default: made from the time)
     #[arg(long, value_name = "ID")]
     response_id: Option<String>,
-    /// When the response was made, with `--events responses` or `chat`; now if left out
+    /// The creation time of the response, with `--events responses` or `chat` (default: now)
     #[arg(long, value_name = "SECONDS")]
     created: Option<u64>,
-    /// Tell how many tokens it took, with `--events responses` or `chat`: so many of the prompt,
-    /// and the ids that are read, those of reasoning among them
+    /// The number of tokens of the prompt, with `--events responses` or `chat`: write the token
+    /// usage (these, the ids that are read, and how many of them are reasoning)
     #[arg(long, value_name = "COUNT", requires = "ids")]
     prompt_tokens: Option<u64>,
 }
@@ -43,9 +42,9 @@ enum Protocol {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ReasoningArg {
-    /// It is left out
+    /// Drop it
     Drop,
-    /// It is written
+    /// Write it
     Raw,
 }
 
@@ -55,7 +54,7 @@ impl WireArgs {
         if self.events == Protocol::Openchatml {
             return match self.unused() {
                 Some(option) => Err(Failure::Usage(format!(
-                    "`{option}` is for `--events responses` and `--events chat`"
+                    "`{option}` requires `--events responses` or `--events chat`"
                 ))),
                 None => Ok(Writer::OpenChatMl(framing)),
             };

@@ -1,5 +1,5 @@
-//! Headers that are written in the canonical way, as nearly all are: read at once, with nothing to
-//! say about them. `header.rs` reads all the others, and would say the same of these.
+//! Reads headers in canonical form, as nearly all are, in one pass. `header.rs` reads all other
+//! headers, and would give the same result for these.
 
 use super::attribute::may_hide;
 use super::{Attribute, RoleWord, Rules, Speaker, TypeStyle};
@@ -10,8 +10,8 @@ use crate::limits::Limits;
 use crate::model::{Channel, Intent, Message, Role};
 use crate::reading::Keep;
 
-/// The message that `frame` begins. `None` if the writer would write its header in another way, or
-/// if there is anything to report about it.
+/// Returns the message of `frame`, or `None` if its header is not canonical or would give a
+/// diagnostic.
 pub(super) fn message<'a>(
     frame: &Frame<'_>,
     rules: &'static Rules,
@@ -30,7 +30,7 @@ pub(super) fn message<'a>(
     };
     let mut reader = Reader { message: Message::new(role, ""), rules, limits, keep };
     if let Some(name) = name {
-        // All white space ends a word, not only the space that is looked for here.
+        // Any white space ends a word, not only the space that is searched here.
         is_value(name, limits).then_some(())?;
         let end = span.start + word.len();
         reader.message.name = Some(keep.text(name, Span::new(end - name.len(), end)));
@@ -62,7 +62,7 @@ pub(super) fn message<'a>(
         message.constrained = true;
     }
     (rules.settle)(message);
-    // What is wrong with it must be told.
+    // The other reader reports its errors.
     (!message.recovered).then_some(reader.message)
 }
 
@@ -74,8 +74,7 @@ struct Reader<'a, 'l> {
 }
 
 impl Reader<'_, '_> {
-    /// Reads the attributes in `text`, which ends at byte `end`: each after one space, and in their
-    /// order.
+    /// Reads the attributes in `text`, which ends at byte `end`: each after one space, in order.
     fn attributes(&mut self, text: &str, end: usize) -> Option<()> {
         let mut order = match self.message.role {
             Role::Tool => self.rules.reply_attributes,
@@ -100,7 +99,7 @@ impl Reader<'_, '_> {
         None
     }
 
-    /// What stands after a channel: a space before a constraint, or the type of the body.
+    /// Reads the text after a channel: a space before a constraint, or the content type.
     fn type_after(&mut self, text: &str, end: usize, is_constraint: bool) -> Option<()> {
         match text.strip_prefix(' ') {
             None | Some("") => ((text == " ") == is_constraint).then_some(()),
@@ -142,16 +141,16 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The first word of `text`, and what follows it.
+/// Returns the first word of `text`, and the text after it.
 fn first_word(text: &str) -> (&str, &str) {
     text.split_at(memchr::memchr(b' ', text.as_bytes()).unwrap_or(text.len()))
 }
 
-/// Whether `text` is a value about which there is nothing to say.
+/// Whether `text` is a valid value.
 fn is_value(text: &str, limits: &Limits) -> bool {
     !text.is_empty()
         && text.len() <= limits.value_bytes
-        // Without an early end it is many bytes at once.
+        // Without an early exit, this processes many bytes at once.
         && text.bytes().fold(true, |all, byte| all & byte.is_ascii_graphic())
 }
 

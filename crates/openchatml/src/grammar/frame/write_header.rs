@@ -1,4 +1,4 @@
-//! The headers of framed messages, as they are written, and what can stand in them.
+//! Writes the headers of framed messages, and checks their values.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::lex::TokenTable;
 use crate::model::{Intent, Message, Role};
 use crate::writing::{Part, Place, Sink, check_value, find_control};
 
-/// Writes a header in the canonical order.
+/// Writes a header in canonical order.
 pub(super) fn header(
     message: &Message<'_>,
     rules: &Rules,
@@ -68,7 +68,7 @@ pub(super) fn header(
     content_type(message, rules, sink)
 }
 
-/// Writes the type of the body where it is no attribute.
+/// Writes the content type if it is not an attribute.
 fn content_type(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(), Named> {
     let by_word = rules.type_style == TypeStyle::Word;
     let typed = message.content_type.as_deref().filter(|_| message.constrained || by_word);
@@ -100,14 +100,15 @@ fn place_of(attribute: Attribute) -> Place {
     }
 }
 
-/// Whether a header cannot hold one of the values of a message as it is.
+/// Whether a header value of a message is not allowed unchanged.
 pub(crate) fn needs_sanitizing(message: &Message<'_>, controls: &'static TokenTable) -> bool {
     let Message { name, recipient, call_id, content_type, .. } = message;
     let mut values = [name, recipient, call_id, content_type].into_iter().flatten();
     values.any(|value| check_value(value, controls).is_err())
 }
 
-/// The message with `_` for what its header values cannot hold (SPEC 2.2 §11).
+/// Returns the message with `_` in place of characters that are not allowed in header values (SPEC
+/// 2.2 §11).
 pub(crate) fn sanitized<'m>(message: &Message<'m>, controls: &'static TokenTable) -> Message<'m> {
     let clean = |value: &Cow<'m, str>| -> Option<Cow<'m, str>> {
         if check_value(value, controls).is_ok() {
@@ -121,7 +122,7 @@ pub(crate) fn sanitized<'m>(message: &Message<'m>, controls: &'static TokenTable
             let first = text[at..].chars().next().map_or(0, char::len_utf8);
             text.replace_range(at..at + first, "_");
         }
-        // Left out, it would say something else: who may see the message, too.
+        // Dropping it would change the meaning, and who can see the message.
         if text.is_empty() {
             text.push('_');
         }

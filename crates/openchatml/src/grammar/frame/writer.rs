@@ -15,10 +15,10 @@ use crate::reading::Keep;
 use crate::writing::{Part, Place, PlainOpening, RenderError, Sink, SinkError, write_raw};
 use crate::{Code, Control, Span};
 
-/// What of a message cannot be written.
+/// An error in a part of a message.
 pub(crate) type Named = (Place, SinkError);
 
-/// Writes a document that is a conversation.
+/// Writes a document that must be a conversation.
 pub(crate) fn write(
     rules: &'static Rules,
     document: &Document<'_>,
@@ -78,28 +78,29 @@ fn write_messages(
     Ok(())
 }
 
-/// Refuses ids of calls that become the same when they are sanitized (SPEC 2.2 §8.2).
+/// Refuses ids of calls that become equal after sanitizing (SPEC 2.2 §8.2).
 fn keep_ids_apart(rules: &Rules, conversation: &Conversation<'_>) -> Result<(), RenderError> {
     let mut ids: HashMap<String, &str> = HashMap::new();
     for (index, message) in conversation.messages.iter().enumerate() {
         let Some(id) = message.call_id.as_deref() else { continue };
         let clean = sanitized(message, rules.controls).call_id.unwrap_or_default();
         if ids.insert(clean.into_owned(), id).is_some_and(|other| other != id) {
-            let text = "sanitized, this `call_id` is that of another call";
+            let text = "after sanitizing, this `call_id` equals that of another call";
             let error = RenderError::new(Code::ParseHeader, Some(index), text);
-            let help = "give the calls other ids";
+            let help = "change the ids of the calls so that they differ after sanitizing";
             return Err(error.at(Place::CallId, Span::default()).help(help));
         }
     }
     Ok(())
 }
 
-/// Where a message stands. Only the last one can be open: what was cut off before is closed.
+/// The position of a message. Only the last message can be open; an earlier incomplete message is
+/// closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
     Inside,
     Last,
-    /// The last, to be left open for the model to continue.
+    /// The last message, left open for the model to continue.
     LeftOpen,
 }
 
@@ -110,7 +111,7 @@ struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    /// How a message was laid out, if that is to be kept.
+    /// Returns the layout of a message, if it must be kept.
     fn kept<'m>(&self, message: &'m Message<'_>) -> Option<&'m Layout<'m>> {
         message.layout.as_deref().filter(|layout| {
             self.options.layout == LayoutChoice::Keep && layout.form == self.rules.form
@@ -151,7 +152,7 @@ impl Writer<'_> {
         self.rest(message, position)
     }
 
-    /// Writes the body of a message, its end, and what stands after it.
+    /// Writes the body of a message, its end, and the text after it.
     fn rest(&mut self, message: &Message<'_>, position: Position) -> Result<(), Named> {
         let kept = self.kept(message);
         let sink = &mut *self.sink;
@@ -182,7 +183,7 @@ impl Writer<'_> {
     }
 }
 
-/// Writes a header as it was read. It begins with the role.
+/// Writes a header in its original form. It begins with the role.
 fn raw_header(
     raw: &str,
     controls: &'static TokenTable,
@@ -197,7 +198,7 @@ fn raw_header(
     write_raw(rest, Mode::Header, controls, sink)
 }
 
-/// All that stands before the body of a message, if that is one of the openings known in full.
+/// Returns the complete opening of a message, if it is a known one.
 fn plain_opening(message: &Message<'_>, rules: &Rules) -> Option<&'static PlainOpening> {
     let is_plain = message.name.is_none()
         && message.recipient.is_none()
@@ -222,7 +223,7 @@ fn body(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(),
         let (len, written) = match segment {
             Segment::Text(text) => {
                 if was_text {
-                    // Parts of text are kept apart.
+                    // Separate parts of text stay separate.
                     sink.part(Part::Body);
                 }
                 (text.len(), plain(&text, message, sink))
@@ -279,7 +280,7 @@ pub(super) fn lacks(place: Place, reason: &'static str) -> Named {
     (place, SinkError::new(Span::default(), "", reason))
 }
 
-/// Whether a header that was read still says what the message says.
+/// Whether an original header still matches the message.
 fn says_the_same(raw: &str, message: &Message<'_>, rules: &'static Rules) -> bool {
     let mut opening = Opening::default();
     let mut lexer = Lexer::new(rules.controls, Mode::Header, 0);
@@ -303,7 +304,8 @@ fn says_the_same(raw: &str, message: &Message<'_>, rules: &'static Rules) -> boo
         checker: None,
     };
     let head = header::read(&mut opening, Keep::Copy, &context);
-    // A slip is written as what it was taken for: others may take it at its word.
+    // A typing error is written in its corrected form, because other readers might take it
+    // literally.
     head.found.iter().all(|(found, _)| found.code != Code::ParseSlip)
         && head.message.has_header_of(message)
 }

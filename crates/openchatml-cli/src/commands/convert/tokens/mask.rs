@@ -15,23 +15,23 @@ use crate::input::finding;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Training")]
 pub(in crate::commands::convert) struct MaskArgs {
-    /// Which messages of the assistant are trained
+    /// Train these messages of the assistant
     #[arg(long, value_name = "WHICH", default_value = "all", requires = "mask")]
     train: TrainArg,
 
-    /// In which turns they are; one begins with each message of the user
+    /// Train only these turns; each message of the user begins a turn
     #[arg(long, value_name = "WHICH", default_value = "all", requires = "mask")]
     turns: TurnsArg,
 
-    /// Which part of their headers is trained
+    /// Train this part of the headers
     #[arg(long, value_name = "WHICH", default_value = "sampled", requires = "mask")]
     headers: HeadersArg,
 
-    /// Train this message, whoever says it; counted from 0, may be repeated
+    /// Train this message, whatever its role; counted from 0, can be repeated
     #[arg(long, value_name = "N", requires = "mask")]
     train_message: Vec<usize>,
 
-    /// Do not train this message; counted from 0, may be repeated
+    /// Do not train this message; counted from 0, can be repeated
     #[arg(long, value_name = "N", requires = "mask")]
     skip_message: Vec<usize>,
 }
@@ -40,25 +40,25 @@ pub(in crate::commands::convert) struct MaskArgs {
 enum TrainArg {
     /// Reasoning, commentary, calls and answers
     All,
-    /// All but reasoning
+    /// Everything except reasoning
     NoReasoning,
-    /// Answers alone
+    /// Only answers
     Answers,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum TurnsArg {
-    /// In all of them
+    /// All turns
     All,
-    /// In the last one
+    /// The last turn
     Last,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum HeadersArg {
-    /// What the model samples of them
+    /// What the model generates
     Sampled,
-    /// What follows the role
+    /// Everything after the role
     AfterRole,
     /// Nothing
     Nothing,
@@ -116,8 +116,8 @@ impl Numbers<'_> {
         let count = self.kept.count();
         if let Some((message, trains)) = policy.overrides.iter().find(|it| it.0 >= count) {
             let option = if *trains { "--train-message" } else { "--skip-message" };
-            let text = format!("`{option} {message}`: there is no message {message}");
-            let help = format!("messages are counted from 0, and there are {count}");
+            let text = format!("`{option} {message}`: message {message} does not exist");
+            let help = format!("messages are counted from 0; the conversation has {count}");
             return Err(Box::new(finding(Code::RenderUnsupported, Span::at(0), text).help(help)));
         }
         let mut placed = policy.clone();
@@ -129,7 +129,7 @@ impl Numbers<'_> {
             |message: usize| (0..written).any(|it| self.of(it).any(|at| at == message));
         if let Some((message, _)) = policy.overrides.iter().find(|it| it.1 && !is_written(it.0)) {
             let text = format!("`--train-message {message}`: this message is not written");
-            let help = "the format has no place for it, or the prompt leaves it out";
+            let help = "the format cannot express it, or a prompt does not contain it";
             let found = finding(Code::RenderUnsupported, Span::at(0), text);
             return Err(Box::new(found.help(help)));
         }

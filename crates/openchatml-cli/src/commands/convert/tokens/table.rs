@@ -45,7 +45,7 @@ pub(super) fn write(
                 Some(channel) => format!("{}, {channel}", message.role),
                 None => message.role.to_string(),
             });
-            let about = about.unwrap_or_else(|| "to be said".to_owned());
+            let about = about.unwrap_or_else(|| "generation prompt".to_owned());
             let pad = 18_usize.saturating_sub(text.chars().count());
             let _ = write!(out, "{:pad$}  message {}: {about}", "", span.message);
         }
