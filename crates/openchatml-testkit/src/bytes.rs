@@ -65,7 +65,7 @@ pub fn sample(
 ) -> Result<(Vec<Run>, Vec<String>), RenderError> {
     let options = RenderOptions::default();
     let prepared = prepare(document, to, &options)?;
-    let rendered = tokenizer(to, controls).render(&prepared.document, &options)?;
+    let rendered = tokenizer(to, controls).render_prepared(&prepared, &options)?;
     let weighed = prepared.weighed(document);
     let nothing = Conversation::default();
     let conversation = match &weighed {

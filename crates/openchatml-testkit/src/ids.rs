@@ -195,9 +195,7 @@ pub fn hides<E: Encoding>(source: &mut Source<'_>, tokenizer: &Tokenizer<E>) {
         let mut outcome = match converts {
             true => {
                 let prepared = prepare(document, format, &options)?;
-                let written = tokenizer.render(&prepared.document, &options);
-                let written = written.map_err(|error| prepared.origins.place(error))?;
-                outcome(tokenizer, &written.ids)
+                outcome(tokenizer, &tokenizer.render_prepared(&prepared, &options)?.ids)
             }
             false => outcome(tokenizer, &tokenizer.render(document, &options)?.ids),
         };

@@ -1,8 +1,9 @@
-//! Token ids of one format in one encoding.
+//! Token ids of a format in an encoding.
 
 use std::sync::Arc;
 
-use openchatml::render::render_to;
+use openchatml::convert::Prepared;
+use openchatml::render::{render_prepared, render_to};
 use openchatml::{Control, Document, RenderError, RenderOptions, TextFormat};
 
 use crate::encoding::{Encoding, Token};
@@ -11,10 +12,11 @@ use crate::sink::{Counted, Rendered, Target, TokenSink, Written};
 
 /// Writes and reads conversations of a format as token ids of an encoding.
 ///
-/// A control token without an id of its own is written as its spelling, and counts when text spells
-/// it (OpenChatML 2.2 §3, portability). All others are ids, and nothing that text spells is one.
+/// A control token without an id is written as its spelling, and the reader recognizes the spelling
+/// in text (OpenChatML 2.2 §3, portability). All other control tokens are ids, and no text can
+/// become such a token.
 ///
-/// A clone shares the encoding, and so does a [stream](Self::stream): both are cheap.
+/// Clones and [streams](Self::stream) share the encoding, so both are cheap to create.
 ///
 /// ```
 /// use openchatml::{Control, TextFormat};
@@ -33,7 +35,7 @@ pub struct Tokenizer<E> {
     shared: Arc<Shared<E>>,
 }
 
-/// What clones of a tokenizer and its streams share.
+/// The data that clones of a tokenizer and its streams share.
 #[derive(Debug)]
 struct Shared<E> {
     encoding: E,
@@ -47,28 +49,28 @@ impl<E> Clone for Tokenizer<E> {
 }
 
 impl<E: Encoding> Tokenizer<E> {
-    /// A tokenizer of a text format.
+    /// Creates a tokenizer for a text format.
     pub fn new(format: TextFormat, encoding: E) -> Self {
         let ids = Ids::new(format.controls(), &encoding);
         Self { format, shared: Arc::new(Shared { encoding, ids }) }
     }
 
-    /// The format that is written and read.
+    /// Returns the format.
     pub fn format(&self) -> TextFormat {
         self.format
     }
 
-    /// The encoding.
+    /// Returns the encoding.
     pub fn encoding(&self) -> &E {
         &self.shared.encoding
     }
 
-    /// The id of a control token of the dialect, if it has one of its own.
+    /// Returns the id of a control token of the dialect, if the token has one.
     pub fn id(&self, control: Control) -> Option<u32> {
         self.shared.ids.id(control)
     }
 
-    /// The control tokens of the dialect that have no id of their own.
+    /// Returns the control tokens of the dialect that have no id.
     pub fn spelled(&self) -> &[Control] {
         self.shared.ids.spelled()
     }
@@ -77,8 +79,8 @@ impl<E: Encoding> Tokenizer<E> {
     ///
     /// # Errors
     ///
-    /// What the format cannot say, as for [`openchatml::render()`]; but what is only a matter of
-    /// spelling is no obstacle.
+    /// The format cannot represent the document, as for [`openchatml::render()`]. Content that
+    /// contains the spelling of a control token is not an error here.
     ///
     /// ```
     /// use openchatml::{Conversation, Message, Role, TextFormat};
@@ -102,7 +104,51 @@ impl<E: Encoding> Tokenizer<E> {
         Ok(Rendered { ids: target, spans, spelled })
     }
 
-    /// Counts the ids of a document, which are not made.
+    /// Writes a document that is [prepared](openchatml::convert::prepare) for this format as ids.
+    ///
+    /// # Errors
+    ///
+    /// As for [`render`](Self::render), for the messages of the original document.
+    ///
+    /// ```
+    /// use openchatml::prompt::Prompt;
+    /// use openchatml::{Conversation, Message, RenderOptions, TextFormat};
+    /// use openchatml_tokens::{ByteEncoding, Tokenizer};
+    ///
+    /// let tokenizer = Tokenizer::new(TextFormat::HARMONY, ByteEncoding::default());
+    /// let conversation = Conversation::from_messages([Message::user("What is 2 + 2?")]);
+    /// let options = RenderOptions::prompt();
+    /// let prompt = Prompt::new(&conversation, TextFormat::HARMONY.into(), &options);
+    /// let prepared = prompt.prepare(&options)?;
+    /// let rendered = tokenizer.render_prepared(&prepared, &options)?;
+    /// assert_eq!(tokenizer.count_prepared(&prepared, &options)?.ids, rendered.ids.len());
+    /// # Ok::<(), openchatml::RenderError>(())
+    /// ```
+    pub fn render_prepared(
+        &self,
+        prepared: &Prepared<'_>,
+        options: &RenderOptions,
+    ) -> Result<Rendered, RenderError> {
+        let Written { target, spans, spelled } =
+            self.write_prepared(prepared, options, Vec::new())?;
+        Ok(Rendered { ids: target, spans, spelled })
+    }
+
+    /// Counts the ids of a document that is prepared for this format, without creating them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`render_prepared`](Self::render_prepared), which has an example.
+    pub fn count_prepared(
+        &self,
+        prepared: &Prepared<'_>,
+        options: &RenderOptions,
+    ) -> Result<Counted, RenderError> {
+        let Written { target, spans, spelled } = self.write_prepared(prepared, options, 0)?;
+        Ok(Counted { ids: target, spans, spelled })
+    }
+
+    /// Counts the ids of a document without creating them.
     ///
     /// # Errors
     ///
@@ -138,6 +184,18 @@ impl<E: Encoding> Tokenizer<E> {
         let mut sink = TokenSink::new(&self.shared.encoding, &self.shared.ids, messages, target);
         render_to(document, self.format, options, &mut sink)?;
         Ok(sink.finish()?)
+    }
+
+    pub(crate) fn write_prepared<T: Target>(
+        &self,
+        prepared: &Prepared<'_>,
+        options: &RenderOptions,
+        target: T,
+    ) -> Result<Written<T>, RenderError> {
+        let messages = prepared.document.as_conversation().map_or(&[][..], |it| &it.messages);
+        let mut sink = TokenSink::new(&self.shared.encoding, &self.shared.ids, messages, target);
+        render_prepared(prepared, self.format, options, &mut sink)?;
+        sink.finish().map_err(|error| prepared.origins.place(error.into()))
     }
 
     /// The ids before the first control token of the dialect.

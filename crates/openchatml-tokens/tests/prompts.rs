@@ -124,6 +124,10 @@ fn a_cache_changes_nothing() {
             for _ in 0..2 {
                 assert_eq!(prompts.render(&document, &options()).ok(), expected);
             }
+            let Ok(prepared) = prepare(&document, format.into(), &options()) else { continue };
+            let expected = tokenizer.render(&prepared.document, &options()).ok();
+            assert_eq!(tokenizer.render_prepared(&prepared, &options()).ok(), expected);
+            assert_eq!(prompts.render_prepared(&prepared, &options()).ok(), expected);
             assert!(prompts.statistics().bytes <= size as u64, "{:?}", prompts.statistics());
         }
     });

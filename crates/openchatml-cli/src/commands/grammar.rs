@@ -1,4 +1,4 @@
-//! `grammar`: what a model may say, for engines that let it say nothing else.
+//! `grammar`: the allowed output of a model, for constrained decoding.
 
 use std::path::PathBuf;
 
@@ -157,7 +157,7 @@ pub(crate) fn run(args: &GrammarArgs, console: &Console) -> Result<Status, Failu
     Ok(Status::Fine)
 }
 
-/// How a completion ends, in a word or as the name of a tool.
+/// The end of a completion: a word, or the name of a tool.
 pub(super) fn choice(word: &str) -> Choice {
     match word {
         "auto" => Choice::Auto,

@@ -31,7 +31,7 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) console: ConsoleArgs,
 
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -49,7 +49,7 @@ Examples:
 Exit status: 0 for success (also with warnings), 1 if errors were found or input was refused,
 2 for wrong usage and for I/O errors.";
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Read a conversation and write it as JSON
@@ -68,7 +68,7 @@ pub(crate) enum Command {
     Fmt(fmt::FmtArgs),
     /// Show the part of a conversation that a user can see
     Show(show::ShowArgs),
-    // A comment of its own would hide the longer one of its arguments.
+    // A comment here would hide the longer one of its arguments.
     Stream(stream::StreamArgs),
     // As with `Stream`.
     #[cfg(feature = "run")]
@@ -88,7 +88,7 @@ pub(crate) enum Command {
     Man(shell::ManArgs),
 }
 
-/// Does it.
+/// Runs the command.
 pub(crate) fn run(command: Command, console: &Console) -> Result<Status, Failure> {
     match command {
         Command::Parse(args) => convert::parse(&args, console),

@@ -1,4 +1,4 @@
-//! `completions` and `man`: what a shell and its user want to know.
+//! `completions` and `man`: completion scripts and manual pages.
 
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;

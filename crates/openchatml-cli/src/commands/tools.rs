@@ -1,4 +1,4 @@
-//! `tools`: what a `tools.toml` offers.
+//! `tools`: lists the tools of a `tools.toml`.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -64,12 +64,12 @@ pub(crate) fn run(args: &ToolsArgs, console: &Console) -> Result<Status, Failure
         tools::closed().await;
         listed
     });
-    // Servers that do not end are not waited for.
+    // Do not wait for servers that do not end.
     runtime.shutdown_timeout(Duration::from_secs(1));
     listed
 }
 
-/// Lists what there is.
+/// Lists the sections.
 async fn list(args: &ToolsArgs, config: Config, console: &Console) -> Result<Status, Failure> {
     let offers = tools::offers(config, &args.file, console).await?;
     let mut text = String::new();
@@ -88,7 +88,7 @@ async fn list(args: &ToolsArgs, config: Config, console: &Console) -> Result<Sta
 /// Logs in or out.
 #[cfg(unix)]
 async fn sign(args: &ToolsArgs, config: &Config, console: &Console) -> Result<Status, Failure> {
-    /// How long somebody has to log in.
+    /// The timeout of a login.
     const PATIENCE: Duration = Duration::from_secs(300);
 
     let show = |page: &str| {
@@ -122,7 +122,7 @@ async fn sign(_: &ToolsArgs, _: &Config, _: &Console) -> Result<Status, Failure>
     Err(Failure::Usage("this build does not support servers with a login".to_owned()))
 }
 
-/// What one section offers, for people. What servers say of themselves is made harmless.
+/// Prints the offer of a section for people. Texts of servers are escaped.
 fn write_text(offer: &Offer, text: &mut String) {
     let mut line = |indent: &str, line: &str| {
         text.push_str(indent);
@@ -158,7 +158,7 @@ fn write_text(offer: &Offer, text: &mut String) {
     }
 }
 
-/// What one section offers, as a line of JSON.
+/// Returns the offer of a section as a line of JSON.
 fn write_json(offer: &Offer, text: &mut String) -> Result<(), Failure> {
     let tools = offer.tools.iter().map(|(name, entry)| Tool::new(name, entry));
     let section = Section {
@@ -170,7 +170,7 @@ fn write_json(offer: &Offer, text: &mut String) -> Result<(), Failure> {
     };
     let json = serde_json::to_string(&section).map_err(no_json)?;
     for c in json.chars() {
-        // JSON lets some of them stand in strings, and a terminal takes them for commands.
+        // JSON allows some control characters in strings, but a terminal interprets them.
         if is_invisible(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 // Writing to a `String` cannot fail.

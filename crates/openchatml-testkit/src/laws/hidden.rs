@@ -89,7 +89,7 @@ fn of_ids(document: &Document<'_>, to: Format) -> Option<View> {
     let tokenizer = Tokenizer::new(to.text().ok()?, Pairs::all(to));
     let options = RenderOptions::default();
     let prepared = prepare(document, to, &options).ok()?;
-    let rendered = tokenizer.render(&prepared.document, &options).ok()?;
+    let rendered = tokenizer.render_prepared(&prepared, &options).ok()?;
     let read = tokenizer.parse(&rendered.ids, &lenient());
     Some(view(read.document()))
 }

@@ -134,7 +134,7 @@ impl Model {
             }
             Some(tokenizer) => {
                 let prepared = next.prepare(&options)?;
-                let written = tokenizer.render(&prepared.document, &options)?;
+                let written = tokenizer.render_prepared(&prepared, &options)?;
                 (Prompt::Ids(written.ids), prepared.losses)
             }
         };

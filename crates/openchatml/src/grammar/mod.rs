@@ -7,7 +7,9 @@ pub(crate) mod paired;
 pub(crate) mod sections;
 mod spaces;
 pub(crate) mod turn;
+mod words;
 
+pub(crate) use self::words::{is_graphic, words};
 use crate::model::{Body, End, Message, Role};
 use crate::options::Recover;
 use crate::reading::{Draft, Kept, Out, WITHHELD, hide, withhold};
@@ -123,23 +125,4 @@ pub(crate) fn within_limit<'t>(
     out.stop(Code::Limit, at);
     out.report(Code::Limit.at(excess, message).drops(Dropped::Limit));
     (&text[..end], Span::new(span.start, at))
-}
-
-/// Returns the words of a text with their spans.
-pub(crate) fn words(text: &str, at: usize) -> impl Iterator<Item = (&str, Span)> {
-    let mut rest = text;
-    let mut at = at;
-    std::iter::from_fn(move || {
-        let trimmed = rest.trim_ascii_start();
-        at += rest.len() - trimmed.len();
-        let bytes = trimmed.as_bytes();
-        // One comparison distinguishes most bytes from white space.
-        let is_space = |byte: &u8| *byte <= b' ' && byte.is_ascii_whitespace();
-        let len = bytes.iter().position(is_space).unwrap_or(bytes.len());
-        let (word, after) = trimmed.split_at(len);
-        let span = Span::new(at, at + len);
-        rest = after;
-        at += len;
-        (len > 0).then_some((word, span))
-    })
 }

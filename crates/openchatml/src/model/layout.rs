@@ -6,46 +6,23 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Beyond, Conversation, FormId};
-use crate::Control;
+use super::{Beyond, Conversation, FormId, Raw};
 use crate::json::Value;
-
-/// A piece between the bodies of two messages.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum LayoutPiece<'a> {
-    Control(Control),
-    Text(Cow<'a, str>),
-}
-
-impl LayoutPiece<'_> {
-    fn borrowed(&self) -> LayoutPiece<'_> {
-        match self {
-            Self::Control(control) => LayoutPiece::Control(*control),
-            Self::Text(text) => LayoutPiece::Text(Cow::Borrowed(text)),
-        }
-    }
-
-    fn into_owned(self) -> LayoutPiece<'static> {
-        match self {
-            Self::Control(control) => LayoutPiece::Control(control),
-            Self::Text(text) => LayoutPiece::Text(Cow::Owned(text.into_owned())),
-        }
-    }
-}
 
 /// The layout of one message.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout<'a> {
     /// The form that it was read in.
     pub(crate) form: FormId,
+    /// The text between the body of the previous message and this one, in formats whose messages
+    /// have no frame of their own.
+    pub(crate) before: Option<Raw<'a>>,
     /// The text between the token that opens the header and the body.
-    pub(crate) header: Option<Cow<'a, str>>,
-    /// The text between the body and its end token (only in the `<|im_start|>` framing).
+    pub(crate) header: Option<Raw<'a>>,
+    /// The line break between the body and its end token (only in the `<|im_start|>` framing).
     pub(crate) close: Option<Cow<'a, str>>,
     /// The text between the end token and the next message.
-    pub(crate) after: Option<Cow<'a, str>>,
-    /// The pieces between the body of the previous message and this one.
-    pub(crate) before: Option<Vec<LayoutPiece<'a>>>,
+    pub(crate) after: Option<Raw<'a>>,
     /// The content in the dialect's JSON, if it contains more than the body.
     pub(crate) content: Option<Value<'a>>,
     /// The token ids that the message was read from.
@@ -60,10 +37,10 @@ impl Layout<'_> {
     pub(crate) fn borrowed(&self) -> Layout<'_> {
         Layout {
             form: self.form,
-            header: self.header.as_deref().map(Cow::Borrowed),
+            before: self.before.as_ref().map(Raw::borrowed),
+            header: self.header.as_ref().map(Raw::borrowed),
             close: self.close.as_deref().map(Cow::Borrowed),
-            after: self.after.as_deref().map(Cow::Borrowed),
-            before: self.before.as_ref().map(|it| it.iter().map(LayoutPiece::borrowed).collect()),
+            after: self.after.as_ref().map(Raw::borrowed),
             content: None,
             ids: self.ids.clone(),
             beyond: None,
@@ -71,22 +48,17 @@ impl Layout<'_> {
     }
 
     pub(crate) fn into_owned(self) -> Layout<'static> {
-        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         Layout {
             form: self.form,
-            header: self.header.map(own),
-            close: self.close.map(own),
-            after: self.after.map(own),
-            before: self.before.map(own_pieces),
+            before: self.before.map(Raw::into_owned),
+            header: self.header.map(Raw::into_owned),
+            close: self.close.map(|text| Cow::Owned(text.into_owned())),
+            after: self.after.map(Raw::into_owned),
             content: self.content.map(Value::into_owned),
             ids: self.ids,
             beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),
         }
     }
-}
-
-fn own_pieces(pieces: Vec<LayoutPiece<'_>>) -> Vec<LayoutPiece<'static>> {
-    pieces.into_iter().map(LayoutPiece::into_owned).collect()
 }
 
 /// The layout around the messages.
@@ -95,11 +67,10 @@ pub(crate) struct DocumentLayout<'a> {
     /// The form that it was read in.
     pub(crate) form: FormId,
     /// The text before the first message, after the header if there is one.
-    pub(crate) lead: Option<Cow<'a, str>>,
-    /// The text after the last message.
-    pub(crate) tail: Option<Cow<'a, str>>,
-    /// The same as pieces, from the end of the last body.
-    pub(crate) close: Option<Vec<LayoutPiece<'a>>>,
+    pub(crate) lead: Option<Raw<'a>>,
+    /// The text after the last message. In formats whose messages have no frame of their own, it
+    /// begins at the end of the last body.
+    pub(crate) tail: Option<Raw<'a>>,
     /// Data of the dialect's JSON about the document that the model has no field for.
     pub(crate) beyond: Option<Box<Beyond<'a>>>,
     /// The structure of the JSON.
@@ -140,12 +111,10 @@ impl<'a> Conversation<'a> {
 
 impl DocumentLayout<'_> {
     pub(crate) fn into_owned(self) -> DocumentLayout<'static> {
-        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         DocumentLayout {
             form: self.form,
-            lead: self.lead.map(own),
-            tail: self.tail.map(own),
-            close: self.close.map(own_pieces),
+            lead: self.lead.map(Raw::into_owned),
+            tail: self.tail.map(Raw::into_owned),
             beyond: self.beyond.map(|beyond| Box::new(beyond.into_owned())),
             shape: self.shape,
         }

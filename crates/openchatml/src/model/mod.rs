@@ -10,6 +10,7 @@ mod header;
 mod infill;
 mod layout;
 mod message;
+mod raw;
 mod weight;
 
 pub(crate) use self::beyond::Beyond;
@@ -20,8 +21,9 @@ pub use self::function::function_name;
 pub(crate) use self::function::{bare_name, whole_name};
 pub use self::header::Header;
 pub use self::infill::{Infill, InfillOrder};
-pub(crate) use self::layout::{DocumentLayout, Layout, LayoutPiece, Shape};
+pub(crate) use self::layout::{DocumentLayout, Layout, Shape};
 pub(crate) use self::message::Pieces;
 pub use self::message::{Message, Visibility};
+pub(crate) use self::raw::{Raw, RawPiece};
 pub use self::weight::Weight;
 pub use crate::roles::{Channel, End, Intent, Marker, Role};

@@ -102,22 +102,20 @@ impl<'a> Kept<'a> {
         self.span.start = (self.span.start + len).min(self.span.end);
     }
 
-    /// Removes and returns the text up to and including the first `end`.
-    pub(crate) fn split_front(&mut self, end: &str) -> Option<Cow<'a, str>> {
-        let at = self.text.find(end)? + end.len();
+    /// Removes and returns the text before byte `at`.
+    pub(crate) fn split_front(&mut self, at: usize) -> Cow<'a, str> {
         let (front, rest) = split(self.take(), at);
         self.text = rest;
         self.span.start += at;
-        Some(front)
+        front
     }
 
-    /// Removes and returns the text from the last `start` on.
-    pub(crate) fn split_back(&mut self, start: &str) -> Option<Cow<'a, str>> {
-        let at = self.text.rfind(start)?;
+    /// Removes and returns the text from byte `at` on.
+    pub(crate) fn split_back(&mut self, at: usize) -> Cow<'a, str> {
         let (rest, back) = split(self.take(), at);
         self.text = rest;
         self.span.end = self.span.start + at;
-        Some(back)
+        back
     }
 
     pub(crate) fn as_str(&self) -> &str {

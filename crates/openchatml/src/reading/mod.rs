@@ -1,16 +1,20 @@
 //! What all readers share: the output of messages and diagnostics, and kept text.
 
 mod draft;
+mod gap;
 mod hide;
 mod keep;
 mod out;
 mod parsed;
+mod trail;
 
 pub(crate) use self::draft::Draft;
+pub(crate) use self::gap::Gap;
 pub(crate) use self::hide::{WITHHELD, hide, withhold};
 pub(crate) use self::keep::{Keep, Kept};
 pub(crate) use self::out::{Findings, Out, Place, Receiver, State, Whole};
 pub use self::parsed::Parsed;
+pub(crate) use self::trail::Trail;
 
 use crate::lex::{Lexeme, Lexer};
 use crate::model::Message;

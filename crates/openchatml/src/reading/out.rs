@@ -1,14 +1,11 @@
 //! The output of a reader: messages and diagnostics.
 
-use std::borrow::Cow;
-
 use super::Keep;
 use crate::check::Checker;
 use crate::lex::Lexeme;
 use crate::limits::Limits;
 use crate::model::{
-    Content, Conversation, Document, DocumentLayout, FormId, Infill, LayoutPiece, Message, Part,
-    Role,
+    Content, Conversation, Document, DocumentLayout, FormId, Infill, Message, Part, Raw, Role,
 };
 use crate::options::{Mode, ReadOptions, Recover};
 use crate::{Code, Control, Diagnostic, Dropped, Header, Severity, Span};
@@ -47,10 +44,7 @@ pub(crate) trait Receiver<'a> {
     fn close_turn(&mut self, _: usize) {}
 
     /// The layout around messages.
-    fn layout(&mut self, place: Place, text: Cow<'a, str>, form: FormId);
-
-    /// The layout after the body of the last message.
-    fn tail(&mut self, _: Vec<LayoutPiece<'a>>, _: FormId) {}
+    fn layout(&mut self, place: Place, raw: Raw<'a>, form: FormId);
 
     /// A file of a multi-file sequence is complete: `part`, or the messages since the last file.
     fn part(&mut self, part: Option<Part<'a>>, span: Span);
@@ -69,7 +63,7 @@ pub(crate) enum Place {
     Lead,
     /// After the message that has just ended.
     After,
-    /// After the last message.
+    /// The layout after the last message, or after its body.
     Tail,
 }
 
@@ -118,7 +112,7 @@ pub(crate) struct State {
     pub(crate) findings: Findings,
     pub(crate) checker: Checker,
     pub(crate) messages: usize,
-    /// Why reading has stopped, if it has. The rest of the input is dropped.
+    /// Reading has stopped: the rest of the input is dropped.
     pub(crate) stopped: Option<Stopped>,
     /// Whether the completion has reached its stop token. Later messages are not part of it.
     pub(crate) is_over: bool,
@@ -341,18 +335,18 @@ impl<'a> Receiver<'a> for Whole<'a> {
         messages.push(message);
     }
 
-    fn layout(&mut self, place: Place, text: Cow<'a, str>, form: FormId) {
+    fn layout(&mut self, place: Place, raw: Raw<'a>, form: FormId) {
         let around = &mut self.conversation.layout;
         match place {
             Place::After => {
                 if let Some(message) = self.conversation.messages.last_mut() {
                     let layout = message.layout.get_or_insert_default();
                     layout.form = form;
-                    layout.after = Some(text);
+                    layout.after = Some(raw);
                 }
             }
-            Place::Lead => around.get_or_insert_default().lead = Some(text),
-            Place::Tail => around.get_or_insert_default().tail = Some(text),
+            Place::Lead => around.get_or_insert_default().lead = Some(raw),
+            Place::Tail => around.get_or_insert_default().tail = Some(raw),
         }
         if let Some(around) = around {
             around.form = form;
@@ -363,12 +357,6 @@ impl<'a> Receiver<'a> for Whole<'a> {
         if let Some(last) = self.conversation.messages.last_mut() {
             last.span.end = last.span.end.max(at);
         }
-    }
-
-    fn tail(&mut self, pieces: Vec<LayoutPiece<'a>>, form: FormId) {
-        let around = self.conversation.layout.get_or_insert_default();
-        around.close = Some(pieces);
-        around.form = form;
     }
 
     fn part(&mut self, part: Option<Part<'a>>, _: Span) {
@@ -393,8 +381,8 @@ impl<'a> DocumentLayout<'a> {
     /// Returns a layout of this form, if it differs from the canonical one.
     pub(crate) fn around(
         form: FormId,
-        lead: Option<Cow<'a, str>>,
-        tail: Option<Cow<'a, str>>,
+        lead: Option<Raw<'a>>,
+        tail: Option<Raw<'a>>,
     ) -> Option<Box<Self>> {
         (lead.is_some() || tail.is_some())
             .then(|| Box::new(Self { form, lead, tail, ..Self::default() }))

@@ -94,6 +94,39 @@ pub fn render_to(
     (form.write)(form, &document, options, sink).map_err(|error| origins.place(error))
 }
 
+/// Writes a document that [`prepare`](crate::convert::prepare) returned for this format and the
+/// same options. Unlike [`render_to`], this function does not check again what the format can
+/// carry.
+///
+/// # Errors
+///
+/// As for [`render`], for the messages of the original document.
+///
+/// ```
+/// use openchatml::convert::prepare;
+/// use openchatml::render::{TextSink, render_prepared};
+/// use openchatml::{Conversation, Message, RenderOptions, TextFormat};
+///
+/// let document = Conversation::from_messages([Message::user("What is 2 + 2?")]).into();
+/// let (format, options) = (TextFormat::HARMONY, RenderOptions::default());
+/// let prepared = prepare(&document, format.into(), &options)?;
+/// let mut text = String::new();
+/// let mut sink = TextSink::new(format.dialect().controls, &mut text);
+/// render_prepared(&prepared, format, &options, &mut sink)?;
+/// assert_eq!(text, "<|start|>user<|message|>What is 2 + 2?<|end|>");
+/// # Ok::<(), openchatml::RenderError>(())
+/// ```
+pub fn render_prepared(
+    prepared: &Prepared<'_>,
+    format: TextFormat,
+    options: &RenderOptions,
+    sink: &mut dyn Sink,
+) -> Result<(), RenderError> {
+    let form = format.form();
+    let written = (form.write)(form, &prepared.document, options, sink);
+    written.map_err(|error| prepared.origins.place(error))
+}
+
 /// Returns the document as `format` expresses it without a loss, and the original positions of its
 /// messages.
 fn fitted<'d>(

@@ -1,10 +1,8 @@
 //! Turns the output of a reader into events.
 
-use std::borrow::Cow;
-
 use super::{Done, Event, Keep};
 use crate::model::FormId;
-use crate::model::{Channel, End, Header, Infill, Message, Part, Role, Visibility};
+use crate::model::{Channel, End, Header, Infill, Message, Part, Raw, Role, Visibility};
 use crate::reading::{Place, Receiver};
 use crate::{Code, Diagnostic, Span};
 
@@ -205,7 +203,7 @@ impl Receiver<'static> for Live<'_> {
         }
     }
 
-    fn layout(&mut self, _: Place, _: Cow<'static, str>, _: FormId) {}
+    fn layout(&mut self, _: Place, _: Raw<'static>, _: FormId) {}
 
     fn part(&mut self, part: Option<Part<'static>>, span: Span) {
         if part.is_some() {

@@ -1,23 +1,20 @@
 //! Writes text in its original layout.
 
 use super::{Sink, SinkError};
-use crate::lex::{Lexeme, Lexer, Mode, TokenTable};
+use crate::model::{Raw, RawPiece};
 
-/// Writes `raw`, a piece of layout that was read in `mode`. Its control tokens are written as
-/// control tokens.
-pub(crate) fn write_raw(
-    raw: &str,
-    mode: Mode,
-    controls: &'static TokenTable,
+/// Writes a piece of layout. Its control tokens are written as control tokens.
+pub(crate) fn write_raw(raw: &Raw<'_>, sink: &mut dyn Sink) -> Result<(), SinkError> {
+    write_pieces(raw.pieces(), sink)
+}
+
+/// Writes pieces of a layout.
+pub(crate) fn write_pieces<'r>(
+    mut pieces: impl Iterator<Item = RawPiece<'r>>,
     sink: &mut dyn Sink,
 ) -> Result<(), SinkError> {
-    let mut lexer = Lexer::new(controls, mode, 0);
-    let mut rest = raw;
-    while let Some(lexeme) = lexer.next(&mut rest, true) {
-        match lexeme {
-            Lexeme::Control(control, _) => sink.control(control)?,
-            Lexeme::Text(text, _) => sink.text(text)?,
-        }
-    }
-    Ok(())
+    pieces.try_for_each(|piece| match piece {
+        RawPiece::Control(control) => sink.control(control),
+        RawPiece::Text(text) => sink.text(text),
+    })
 }

@@ -1,4 +1,4 @@
-//! `check`: what is wrong, and where.
+//! `check`: finds errors and fixes them.
 
 mod lines;
 mod report;
@@ -59,7 +59,7 @@ pub(crate) struct CheckArgs {
 }
 
 impl CheckArgs {
-    /// The fixes that are applied, at most, if any are.
+    /// The maximum applicability of the fixes to apply, if any.
     fn applied(&self) -> Applicability {
         match self.unsafe_fixes {
             true => Applicability::Unsafe,
@@ -68,27 +68,28 @@ impl CheckArgs {
     }
 }
 
-/// How certain a format is that the text itself names, in per cent.
+/// The certainty of a format that the text names, in per cent.
 const SETTLED: u8 = 100;
 
-/// Why fixes that make `mended` of `text` are not applied, where the format of `text` was detected.
+/// Returns the reason why the fixes that change `text` to `mended` are not applied, if the format
+/// of `text` was detected.
 fn unsettled(
     text: &str,
     mended: &str,
     format: Format,
     most: Applicability,
 ) -> Option<&'static str> {
-    // Whoever reads the file next, and lets its format be detected, would see other messages.
+    // The next reader that detects the format would see different messages.
     let Some(after) = confidence(mended, format) else {
         return Some("the file would then be detected as another format");
     };
-    // A guess stays one, unless the user says otherwise.
+    // A guessed format stays a guess, unless the user names the format.
     let was_guess = confidence(text, format).is_some_and(|before| before < SETTLED);
     let settles = most == Applicability::Safe && was_guess && after == SETTLED;
     settles.then_some("the format of the file was only guessed, and the fix depends on it")
 }
 
-/// How certain it is that a text is in this format, in per cent, if that is what it is detected as.
+/// Returns the certainty of this format in per cent, if it is the detected format of the text.
 fn confidence(text: &str, format: Format) -> Option<u8> {
     let best = detect(text).into_iter().next();
     best.filter(|best| best.is_certain() && best.format == format).map(|best| best.confidence)
@@ -137,7 +138,7 @@ struct Check<'a> {
     input_bytes: usize,
     report: Report<'a>,
     tally: Tally,
-    /// How many problems were mended.
+    /// The number of fixed problems.
     fixed: usize,
 }
 
@@ -156,7 +157,7 @@ impl Check<'_> {
             Err(Unreadable::NoText(found)) => return self.tell(&page, found),
             Err(Unreadable::NoFormat(failure)) => return Err(failure),
         };
-        // What is not text cannot be mended without losing more.
+        // A fix of input that is not text would lose more data.
         if self.args.fix && decoded.found.is_empty() {
             if let Some(mended) = self.fix(origin, page.text, format)? {
                 let decoded = Decoded::new(mended.as_bytes(), 0);
@@ -188,7 +189,7 @@ impl Check<'_> {
         origin.input(read.from, jsonl.jsonl, self.input_bytes, self.console)
     }
 
-    /// Mends what can be mended in a document, and gives it if it has changed.
+    /// Applies the fixes to a document. Returns the fixed document if it has changed.
     fn fix(
         &mut self,
         origin: &Origin,
@@ -228,8 +229,8 @@ impl Check<'_> {
         Ok(mended)
     }
 
-    /// Checks a file line by line. A file that is to be mended is read twice, so that the places
-    /// of what is left are those in the mended one.
+    /// Checks a file line by line. A file that is fixed is read twice, so that the places of the
+    /// remaining diagnostics are those in the fixed file.
     fn lines(&mut self, origin: &Origin, opened: Opened) -> Result<(), Failure> {
         let name = origin.name();
         match (self.args.fix, origin) {
@@ -243,7 +244,7 @@ impl Check<'_> {
         }
     }
 
-    /// Goes through a file line by line, and mends it if there is a target.
+    /// Reads a file line by line, and writes the fixed lines if there is a target.
     fn pass(
         &mut self,
         name: String,
@@ -277,7 +278,7 @@ impl Check<'_> {
         target.filter(|_| fixed > 0).map_or(Ok(()), Target::finish)
     }
 
-    /// Reports what was found in one document.
+    /// Reports the diagnostics of a document.
     fn tell(&mut self, page: &Page<'_>, found: &[Diagnostic]) -> Result<(), Failure> {
         let mut report = String::new();
         let style = self.args.output_format;
@@ -286,7 +287,7 @@ impl Check<'_> {
         self.report.write(&report)
     }
 
-    /// Says how it went.
+    /// Prints a summary.
     fn finish(self, files: usize, unreadable: usize, status: Status) -> Result<Status, Failure> {
         let Self { args, console, report, tally, fixed, .. } = self;
         report.finish()?;

@@ -1,4 +1,4 @@
-//! `parse`, `render` and `convert`: one machine, three sets of defaults.
+//! `parse`, `render` and `convert`: the same code with different defaults.
 
 mod beside;
 mod converter;
@@ -32,7 +32,7 @@ use crate::encodings::Encodings;
 use crate::failure::{Failure, Status};
 use crate::input::{JSON, Origin, origins};
 
-/// What all commands have that write conversations for somebody.
+/// The options of all commands that write conversations.
 #[derive(Args, Debug)]
 struct WorkArgs {
     #[command(flatten)]
@@ -48,11 +48,11 @@ struct WorkArgs {
 }
 
 impl WorkArgs {
-    /// The converter that was asked for.
+    /// Returns the converter for the options.
     ///
     /// # Errors
     ///
-    /// A file that is named cannot be used: an encoding, tools, response formats.
+    /// A named file is invalid: an encoding, tools or response formats.
     fn converter(
         &self,
         to: Written,
@@ -214,8 +214,7 @@ pub(crate) fn parse(args: &ParseArgs, console: &Console) -> Result<Status, Failu
 
 /// Runs `render`.
 pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Status, Failure> {
-    // What a template writes is in no format of ours: all that is asked of this one is that it
-    // carries everything.
+    // The output of a template is in none of our formats. This format must only carry everything.
     let to = args.to.unwrap_or(Written { format: JSON, tokens: false });
     let purpose = match args.template.template {
         Some(_) => Purpose::Faithful,

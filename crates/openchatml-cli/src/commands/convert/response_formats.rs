@@ -1,4 +1,4 @@
-//! Response formats that are asked for in a file of their own.
+//! Reads response formats from a file.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::report::Style;
 ///
 /// # Errors
 ///
-/// The file cannot be read, or something in it is no response format.
+/// The file cannot be read, or contains an invalid response format.
 pub(in crate::commands) fn read(
     path: &Path,
     console: &Console,

@@ -1,4 +1,4 @@
-//! `truncate`: a conversation that fits into so many token ids.
+//! `truncate`: shortens a conversation to a number of token ids.
 
 use std::path::PathBuf;
 
@@ -46,7 +46,7 @@ pub(crate) struct TruncateArgs {
     work: WorkArgs,
 }
 
-/// How many ids a message may have.
+/// The maximum number of ids of a message.
 #[derive(Clone, Copy, Debug)]
 struct Most(Option<usize>);
 
@@ -76,19 +76,19 @@ pub(crate) fn truncate(args: &TruncateArgs, console: &Console) -> Result<Status,
     args.work.job().run(&converter, &origins(&args.files), console)
 }
 
-/// What conversations must fit into.
+/// The truncation options.
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
     truncation: Truncation,
-    /// The format whose ids count, if it was named.
+    /// The format whose ids are counted, if it was named.
     counted: Option<TextFormat>,
     encodings: Encodings,
     tokenizers: Option<Tokenizers>,
 }
 
 impl Budget {
-    /// Counts the ids of this output format, if no other one was named; those of Harmony if it has
-    /// no text form.
+    /// Counts the ids of this output format if no other format was named, or those of Harmony if it
+    /// has no text form.
     ///
     /// # Errors
     ///
@@ -101,11 +101,11 @@ impl Budget {
         Ok(())
     }
 
-    /// Makes a conversation fit. What went, by name.
+    /// Truncates a conversation. Returns the dropped data by name.
     ///
     /// # Errors
     ///
-    /// It cannot be made to fit.
+    /// Truncation is impossible.
     pub(super) fn fit(
         &self,
         conversation: &mut Conversation<'_>,

@@ -1,4 +1,4 @@
-//! A person at a terminal who approves calls.
+//! Approval of calls by a person at a terminal.
 
 use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use openchatml_tools::{Approval, Approve, Approver, Asked, Proposal, RouterOptio
 use crate::failure::Failure;
 use crate::visible::visible_line;
 
-/// Which calls are approved.
+/// The calls that require approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ApproveArg {
     /// No call
@@ -20,11 +20,11 @@ pub(super) enum ApproveArg {
     Always,
 }
 
-/// Says which calls are approved, and that a person at the terminal approves them, if there is one.
+/// Sets the calls that require approval, and the person at the terminal as the approver.
 ///
 /// # Errors
 ///
-/// Calls are to be approved, and nobody can be asked.
+/// Calls require approval, but there is no terminal.
 pub(super) fn set(
     wanted: Option<ApproveArg>,
     input_is_taken: bool,
@@ -53,7 +53,7 @@ struct Person;
 
 impl Approver for Person {
     fn approve<'a>(&'a self, call: Proposal<'a>) -> Asked<'a> {
-        // On one line: a call cannot look like something else, or like the question.
+        // On one line: the text of a call cannot imitate another call or the question.
         let problem =
             call.problem.map(|it| format!("The arguments are invalid: {}\n", visible_line(it)));
         let call = format!(
@@ -72,13 +72,13 @@ impl Approver for Person {
     }
 }
 
-/// What was typed before a question is no answer to it.
+/// Discards input that was typed before the question.
 fn forget_what_was_typed() {
     #[cfg(unix)]
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
-/// Asks until there is an answer.
+/// Asks until there is a valid answer.
 fn ask(call: &str, input: &mut impl BufRead, output: &mut impl Write) -> Approval {
     let gone = || Approval::No("no answer at the terminal".to_owned());
     let question = format!("{call}\nRun this call? [y]es, [n]o (and why), [e]dit the arguments: ");
@@ -99,7 +99,7 @@ fn ask(call: &str, input: &mut impl BufRead, output: &mut impl Write) -> Approva
     }
 }
 
-/// A line of the person's. `None` if there is nobody.
+/// Reads a line from the person. `None` at the end of the input.
 fn answer(question: &str, input: &mut impl BufRead, output: &mut impl Write) -> Option<String> {
     write!(output, "{question}").and_then(|()| output.flush()).ok()?;
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! What happens, for whoever wants to know: people, or a program.
+//! Reports what happens during a run, to people or to a program.
 
 use clap::{Args, ValueEnum};
 use openchatml::wire::{ChatWriter, Ending, Framing, Response, ResponsesWriter};
@@ -47,7 +47,7 @@ pub(super) enum Protocol {
 }
 
 impl EventsArgs {
-    /// The protocol of the events, if a program wants them.
+    /// The protocol of the events, if a program reads them.
     pub(super) fn protocol(&self) -> Option<Protocol> {
         self.events.or(self.json.then_some(Protocol::Openchatml))
     }
@@ -57,14 +57,14 @@ impl EventsArgs {
     }
 }
 
-/// What tells what happens.
+/// Reports what happens during a run.
 pub(super) struct Events<'c> {
     protocol: Option<Protocol>,
-    /// Who tells people, where no program wants to know.
+    /// The reporter for people, if no program reads the events.
     speaker: Option<Speaker<'c>>,
     framing: Framing,
     policy: Option<Policy>,
-    /// What a user may be told of the response that is being heard.
+    /// The visible part of the current response.
     user: Option<UserEvents>,
     model: String,
     created: u64,
@@ -73,9 +73,9 @@ pub(super) struct Events<'c> {
     target: Target,
     console: &'c Console,
     text: String,
-    /// Why the server ended the last completion that it cut off.
+    /// The reason why the server ended the last truncated completion.
     cut_off: Option<String>,
-    /// Why nothing can be written any more.
+    /// The error after which nothing can be written.
     failure: Option<Failure>,
 }
 
@@ -85,7 +85,7 @@ enum Writer {
 }
 
 impl<'c> Events<'c> {
-    /// What writes the events that were asked for.
+    /// Returns the writer for the requested events.
     pub(super) fn new(
         args: &EventsArgs,
         model: &Option<String>,
@@ -120,7 +120,7 @@ impl<'c> Events<'c> {
         })
     }
 
-    /// Writes an event, so that nobody waits for it. Where nobody reads, the session is cancelled.
+    /// Writes an event immediately. If nobody reads the output, the session is cancelled.
     pub(super) fn add(&mut self, event: &SessionEvent<'_>, cancel: &CancellationToken) {
         if let SessionEvent::CutOff { reason } = event {
             self.cut_off = Some((*reason).to_owned());
@@ -149,7 +149,7 @@ impl<'c> Events<'c> {
         }
     }
 
-    /// Writes what a user may be told of an event. Each step is a response of its own.
+    /// Writes the part of an event that a user may see. Each step is a separate response.
     fn own_for_user(&mut self, event: &SessionEvent<'_>) {
         match event {
             SessionEvent::Step { .. } => {
@@ -171,7 +171,7 @@ impl<'c> Events<'c> {
         }
     }
 
-    /// Tells a user whether the response was cut off.
+    /// Tells a user whether the response was truncated.
     fn end_user(&mut self) {
         if let Some(event) = self.user.take().and_then(UserEvents::finish) {
             self.own(&SessionEvent::Said(event));
@@ -242,19 +242,19 @@ impl<'c> Events<'c> {
         self.text.clear();
     }
 
-    /// Why the server ended the last completion that it cut off.
+    /// Returns the reason why the server ended the last truncated completion.
     pub(super) fn cut_off(&self) -> Option<String> {
         self.cut_off.clone()
     }
 
-    /// Takes note of the calls that are made first.
+    /// Records the calls that run first.
     pub(super) fn expect(&mut self, session: &Session) {
         if let Some(speaker) = &mut self.speaker {
             speaker.expect(session);
         }
     }
 
-    /// Writes what stands after the last event.
+    /// Writes the end of the output after the last event.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         if let Some(speaker) = self.speaker.take() {
             return speaker.finish();

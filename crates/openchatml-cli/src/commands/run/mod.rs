@@ -1,4 +1,4 @@
-//! `run`: the calls of a transcript are made, and a model goes on with it.
+//! `run`: runs the calls of a transcript, and lets a model continue it.
 
 mod approve;
 mod events;
@@ -221,7 +221,7 @@ fn object(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, Stri
     serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))
 }
 
-/// Reads a time that is longer than none.
+/// Parses a duration greater than zero.
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     let time = Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?;
@@ -243,7 +243,7 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Io(format!("cannot start threads: {error}")))?;
     let work = async {
-        // A server that says nothing is not waited for any longer than the user wants.
+        // Do not wait longer for a silent server than the user wants.
         let (tools, mut options) = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(Status::Interrupted),
@@ -279,12 +279,12 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
         tools::closed().await;
         status
     });
-    // Tools that cannot be stopped are not waited for.
+    // Do not wait for tools that cannot be stopped.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     status
 }
 
-/// Where the transcript is kept.
+/// Where the transcript is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kept<'a> {
     Nowhere,
@@ -293,7 +293,7 @@ enum Kept<'a> {
 }
 
 impl RunArgs {
-    /// Where the transcript is kept.
+    /// Returns where the transcript is stored.
     fn kept(&self) -> Kept<'_> {
         match &self.output {
             Some(path) if path.as_os_str() == "-" => Kept::Stdout,
@@ -303,7 +303,7 @@ impl RunArgs {
         }
     }
 
-    /// The file that has the transcript, if there is one.
+    /// Returns the file of the transcript, if there is one.
     fn target(&self) -> Option<&Path> {
         match self.kept() {
             Kept::File(path) => Some(path),
@@ -311,7 +311,7 @@ impl RunArgs {
         }
     }
 
-    /// Refuses what cannot be meant.
+    /// Rejects combinations of options that make no sense.
     fn check(&self) -> Result<(), Failure> {
         let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
         if self.in_place && self.transcript.as_os_str() == "-" {
@@ -329,7 +329,7 @@ impl RunArgs {
         Ok(())
     }
 
-    /// The model that goes on with a transcript of this format, if any does.
+    /// Returns the model that continues a transcript of this format, if there is one.
     fn model(&self, format: Format, console: &Console) -> Result<Option<Model>, Failure> {
         let args = &self.upstream;
         let Some(url) = &args.upstream else { return Ok(None) };
@@ -365,7 +365,7 @@ impl RunArgs {
 }
 
 impl UpstreamArgs {
-    /// What completions are held to, if they are.
+    /// Returns the constraint of completions, if there is one.
     fn constrained(&self, tools: &Toolbox) -> Option<Constrained> {
         let mut constrained = Constrained::new(tools.callable());
         constrained.language = match self.grammar? {
@@ -379,7 +379,7 @@ impl UpstreamArgs {
     }
 }
 
-/// The session.
+/// Creates the session.
 fn session(
     args: &RunArgs,
     work: Work,
@@ -410,7 +410,7 @@ fn session(
     Ok(session.with_options(options))
 }
 
-/// Says which calls would be made: for people, or as JSON, a call a line.
+/// Lists the calls that would run: as text, or as JSON with one call per line.
 fn dry_run(session: &Session, as_json: bool) -> Result<Status, Failure> {
     let mut text = String::new();
     for (call, outlook) in session.waiting() {
@@ -449,12 +449,13 @@ fn dry_run(session: &Session, as_json: bool) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// Warns of what grammars could not say, what prompts left out, and a bound that could not be kept.
+/// Warns of requirements that grammars did not express, losses of prompts, and a limit that did not
+/// apply.
 fn tell_unsaid(args: &RunArgs, session: &Session, console: &Console) {
     for unsaid in session.unsaid() {
         let text = format!("the grammar cannot express: {unsaid}");
         match unsaid.what {
-            // These are so for every tool, and what comes of them is found.
+            // These apply to every tool, and the reader checks them.
             What::Controls | What::CallId => console.detail(&text),
             _ => console.loss(&text),
         }
@@ -469,8 +470,7 @@ fn tell_unsaid(args: &RunArgs, session: &Session, console: &Console) {
     }
 }
 
-/// Whether a prompt without this tells the model less than the conversation says. Other losses only change
-/// how it is told.
+/// Whether the model receives less information without this. Other losses change only the form.
 fn is_of_content(loss: &Loss) -> bool {
     matches!(
         loss.lost,
@@ -491,7 +491,7 @@ fn is_of_content(loss: &Loss) -> bool {
     )
 }
 
-/// Writes the transcript where nobody else does, and says what it lost.
+/// Writes the transcript if no desk stores it, and reports its losses.
 fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), Failure> {
     if args.kept() == Kept::Stdout {
         let text = session.text().map_err(|error| Failure::Refused(error.to_string()))?;
@@ -500,8 +500,8 @@ fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), 
     if args.kept() == Kept::Nowhere {
         return Ok(());
     }
-    // How a model's format spells the end of an answer and the type of arguments is nothing that
-    // anybody said.
+    // How the format of a model spells the end of an answer and the type of arguments is not
+    // content.
     let is_said =
         |loss: &&Loss| !matches!(loss.lost, Lost::Return | Lost::Constraint | Lost::ContentType);
     let said = session.losses().iter().filter(is_said);
@@ -512,7 +512,7 @@ fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), 
     Ok(())
 }
 
-/// What an end means for whoever called the command.
+/// Converts the end of the session to an exit status and a message.
 fn status(ended: Ended, cut_off: Option<&str>, args: &RunArgs, console: &Console) -> Status {
     let found = |text: &str| {
         console.error(text);
@@ -542,7 +542,7 @@ fn status(ended: Ended, cut_off: Option<&str>, args: &RunArgs, console: &Console
     }
 }
 
-/// Why the session could not go on.
+/// Returns the reason why the session could not continue.
 fn failed(error: &SessionError, args: &RunArgs) -> Failure {
     match error {
         SessionError::Upstream(_) => Failure::Io(error.to_string()),
@@ -554,7 +554,7 @@ fn failed(error: &SessionError, args: &RunArgs) -> Failure {
     }
 }
 
-/// Keeps the programs that are tools from reading the keys in our environment.
+/// Prevents the programs of tools from reading the keys in our environment.
 pub(super) fn conceal() -> Result<(), Failure> {
     #[cfg(unix)]
     openchatml_tools::kinds::process::conceal()
@@ -562,7 +562,7 @@ pub(super) fn conceal() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Keeps programs from outliving their calls, as well as the system can.
+/// Ends programs with their calls, as far as the system supports it.
 fn contain(console: &Console) {
     #[cfg(unix)]
     {
@@ -582,7 +582,7 @@ fn contain(console: &Console) {
     let _ = console;
 }
 
-/// An interrupt ends the session in good order, and a second one at once.
+/// The first interrupt ends the session in order, the second one at once.
 fn stop_on_interrupt(cancel: &CancellationToken) -> Result<(), Failure> {
     let cancel = cancel.clone();
     let handler = move || {

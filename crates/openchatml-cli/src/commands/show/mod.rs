@@ -1,4 +1,4 @@
-//! `show`: what a user may see.
+//! `show`: shows the messages that a user may see.
 
 mod out;
 
@@ -96,27 +96,27 @@ pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure>
 
 const HAS_ERRORS: &str = "the document has errors: run `ocml check` to see them";
 
-/// How conversations are shown.
+/// How to show conversations.
 #[derive(Clone, Debug)]
 struct Show {
     reader: Reader,
     policy: Policy,
     eyes: Eyes,
-    /// The only message that is wanted.
+    /// The index of the only message to show.
     message: Option<usize>,
-    /// Whether findings are told, which may depend on hidden text.
+    /// Whether diagnostics are printed. They may depend on hidden text.
     tells_findings: bool,
     place: Place,
 }
 
-/// For whom they are shown.
+/// The audience.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Eyes {
     User,
     Debug,
 }
 
-/// What is shown of some documents.
+/// The output for some documents.
 #[derive(Debug, Default)]
 struct Shown {
     text: String,
@@ -151,7 +151,7 @@ impl Show {
         Ok(status)
     }
 
-    /// Shows a document of which `found` is known already.
+    /// Shows a document whose diagnostics `found` are already known.
     fn document(
         &self,
         page: &Page<'_>,
@@ -167,7 +167,7 @@ impl Show {
             found.push(diagnostic);
         }
         let has_errors = Tally::of(&found).errors > 0;
-        // What a user is told depends on the structure of the document, never on hidden text.
+        // The output for a user depends on the structure of the document, never on hidden text.
         if !self.tells_findings {
             if has_errors && is_empty(&document) {
                 return self.nothing(page, &found);
@@ -198,8 +198,8 @@ impl Show {
         shown
     }
 
-    /// Whether the last message has no end. A stream tells users the same. What follows the stop of a
-    /// completion is no part of it.
+    /// Whether the last message has no end. A stream reports the same to users. Text after the stop
+    /// token of a completion does not count.
     fn is_cut_off(&self, document: &Document<'_>) -> bool {
         let is_open = |message: &Message<'_>| matches!(message.end, End::Open | End::Prompt);
         let conversations = conversations(document);
@@ -208,14 +208,14 @@ impl Show {
         !self.reader.options.open_prompt && last.any(is_open)
     }
 
-    /// Shows why there is nothing to show.
+    /// Explains why there is nothing to show.
     fn nothing(&self, page: &Page<'_>, found: &[Diagnostic]) -> Shown {
         let mut report = self.told(page, found);
         report.push_str(&error_line("this cannot be read: run `ocml check` to see why"));
         Shown { text: String::new(), report, status: Status::Found }
     }
 
-    /// Findings may quote what is hidden, so they are for those who ask for them.
+    /// Prints diagnostics if the user requested them, because they may quote hidden text.
     fn told(&self, page: &Page<'_>, found: &[Diagnostic]) -> String {
         let mut report = String::new();
         if self.tells_findings {
@@ -278,13 +278,13 @@ fn conversations<'d>(document: &'d Document<'_>) -> Vec<&'d Conversation<'d>> {
     }
 }
 
-/// Whether a conversation says nothing.
+/// Whether a conversation has no text.
 fn is_empty(document: &Document<'_>) -> bool {
     document.as_conversation().is_some_and(|conversation| conversation.messages.is_empty())
 }
 
-/// Whether a text is JSON of no more than this depth, if its format is JSON. Control characters in
-/// strings are an error that nothing ends at.
+/// Whether a text in a JSON format is JSON with at most this depth. Control characters in strings
+/// are an error that ends nothing.
 fn is_whole(text: &str, format: Format, most: usize) -> bool {
     if !is_json(format) {
         return true;

@@ -1,4 +1,4 @@
-//! In whose words events are written.
+//! The protocols of events.
 
 use clap::{Args, ValueEnum};
 use openchatml::wire::{ChatWriter, Ending, Framing, Reasoning, Response, ResponsesWriter, Usage};
@@ -49,7 +49,7 @@ enum ReasoningArg {
 }
 
 impl WireArgs {
-    /// What writes the events of a stream that is read with these limits.
+    /// Returns the writer for the events of a stream with these limits.
     pub(super) fn writer(&self, framing: Framing, limits: &Limits) -> Result<Writer, Failure> {
         if self.events == Protocol::Openchatml {
             return match self.unused() {
@@ -80,7 +80,7 @@ impl WireArgs {
         })
     }
 
-    /// An option that events of OpenChatML have no use for.
+    /// Returns an option that the events of OpenChatML do not support.
     fn unused(&self) -> Option<&'static str> {
         let given = [
             (self.reasoning.is_some(), "--reasoning"),
@@ -92,7 +92,7 @@ impl WireArgs {
         given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
     }
 
-    /// How a response of so many ids ends.
+    /// Returns how a response with this number of ids ends.
     pub(super) fn ending(&self, ids: usize) -> Ending {
         let mut ending = Ending::default();
         let output = u64::try_from(ids).unwrap_or(u64::MAX);
@@ -101,7 +101,7 @@ impl WireArgs {
     }
 }
 
-/// What writes events.
+/// Writes events.
 pub(super) enum Writer {
     OpenChatMl(Framing),
     Responses(Box<ResponsesWriter>),
@@ -109,12 +109,12 @@ pub(super) enum Writer {
 }
 
 impl Writer {
-    /// Whether findings are among its events.
+    /// Whether diagnostics are events.
     pub(super) fn tells_findings(&self) -> bool {
         matches!(self, Self::OpenChatMl(_))
     }
 
-    /// Writes what stands before the first event.
+    /// Writes the beginning of the output.
     pub(super) fn start(&mut self, out: &mut String) {
         match self {
             Self::OpenChatMl(_) => {}
@@ -141,7 +141,7 @@ impl Writer {
         }
     }
 
-    /// Writes what stands after the last event. How many messages were left out.
+    /// Writes the end of the output. Returns the number of dropped messages.
     pub(super) fn finish(self, ending: &Ending, out: &mut String) -> usize {
         match self {
             Self::OpenChatMl(_) => 0,

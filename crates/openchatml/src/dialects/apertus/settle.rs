@@ -5,7 +5,7 @@ use super::RULES;
 use super::compose::{Result, admit};
 use crate::grammar::paired::{Track, is_list, is_value, split_outputs};
 use crate::limits::Limits;
-use crate::model::{Body, End, Message, Role};
+use crate::model::{Body, End, Message, Raw, Role};
 use crate::pairing::sort_replies;
 use crate::rules::{Composed, Join, Loss, Lost};
 use crate::writing::{Place, RenderError};
@@ -30,7 +30,7 @@ pub(super) fn settle<'a>(
         inner: false,
         prompts,
         track: may_be_silent.then(|| Track::start(&RULES)),
-        pending: String::new(),
+        pending: Raw::default(),
     };
     for (message, place) in opened.into_iter().zip(places) {
         settled.push(message, place, true);
@@ -76,7 +76,7 @@ struct Settled<'c, 'a> {
     /// Where there are empty texts, which may be left out.
     track: Option<Track>,
     /// What stands before an empty text that is left out.
-    pending: String,
+    pending: Raw<'static>,
 }
 
 impl<'a> Settled<'_, 'a> {
@@ -95,12 +95,8 @@ impl<'a> Settled<'_, 'a> {
         if !follows {
             self.calls.clear();
             let is_alone = !next.is_some_and(|next| RULES.goes_on(next));
-            let suffix = RULES
-                .controls
-                .spelling(Control::CloseSection(Section::Reasoning))
-                .unwrap_or_default();
-            let leaves = match header(&message) {
-                Some(header) => header.contains(suffix),
+            let leaves = match raw_before(&message) {
+                Some(raw) => raw.has(Control::CloseSection(Section::Reasoning)),
                 None => is_alone && RULES.tool(&message) == RULES.outer_tool,
             };
             self.inner &= !leaves;
@@ -370,13 +366,13 @@ type Placed<'a> = (Message<'a>, Option<usize>);
 
 /// What stood before a message, if it was read here and is not the canonical layout. What another
 /// dialect keeps there says nothing about the sections.
-fn header<'m>(message: &'m Message<'_>) -> Option<&'m str> {
+fn raw_before<'m>(message: &'m Message<'_>) -> Option<&'m Raw<'m>> {
     let own = message.layout.as_deref().filter(|it| it.form == RULES.form)?;
-    own.header.as_deref()
+    own.before.as_ref()
 }
 
 pub(super) fn is_laid_out(message: &Message<'_>) -> bool {
-    header(message).is_some()
+    raw_before(message).is_some()
 }
 
 /// Whether a text is empty, with nothing before it.
@@ -403,9 +399,9 @@ fn refused((reply, place): &Placed<'_>, why: &str, help: &'static str) -> Render
 }
 
 /// Says what stands before a message, where it is not the canonical layout.
-fn lay_out(message: &mut Message<'_>, before: String) {
+fn lay_out(message: &mut Message<'_>, before: Raw<'static>) {
     message.layout = message.layout.take().filter(|it| it.form == RULES.form);
     let layout = message.layout.get_or_insert_default();
     layout.form = RULES.form;
-    layout.header = Some(before.into());
+    layout.before = Some(before);
 }

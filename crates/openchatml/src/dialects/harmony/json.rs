@@ -5,12 +5,12 @@ use crate::document::{Root, Sheet, write_shaped, write_string_field};
 use crate::grammar::frame;
 use crate::harmony::{Contents, declare, parts};
 use crate::json::{Json, JsonError, write_string, write_value};
-use crate::model::{Body, Conversation, Document, End, Layout, Message, Role};
+use crate::model::{Conversation, Document, End, Layout, Message, Role};
 use crate::options::{ReadOptions, RenderOptions};
 use crate::reading::Parsed;
 use crate::rules::Carries;
 use crate::writing::{Place, RenderError};
-use crate::{Code, Control, Format};
+use crate::{Code, Control};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
@@ -137,24 +137,11 @@ fn typed(message: &mut Message<'_>, raw: &str) {
         return;
     }
     // It keeps the space that was read.
-    let Some(header) = header(message) else { return };
-    let kept = header.len() - constraint.trim_ascii().len();
+    let Some(mut header) = frame::raw_header(message, &super::RULES) else { return };
+    header.truncate(header.as_str().len() - constraint.trim_ascii().len());
+    header.push_text(constraint);
     let layout = Layout { form: super::RULES.form, ..Layout::default() };
-    let header = Some(format!("{}{constraint}", &header[..kept]).into());
-    message.layout = Some(Box::new(Layout { header, ..layout }));
-}
-
-/// Returns the header of a message in its original form.
-pub(super) fn header(message: &Message<'_>) -> Option<String> {
-    let mut alone = message.clone();
-    alone.body = Body::default();
-    alone.layout = None;
-    let document = Conversation::from_messages([alone]).into();
-    let format = Format { dialect: &super::DIALECT, carrier: crate::Carrier::Text };
-    let text = format.write(&document, &RenderOptions::default()).ok()?;
-    let spelled = |control| super::RULES.controls.spelling(control).unwrap_or_default();
-    let text = text.strip_prefix(spelled(Control::Start))?;
-    text.split_once(spelled(Control::Message)).map(|(header, _)| header.to_owned())
+    message.layout = Some(Box::new(Layout { header: Some(header), ..layout }));
 }
 
 pub(super) fn write(

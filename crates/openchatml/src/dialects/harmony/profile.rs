@@ -33,29 +33,29 @@ fn after_channel(message: &mut Message<'_>) {
         return;
     }
     message.constrained = message.content_type.is_some();
-    let spelled = |control| super::RULES.controls.spelling(control).unwrap_or_default();
-    let constraint = spelled(Control::Constrain);
+    let constraint = super::RULES.controls.spelling(Control::Constrain).unwrap_or_default();
     // The space before the original content type.
-    let kept = message.layout.as_ref().and_then(|layout| layout.header.as_deref());
-    let kept = kept.and_then(|header| Some(header.split_once(constraint)?.1.to_owned()));
+    let kept = message.layout.as_ref().and_then(|layout| layout.header.as_ref());
+    let kept =
+        kept.and_then(|raw| Some(raw.as_str()[raw.end_of_last(Control::Constrain)?..].to_owned()));
     let moves = message.channel == Some(Channel::Commentary);
     let mut front = message.clone();
     (front.content_type, front.constrained) = (None, false);
     front.recipient = message.recipient.clone().filter(|_| !moves);
     (super::RULES.settle)(&mut front);
-    let Some(mut header) = super::json::header(&front) else { return };
+    let Some(mut header) = frame::raw_header(&front, &super::RULES) else { return };
     if let Some(recipient) = message.recipient.as_deref().filter(|_| moves) {
-        header.push_str(" to=");
-        header.push_str(recipient);
+        header.push_text(" to=");
+        header.push_text(recipient);
     }
     if let Some(content_type) = &message.content_type {
-        header.push(' ');
-        header.push_str(constraint);
-        header.push_str(kept.as_deref().unwrap_or(content_type));
+        header.push_text(" ");
+        header.push_control(Control::Constrain, constraint);
+        header.push_text(kept.as_deref().unwrap_or(content_type));
     }
     let layout = message.layout.get_or_insert_default();
     layout.form = super::RULES.form;
-    layout.header = Some(header.into());
+    layout.header = Some(header);
 }
 
 /// Returns the document as the reference renderer writes it.
@@ -104,7 +104,7 @@ fn everybody(message: &mut Message<'_>) {
     message.recipient = None;
     (super::RULES.settle)(message);
     if let Some(header) = message.layout.as_mut().and_then(|layout| layout.header.as_mut()) {
-        *header = header.replacen(&format!(" to={ALL}"), "", 1).into();
+        *header = header.without(&format!(" to={ALL}"));
     }
 }
 

@@ -130,9 +130,7 @@ fn unfold<'a>(
     sheet.speak(speaker, &mut message);
     let mut messages = Vec::new();
     if tool_calls {
-        return Err(
-            "this format has no `tool_calls`; write one object with `tool_call` for each call",
-        );
+        return Err("this format has no `tool_calls`; write an object with `tool_call` for each");
     }
     if let Some(thinking) = thinking {
         if role != Some(Role::Assistant) {

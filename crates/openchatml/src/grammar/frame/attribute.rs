@@ -3,6 +3,7 @@
 use super::header::{HeadReader, tail};
 use super::{Attribute, TypeStyle};
 use crate::diagnostic::{did_you_mean, quote};
+use crate::grammar::is_graphic;
 use crate::header::is_builtin_tool;
 use crate::lex::spells_token;
 use crate::model::{Channel, Intent, Message, Role};
@@ -34,6 +35,17 @@ pub(crate) fn may_hide(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     let hints = ["analysis", "commentary", "channel", "recipient", "functions."];
     word == "to" || word.starts_with("to=") || hints.iter().any(|hint| word.contains(hint))
+}
+
+impl Attribute {
+    /// Returns the attribute that a word sets, and its value.
+    #[inline]
+    pub(super) fn split(word: &str) -> Option<(Self, &str)> {
+        // The first byte distinguishes nearly all attributes.
+        let first = word.as_bytes().first()?;
+        let mut same = Self::ALL.iter().filter(|it| it.as_str().as_bytes()[0] == *first);
+        same.find_map(|it| Some((*it, word.strip_prefix(it.as_str())?.strip_prefix('=')?)))
+    }
 }
 
 impl<'a> HeadReader<'a, '_> {
@@ -213,10 +225,4 @@ impl<'a> HeadReader<'a, '_> {
     pub(super) fn is_value(&self, value: &str) -> bool {
         !value.is_empty() && value.len() <= self.context.limits.value_bytes && is_graphic(value)
     }
-}
-
-/// Whether a value contains no white space and no control characters.
-fn is_graphic(value: &str) -> bool {
-    value.bytes().all(|byte| byte.is_ascii_graphic())
-        || !value.chars().any(|c| c.is_control() || c.is_whitespace())
 }

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use super::attribute::may_hide;
 use super::opening::{Opening, Region};
+use super::write_header::is_canonical;
 use super::{Attribute, Rules, Spaces, Speaker, TypeStyle};
 use crate::check::Checker;
 use crate::diagnostic::{Applicability, did_you_mean, quote};
@@ -24,6 +25,8 @@ pub(super) struct Head<'a> {
     pub(super) message: Message<'a>,
     /// The diagnostics, and whether lenient mode tolerates them.
     pub(super) found: Vec<(Diagnostic, bool)>,
+    /// Whether the writer would write the same header.
+    pub(super) is_canonical: bool,
 }
 
 /// How a header ends.
@@ -45,9 +48,12 @@ pub(super) struct Context<'c> {
     /// Whether only the assistant can speak.
     pub(super) is_completion: bool,
     pub(super) checker: Option<&'c Checker>,
+    /// The whole header, if it is known and includes the role.
+    pub(super) raw: Option<&'c str>,
 }
 
 /// Reads a header.
+#[inline]
 pub(super) fn read<'a>(
     opening: &mut Opening<'a>,
     keep: Keep<'a>,
@@ -67,36 +73,7 @@ pub(super) fn read<'a>(
     };
     reader.message.span = opening.span;
     reader.start(opening);
-    let mut has_channel = false;
-    for (index, region) in opening.regions().iter().enumerate() {
-        let words = match region.control {
-            Control::Channel if index == 0 => reader.channel(region),
-            Control::Channel => {
-                let what = match has_channel {
-                    true => "the header has a second channel tag",
-                    false => "the channel tag must precede all other tags",
-                };
-                reader.hide(what, region);
-                let word = words(region.text.as_str(), region.at).next();
-                if let Some((word, _)) = word.filter(|it| Channel::from_word(it.0).is_some()) {
-                    reader.unread(word);
-                }
-                word.filter(|(word, _)| Channel::from_word(word).is_some())
-                    .map_or(region.at, |(_, span)| span.end)
-            }
-            Control::Constrain => reader.constrain(region),
-            // A control token that is not allowed in a header. It is already reported.
-            _ => {
-                reader.message.recovered = true;
-                region.at
-            }
-        };
-        reader.words_of(&region.text, region.at, words);
-        has_channel |= region.control == Control::Channel;
-    }
-    if context.shape == Shape::Whole {
-        reader.check_spaces(opening);
-    }
+    reader.regions(opening);
     opening.rest = std::mem::take(&mut reader.rest);
     if reader.is_hidden {
         reader.message.channel = Some(Channel::Analysis);
@@ -104,13 +81,22 @@ pub(super) fn read<'a>(
     if !reader.unread.is_empty() {
         reader.message.unread = Some(reader.unread.join(" ").into());
     }
-    reader.check_fixes(opening.len());
     let is_told = reader.message.recovered;
     (context.rules.settle)(&mut reader.message);
+    let is_certain = reader.found.is_empty() && !reader.message.recovered;
+    let is_canonical = is_certain
+        && opening.role.is_none()
+        && context.raw.is_some_and(|raw| is_canonical(raw, &reader.message, context.rules));
+    if !is_canonical {
+        if context.shape == Shape::Whole {
+            reader.check_spaces(opening);
+        }
+        reader.check_fixes(opening.len());
+    }
     if reader.message.recovered && !is_told {
         reader.note(lost_call(opening.span));
     }
-    Head { message: reader.message, found: reader.found }
+    Head { message: reader.message, found: reader.found, is_canonical }
 }
 
 /// Returns the diagnostic for a call whose header, at `header`, names no tool.
@@ -164,6 +150,43 @@ impl<'a> HeadReader<'a, '_> {
         self.words_of(&opening.first, start, span.end);
     }
 
+    /// Reads the parts after the control tokens: the channel, the constraint, and the attributes
+    /// after them.
+    fn regions(&mut self, opening: &Opening<'a>) {
+        let mut has_channel = false;
+        for (index, region) in opening.regions().iter().enumerate() {
+            let words = match region.control {
+                Control::Channel if index == 0 => self.channel(region),
+                Control::Channel => self.late_channel(region, has_channel),
+                Control::Constrain => self.constrain(region),
+                // A control token that is not allowed in a header. It is already reported.
+                _ => {
+                    self.message.recovered = true;
+                    region.at
+                }
+            };
+            self.words_of(&region.text, region.at, words);
+            has_channel |= region.control == Control::Channel;
+        }
+    }
+
+    /// Reads a channel after other tags. Returns its end.
+    fn late_channel(&mut self, region: &Region<'a>, is_second: bool) -> usize {
+        let what = match is_second {
+            true => "the header has a second channel tag",
+            false => "the channel tag must precede all other tags",
+        };
+        self.hide(what, region);
+        let word = words(region.text.as_str(), region.at).next();
+        match word.filter(|(word, _)| Channel::from_word(word).is_some()) {
+            Some((word, span)) => {
+                self.unread(word);
+                span.end
+            }
+            None => region.at,
+        }
+    }
+
     /// Reports white space that is not allowed in the header.
     fn check_spaces(&mut self, opening: &Opening<'a>) {
         let one = match self.context.rules.spaces {
@@ -205,9 +228,8 @@ impl<'a> HeadReader<'a, '_> {
                 message.role = role;
                 message.name = Some(self.keep.text(name, tail(span, name)));
                 let text = format!("{} is the old spelling of a tool's role", quote(word));
-                let found = Code::LegacyRole
-                    .at(span, text)
-                    .help("write the role `tool`, and the name of the tool as `name=`");
+                let help = "write the role `tool`, and the name of the tool as `name=`";
+                let found = Code::LegacyRole.at(span, text).help(help);
                 self.note(match self.is_value(name) {
                     true => found.fix(Fix::safe(span, format!("tool name={name}"))),
                     false => found,
@@ -332,11 +354,7 @@ impl<'a> HeadReader<'a, '_> {
     fn words_of(&mut self, text: &Kept<'a>, start: usize, at: usize) {
         let text = text.as_str();
         for (word, span) in words(text.get(at - start..).unwrap_or_default(), at) {
-            let attribute = word
-                .bytes()
-                .position(|byte| byte == b'=')
-                .and_then(|at| Some((Attribute::from_word(&word[..at])?, &word[at + 1..])));
-            match attribute {
+            match Attribute::split(word) {
                 Some((attribute, value)) => {
                     // The first word can directly follow another part, so the space before it is
                     // not part of it.

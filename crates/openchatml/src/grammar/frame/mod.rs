@@ -1,7 +1,6 @@
 //! Framed messages: `<|start|>` header `<|message|>` body `<|end|>` (OpenChatML 2.x, ChatML).
 
 mod attribute;
-mod canonical;
 mod header;
 mod look;
 mod marker;
@@ -18,7 +17,7 @@ pub(crate) use self::header::lost_call;
 pub(crate) use self::look::{look, look_between, marks};
 pub(crate) use self::reader::reader;
 pub(crate) use self::speaker::speaker;
-pub(crate) use self::write_header::{needs_sanitizing, sanitized};
+pub(crate) use self::write_header::{needs_sanitizing, raw_header, sanitized};
 pub(crate) use self::writer::write;
 
 use crate::Control;

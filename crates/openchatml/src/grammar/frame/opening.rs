@@ -1,6 +1,6 @@
 //! Collects the text of a header until it is complete.
 
-use crate::model::Role;
+use crate::model::{Raw, Role};
 use crate::reading::{Keep, Kept};
 use crate::{Control, Span};
 
@@ -19,6 +19,8 @@ pub(super) struct Opening<'a> {
     pub(super) first_at: usize,
     /// The text after each `<|channel|>` and `<|constrain|>`.
     regions: Vec<Region<'a>>,
+    /// The control tokens of the header, and their spans.
+    tokens: Vec<(Control, Span)>,
     /// The number of used regions.
     used: usize,
     bytes: usize,
@@ -50,6 +52,7 @@ impl<'a> Opening<'a> {
         self.first_at = span.end;
         self.end = span.end;
         self.used = 0;
+        self.tokens.clear();
         self.bytes = 0;
         self.is_inexact = false;
     }
@@ -75,6 +78,7 @@ impl<'a> Opening<'a> {
     #[inline]
     pub(super) fn control(&mut self, control: Control, span: Span) {
         self.end = span.end;
+        self.tokens.push((control, span));
         match self.regions.get_mut(self.used) {
             Some(region) => {
                 region.control = control;
@@ -84,6 +88,12 @@ impl<'a> Opening<'a> {
             None => self.regions.push(Region { control, text: Kept::default(), at: span.end }),
         }
         self.used += 1;
+    }
+
+    /// Adds a control token that is text in a header.
+    pub(super) fn marker(&mut self, control: Control, text: &str, span: Span, keep: Keep<'a>) {
+        self.tokens.push((control, span));
+        self.text(text, span, keep);
     }
 
     /// Whether places in its texts are places in the input.
@@ -104,6 +114,14 @@ impl<'a> Opening<'a> {
     /// Returns the text after each control token, in order.
     pub(super) fn regions(&self) -> &[Region<'a>] {
         &self.regions[..self.used]
+    }
+
+    /// The header up to byte `end` of the input, in its original form, if it is available.
+    pub(super) fn raw(&self, end: usize, keep: Keep<'a>) -> Option<Raw<'a>> {
+        let start = self.span.end;
+        let text = keep.slice(Span::new(start, end))?;
+        let place = |(control, at): &(Control, Span)| (*control, at.start - start..at.end - start);
+        Some(Raw::new(text.into(), self.tokens.iter().map(place).collect()))
     }
 
     /// Takes the text that is not header.

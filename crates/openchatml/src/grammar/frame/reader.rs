@@ -7,9 +7,9 @@ use super::header::{self, Context, Shape};
 use super::opening::Opening;
 use crate::grammar::check_speaker;
 use crate::lex::{Lexeme, Lexer};
-use crate::model::{End, Layout, Message, Role};
+use crate::model::{End, Layout, Message, Raw, Role};
 use crate::options::ReadOptions;
-use crate::reading::{Draft, Kept, Out, Place, hide};
+use crate::reading::{Draft, Gap, Keep, Out, Place, hide};
 use crate::{Code, Control, Fix, Severity, Span};
 
 /// Turns lexemes into messages (SPEC 2.2 §6, §15).
@@ -19,7 +19,7 @@ pub(crate) struct Reader<'a> {
     pub(super) rules: &'static Rules,
     pub(super) stage: Stage,
     /// The text between messages, up to the limit of one message.
-    pub(super) gap: Kept<'a>,
+    pub(super) gap: Gap<'a>,
     gap_is_full: bool,
     /// The current header.
     pub(super) opening: Opening<'a>,
@@ -73,7 +73,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         rules,
         stage,
         opening,
-        gap: Kept::default(),
+        gap: Gap::default(),
         gap_is_full: false,
         draft: Draft::default(),
         began: options.continues.is_some(),
@@ -224,8 +224,8 @@ impl<'a> Reader<'a> {
             Control::Message => self.end_header(span, out),
             Control::Channel | Control::Constrain => self.opening.control(control, span),
             Control::Marker(marker) => {
-                let text = self.spelled(Control::Marker(marker));
-                self.opening.text(text, span, out.keep);
+                let text = self.spelled(control);
+                self.opening.marker(Control::Marker(marker), text, span, out.keep);
             }
             Control::End if self.rules.mends_slips && !self.opening.is_bare() => {
                 let (end, meant) = (self.spelled(control), self.spelled(Control::Message));
@@ -257,17 +257,33 @@ impl<'a> Reader<'a> {
 
     /// Ends the header.
     pub(super) fn end_header(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        let mut message = self.head(Shape::Whole, out);
-        message.span = Span::new(self.opening.span.start, span.end);
-        message.body_at = span.end;
-        message.layout = self.header_layout(span.start, out);
+        let message = self.header(span, out);
         self.begin_body(message, out);
     }
 
-    /// Reads the header and reports its diagnostics.
-    pub(super) fn head(&mut self, shape: Shape, out: &mut Out<'a, '_>) -> Message<'a> {
-        let context = context(shape, self.rules, out);
+    /// Reads the header, which ends at the token at `span`.
+    #[inline(always)] // Messages are large: each call would copy one.
+    pub(super) fn header(&mut self, span: Span, out: &mut Out<'a, '_>) -> Message<'a> {
+        let mut message = self.head(Shape::Whole, Some(span.start), out);
+        message.span = Span::new(self.opening.span.start, span.end);
+        message.body_at = span.end;
+        message
+    }
+
+    /// Reads the header, which ends at byte `end`, and reports its diagnostics.
+    #[inline]
+    pub(super) fn head(
+        &mut self,
+        shape: Shape,
+        end: Option<usize>,
+        out: &mut Out<'a, '_>,
+    ) -> Message<'a> {
+        let raw = end.and_then(|end| out.keep.slice(Span::new(self.opening.span.end, end)));
+        let context = Context { raw, ..context(shape, self.rules, out) };
         let mut head = header::read(&mut self.opening, out.keep, &context);
+        if let Some(end) = end.filter(|_| !head.is_canonical) {
+            head.message.layout = self.header_layout(end, out.keep);
+        }
         for (mut found, tolerated) in head.found {
             if !self.opening.is_exact() {
                 let inside = |at: usize| at.min(self.opening.end);
@@ -300,24 +316,26 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Returns the layout of the header, if it is not canonical.
-    fn header_layout(&self, end: usize, out: &Out<'a, '_>) -> Option<Box<Layout<'a>>> {
-        let raw = out.keep.slice(Span::new(self.opening.span.end, end))?;
-        let header = match self.opening.role {
-            None => Cow::Borrowed(raw),
-            Some(_) if self.opening.is_orphan => return None,
+    /// Returns the layout of the header, which ends at byte `end`, if it is not canonical.
+    fn header_layout(&self, end: usize, keep: Keep<'a>) -> Option<Box<Layout<'a>>> {
+        let mut raw = self.opening.raw(end, keep)?;
+        if let Some(role) = self.opening.role {
+            if self.opening.is_orphan {
+                return None;
+            }
             // The prompt contains the role.
-            Some(role) => Cow::Owned(format!("{role}{raw}")),
-        };
+            let mut whole = Raw::from(Cow::Borrowed(role.as_str()));
+            whole.append(&raw);
+            raw = whole;
+        }
         let layout = Layout { form: self.rules.form, ..Layout::default() };
-        Some(Box::new(Layout { header: Some(header), ..layout }))
+        Some(Box::new(Layout { header: Some(raw), ..layout }))
     }
 
     /// Handles the end of the input inside a header: a prompt.
     fn open_header(&mut self, at: usize, out: &mut Out<'a, '_>) {
-        let mut message = self.head(Shape::Open, out);
+        let mut message = self.head(Shape::Open, Some(at), out);
         message.span = Span::new(self.opening.span.start, at);
-        message.layout = self.header_layout(at, out);
         self.begin(message, out);
         self.draft.end(End::Prompt, at, out);
     }
@@ -326,7 +344,7 @@ impl<'a> Reader<'a> {
         if control == Control::End && self.after_call && self.gap.is_empty() {
             // `<|call|>` ends the message. By one reading of the grammar, `<|end|>` can follow it.
             self.after_call = false;
-            self.gap.push(self.spelled(control), span, out.keep);
+            self.gap.push_control(control, self.spelled(control), span, out.keep);
             return;
         }
         self.after_call = false;
@@ -369,16 +387,15 @@ impl<'a> Reader<'a> {
             self.keeps_gap = true;
             return self.gap.clear();
         }
-        let blank = text.strip_prefix(self.spelled(Control::End)).unwrap_or(text);
-        if !is_canonical && !blank.trim_ascii().is_empty() {
+        if !is_canonical && !self.gap.is_blank(&[Control::End]) {
             return self.stray(end, out);
         }
         let keeps = std::mem::replace(&mut self.keeps_gap, true);
-        let text = self.gap.take();
-        if keeps && !self.began && !text.is_empty() {
-            out.to.layout(Place::Lead, text, self.rules.form);
+        let raw = self.gap.take();
+        if keeps && !self.began && !raw.is_empty() {
+            out.to.layout(Place::Lead, raw, self.rules.form);
         } else if keeps && self.began && !is_canonical && out.state.messages > 0 {
-            out.to.layout(Place::After, text, self.rules.form);
+            out.to.layout(Place::After, raw, self.rules.form);
         }
     }
 
@@ -395,5 +412,5 @@ pub(super) fn context<'c>(
 ) -> Context<'c> {
     let limits = &out.options.limits;
     let is_completion = out.options.continues == Some(Role::Assistant);
-    Context { shape, rules, limits, is_completion, checker: Some(&out.state.checker) }
+    Context { shape, rules, limits, is_completion, checker: Some(&out.state.checker), raw: None }
 }

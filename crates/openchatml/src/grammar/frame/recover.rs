@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
 
     /// Begins a hidden message with the text of a header that is not header, if the policy says so.
     fn begin_rest(&mut self, span: Span, out: &mut Out<'a, '_>) -> bool {
-        let mut message = self.head(Shape::Broken, out);
+        let mut message = self.head(Shape::Broken, None, out);
         hide(&mut message);
         let mut rest = self.opening.take_rest();
         message.span = span;
@@ -223,8 +223,8 @@ impl<'a> Reader<'a> {
             _ if out.state.is_over => WITHHELD,
             true => "it is read as the start of another message of the assistant",
             false => {
-                "the message that it seems to open is hidden; \
-                 a completion is read as what continues its prompt's role"
+                "the text after it is read as a hidden message; \
+                 to read a completion, give the role with which its prompt ends"
             }
         };
         out.malformed(found.help(help));
@@ -249,7 +249,7 @@ impl<'a> Reader<'a> {
 
     /// Handles text outside of messages.
     pub(super) fn stray(&mut self, end: usize, out: &mut Out<'a, '_>) {
-        let text = std::mem::take(&mut self.gap);
+        let text = std::mem::take(&mut self.gap).into_text();
         let span = Span::new(text.span().start, end);
         let is_kept = stray(text, span, out);
         self.began |= is_kept;

@@ -1,7 +1,6 @@
 //! The fast path for whole frames. It gives the same result as reading lexeme by lexeme, for the
 //! form of nearly all frames.
 
-use super::canonical;
 use super::reader::{Reader, Stage};
 use crate::lex::{Frame, Lexer, begins_with};
 use crate::model::{End, Message};
@@ -78,15 +77,7 @@ impl<'a> Reader<'a> {
         if !self.between(frame.start.start, out) {
             return true;
         }
-        let canonical = canonical::message(&frame, self.rules, limits, out.keep);
-        if let Some(mut message) = canonical
-            && self.speaks_as.is_none_or(|role| role == message.role)
-        {
-            message.span = Span::new(frame.start.start, frame.message.end);
-            self.message(message, frame.body, frame.end, out);
-        } else {
-            self.unusual(&frame, out);
-        }
+        self.read_frame(&frame, out);
         true
     }
 
@@ -127,8 +118,8 @@ impl<'a> Reader<'a> {
         self.end_completion(control, out);
     }
 
-    /// Reads a frame whose header is not canonical.
-    fn unusual(&mut self, frame: &Frame<'_>, out: &mut Out<'a, '_>) {
+    /// Reads a frame whose header has not been read yet.
+    fn read_frame(&mut self, frame: &Frame<'_>, out: &mut Out<'a, '_>) {
         self.open(frame.start);
         let (header, span) = frame.header;
         self.header_text(header, span, out);
@@ -139,7 +130,13 @@ impl<'a> Reader<'a> {
                 self.header_text(text, span, out);
             }
         }
-        self.end_header(frame.message, out);
+        let message = self.header(frame.message, out);
+        let is_sure = !message.recovered && !message.foreign;
+        if is_sure && out.state.stopped.is_none() {
+            self.stage = Stage::Outside;
+            return self.message(message, frame.body, frame.end, out);
+        }
+        self.begin_body(message, out);
         if out.state.stopped.is_some() {
             return;
         }

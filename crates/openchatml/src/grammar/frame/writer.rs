@@ -6,13 +6,15 @@ use super::Rules;
 use super::header::{self, Context, Shape};
 use super::marker::{MarkerPlace, marker_place};
 use super::opening::Opening;
-use super::write_header::{header as write_header, sanitized};
-use crate::lex::{Lexeme, Lexer, Mode, TokenTable};
+use super::write_header::{Checked, header as write_header, sanitized};
+use crate::lex::TokenTable;
 use crate::limits::Limits;
-use crate::model::{Conversation, Document, End, Layout, Marker, Message, Segment};
+use crate::model::{Conversation, Document, End, Layout, Marker, Message, Raw, RawPiece, Segment};
 use crate::options::{LayoutChoice, RenderOptions, Values};
 use crate::reading::Keep;
-use crate::writing::{Part, Place, PlainOpening, RenderError, Sink, SinkError, write_raw};
+use crate::writing::{
+    Part, Place, PlainOpening, RenderError, Sink, SinkError, write_pieces, write_raw,
+};
 use crate::{Code, Control, Span};
 
 /// An error in a part of a message.
@@ -48,9 +50,8 @@ fn write_messages(
 ) -> Result<(), RenderError> {
     let keeps = options.layout == LayoutChoice::Keep;
     let around = conversation.layout.as_ref().filter(|it| keeps && it.form == rules.form);
-    if let Some(lead) = around.and_then(|around| around.lead.as_deref()) {
-        write_raw(lead, Mode::Outside, rules.controls, sink)
-            .map_err(|error| RenderError::sink(error, None, Place::Document))?;
+    if let Some(lead) = around.and_then(|around| around.lead.as_ref()) {
+        write_raw(lead, sink).map_err(|error| RenderError::sink(error, None, Place::Document))?;
     }
     if options.values == Values::Sanitize {
         keep_ids_apart(rules, conversation)?;
@@ -128,7 +129,7 @@ impl Writer<'_> {
         let kept = self.kept(message);
         let controls = self.rules.controls;
         let sink = &mut *self.sink;
-        let raw = kept.and_then(|layout| layout.header.as_deref());
+        let raw = kept.and_then(|layout| layout.header.as_ref());
         let is_prompt = message.end == End::Prompt && position != Position::Inside;
         if let Some(opening) = plain_opening(message, self.rules)
             && raw.is_none()
@@ -139,11 +140,16 @@ impl Writer<'_> {
         }
         put(sink, Control::Start)?;
         match raw.filter(|raw| says_the_same(raw, message, self.rules)) {
-            Some(raw) => raw_header(raw, controls, sink).map_err(|error| (Place::Role, error))?,
-            None if self.options.values == Values::Sanitize => {
-                write_header(&sanitized(message, controls), self.rules, sink)?;
+            Some(raw) => raw_header(raw, sink).map_err(|error| (Place::Role, error))?,
+            None => {
+                let mut checked = Checked { sink, controls };
+                match self.options.values {
+                    Values::Sanitize => {
+                        write_header(&sanitized(message, controls), self.rules, &mut checked)?;
+                    }
+                    _ => write_header(message, self.rules, &mut checked)?,
+                }
             }
-            None => write_header(message, self.rules, sink)?,
         }
         if is_prompt {
             return Ok(());
@@ -174,9 +180,9 @@ impl Writer<'_> {
         sink.part(Part::End);
         put(sink, end)?;
         sink.part(Part::Gap);
-        let after = kept.and_then(|layout| layout.after.as_deref());
+        let after = kept.and_then(|layout| layout.after.as_ref());
         match after {
-            Some(after) => write_raw(after, Mode::Outside, self.rules.controls, sink),
+            Some(after) => write_raw(after, sink),
             None => sink.word(self.rules.gap),
         }
         .map_err(|error| (Place::End, error))
@@ -184,18 +190,16 @@ impl Writer<'_> {
 }
 
 /// Writes a header in its original form. It begins with the role.
-fn raw_header(
-    raw: &str,
-    controls: &'static TokenTable,
-    sink: &mut dyn Sink,
-) -> Result<(), SinkError> {
-    let text = &raw[..controls.find(raw).map_or(raw.len(), |(at, ..)| at)];
+fn raw_header(raw: &Raw<'_>, sink: &mut dyn Sink) -> Result<(), SinkError> {
+    let text = match raw.pieces().next() {
+        Some(RawPiece::Text(text)) => text,
+        _ => "",
+    };
     let start = text.len() - text.trim_ascii_start().len();
     let len = text[start..].bytes().take_while(|byte| !byte.is_ascii_whitespace()).count();
-    let (role, rest) = raw.split_at(start + len);
-    write_raw(role, Mode::Header, controls, sink)?;
+    write_pieces(raw.pieces_in(0..start + len), sink)?;
     sink.part(Part::Header);
-    write_raw(rest, Mode::Header, controls, sink)
+    write_pieces(raw.pieces_in(start + len..raw.as_str().len()), sink)
 }
 
 /// Returns the complete opening of a message, if it is a known one.
@@ -246,7 +250,7 @@ fn marker(
     if let MarkerPlace::Marker = marker_place(message) {
         return sink.control(Control::Marker(marker));
     }
-    let reason = "reasoning cannot stand in a message that is not `analysis`:";
+    let reason = "a reasoning marker is allowed only in a message on the channel `analysis`:";
     let spelling = controls.spelling(Control::Marker(marker)).unwrap_or_default();
     Err(SinkError::new(Span::default(), spelling, reason))
 }
@@ -272,27 +276,29 @@ fn literal(
     sink.control(Control::EndLiteral)
 }
 
-pub(super) fn put(sink: &mut dyn Sink, control: Control) -> Result<(), Named> {
+fn put(sink: &mut dyn Sink, control: Control) -> Result<(), Named> {
     sink.control(control).map_err(|error| (Place::End, error))
 }
 
-pub(super) fn lacks(place: Place, reason: &'static str) -> Named {
-    (place, SinkError::new(Span::default(), "", reason))
-}
-
 /// Whether an original header still matches the message.
-fn says_the_same(raw: &str, message: &Message<'_>, rules: &'static Rules) -> bool {
+fn says_the_same(raw: &Raw<'_>, message: &Message<'_>, rules: &'static Rules) -> bool {
     let mut opening = Opening::default();
-    let mut lexer = Lexer::new(rules.controls, Mode::Header, 0);
-    let mut rest = raw;
-    while let Some(lexeme) = lexer.next(&mut rest, true) {
-        match lexeme {
-            Lexeme::Control(Control::Marker(marker), span) => {
-                let text = rules.controls.spelling(Control::Marker(marker)).unwrap_or_default();
-                opening.text(text, span, Keep::Copy);
+    let mut at = 0;
+    for piece in raw.pieces() {
+        match piece {
+            RawPiece::Control(control) => {
+                let text = rules.controls.spelling(control).unwrap_or_default();
+                let span = Span::new(at, at + text.len());
+                match control {
+                    Control::Marker(_) => opening.marker(control, text, span, Keep::Copy),
+                    _ => opening.control(control, span),
+                }
+                at = span.end;
             }
-            Lexeme::Control(control, span) => opening.control(control, span),
-            Lexeme::Text(text, span) => opening.text(text, span, Keep::Copy),
+            RawPiece::Text(text) => {
+                opening.text(text, Span::new(at, at + text.len()), Keep::Copy);
+                at += text.len();
+            }
         }
     }
     let limits = Limits::default();
@@ -302,6 +308,7 @@ fn says_the_same(raw: &str, message: &Message<'_>, rules: &'static Rules) -> boo
         limits: &limits,
         is_completion: false,
         checker: None,
+        raw: None,
     };
     let head = header::read(&mut opening, Keep::Copy, &context);
     // A typing error is written in its corrected form, because other readers might take it

@@ -5,8 +5,7 @@
 //! before.
 
 use super::place::{At, Kind, Owner, Piece, Place};
-use crate::lex::{Lexeme, Lexer, Mode, TokenTable};
-use crate::model::Role;
+use crate::model::{Raw, RawPiece, Role};
 use crate::{Control, Section};
 
 /// What stands before a byte in the turn of the assistant.
@@ -263,13 +262,8 @@ impl Behind {
     }
 
     /// What is behind a message, if `raw` was read before it and can stand between this and it.
-    pub(super) fn behind(
-        self,
-        raw: &str,
-        next: Next<'_>,
-        controls: &'static TokenTable,
-    ) -> Option<Self> {
-        let walk = Walk::through(self, raw, controls)?;
+    pub(super) fn behind(self, raw: &Raw<'_>, next: Next<'_>) -> Option<Self> {
+        let walk = Walk::through(self, raw)?;
         // Whether a call leaves the inner section shows in what was read.
         let kind = match next.kind {
             Kind::Call(name, _) => Kind::Call(name, false),
@@ -279,8 +273,8 @@ impl Behind {
     }
 
     /// Whether `raw` can stand between this and the end. It closes the turn of the assistant or not.
-    pub(super) fn can_end(self, raw: &str, closes: bool, controls: &'static TokenTable) -> bool {
-        let Some(walk) = Walk::through(self, raw, controls) else { return false };
+    pub(super) fn can_end(self, raw: &Raw<'_>, closes: bool) -> bool {
+        let Some(walk) = Walk::through(self, raw) else { return false };
         let here = walk.here;
         let is_whole = walk.list == List::None && !walk.opens_replies;
         let was_turn = self.place.is_turn();
@@ -317,17 +311,15 @@ enum List {
 }
 
 impl Walk {
-    fn through(here: Behind, raw: &str, controls: &'static TokenTable) -> Option<Self> {
+    fn through(here: Behind, raw: &Raw<'_>) -> Option<Self> {
         let mut walk = Self { here, list: List::None, opens_replies: false };
-        let mut lexer = Lexer::new(controls, Mode::Outside, 0);
-        let mut rest = raw;
-        while let Some(lexeme) = lexer.next(&mut rest, true) {
+        for piece in raw.pieces() {
             if walk.opens_replies || matches!(walk.list, List::Head(_)) {
                 return None;
             }
-            match lexeme {
-                Lexeme::Text(text, _) => walk.text(text)?,
-                Lexeme::Control(control, _) => walk.control(control)?,
+            match piece {
+                RawPiece::Text(text) => walk.text(text)?,
+                RawPiece::Control(control) => walk.control(control)?,
             }
         }
         Some(walk)

@@ -21,8 +21,13 @@ pub(crate) use self::track::Track;
 pub(crate) use self::writer::write;
 
 use crate::lex::TokenTable;
-use crate::model::{FormId, Message, Role};
+use crate::model::{FormId, Message, Raw, Role};
 use crate::{Control, Section};
+
+/// Whether this stands between two replies of a list.
+fn is_between_replies(raw: &Raw<'_>) -> bool {
+    matches!(raw.as_str(), "," | ", ")
+}
 
 /// What the dialects of the family differ in.
 #[derive(Debug)]
@@ -62,15 +67,13 @@ impl Rules {
 
     /// Whether a call or a reply begins a list, where that was read and may be read in two ways.
     fn begins(&self, message: &Message<'_>) -> Begins {
-        let header = message.layout.as_ref().filter(|it| it.form == self.form);
-        let Some(header) = header.and_then(|it| it.header.as_deref()) else {
+        let layout = message.layout.as_ref().filter(|it| it.form == self.form);
+        let Some(raw) = layout.and_then(|it| it.before.as_ref()) else {
             return Begins::Nothing;
         };
-        let prefix =
-            self.controls.spelling(Control::OpenSection(Section::Calls)).unwrap_or_default();
-        match (message.role, header.contains(prefix)) {
+        match (message.role, raw.has(Control::OpenSection(Section::Calls))) {
             (Role::Tool, true) => Begins::BehindNone,
-            (Role::Tool, false) if header.contains('[') => Begins::List,
+            (Role::Tool, false) if !is_between_replies(raw) => Begins::List,
             (Role::Assistant, true) if message.is_call() => Begins::List,
             _ => Begins::Nothing,
         }

@@ -6,7 +6,7 @@
 
 use super::Rules;
 use crate::lex::TokenTable;
-use crate::model::{Message, Role};
+use crate::model::{Message, Raw, RawPiece, Role};
 use crate::{Control, Section};
 
 /// Where the content of the last message ended.
@@ -57,6 +57,13 @@ pub(super) enum Piece<'m> {
 }
 
 impl<'m> Piece<'m> {
+    pub(super) fn raw(self) -> RawPiece<'m> {
+        match self {
+            Self::Control(control) => RawPiece::Control(control),
+            Self::Text(text) | Self::Name(text) => RawPiece::Text(text),
+        }
+    }
+
     pub(super) fn spelling(self, controls: &TokenTable) -> &'m str {
         match self {
             Self::Control(control) => controls.spelling(control).unwrap_or_default(),
@@ -159,6 +166,14 @@ impl Place {
     }
 
     /// Whether `raw` is what stands between this place and a message, in the canonical layout.
+    pub(super) fn is_canonical_raw(self, kind: Kind<'_>, raw: &Raw<'_>) -> bool {
+        let mut rest = raw.rest();
+        let whole =
+            self.between(kind, &mut |_, piece| rest.take(piece.raw()).then_some(()).ok_or(()));
+        whole.is_ok() && rest.is_empty()
+    }
+
+    /// The same, of what the input has there.
     pub(super) fn is_canonical(self, kind: Kind<'_>, raw: &str, controls: &TokenTable) -> bool {
         let mut rest = raw;
         let whole = self.between(kind, &mut |_, piece| {

@@ -12,7 +12,7 @@ use crate::grammar::check_speaker;
 use crate::lex::{Lexeme, Lexer};
 use crate::model::{Channel, End, Message, Role};
 use crate::options::ReadOptions;
-use crate::reading::{Draft, Kept, Out};
+use crate::reading::{Draft, Kept, Out, Trail};
 use crate::{Code, Control, Fix, Section, Span};
 
 /// A push machine from lexemes to messages.
@@ -31,6 +31,8 @@ pub(crate) struct Reader<'a> {
     pub(super) opened: Option<usize>,
     /// The byte behind the token, or the list, that was read last.
     pub(super) behind: usize,
+    /// The tokens since the last message.
+    pub(super) trail: Trail,
     /// Whether what stands since the last message can be kept as layout.
     pub(super) keeps: bool,
     /// Whether a line break stood between two sections, as in the example of the specification.
@@ -79,6 +81,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         edge: 0,
         opened: None,
         behind: 0,
+        trail: Trail::default(),
         keeps: true,
         spaced: false,
         bos: false,
@@ -106,7 +109,10 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
         self.complete(out);
         match lexeme {
             Lexeme::Text(text, span) => self.take(text, span, out),
-            Lexeme::Control(control, span) => self.control(control, span, out),
+            Lexeme::Control(control, span) => {
+                self.trail.push(control, span, out.keep);
+                self.control(control, span, out);
+            }
         }
     }
 
@@ -258,8 +264,9 @@ impl<'a> Reader<'a> {
         {
             let layout = message.layout.get_or_insert_default();
             layout.form = self.rules.form;
-            layout.header = Some(raw.into());
+            layout.before = self.trail.raw(Span::new(self.since, at), out.keep);
         }
+        self.trail.clear_before(at);
         self.keeps = true;
         self.place = self.place.after(kind);
         self.place.inner = self.inner;

@@ -293,23 +293,20 @@ impl<'a> Reader<'a> {
 
     /// How what follows the last message is laid out, up to the end at byte `at`.
     fn tail(&mut self, returns: bool, at: usize, out: &mut Out<'a, '_>) {
-        let Some(raw) = out.keep.slice(Span::new(self.since, at)).filter(|_| self.keeps) else {
-            return;
-        };
+        let raw = self.trail.raw(Span::new(self.since, at), out.keep);
+        let Some(raw) = raw.filter(|_| self.keeps) else { return };
         if self.place == Place::START {
             if !raw.is_empty() {
-                out.to.layout(crate::reading::Place::Lead, raw.into(), self.rules.form);
+                out.to.layout(crate::reading::Place::Lead, raw, self.rules.form);
             }
             return;
         }
-        let mut rest = Some(raw);
-        let _ = self.place.close::<()>(returns, &mut |_, piece| {
-            let wanted = piece.spelling(self.rules.controls);
-            rest = rest.and_then(|rest| rest.strip_prefix(wanted));
-            Ok(())
-        });
-        if rest != Some("") {
-            out.to.layout(crate::reading::Place::Tail, raw.into(), self.rules.form);
+        let mut rest = raw.rest();
+        let closed = self
+            .place
+            .close(returns, &mut |_, piece| rest.take(piece.raw()).then_some(()).ok_or(()));
+        if closed.is_err() || !rest.is_empty() {
+            out.to.layout(crate::reading::Place::Tail, raw, self.rules.form);
         }
     }
 

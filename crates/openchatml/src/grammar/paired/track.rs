@@ -2,16 +2,16 @@
 
 use super::Rules;
 use super::behind::{Begins, Behind, Next};
-use super::place::Kind;
+use super::place::{Kind, Piece};
 use crate::Control;
-use crate::model::{Message, Role};
+use crate::model::{Message, Raw, Role};
 
 /// What the template has written since the last message, and what it would write canonically.
 #[derive(Debug)]
 pub(crate) struct Track {
     rules: &'static Rules,
     behind: Behind,
-    since: String,
+    since: Raw<'static>,
 }
 
 impl Track {
@@ -19,31 +19,40 @@ impl Track {
     pub(crate) fn new(rules: &'static Rules) -> Self {
         let section = Kind::Section(Role::Developer);
         let behind = Behind::START.opened(section).said(section, "");
-        let mut track = Self { rules, behind, since: String::new() };
+        let mut track = Self { rules, behind, since: Raw::default() };
         track.control(Control::Close(Role::Developer));
         track
     }
 
     /// Before all text.
     pub(crate) fn start(rules: &'static Rules) -> Self {
-        Self { rules, behind: Behind::START, since: String::new() }
+        Self { rules, behind: Behind::START, since: Raw::default() }
     }
 
     /// Goes behind a message, a call that is `alone` or not. `said` is given what stands between it
     /// and the message before.
-    pub(crate) fn pass(&mut self, message: &Message<'_>, alone: bool, said: Option<&mut String>) {
-        let controls = self.rules.controls;
+    pub(crate) fn pass(
+        &mut self,
+        message: &Message<'_>,
+        alone: bool,
+        said: Option<&mut Raw<'static>>,
+    ) {
         let kind = self.rules.kind(message, alone);
         let layout = message.layout.as_ref().filter(|it| it.form == self.rules.form);
-        let raw = layout.and_then(|it| it.header.as_deref());
+        let raw = layout.and_then(|it| it.before.as_ref());
         let body = message.body.text();
         let next = Next { kind, body: &body, begins: Begins::Nothing };
-        let kept = raw.and_then(|raw| Some((raw, self.behind.behind(raw, next, controls)?)));
+        let kept = raw.and_then(|raw| Some((raw, self.behind.behind(raw, next)?)));
         match (kept, said) {
-            (Some((raw, _)), Some(said)) => said.push_str(raw),
+            (Some((raw, _)), Some(said)) => said.append(raw),
             (None, Some(said)) => {
                 let _ = self.behind.place.between::<()>(kind, &mut |_, piece| {
-                    said.push_str(piece.spelling(controls));
+                    match piece {
+                        Piece::Control(control) => {
+                            said.push_control(control, piece.spelling(self.rules.controls));
+                        }
+                        Piece::Text(text) | Piece::Name(text) => said.push_text(text),
+                    }
                     Ok(())
                 });
             }
@@ -58,23 +67,23 @@ impl Track {
     }
 
     pub(crate) fn control(&mut self, control: Control) {
-        self.since.push_str(self.rules.controls.spelling(control).unwrap_or_default());
+        let spelling = self.rules.controls.spelling(control).unwrap_or_default();
+        self.since.push_control(control, spelling);
     }
 
     pub(crate) fn text(&mut self, text: &str) {
-        self.since.push_str(text);
+        self.since.push_text(text);
     }
 
     /// Says that the body of a message follows, of a call that is `alone` or not.
     pub(crate) fn message(&mut self, message: &mut Message<'_>, alone: bool) {
         let kind = self.rules.kind(message, alone);
-        let controls = self.rules.controls;
-        let is_canonical = self.behind.place.is_canonical(kind, &self.since, controls);
+        let is_canonical = self.behind.place.is_canonical_raw(kind, &self.since);
         let body = message.body.text();
         let next = Next { kind, body: &body, begins: Begins::Nothing };
         let kept = match is_canonical {
             true => None,
-            false => self.behind.behind(&self.since, next, controls),
+            false => self.behind.behind(&self.since, next),
         };
         let behind = kept.unwrap_or_else(|| self.plain(next));
         let section = match kind {
@@ -84,7 +93,7 @@ impl Track {
         if !is_canonical {
             let layout = message.layout.get_or_insert_default();
             layout.form = self.rules.form;
-            layout.header = Some(self.since.clone().into());
+            layout.before = Some(self.since.clone());
         }
         self.since.clear();
         self.behind = behind;
@@ -94,13 +103,11 @@ impl Track {
     }
 
     /// What the template writes behind the last message, if that is not the canonical layout.
-    pub(crate) fn tail(self) -> Option<String> {
-        let mut rest = Some(self.since.as_str());
-        let _ = self.behind.place.close::<()>(false, &mut |_, piece| {
-            let wanted = piece.spelling(self.rules.controls);
-            rest = rest.and_then(|rest| rest.strip_prefix(wanted));
-            Ok(())
-        });
-        (rest != Some("")).then_some(self.since)
+    pub(crate) fn tail(self) -> Option<Raw<'static>> {
+        let mut rest = self.since.rest();
+        let place = self.behind.place;
+        let closed =
+            place.close(false, &mut |_, piece| rest.take(piece.raw()).then_some(()).ok_or(()));
+        (closed.is_err() || !rest.is_empty()).then_some(self.since)
     }
 }

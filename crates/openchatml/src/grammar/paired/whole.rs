@@ -6,11 +6,13 @@ use super::reader::{Reader, State};
 use crate::lex::Lexer;
 use crate::model::{Channel, End, Message, Role};
 use crate::reading::{Kept, Out};
-use crate::{Control, Section, grammar};
+use crate::{Control, Section, Span, grammar};
 
 /// A message up to its text: what it is, where that begins, and what ends it.
 struct Shape {
     kind: Kind<'static>,
+    /// The tokens before that, where it begins outside of a turn.
+    opening: [Option<Control>; 2],
     from: usize,
     end: Control,
 }
@@ -37,18 +39,21 @@ impl<'a> Reader<'a> {
         match &self.state {
             State::Outside(gap) if gap.is_empty() => {}
             State::Turn(After::Suffix) => {
-                return Some(Shape { kind: Kind::Outer, from: 0, end: END });
+                return Some(Shape { kind: Kind::Outer, opening: [None; 2], from: 0, end: END });
             }
             _ => return None,
         }
-        let (Control::Open(role), from) = lexer.control_at(text)? else { return None };
+        let (open @ Control::Open(role), from) = lexer.control_at(text)? else { return None };
+        let opening = [Some(open), None];
         if role != Role::Assistant {
-            return Some(Shape { kind: Kind::Section(role), from, end: Control::Close(role) });
+            let (kind, end) = (Kind::Section(role), Control::Close(role));
+            return Some(Shape { kind, opening, from, end });
         }
         match lexer.control_at(&text[from..]) {
-            None => Some(Shape { kind: Kind::Outer, from, end: END }),
-            Some((Control::OpenSection(Section::Reasoning), len)) => Some(Shape {
+            None => Some(Shape { kind: Kind::Outer, opening, from, end: END }),
+            Some((inner @ Control::OpenSection(Section::Reasoning), len)) => Some(Shape {
                 kind: Kind::Inner,
+                opening: [Some(open), Some(inner)],
                 from: from + len,
                 end: Control::CloseSection(Section::Reasoning),
             }),
@@ -83,12 +88,19 @@ impl<'a> Reader<'a> {
         }
         if matches!(self.state, State::Outside(_)) {
             self.opened = Some(start);
+            let mut at = start;
+            for control in shape.opening.into_iter().flatten() {
+                let span = Span::new(at, at + self.spelled(control).len());
+                self.trail.push(control, span, out.keep);
+                at = span.end;
+            }
         }
         let mut message = Message::new(role, "");
         message.channel = channel;
         self.inner = shape.kind == Kind::Inner;
         let message = self.head(shape.kind, message, body.1.start, out);
         lexer.take(text, shape.end, token.end);
+        self.trail.push(shape.end, token, out.keep);
         self.since = token.start;
         if self.inner {
             self.edge = token.start;

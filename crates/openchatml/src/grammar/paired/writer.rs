@@ -1,15 +1,14 @@
 //! The writer of pairs.
 
-use super::Rules;
 use super::behind::{Begins, Behind, Next};
 use super::calls;
 use super::outputs::{is_value, split as split_outputs};
 use super::place::{At, Kind, Owner, Piece};
-use crate::lex::Mode;
+use super::{Rules, is_between_replies};
 use crate::limits::Limits;
-use crate::model::{Conversation, Document, End, FormId, Message, Role};
+use crate::model::{Conversation, Document, End, FormId, Message, Raw, Role};
 use crate::options::{LayoutChoice, RenderOptions};
-use crate::writing::{Part, Place as Where, RenderError, Sink, SinkError, write_raw};
+use crate::writing::{Part, Place as Where, RenderError, Sink, SinkError, write_pieces, write_raw};
 use crate::{Code, Control, Span};
 
 /// Writes a document.
@@ -46,9 +45,9 @@ impl Writer<'_> {
         let around = conversation.layout.as_deref().filter(|it| self.keeps(it.form));
         let prompts = self.options.generation_prompt.is_some();
         if messages.is_empty() && !prompts {
-            let lead = around.and_then(|it| it.lead.as_deref()).unwrap_or_default();
-            let raw = write_raw(lead, Mode::Outside, self.rules.controls, self.sink);
-            return raw.map_err(|error| RenderError::sink(error, None, Where::Document));
+            let Some(lead) = around.and_then(|it| it.lead.as_ref()) else { return Ok(()) };
+            return write_raw(lead, self.sink)
+                .map_err(|error| RenderError::sink(error, None, Where::Document));
         }
         let rules = self.rules;
         let goes_on = |at: usize| messages.get(at).is_some_and(|it| rules.goes_on(it));
@@ -66,7 +65,7 @@ impl Writer<'_> {
         if let Some(role) = self.options.generation_prompt {
             return self.prompt(role, messages.len());
         }
-        self.finish(messages.last(), around.and_then(|it| it.tail.as_deref()))
+        self.finish(messages.last(), around.and_then(|it| it.tail.as_ref()))
     }
 
     fn keeps(&self, form: FormId) -> bool {
@@ -92,8 +91,7 @@ impl Writer<'_> {
                 _ => self.behind.waiting,
             };
         }
-        let kept =
-            raw.and_then(|raw| Some((raw, self.behind.behind(raw, next, self.rules.controls)?)));
+        let kept = raw.and_then(|raw| Some((raw, self.behind.behind(raw, next)?)));
         match kept {
             Some((raw, behind)) => {
                 self.write_raw(raw, kind, index).map_err(fail)?;
@@ -199,8 +197,8 @@ impl Writer<'_> {
         list.push('[');
         let mut bodies = Vec::with_capacity(replies.len());
         for (at, reply) in replies.iter().enumerate() {
-            let between = self.raw(reply).filter(|raw| matches!(*raw, "," | ", "));
-            list.push_str(if at == 0 { "" } else { between.unwrap_or(", ") });
+            let between = self.raw(reply).filter(|raw| is_between_replies(raw));
+            list.push_str(if at == 0 { "" } else { between.map_or(", ", Raw::as_str) });
             let start = list.len();
             list.push_str(&reply.body.text());
             bodies.push(Span::new(start, list.len()));
@@ -222,10 +220,9 @@ impl Writer<'_> {
 
     /// Whether no control token will stand between the reply that was written and this text.
     fn runs_on(&self, message: &Message<'_>, next: Next<'_>) -> bool {
-        let controls = self.rules.controls;
         let raw = self.raw(message);
-        match raw.filter(|raw| self.behind.behind(raw, next, controls).is_some()) {
-            Some(raw) => controls.find(raw).is_none(),
+        match raw.filter(|raw| self.behind.behind(raw, next).is_some()) {
+            Some(raw) => raw.is_text(),
             None => {
                 let mut has_token = false;
                 let _ = self.behind.write::<()>(next, &mut |_, piece| {
@@ -238,9 +235,9 @@ impl Writer<'_> {
     }
 
     /// What stood before a message when it was read, if that is kept.
-    fn raw<'m>(&self, message: &'m Message<'_>) -> Option<&'m str> {
+    fn raw<'m>(&self, message: &'m Message<'_>) -> Option<&'m Raw<'m>> {
         let layout = message.layout.as_deref().filter(|it| self.keeps(it.form))?;
-        layout.header.as_deref()
+        layout.before.as_ref()
     }
 
     /// Writes what stands between the last message and the next. Gives what is behind that.
@@ -256,11 +253,10 @@ impl Writer<'_> {
     }
 
     /// Writes the same as it was read.
-    fn write_raw(&mut self, raw: &str, kind: Kind<'_>, index: usize) -> Result<(), Failed> {
+    fn write_raw(&mut self, raw: &Raw<'_>, kind: Kind<'_>, index: usize) -> Result<(), Failed> {
         let mut owner = Owner::Before;
-        let mut rest = raw;
+        let mut rest = raw.rest();
         // What closes the last message belongs to it, in whatever layout.
-        let controls = self.rules.controls;
         let sink = &mut *self.sink;
         let mut fits = true;
         self.behind.place.between(kind, &mut |of, piece| {
@@ -268,30 +264,21 @@ impl Writer<'_> {
             if fits {
                 advance(&mut owner, of, index, sink);
             }
-            match rest.strip_prefix(piece.spelling(controls)).filter(|_| fits) {
-                Some(after) => {
-                    rest = after;
-                    emit(piece, sink)
-                }
-                None => {
-                    fits = false;
-                    Ok(())
-                }
-            }
+            fits = fits && rest.take(piece.raw());
+            if fits { emit(piece, sink) } else { Ok(()) }
         })?;
-        let turn = matches!(kind, Kind::Section(_));
-        let error = |error| (Where::Document, error);
-        let begins = controls.spelling(Control::Open(Role::Assistant)).unwrap_or_default();
-        let opening = match (rest.rfind(begins), turn) {
-            (_, true) => rest.len(),
-            (Some(at), false) => at + begins.len(),
-            (None, false) => 0,
+        let from = rest.at();
+        let all = raw.as_str().len();
+        let opening = match (raw.end_of_last(Control::Open(Role::Assistant)), kind) {
+            (_, Kind::Section(_)) => all,
+            (Some(at), _) => at.max(from),
+            (None, _) => from,
         };
-        let (opening, header) = rest.split_at(opening);
+        let error = |error| (Where::Document, error);
         advance(&mut owner, Owner::Opening, index, sink);
-        write_raw(opening, Mode::Outside, controls, sink).map_err(error)?;
+        write_pieces(raw.pieces_in(from..opening), sink).map_err(error)?;
         advance(&mut owner, Owner::Header, index, sink);
-        write_raw(header, Mode::Outside, controls, sink).map_err(error)
+        write_pieces(raw.pieces_in(opening..all), sink).map_err(error)
     }
 
     /// Writes what a model is to go on from.
@@ -310,21 +297,17 @@ impl Writer<'_> {
     }
 
     /// Writes what closes the last message.
-    fn finish(&mut self, last: Option<&Message<'_>>, tail: Option<&str>) -> Written {
+    fn finish(&mut self, last: Option<&Message<'_>>, tail: Option<&Raw<'_>>) -> Written {
         let fail = |(place, error): Failed| RenderError::sink(error, None, place);
         let is_answer = |last: &Message<'_>| last.is_answer() && !last.body.is_empty();
         let returns = last.is_some_and(|last| last.end == End::Return);
-        let controls = self.rules.controls;
-        let can_end = |tail: &&str| match last.is_some_and(is_answer) {
+        let can_end = |tail: &&Raw<'_>| match last.is_some_and(is_answer) {
             // Whether the answer is the end of all shows in what closes it.
-            true => self.behind.can_end(tail, returns, controls),
-            false => {
-                [true, false].iter().any(|closes| self.behind.can_end(tail, *closes, controls))
-            }
+            true => self.behind.can_end(tail, returns),
+            false => [true, false].iter().any(|closes| self.behind.can_end(tail, *closes)),
         };
         if let Some(tail) = tail.filter(can_end) {
-            return write_raw(tail, Mode::Outside, controls, self.sink)
-                .map_err(|error| fail((Where::Document, error)));
+            return write_raw(tail, self.sink).map_err(|error| fail((Where::Document, error)));
         }
         let sink = &mut *self.sink;
         let closes = returns || self.behind.needs_close();

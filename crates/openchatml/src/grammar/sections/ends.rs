@@ -4,7 +4,7 @@ use super::NoReasoning;
 use super::between::Kind;
 use super::reader::{Reader, State};
 use crate::model::{End, Message, Role};
-use crate::reading::{Draft, Kept, Out};
+use crate::reading::{Draft, Kept, Out, Place};
 use crate::{Code, Control, Span};
 
 impl<'a> Reader<'a> {
@@ -44,10 +44,7 @@ impl<'a> Reader<'a> {
     /// Whether a turn in which nothing was said yet says that it has no reasoning.
     fn is_silent(&self) -> bool {
         self.rules.sections.reasoning.none == NoReasoning::Close
-            && self
-                .tokens
-                .last()
-                .is_some_and(|(it, _)| *it == self.rules.sections.reasoning.close.control)
+            && self.trail.last() == Some(self.rules.sections.reasoning.close.control)
     }
 
     /// A token that opens or closes turns, in a turn.
@@ -249,10 +246,9 @@ impl<'a> Reader<'a> {
         if !self.keeps || self.is_completion {
             return;
         }
-        let Some(raw) = out.keep.slice(Span::new(self.since, at)) else { return };
-        if !self.rules.is_canonical(self.place, None, raw) {
-            let pieces = self.pieces(at, out);
-            out.to.tail(pieces, self.rules.form);
+        let Some(raw) = self.trail.raw(Span::new(self.since, at), out.keep) else { return };
+        if !self.rules.is_canonical(self.place, None, raw.as_str()) {
+            out.to.layout(Place::Tail, raw, self.rules.form);
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Reads what is about to be written, to see that it will be read as what it is.
 
-use std::borrow::Cow;
-
 use super::Rules;
 use super::between::{Owner, Written, quoted};
 use super::reader::{Reader, reader};
@@ -9,7 +7,7 @@ use super::script::{Script, Target};
 use super::writer::Failed;
 use crate::check::{Book, Checker};
 use crate::lex::{Escape, Lexeme, Lexer, Mode, TokenTable};
-use crate::model::{End, FormId, Infill, Message, Part, Role};
+use crate::model::{End, FormId, Infill, Message, Part, Raw, Role};
 use crate::options::ReadOptions;
 use crate::pairing::Pairing;
 use crate::reading::{Keep, Out, Place, Reader as _, Receiver, State};
@@ -185,7 +183,7 @@ impl<'a> Receiver<'a> for Witness<'_> {
         self.ended += 1;
     }
 
-    fn layout(&mut self, _: Place, _: Cow<'a, str>, _: FormId) {}
+    fn layout(&mut self, _: Place, _: Raw<'a>, _: FormId) {}
 
     fn part(&mut self, _: Option<Part<'a>>, _: Span) {}
 

@@ -9,9 +9,9 @@ use super::recover::Rest;
 use super::{Mark, Rules, Turn};
 use crate::grammar::check_speaker;
 use crate::lex::Lexeme;
-use crate::model::{Channel, End, LayoutPiece, Message, Role};
+use crate::model::{Channel, End, Message, Role};
 use crate::options::ReadOptions;
-use crate::reading::{Draft, Kept, Out};
+use crate::reading::{Draft, Kept, Out, Trail};
 use crate::{Control, Section, Span};
 
 /// A push machine from lexemes to messages.
@@ -39,7 +39,7 @@ pub(crate) struct Reader<'a> {
     /// Where the first token of the next message stands, if one came already.
     pub(super) opened: Option<usize>,
     /// The tokens since the last message.
-    pub(super) tokens: Vec<(Control, Span)>,
+    pub(super) trail: Trail,
     /// Whether what stands since the last message can be kept as layout.
     pub(super) keeps: bool,
     /// Whether anything was read.
@@ -79,7 +79,7 @@ pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader
         since: 0,
         edge: 0,
         opened: None,
-        tokens: Vec::new(),
+        trail: Trail::default(),
         keeps: true,
         began: false,
         waiting: VecDeque::new(),
@@ -94,7 +94,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
         match lexeme {
             Lexeme::Text(text, span) => self.take(text, span, out),
             Lexeme::Control(control, span) if self.counts(control) => {
-                self.tokens.push((control, span));
+                self.trail.push(control, span, out.keep);
                 self.control(control, span, out);
             }
             Lexeme::Control(control, span) => {
@@ -274,36 +274,18 @@ impl<'a> Reader<'a> {
             && let Some(raw) = out.keep.slice(Span::new(self.since, at))
             && !self.rules.is_canonical(self.place, Some(kind), raw)
         {
-            let pieces = self.pieces(at, out);
+            let raw = self.trail.raw(Span::new(self.since, at), out.keep);
             let layout = message.layout.get_or_insert_default();
             layout.form = self.rules.form;
-            layout.before = Some(pieces);
+            layout.before = raw;
         }
         self.keeps = true;
-        self.tokens.retain(|(_, span)| span.start >= at);
+        self.trail.clear_before(at);
         self.place = kind.place();
         self.said = self.place;
         let span = message.span;
         check_speaker(&mut message, span, out);
         Box::new(Draft::started(message, out))
-    }
-
-    /// What stands between the last message and byte `at`, piece by piece.
-    pub(super) fn pieces(&self, at: usize, out: &Out<'a, '_>) -> Vec<LayoutPiece<'a>> {
-        let mut pieces = Vec::new();
-        let mut from = self.since;
-        let text = |from: usize, to: usize, pieces: &mut Vec<LayoutPiece<'a>>| {
-            if let Some(text) = out.keep.slice(Span::new(from, to)).filter(|it| !it.is_empty()) {
-                pieces.push(LayoutPiece::Text(text.into()));
-            }
-        };
-        for (control, span) in self.tokens.iter().filter(|(_, span)| span.start < at) {
-            text(from, span.start, &mut pieces);
-            pieces.push(LayoutPiece::Control(*control));
-            from = span.end;
-        }
-        text(from, at, &mut pieces);
-        pieces
     }
 
     /// Ends a body at byte `at`, with what closes it: a token that has so many line breaks before it.

@@ -329,7 +329,7 @@ impl<'a> Reader<'a> {
         crate::grammar::check_speaker(&mut message, start, out);
         self.opened = None;
         self.keeps = false;
-        self.tokens.clear();
+        self.trail.clear_before(place.end);
         self.turn = self.rules.turns.iter().find(|turn| matches!(turn.opening, Opening::Named(..)));
         let kind = Kind::Said(role.unwrap_or(Role::System));
         (self.place, self.said) = (Some(kind), Some(kind));

@@ -3,7 +3,7 @@
 use super::between::{Kind, Owner, Place, Written};
 use super::{Opening, Rules};
 use crate::Control;
-use crate::model::{Conversation, End, LayoutPiece, Message, Role};
+use crate::model::{Conversation, End, Message, Raw, RawPiece, Role};
 use crate::options::{LayoutChoice, RenderOptions};
 
 /// Takes what is written.
@@ -34,7 +34,7 @@ impl Script<'_> {
         for (index, message) in messages.iter().enumerate() {
             let kind = self.rules.kind(message);
             match self.kept(message).filter(|_| !self.canonical.contains(&index)) {
-                Some(pieces) => self.kept_pieces(pieces, index, to)?,
+                Some(raw) => self.kept_pieces(raw, index, to)?,
                 None => self
                     .rules
                     .between(place, kind, &mut |owner, piece| to.piece(owner, piece, index))?,
@@ -62,8 +62,8 @@ impl Script<'_> {
         let layout = self.conversation.layout.as_deref();
         let kept = layout.filter(|it| self.keeps() && it.form == self.rules.form);
         let is_kept = !self.canonical.contains(&count);
-        match kept.and_then(|layout| layout.close.as_ref()).filter(|_| is_kept) {
-            Some(pieces) => self.kept_pieces(pieces, count, to),
+        match kept.and_then(|layout| layout.tail.as_ref()).filter(|_| is_kept) {
+            Some(raw) => self.kept_pieces(raw, count, to),
             None => self.rules.close(place, &mut |owner, piece| to.piece(owner, piece, count)),
         }
     }
@@ -90,33 +90,33 @@ impl Script<'_> {
     }
 
     /// What stood before a message when it was read, if that is kept.
-    pub(super) fn kept<'m>(&self, message: &'m Message<'_>) -> Option<&'m [LayoutPiece<'m>]> {
+    pub(super) fn kept<'m>(&self, message: &'m Message<'_>) -> Option<&'m Raw<'m>> {
         let layout = message.layout.as_deref();
         let layout = layout.filter(|it| self.keeps() && it.form == self.rules.form)?;
-        layout.before.as_deref()
+        layout.before.as_ref()
     }
 
     /// Writes the same as it was read.
     fn kept_pieces<T: Target>(
         &self,
-        pieces: &[LayoutPiece<'_>],
+        raw: &Raw<'_>,
         index: usize,
         to: &mut T,
     ) -> Result<(), T::Error> {
         let mut owner = Owner::Before;
-        for piece in pieces {
+        for piece in raw.pieces() {
             match piece {
-                LayoutPiece::Control(control) => {
-                    let opening = self.rules.opened_by(*control);
+                RawPiece::Control(control) => {
+                    let opening = self.rules.opened_by(control);
                     let is_section = matches!(control, Control::OpenSection(_));
-                    let begins = index == 0 && self.rules.bos == Some(*control);
+                    let begins = index == 0 && self.rules.bos == Some(control);
                     if opening.is_some() || begins {
                         owner = Owner::Opening;
                     } else if is_section || owner == Owner::Opening {
                         owner = Owner::Header;
                     }
-                    to.piece(owner, Written::Control(*control), index)?;
-                    if self.closes_turn(*control) {
+                    to.piece(owner, Written::Control(control), index)?;
+                    if self.closes_turn(control) {
                         owner = Owner::Gap;
                     }
                     let is_named =
@@ -125,13 +125,13 @@ impl Script<'_> {
                         owner = Owner::Header;
                     }
                 }
-                LayoutPiece::Text(text) => {
+                RawPiece::Text(text) => {
                     // The line that names a role ends the opening.
                     let line =
                         memchr::memchr(b'\n', text.as_bytes()).map_or(text.len(), |at| at + 1);
                     let (opening, rest) = match owner {
                         Owner::Opening => text.split_at(line),
-                        _ => (&**text, ""),
+                        _ => (text, ""),
                     };
                     to.piece(owner, Written::Text(opening), index)?;
                     if owner == Owner::Opening {

@@ -129,6 +129,6 @@ impl<'a> Reader<'a> {
             return None;
         }
         let layout = Layout { form: self.rules.form, ..Layout::default() };
-        Some(Box::new(Layout { header: Some(Cow::Borrowed(raw)), ..layout }))
+        Some(Box::new(Layout { header: Some(Cow::Borrowed(raw).into()), ..layout }))
     }
 }

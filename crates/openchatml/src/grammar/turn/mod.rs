@@ -14,7 +14,7 @@ pub(crate) use self::writer::write;
 
 use crate::Control;
 use crate::lex::TokenTable;
-use crate::model::{FormId, Role};
+use crate::model::{FormId, Raw, Role};
 
 /// What the dialects of the family differ in.
 #[derive(Debug)]
@@ -47,20 +47,25 @@ pub(crate) enum Wrap {
 impl Rules {
     /// What stands before the first message of a conversation, in the canonical layout. A part of
     /// a multi-file sequence begins on a line of its own.
-    fn lead(&self, follows_separator: bool) -> String {
-        let line = if follows_separator { "\n" } else { "" };
-        match self.wrap {
-            Wrap::Required => format!("{line}{}\n", self.spelled(Control::Bos)),
-            Wrap::None | Wrap::Optional => line.to_owned(),
+    fn lead(&self, follows_separator: bool) -> Raw<'static> {
+        let mut lead = Raw::default();
+        lead.push_text(if follows_separator { "\n" } else { "" });
+        if self.wrap == Wrap::Required {
+            lead.push_control(Control::Bos, self.spelled(Control::Bos));
+            lead.push_text("\n");
         }
+        lead
     }
 
-    /// What stands after its last message.
-    fn tail(&self) -> String {
-        match self.wrap {
-            Wrap::Required => format!("\n{}\n", self.spelled(Control::Eos)),
-            Wrap::None | Wrap::Optional => "\n".to_owned(),
+    /// What stands after its last message, if it has one.
+    fn tail(&self, has_messages: bool) -> Raw<'static> {
+        let mut tail = Raw::default();
+        tail.push_text(if has_messages { "\n" } else { "" });
+        if self.wrap == Wrap::Required {
+            tail.push_control(Control::Eos, self.spelled(Control::Eos));
+            tail.push_text("\n");
         }
+        tail
     }
 
     fn spelled(&self, control: Control) -> &'static str {

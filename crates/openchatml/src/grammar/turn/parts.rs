@@ -1,12 +1,10 @@
 //! What stands around the turns: sequences, fill-in-the-middle tasks, files (SPEC 0.1 §4–§6).
 
-use std::borrow::Cow;
-
 use super::Wrap;
 use super::reader::{Reader, State};
 use crate::grammar::stray;
-use crate::model::{Content, DocumentLayout, Infill, Part};
-use crate::reading::{Kept, Out, Place};
+use crate::model::{Content, DocumentLayout, Infill, Part, Raw};
+use crate::reading::{Gap, Out, Place};
 use crate::{Code, Control, Dropped, Fix, Span};
 
 /// What ends a part.
@@ -40,10 +38,12 @@ impl<'a> Reader<'a> {
             let lead = std::mem::take(lead);
             let mut infill = slots.finish(span.start, out);
             infill.layout = self.infill_lead(lead, out);
-            self.state = State::AfterInfill(infill, Kept::default());
+            self.state = State::AfterInfill(infill, Gap::default());
         }
         match &mut self.state {
-            State::Outside(gap) | State::AfterInfill(_, gap) => gap.push(spelling, span, out.keep),
+            State::Outside(gap) | State::AfterInfill(_, gap) => {
+                gap.push_control(control, spelling, span, out.keep);
+            }
             _ => {}
         }
     }
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
     /// What stood before a fill-in-the-middle task.
     fn infill_lead(
         &mut self,
-        mut lead: Kept<'a>,
+        mut lead: Gap<'a>,
         out: &mut Out<'a, '_>,
     ) -> Option<Box<DocumentLayout<'a>>> {
         let canonical = if self.follows_separator { "\n" } else { "" };
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
 
     /// What stood before a message: layout, or text that lost its place.
     pub(super) fn before_message(&mut self, span: Span, out: &mut Out<'a, '_>) {
-        let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
+        let state = std::mem::replace(&mut self.state, State::Outside(Gap::default()));
         let mut gap = match state {
             State::Outside(gap) => gap,
             State::Infill(slots, lead) => {
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
             return;
         }
         if is_first {
-            if gap.as_str() != self.rules.lead(self.follows_separator) {
+            if !gap.is(&self.rules.lead(self.follows_separator)) {
                 out.to.layout(Place::Lead, gap.take(), self.rules.form);
             }
         } else if gap.as_str() != "\n" {
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
 
     /// The document, or a part of it, ends at byte `at`.
     pub(super) fn part(&mut self, at: usize, ends: Ends, out: &mut Out<'a, '_>) {
-        match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
+        match std::mem::replace(&mut self.state, State::Outside(Gap::default())) {
             State::Outside(gap) if self.has_messages() => {
                 self.after_messages(gap, at, out);
                 self.messages_part(at, ends, out);
@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
                 let mut infill = slots.finish(at, out);
                 infill.layout = self.infill_lead(lead, out);
                 if !has_line_break {
-                    self.infill_tail(&mut infill, Cow::Borrowed(""));
+                    self.infill_tail(&mut infill, Raw::default());
                 }
                 self.infill_part(infill, at, ends, out);
             }
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn infill_tail(&self, infill: &mut Infill<'a>, tail: Cow<'a, str>) {
+    fn infill_tail(&self, infill: &mut Infill<'a>, tail: Raw<'a>) {
         let layout = infill.layout.get_or_insert_default();
         layout.form = self.rules.form;
         layout.tail = Some(tail);
@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What stands after the last message, up to byte `end`.
-    fn after_messages(&mut self, mut gap: Kept<'a>, end: usize, out: &mut Out<'a, '_>) {
+    fn after_messages(&mut self, mut gap: Gap<'a>, end: usize, out: &mut Out<'a, '_>) {
         if !self.is_blank(&gap) {
             return self.stray(gap, out);
         }
@@ -191,13 +191,13 @@ impl<'a> Reader<'a> {
             let missing = format!("{line}{eos}\n");
             out.tolerate(found.fix(Fix::safe(at, missing)));
         }
-        if self.keeps_gap && gap.as_str() != self.rules.tail() {
+        if self.keeps_gap && !gap.is(&self.rules.tail(true)) {
             out.to.layout(Place::Tail, gap.take(), self.rules.form);
         }
     }
 
     /// A part without any control token: the content of a file.
-    fn text_part(&mut self, mut gap: Kept<'a>, at: usize, ends: Ends, out: &mut Out<'a, '_>) {
+    fn text_part(&mut self, mut gap: Gap<'a>, at: usize, ends: Ends, out: &mut Out<'a, '_>) {
         if !self.rules.has_files || (self.bos || self.eos) && !self.is_part(ends) {
             if !self.is_blank(&gap) {
                 return self.stray(gap, out);
@@ -231,45 +231,35 @@ impl<'a> Reader<'a> {
             out.malformed(Code::ParseFrame.at(whole, text).help("it is read as text"));
         }
         if is_wrapped && self.bos {
-            lead = gap.split_front(self.spelled(Control::Bos));
+            lead = gap.split_front(Control::Bos);
         } else if self.follows_separator && !gap.strip_line_break() {
-            lead = Some(Cow::Borrowed(""));
+            lead = Some(Raw::default());
         }
         if is_wrapped && self.eos {
-            tail = gap.split_back(self.spelled(Control::Eos));
+            tail = gap.split_back(Control::Eos);
         } else if ends == Ends::Separator && !gap.pop_line_break() {
-            tail = Some(Cow::Borrowed(""));
+            tail = Some(Raw::default());
         }
-        let mut part = Part::from(Content::Text(gap.take()));
+        let mut part = Part::from(Content::Text(gap.into_text().take()));
         part.layout = DocumentLayout::around(self.rules.form, lead, tail);
         out.to.part(Some(part), whole);
     }
 
     /// Whether nothing but white space stands before the token that begins the sequence in a file,
     /// and after the one that ends it.
-    fn is_wrapped(&self, file: &Kept<'a>) -> bool {
-        let file = file.as_str();
-        let before = file.split_once(self.spelled(Control::Bos)).filter(|_| self.bos);
-        let after = file.rsplit_once(self.spelled(Control::Eos)).filter(|_| self.eos);
-        let outside = before.map(|cut| cut.0).into_iter().chain(after.map(|cut| cut.1));
-        outside.into_iter().all(|text| text.trim_ascii().is_empty())
+    fn is_wrapped(&self, file: &Gap<'a>) -> bool {
+        let outside = [file.before(Control::Bos), file.after(Control::Eos)];
+        outside.into_iter().flatten().all(|text| text.trim_ascii().is_empty())
     }
 
     /// Whether what stands between turns is nothing but white space and the tokens that begin and
     /// end a sequence.
-    pub(super) fn is_blank(&self, gap: &Kept<'a>) -> bool {
-        let mut rest = gap.as_str().trim_ascii();
-        for control in [Control::Bos, Control::Eos] {
-            let wrap = self.spelled(control);
-            if let Some(after) = rest.strip_prefix(wrap).filter(|_| !wrap.is_empty()) {
-                rest = after.trim_ascii_start();
-            }
-        }
-        rest.is_empty()
+    pub(super) fn is_blank(&self, gap: &Gap<'a>) -> bool {
+        gap.is_blank(&[Control::Bos, Control::Eos])
     }
 
     /// Messages of a newer version are refused loudly, not taken for text (SPEC 2.2 §13).
-    fn check_version(&self, gap: &Kept<'a>, out: &mut Out<'a, '_>) {
+    fn check_version(&self, gap: &Gap<'a>, out: &mut Out<'a, '_>) {
         let newer = self.rules.newer;
         let opens = newer.spelling(Control::Message).is_some_and(|it| gap.as_str().contains(it));
         if opens && let Some((at, Control::Start, len)) = newer.find(gap.as_str()) {
@@ -285,11 +275,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Text outside of any turn.
-    pub(super) fn stray(&mut self, gap: Kept<'a>, out: &mut Out<'a, '_>) {
+    pub(super) fn stray(&mut self, gap: Gap<'a>, out: &mut Out<'a, '_>) {
         self.check_version(&gap, out);
         self.keeps_gap = false;
         let span = gap.span();
-        self.messages += usize::from(stray(gap, span, out));
+        self.messages += usize::from(stray(gap.into_text(), span, out));
     }
 
     /// Whether there are messages before this place, even if they are dropped.

@@ -11,7 +11,7 @@ use crate::grammar::{hidden, stray_token, within_limit};
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Infill, Message, Role};
 use crate::options::{ReadOptions, Recover};
-use crate::reading::{Draft, Kept, Out};
+use crate::reading::{Draft, Gap, Kept, Out};
 use crate::{Code, Control, Dropped, Fix, Span};
 
 /// A push machine from lexemes to messages (SPEC 0.1 §3, §4).
@@ -31,23 +31,22 @@ pub(crate) struct Reader<'a> {
     pub(super) speaks_as: Option<Role>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "there is one, and it stays where it is")]
 pub(super) enum State<'a> {
     /// Between messages, with what stands there.
-    Outside(Kept<'a>),
+    Outside(Gap<'a>),
     /// After `<|im_start|>`, up to the line break.
     Header(Span, Kept<'a>),
     Body(Turn<'a>),
-    Infill(Slots<'a>, Kept<'a>),
+    Infill(Slots<'a>, Gap<'a>),
     /// After a fill-in-the-middle task, with what stands there.
-    AfterInfill(Infill<'a>, Kept<'a>),
+    AfterInfill(Infill<'a>, Gap<'a>),
 }
 
 /// A reader by these rules.
 pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader<'a> {
     Reader {
         rules,
-        state: State::Outside(Kept::default()),
+        state: State::Outside(Gap::default()),
         messages: 0,
         began: false,
         follows_separator: false,
@@ -119,7 +118,7 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
             }
             return;
         }
-        match std::mem::replace(&mut self.state, State::Outside(Kept::default())) {
+        match std::mem::replace(&mut self.state, State::Outside(Gap::default())) {
             State::Body(mut turn) => {
                 if !out.options.open_prompt {
                     let text = "the text ends inside a message";
@@ -232,7 +231,7 @@ impl<'a> Reader<'a> {
     }
 
     fn end_body(&mut self, end: End, span: Span, out: &mut Out<'a, '_>) {
-        let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
+        let state = std::mem::replace(&mut self.state, State::Outside(Gap::default()));
         let State::Body(mut turn) = state else { return };
         let line_break = turn.held.take();
         let canonical = match self.rules.close {
@@ -288,7 +287,7 @@ impl<'a> Reader<'a> {
 
     /// The header has no line break before the next control token.
     fn broken_header(&mut self, end: usize, stop: usize, out: &mut Out<'a, '_>) {
-        let state = std::mem::replace(&mut self.state, State::Outside(Kept::default()));
+        let state = std::mem::replace(&mut self.state, State::Outside(Gap::default()));
         let State::Header(start, header) = state else { return };
         self.keeps_gap = false;
         let keeps = out.options.recover == Recover::Keep;

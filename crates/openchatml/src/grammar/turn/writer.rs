@@ -3,10 +3,10 @@
 use super::{Close, TurnOptions};
 use super::{Rules, Wrap};
 use crate::grammar::frame::sanitized;
-use crate::lex::{Mode, TokenTable};
+use crate::lex::TokenTable;
 use crate::model::{
     Content, Conversation, Document, DocumentLayout, End, FormId, Infill, InfillOrder, Layout,
-    Message, Part,
+    Message, Part, Raw,
 };
 use crate::options::{LayoutChoice, RenderOptions, Values};
 use crate::writing::{
@@ -51,25 +51,33 @@ impl Writer<'_> {
         self.options.layout == LayoutChoice::Keep && form == self.rules.form
     }
 
-    fn around<'l>(&self, layout: Option<&'l DocumentLayout<'_>>) -> [Option<&'l str>; 2] {
+    fn around<'l>(&self, layout: Option<&'l DocumentLayout<'_>>) -> [Option<&'l Raw<'l>>; 2] {
         match layout.filter(|layout| self.keeps(layout.form)) {
-            Some(layout) => [layout.lead.as_deref(), layout.tail.as_deref()],
+            Some(layout) => [layout.lead.as_ref(), layout.tail.as_ref()],
             None => [None, None],
         }
     }
 
     /// What stands around a text. The tokens that begin and end a sequence are more than layout.
-    fn around_text<'l>(&self, layout: Option<&'l DocumentLayout<'_>>) -> [Option<&'l str>; 2] {
+    fn around_text<'l>(&self, layout: Option<&'l DocumentLayout<'_>>) -> [Option<&'l Raw<'l>>; 2] {
         let kept = self.around(layout);
         let of_dialect = layout.filter(|layout| layout.form == self.rules.form);
-        let has_token = |text: &&str| !text.trim_ascii().is_empty();
-        let lead = of_dialect.and_then(|layout| layout.lead.as_deref()).filter(has_token);
-        let tail = of_dialect.and_then(|layout| layout.tail.as_deref()).filter(has_token);
+        let has_token = |raw: &&Raw<'_>| !raw.is_text();
+        let lead = of_dialect.and_then(|layout| layout.lead.as_ref()).filter(has_token);
+        let tail = of_dialect.and_then(|layout| layout.tail.as_ref()).filter(has_token);
         [kept[0].or(lead), kept[1].or(tail)]
     }
 
-    fn raw(&mut self, text: &str) -> Written {
-        write_raw(text, Mode::Outside, self.rules.controls, self.sink).map_err(document_error)
+    fn raw(&mut self, raw: &Raw<'_>) -> Written {
+        write_raw(raw, self.sink).map_err(document_error)
+    }
+
+    /// Writes what was kept, or else this white space.
+    fn kept_or(&mut self, kept: Option<&Raw<'_>>, usual: &str) -> Written {
+        match kept {
+            Some(raw) => self.raw(raw),
+            None => self.sink.text(usual).map_err(document_error),
+        }
     }
 
     fn conversation(
@@ -79,11 +87,11 @@ impl Writer<'_> {
     ) -> Written {
         let [kept_lead, tail] = self.around(conversation.layout.as_deref());
         self.raw(kept_lead.unwrap_or(&self.rules.lead(follows_separator)))?;
-        let own_tail = self.rules.tail();
+        let own_tail = self.rules.tail(!conversation.messages.is_empty());
         if conversation.messages.is_empty() && self.options.generation_prompt.is_none() {
             // The lead of an empty conversation, where it is kept, is all of the document.
             let is_open = self.rules.wrap == Wrap::Required && kept_lead.is_none();
-            return if is_open { self.raw(own_tail.trim_start()) } else { Ok(()) };
+            return if is_open { self.raw(&own_tail) } else { Ok(()) };
         }
         let last = conversation.messages.len().saturating_sub(1);
         for (index, message) in conversation.messages.iter().enumerate() {
@@ -97,12 +105,10 @@ impl Writer<'_> {
                 return Ok(());
             }
             let layout = message.layout.as_deref().filter(|layout| self.keeps(layout.form));
-            let after = match layout.and_then(|layout| layout.after.as_deref()) {
-                _ if is_last => tail.unwrap_or(own_tail.as_str()),
-                Some(after) => after,
-                None => "\n",
-            };
-            self.raw(after)?;
+            match layout.and_then(|layout| layout.after.as_ref()) {
+                _ if is_last => self.raw(tail.unwrap_or(&own_tail))?,
+                after => self.kept_or(after, "\n")?,
+            }
         }
         if let Some(role) = self.options.generation_prompt {
             let mut prompt = Message::new(role, "");
@@ -120,11 +126,10 @@ impl Writer<'_> {
         let controls = self.rules.controls;
         let sink = &mut *self.sink;
         sink.control(Control::Start).map_err(|error| (Place::Role, error))?;
-        let raw = layout.and_then(|layout| layout.header.as_deref());
-        let raw = raw.filter(|raw| says_the_same(raw, message));
+        let raw = layout.and_then(|layout| layout.header.as_ref());
+        let raw = raw.filter(|raw| says_the_same(raw.as_str(), message));
         match raw {
-            Some(raw) => write_raw(raw, Mode::Header, controls, sink)
-                .map_err(|error| (Place::Role, error))?,
+            Some(raw) => write_raw(raw, sink).map_err(|error| (Place::Role, error))?,
             None if self.options.values == Values::Sanitize => {
                 header(&sanitized(message, controls), self.rules, controls, sink)?;
             }
@@ -134,6 +139,7 @@ impl Writer<'_> {
             return Ok(());
         }
         let body = |error| (Place::Body, error);
+        let raw = raw.map(Raw::as_str);
         if !raw.is_some_and(|raw| raw.ends_with('\n')) {
             sink.text("\n").map_err(body)?;
         }
@@ -197,9 +203,9 @@ impl Writer<'_> {
                         kept_lead.filter(|lead| !lead.is_empty() || !text.starts_with('\n'));
                     let kept_tail =
                         kept_tail.filter(|tail| !tail.is_empty() || !text.ends_with('\n'));
-                    self.raw(kept_lead.unwrap_or(lead))?;
+                    self.kept_or(kept_lead, lead)?;
                     self.sink.text(text).map_err(document_error)?;
-                    self.raw(kept_tail.unwrap_or(tail))?;
+                    self.kept_or(kept_tail, tail)?;
                 }
                 Content::Infill(infill) => self.infill(infill, lead, tail)?,
                 Content::Conversation(conversation) => {
@@ -228,7 +234,7 @@ impl Writer<'_> {
 
     fn infill(&mut self, infill: &Infill<'_>, lead: &str, tail: &str) -> Written {
         let [kept_lead, kept_tail] = self.around(infill.layout.as_deref());
-        self.raw(kept_lead.unwrap_or(lead))?;
+        self.kept_or(kept_lead, lead)?;
         let order = self.turns.infill_order.unwrap_or(infill.order);
         let prefix = (Control::FimPrefix, infill.prefix.as_ref());
         let suffix = (Control::FimSuffix, infill.suffix.as_ref());
@@ -243,10 +249,7 @@ impl Writer<'_> {
             self.sink.text(text).map_err(document_error)?;
         }
         let ends_in_line_break = slots[2].1.ends_with('\n');
-        match kept_tail {
-            Some("") if ends_in_line_break => self.raw(tail),
-            kept => self.raw(kept.unwrap_or(tail)),
-        }
+        self.kept_or(kept_tail.filter(|raw| !(raw.is_empty() && ends_in_line_break)), tail)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ids, and which of them a model is trained on.
+//! Token ids with a training mask.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use super::super::kept::Kept;
 use super::list;
 use crate::input::finding;
 
-/// Which ids are trained.
+/// The ids that are trained.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Training")]
 pub(in crate::commands::convert) struct MaskArgs {
@@ -65,7 +65,7 @@ enum HeadersArg {
 }
 
 impl MaskArgs {
-    /// The policy that says so.
+    /// Returns the policy.
     pub(in crate::commands::convert) fn policy(&self) -> MaskPolicy {
         let mut policy = MaskPolicy::default();
         policy.speech = match self.train {
@@ -89,7 +89,7 @@ impl MaskArgs {
     }
 }
 
-/// The numbers in the input of the messages that are written.
+/// The indices in the input of the written messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers<'k> {
     pub(super) kept: &'k Kept,
@@ -97,17 +97,19 @@ pub(super) struct Numbers<'k> {
 }
 
 impl Numbers<'_> {
-    /// The numbers of the messages that this one was made of; none if the format adds it.
+    /// Returns the indices of the input messages that became this message; none if the format adds
+    /// it.
     fn of(self, written: usize) -> impl Iterator<Item = usize> {
         self.origins.parts(written).filter_map(|part| self.kept.number(part))
     }
 
-    /// The policy for so many messages that are written, which decides about the same messages as the
-    /// user did. A message that was made of several is skipped if any of them is.
+    /// Returns the policy for the written messages, with the same decisions as those for the input
+    /// messages. A message that was joined from several messages is skipped if one of them is
+    /// skipped.
     ///
     /// # Errors
     ///
-    /// It decides about a message that the input does not have.
+    /// The policy names a message that the input does not have.
     pub(super) fn policy(
         self,
         policy: &MaskPolicy,
@@ -143,8 +145,7 @@ impl Numbers<'_> {
     }
 }
 
-/// Adds an object with the ids, the mask, the places of the messages, and what does not travel with
-/// the ids.
+/// Appends an object with the ids, the mask, the spans of the messages, and the sidecar.
 pub(super) fn write(
     out: &mut String,
     policy: &MaskPolicy,
@@ -156,7 +157,7 @@ pub(super) fn write(
     let is_fraction = |message: &Message<'_>| {
         message.weight.is_some_and(|it| it != Weight::ZERO && it != Weight::ONE)
     };
-    // The mask says all where no weight is a fraction.
+    // The mask is sufficient if no weight is a fraction.
     let weights = conversation.messages.iter().any(is_fraction);
     let weights = weights.then(|| policy.weights(conversation, rendered));
     out.push_str("{\"ids\":");
@@ -192,7 +193,7 @@ fn span(
         Some(number) => {
             let _ = write!(out, "{number}");
         }
-        // What the format adds, and the beginning of the answer.
+        // The part that the format adds, and the beginning of the answer.
         None => out.push_str("null"),
     }
     let _ = write!(

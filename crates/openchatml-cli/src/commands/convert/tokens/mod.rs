@@ -1,4 +1,4 @@
-//! Documents as token ids.
+//! Writes documents as token ids.
 
 mod mask;
 mod table;
@@ -27,14 +27,16 @@ pub(super) struct Tokens {
     tokenizers: Tokenizers,
 }
 
-/// What is written of the ids.
+/// The form of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Ids,
-    /// The ids, which of them are trained, and where the messages are.
+    /// The ids, the mask, and the spans of the messages.
     Mask(MaskPolicy),
     Count,
-    /// A table for people, with colours or without.
+    /// A table for people, with or without colours.
+    ///
+    /// # Errors
     Table {
         colors: bool,
     },
@@ -62,7 +64,7 @@ impl Tokens {
         &self,
         original: &Document<'_>,
         kept: &Kept,
-        prepared: Prepared<'_>,
+        mut prepared: Prepared<'_>,
         options: &RenderOptions,
         wants_sidecar: bool,
     ) -> Result<Output, Refused> {
@@ -70,19 +72,20 @@ impl Tokens {
             Shape::Mask(_) => prepared.weighed(original),
             _ => None,
         };
-        let Prepared { document, losses, origins, .. } = prepared;
+        let losses = std::mem::take(&mut prepared.losses);
         let mut output = Output { losses, ..Output::default() };
+        let Prepared { document, origins, .. } = &prepared;
         let written = self.tokenizers.with(|tokenizer| {
             if self.shape == Shape::Count {
-                let counted = tokenizer.count(&document, options)?;
+                let counted = tokenizer.count_prepared(&prepared, options)?;
                 output.text = counted.ids.to_string();
                 return Ok(self.tokenizers.refuse_spelled(&counted.spelled)?);
             }
-            let rendered = tokenizer.render(&document, options)?;
+            let rendered = tokenizer.render_prepared(&prepared, options)?;
             self.tokenizers.refuse_spelled(&rendered.spelled)?;
             let has_losses = matches!(self.shape, Shape::Mask(_)) && !output.losses.is_empty();
             if wants_sidecar || has_losses {
-                let sidecar = sidecar(tokenizer, original, &rendered, &origins);
+                let sidecar = sidecar(tokenizer, original, &rendered, origins);
                 output.losses.retain(|loss| !sidecar.holds(loss));
                 output.sidecar = Some(sidecar);
             }
@@ -90,13 +93,13 @@ impl Tokens {
             let conversation = match &weighed {
                 None => document.as_conversation().unwrap_or(&nothing),
                 Some(Weighed { conversation, joined, .. }) => {
-                    // The mask says how much they count, but for messages that became one.
+                    // The mask contains the weights, except for joined messages.
                     let joined = |loss: &Loss| loss.message.is_some_and(|at| joined.contains(&at));
                     output.losses.retain(|loss| loss.lost != Lost::Weight || joined(loss));
                     conversation
                 }
             };
-            let numbers = Numbers { kept, origins: &origins };
+            let numbers = Numbers { kept, origins };
             let placed = match &self.shape {
                 Shape::Mask(policy) => Some(numbers.policy(policy, conversation.messages.len())?),
                 _ => None,
@@ -106,15 +109,11 @@ impl Tokens {
             say(shape, tokenizer, (conversation, numbers), &rendered, &mut output);
             Ok(())
         });
-        match written {
-            Ok(()) => Ok(output),
-            Err(Refused::Render(error)) => Err(Refused::Render(origins.place(error))),
-            Err(refused) => Err(refused),
-        }
+        written.map(|()| output)
     }
 }
 
-/// Writes what is wanted of some ids.
+/// Writes the requested data of the ids.
 fn say(
     shape: &Shape,
     tokenizer: &Tokenizer<OneEncoding>,
@@ -133,12 +132,12 @@ fn say(
     }
 }
 
-/// Why a document is not written.
+/// The reason why a document is not written.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// The format cannot say it.
+    /// The format cannot express it.
     Render(RenderError),
-    /// The encoding cannot, or the template.
+    /// The encoding or the template cannot express it.
     Found(Box<Diagnostic>),
 }
 
@@ -154,7 +153,7 @@ impl From<Box<Diagnostic>> for Refused {
     }
 }
 
-/// What of the original is not in the ids.
+/// Returns the data of the original that the ids do not contain.
 fn sidecar(
     tokenizer: &Tokenizer<OneEncoding>,
     original: &Document<'_>,
@@ -168,7 +167,7 @@ fn sidecar(
     Sidecar::between(original.as_conversation().unwrap_or(&nothing), &read, origins)
 }
 
-/// Adds a JSON array of numbers.
+/// Appends a JSON array of numbers.
 fn list(out: &mut String, numbers: &[impl Display]) {
     out.push('[');
     for (index, number) in numbers.iter().enumerate() {

@@ -54,7 +54,7 @@ pub(crate) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
         Root::Other => sheet.no_conversation(&mut json),
     };
     if let Some(tail) = scene.finish(messages) {
-        let around = DocumentLayout::around(RULES.form, None, Some(tail.into()));
+        let around = DocumentLayout::around(RULES.form, None, Some(tail));
         conversation.layout = around;
     }
     conversation.set_shape(RULES.form, root.shape());

@@ -6,7 +6,7 @@ use super::replies::Replies;
 use crate::document::{Sheet, Speaker, Written};
 use crate::grammar::paired::Track;
 use crate::json::{Json, JsonError, Value};
-use crate::model::{Channel, End, Layout, Message, Role};
+use crate::model::{Channel, End, Layout, Message, Raw, Role};
 use crate::{Code, Control, Section, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
@@ -43,7 +43,7 @@ impl Scene {
     }
 
     /// What the template writes behind the last message, if that is out of the ordinary.
-    pub(super) fn finish(mut self, messages: &[Message<'_>]) -> Option<String> {
+    pub(super) fn finish(mut self, messages: &[Message<'_>]) -> Option<Raw<'static>> {
         if self.in_tool {
             self.track.text("]");
         }

@@ -1,0 +1,234 @@
+//! Text that was read as layout.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::Control;
+
+/// The original text between the bodies of messages, with the positions of its control tokens.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Raw<'a> {
+    text: Cow<'a, str>,
+    /// The control tokens in order, and the span of each in the text.
+    tokens: Vec<(Control, Range<usize>)>,
+}
+
+/// A piece of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RawPiece<'r> {
+    Control(Control),
+    Text(&'r str),
+}
+
+impl<'a> Raw<'a> {
+    /// Creates a text with control tokens at the given spans.
+    pub(crate) fn new(text: Cow<'a, str>, tokens: Vec<(Control, Range<usize>)>) -> Self {
+        Self { text, tokens }
+    }
+
+    /// The whole text, including its control tokens.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Whether it contains no control token.
+    pub(crate) fn is_text(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
+    pub(crate) fn tokens(&self) -> &[(Control, Range<usize>)] {
+        &self.tokens
+    }
+
+    /// Whether it contains this control token.
+    pub(crate) fn has(&self, control: Control) -> bool {
+        self.tokens.iter().any(|(it, _)| *it == control)
+    }
+
+    /// The end of the last control token of this kind.
+    pub(crate) fn end_of_last(&self, control: Control) -> Option<usize> {
+        self.tokens.iter().rev().find(|(it, _)| *it == control).map(|(_, range)| range.end)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.text.to_mut().clear();
+        self.tokens.clear();
+    }
+
+    pub(crate) fn push_text(&mut self, text: &str) {
+        self.text.to_mut().push_str(text);
+    }
+
+    /// Appends a control token and its spelling.
+    pub(crate) fn push_control(&mut self, control: Control, spelling: &str) {
+        let start = self.text.len();
+        self.text.to_mut().push_str(spelling);
+        self.tokens.push((control, start..self.text.len()));
+    }
+
+    pub(crate) fn append(&mut self, other: &Raw<'_>) {
+        let start = self.text.len();
+        self.text.to_mut().push_str(&other.text);
+        let moved = |(control, range): &(Control, Range<usize>)| {
+            (*control, start + range.start..start + range.end)
+        };
+        self.tokens.extend(other.tokens.iter().map(moved));
+    }
+
+    /// Truncates the text. The cut must not be inside a control token.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.text.to_mut().truncate(len);
+        self.tokens.retain(|(_, range)| range.end <= len);
+    }
+
+    /// Returns the text without the first occurrence of the given text.
+    pub(crate) fn without(&self, text: &str) -> Raw<'static> {
+        let mut left = Raw::default();
+        let mut at = 0;
+        let mut is_found = false;
+        for piece in self.pieces() {
+            let end = match piece {
+                RawPiece::Control(_) => self.tokens[left.tokens.len()].1.end,
+                RawPiece::Text(text) => at + text.len(),
+            };
+            let spelled = &self.text[at..end];
+            match piece {
+                RawPiece::Control(control) => left.push_control(control, spelled),
+                RawPiece::Text(all) => match all.split_once(text).filter(|_| !is_found) {
+                    Some((before, after)) => {
+                        is_found = true;
+                        left.push_text(before);
+                        left.push_text(after);
+                    }
+                    None => left.push_text(all),
+                },
+            }
+            at = end;
+        }
+        left
+    }
+
+    /// The pieces of the text.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = RawPiece<'_>> {
+        self.pieces_in(0..self.text.len())
+    }
+
+    /// The pieces of a part of the text. The part must not begin or end inside a control token.
+    pub(crate) fn pieces_in(&self, part: Range<usize>) -> impl Iterator<Item = RawPiece<'_>> {
+        let mut at = part.start;
+        let first = self.tokens.partition_point(|(_, range)| range.start < part.start);
+        let mut tokens = self.tokens[first..].iter();
+        let mut next: Option<(Control, Range<usize>)> = None;
+        std::iter::from_fn(move || {
+            if let Some((control, range)) = next.take() {
+                at = range.end;
+                return Some(RawPiece::Control(control));
+            }
+            let token = tokens.next().filter(|(_, range)| range.end <= part.end).cloned();
+            let end = token.as_ref().map_or(part.end, |(_, range)| range.start);
+            let text = &self.text[at..end.max(at)];
+            match token {
+                Some((control, range)) if text.is_empty() => {
+                    at = range.end;
+                    return Some(RawPiece::Control(control));
+                }
+                token => next = token,
+            }
+            at = end.max(at);
+            (!text.is_empty()).then_some(RawPiece::Text(text))
+        })
+    }
+
+    /// The text as a rest that can be compared piece by piece.
+    pub(crate) fn rest(&self) -> RawRest<'_> {
+        RawRest { text: &self.text, tokens: &self.tokens, at: 0 }
+    }
+
+    pub(crate) fn borrowed(&self) -> Raw<'_> {
+        Raw { text: Cow::Borrowed(&self.text), tokens: self.tokens.clone() }
+    }
+
+    pub(crate) fn into_owned(self) -> Raw<'static> {
+        Raw { text: Cow::Owned(self.text.into_owned()), tokens: self.tokens }
+    }
+}
+
+impl<'a> From<Cow<'a, str>> for Raw<'a> {
+    fn from(text: Cow<'a, str>) -> Self {
+        Self { text, tokens: Vec::new() }
+    }
+}
+
+/// The rest of a text that is compared piece by piece.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RawRest<'r> {
+    text: &'r str,
+    tokens: &'r [(Control, Range<usize>)],
+    at: usize,
+}
+
+impl RawRest<'_> {
+    /// Removes a piece from the front. Returns false if the text does not begin with it.
+    pub(crate) fn take(&mut self, piece: RawPiece<'_>) -> bool {
+        match piece {
+            RawPiece::Control(control) => match self.tokens.split_first() {
+                Some(((first, range), rest)) if *first == control && range.start == self.at => {
+                    (self.tokens, self.at) = (rest, range.end);
+                    true
+                }
+                _ => false,
+            },
+            RawPiece::Text(text) => {
+                let end = self.at + text.len();
+                let is_text = self.tokens.first().is_none_or(|(_, range)| range.start >= end);
+                let is_next = is_text && self.text[self.at..].starts_with(text);
+                self.at = if is_next { end } else { self.at };
+                is_next
+            }
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.at == self.text.len()
+    }
+
+    /// The byte at which the rest begins.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Raw, RawPiece};
+    use crate::Control;
+
+    #[test]
+    fn pieces_are_control_tokens_and_the_text_between_them() {
+        let mut raw = Raw::default();
+        raw.push_control(Control::End, "(e)");
+        raw.push_control(Control::Start, "(s)");
+        raw.push_text("a(e)");
+        raw.push_control(Control::Message, "(m)");
+        let (end, start, message) = (Control::End, Control::Start, Control::Message);
+        let [end, start, message] = [end, start, message].map(RawPiece::Control);
+        let all = [end, start, RawPiece::Text("a(e)"), message];
+        assert_eq!(raw.pieces().collect::<Vec<_>>(), all);
+        let part: Vec<_> = raw.pieces_in(3..8).collect();
+        assert_eq!(part, [start, RawPiece::Text("a(")]);
+        assert_eq!(raw.end_of_last(Control::Start), Some(6));
+        assert!(raw.has(Control::Message) && !raw.has(Control::Call));
+        let mut rest = raw.rest();
+        assert!(!rest.take(start) && rest.take(end) && rest.take(start));
+        // Text that is spelled like a control token is not a control token.
+        assert!(rest.take(RawPiece::Text("a")) && !rest.take(end));
+        assert!(rest.take(RawPiece::Text("(e)")) && rest.take(message) && rest.is_empty());
+        let mut twice = raw.clone();
+        twice.append(&raw);
+        assert_eq!(twice.pieces().collect::<Vec<_>>(), [all, all].concat());
+    }
+}
