@@ -1,4 +1,4 @@
-//! The terminal, or whatever stands in its place.
+//! Messages on standard error.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::Mutex;
@@ -14,26 +14,26 @@ use crate::args::{ConsoleArgs, Verbosity};
 use crate::failure::{Failure, UNKNOWN};
 use crate::visible::visible_line;
 
-/// An error as one line, styled.
+/// Formats an error as one line.
 pub(crate) fn error_line(text: &str) -> String {
     labelled(DEFAULT_ERROR_STYLE, "error", text)
 }
 
-/// A finding without a place as one line, styled.
+/// Formats a diagnostic without a place as one line.
 pub(crate) fn finding_line(found: &Diagnostic) -> String {
     labelled(DEFAULT_ERROR_STYLE, &format!("{}[{}]", found.severity, found.code), &found.message)
 }
 
-/// A warning as one line, styled.
+/// Formats a warning as one line.
 pub(crate) fn warning_line(text: &str) -> String {
     labelled(DEFAULT_WARNING_STYLE, "warning", text)
 }
 
-/// Says on standard error what somebody else says there, on a line of its own.
+/// Prints a line of another program on standard error.
 #[cfg(all(unix, feature = "run"))]
 pub(crate) fn stranger(name: &str, line: &str) {
     let text = format!("{}: {}\n", visible_line(name), visible_line(line));
-    // If nobody can be told, nobody is.
+    // If the message cannot be printed, there is no way to report that.
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
@@ -41,11 +41,11 @@ fn labelled(style: Style, word: &str, text: &str) -> String {
     format!("{style}{word}{style:#}: {}\n", visible_line(text))
 }
 
-/// Says things to people: on standard error, with colours where they are wanted.
+/// Prints messages for people on standard error, with colours if the user wants them.
 #[derive(Debug)]
 pub(crate) struct Console {
     verbosity: Verbosity,
-    /// What was asked for, before anybody looked at what the output is.
+    /// The requested mode, before the output is known.
     color: ColorChoice,
     progress: Mutex<Option<ProgressBar>>,
     /// Whether data is written to the terminal.
@@ -62,12 +62,12 @@ impl Console {
         }
     }
 
-    /// How much is said.
+    /// The verbosity.
     pub(crate) fn verbosity(&self) -> Verbosity {
         self.verbosity
     }
 
-    /// Whether standard output takes colours.
+    /// Whether standard output supports colours.
     pub(crate) fn colors_output(&self) -> bool {
         let choice = match self.color {
             ColorChoice::Auto => AutoStream::choice(&io::stdout()),
@@ -76,12 +76,12 @@ impl Console {
         choice != ColorChoice::Never
     }
 
-    /// Says an error.
+    /// Prints an error.
     pub(crate) fn error(&self, text: &str) {
         self.say(DEFAULT_ERROR_STYLE, "error", text);
     }
 
-    /// Says why a command could not do its work.
+    /// Prints why a command failed.
     pub(crate) fn failure(&self, failure: &Failure) {
         let Failure::Unknown(lines) = failure else { return self.error(&failure.to_string()) };
         for (index, line) in lines.iter().enumerate() {
@@ -92,35 +92,35 @@ impl Console {
         }
     }
 
-    /// Says what a conversion lost, unless there is to be quiet.
+    /// Prints the losses of a conversion, unless `--quiet` is given.
     pub(crate) fn loss(&self, text: &str) {
         if self.verbosity > Verbosity::Quiet {
             self.say(DEFAULT_WARNING_STYLE, &format!("warning[{}]", Code::Loss), text);
         }
     }
 
-    /// Says what is not as it was asked for, unless there is to be quiet.
+    /// Prints a warning, unless `--quiet` is given.
     pub(crate) fn warning(&self, text: &str) {
         if self.verbosity > Verbosity::Quiet {
             self.print(&warning_line(text));
         }
     }
 
-    /// Says something that only those want to know who asked for more.
+    /// Prints a message only with `--verbose`.
     pub(crate) fn detail(&self, text: &str) {
         if self.verbosity > Verbosity::Normal {
             self.say(DEFAULT_NOTE_STYLE, "note", text);
         }
     }
 
-    /// Says how it went, unless there is to be quiet.
+    /// Prints a summary, unless `--quiet` is given.
     pub(crate) fn summary(&self, text: &str) {
         if self.verbosity > Verbosity::Quiet {
             self.print(&format!("{text}\n"));
         }
     }
 
-    /// Tells somebody at the terminal what is expected, unless there is to be quiet.
+    /// Prints a prompt for the person at the terminal, unless `--quiet` is given.
     pub(crate) fn hint(&self, text: &str) {
         if self.verbosity > Verbosity::Quiet && io::stderr().is_terminal() {
             self.say(DEFAULT_NOTE_STYLE, "note", text);
@@ -131,9 +131,9 @@ impl Console {
         self.print(&labelled(style, word, text));
     }
 
-    /// Writes `text`, styled and made harmless already, to standard error.
+    /// Writes `text`, which is already formatted and escaped, to standard error.
     ///
-    /// If nobody can be told, nobody is.
+    /// If this fails, there is no way to report it.
     pub(crate) fn print(&self, text: &str) {
         if text.is_empty() {
             return;
@@ -148,14 +148,15 @@ impl Console {
         }
     }
 
-    /// Shows `bar` until [`stop_progress`](Self::stop_progress), and keeps clear of it meanwhile.
+    /// Shows `bar` until [`stop_progress`](Self::stop_progress), and prints other messages above
+    /// it.
     pub(crate) fn start_progress(&self, bar: ProgressBar) {
         if let Ok(mut progress) = self.progress.lock() {
             *progress = Some(bar);
         }
     }
 
-    /// Takes the progress bar away.
+    /// Removes the progress bar.
     pub(crate) fn stop_progress(&self) {
         if let Ok(mut progress) = self.progress.lock()
             && let Some(bar) = progress.take()
@@ -164,14 +165,14 @@ impl Console {
         }
     }
 
-    /// Whether a progress bar has a place: on a terminal on which nothing else is written.
+    /// Whether a progress bar can be shown: on a terminal to which no data is written.
     pub(crate) fn wants_progress(&self) -> bool {
         self.verbosity > Verbosity::Quiet
             && !self.has_data.load(Ordering::Relaxed)
             && io::stderr().is_terminal()
     }
 
-    /// Keeps progress bars away, since data is written to the terminal.
+    /// Disables progress bars, because data is written to the terminal.
     pub(crate) fn hide_progress(&self) {
         self.has_data.store(true, Ordering::Relaxed);
     }

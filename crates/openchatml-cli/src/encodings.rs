@@ -1,4 +1,4 @@
-//! Encodings that the command line names.
+//! The encodings that the command line names.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -12,46 +12,46 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::input::{Origin, finding};
 
-/// What threads encode with.
+/// The encoder of a thread.
 pub(crate) trait Usable: Encoding + Debug + Send + Sync {}
 
 impl<E: Encoding + Debug + Send + Sync> Usable for E {}
 
-/// An encoding that one thread uses.
+/// An encoding for one thread.
 pub(crate) type OneEncoding = Box<dyn Usable>;
 
-/// Encodings of one kind, for as many threads as want one.
+/// The encodings for several threads.
 #[derive(Clone, Debug)]
 pub(crate) struct Encodings {
     name: Arc<str>,
     kind: Kind,
-    /// Whether control tokens that have no id may be written as ordinary text.
+    /// Whether control tokens without an id may be written as ordinary text.
     may_spell: bool,
 }
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// Each has a cache of its own.
+    /// Each thread has its own cache.
     O200kHarmony,
-    /// All share one.
+    /// All threads share one encoding.
     File(Arc<dyn Usable>),
 }
 
-/// What a tokenizer is for.
+/// The purpose of a tokenizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// It reads, and perhaps writes: whatever the format has may come.
+    /// Reading, and perhaps writing: any control token of the format may occur.
     Reading,
-    /// It writes, or counts.
+    /// Writing or counting.
     Writing,
 }
 
 impl Encodings {
-    /// The encoding of this name, or the one that this file describes.
+    /// Returns the encoding with this name or in this file.
     ///
     /// # Errors
     ///
-    /// There is no such file, or it describes none.
+    /// There is no such file, or it contains no encoding.
     pub(crate) fn open(name: &str, may_spell: bool, console: &Console) -> Result<Self, Failure> {
         let of = |kind| Self { name: name.into(), kind, may_spell };
         if name == O200K_HARMONY {
@@ -69,7 +69,7 @@ impl Encodings {
                 if !encoding.changes().is_empty() {
                     let changes = encoding.changes().join(", ");
                     console.detail(&format!(
-                        "{name}: text is changed before it is encoded: {changes}"
+                        "{name}: this encoding changes text before it encodes it: {changes}"
                     ));
                 }
                 Arc::new(encoding) as _
@@ -77,16 +77,15 @@ impl Encodings {
             false => Tiktoken::from_known(&file).map(|encoding| Arc::new(encoding) as _),
         };
         let kind = if is_json { "tokenizer.json" } else { "rank file" };
-        let refused =
-            |error| Failure::Refused(format!("{name}: no {kind} that can be used: {error}"));
+        let refused = |error| Failure::Refused(format!("{name}: unusable {kind}: {error}"));
         encoding.map(|encoding| of(Kind::File(encoding))).map_err(refused)
     }
 
-    /// The encodings that a command needs: if it reads token ids, or `writes` or counts them.
+    /// Returns the encodings of a command that reads ids, or that `writes` or counts them.
     ///
     /// # Errors
     ///
-    /// There is no such file, or it describes none.
+    /// There is no such file, or it contains no encoding.
     pub(crate) fn wanted(
         read: &ReadArgs,
         writes: bool,
@@ -97,7 +96,7 @@ impl Encodings {
         is_needed.then(open).transpose()
     }
 
-    /// One of them.
+    /// Returns an encoding for a thread.
     pub(crate) fn one(&self) -> OneEncoding {
         match &self.kind {
             Kind::O200kHarmony => Box::new(O200kHarmony::default()),
@@ -105,16 +104,16 @@ impl Encodings {
         }
     }
 
-    /// Whether control tokens that have no id may be written as ordinary text.
+    /// Whether control tokens without an id may be written as ordinary text.
     pub(crate) fn may_spell(&self) -> bool {
         self.may_spell
     }
 
-    /// A tokenizer of this text format.
+    /// Returns a tokenizer for this text format.
     ///
     /// # Errors
     ///
-    /// The encoding has no ids for control tokens that the format needs, and they may not be
+    /// The encoding has no ids for control tokens that the format requires, and they must not be
     /// spelled.
     pub(crate) fn tokenizer(
         &self,
@@ -137,14 +136,13 @@ impl Encodings {
             ),
         };
         Err(Failure::Usage(format!(
-            "the encoding `{}` has no id for {}, control tokens of `{dialect}`: name {other}, or \
-             write them as ordinary text with `--spell-control-tokens`",
+            "the encoding `{}` has no ids for the control tokens {} of `{dialect}`: use {other}, or write the tokens as ordinary text with `--spell-control-tokens`",
             self.name,
             listed(&lacks),
         )))
     }
 
-    /// What is wrong with a document for which these control tokens were spelled.
+    /// Returns the error of a document for which these control tokens were spelled.
     pub(crate) fn refuse_spelled(
         &self,
         format: TextFormat,
@@ -156,18 +154,16 @@ impl Encodings {
         let spelling = |control: &Control| format.controls().spelling(*control);
         let spelled: Vec<_> = spelled.iter().filter_map(spelling).collect();
         let text = format!(
-            "this document needs {}, which can only be written as ordinary text with the encoding \
-             `{}`",
+            "this document needs {}, but the encoding `{}` can only write it as ordinary text",
             listed(&spelled),
             self.name,
         );
-        let help = "name an encoding with ids for all control tokens with `--encoding`, or allow \
-            it with `--spell-control-tokens`";
+        let help = "name an encoding with ids for all control tokens with `--encoding`, or allow ordinary text with `--spell-control-tokens`";
         Err(Box::new(finding(Code::RenderUnsupported, Span::at(0), text).help(help)))
     }
 }
 
-/// The spellings of the control tokens that have no id of their own and are `needed`.
+/// Returns the spellings of the required control tokens without an id.
 fn lacks<E: Encoding>(
     tokenizer: &Tokenizer<E>,
     needed: impl Fn(Control) -> bool,
@@ -183,13 +179,12 @@ fn lacks_none<E: Encoding>(tokenizer: &Tokenizer<E>, purpose: Use) -> bool {
     lacks(tokenizer, |control| is_needed(control, purpose)).is_empty()
 }
 
-/// Whether a control token is needed whatever the document is. Others are looked for in what is
-/// written.
+/// Whether every document requires a control token. Other tokens are checked in the output.
 fn is_needed(control: Control, purpose: Use) -> bool {
     match control {
-        // These stand in the text of messages, of which few have some.
+        // These occur in the text of messages, and only in a few.
         Control::Literal | Control::EndLiteral | Control::Marker(_) => false,
-        // These are of other documents than conversations. A reader has to expect them.
+        // These occur in documents that are not conversations. A reader must expect them.
         Control::FimPrefix | Control::FimMiddle | Control::FimSuffix | Control::FileSeparator => {
             purpose == Use::Reading
         }
@@ -197,7 +192,7 @@ fn is_needed(control: Control, purpose: Use) -> bool {
     }
 }
 
-/// Some of these, in back quotes, and how many more there are.
+/// Lists some of these in backquotes, and the number of the others.
 fn listed(spellings: &[&str]) -> String {
     const SHOWN: usize = 3;
     let shown: Vec<_> = spellings.iter().take(SHOWN).map(|it| format!("`{it}`")).collect();
@@ -207,17 +202,17 @@ fn listed(spellings: &[&str]) -> String {
     }
 }
 
-/// Tokenizers of one format, for as many threads as want one.
+/// The tokenizers of a format for several threads.
 #[derive(Clone, Debug)]
 pub(crate) struct Tokenizers {
     format: TextFormat,
     encodings: Encodings,
-    /// Those that nobody uses at the moment: each may have a cache of its own.
+    /// The unused tokenizers. Each may have its own cache.
     idle: Arc<Mutex<Vec<Tokenizer<OneEncoding>>>>,
 }
 
 impl Tokenizers {
-    /// Tokenizers of a text format.
+    /// Creates tokenizers for a text format.
     ///
     /// # Errors
     ///
@@ -231,17 +226,17 @@ impl Tokenizers {
         Ok(Self { format, encodings, idle: Arc::new(Mutex::new(vec![first])) })
     }
 
-    /// Refuses a document for which these control tokens were written as ordinary text, unless
-    /// that is wanted.
+    /// Rejects a document for which these control tokens were written as ordinary text, unless the
+    /// user allows it.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The error of the document.
     pub(crate) fn refuse_spelled(&self, spelled: &[Control]) -> Result<(), Box<Diagnostic>> {
         self.encodings.refuse_spelled(self.format, spelled)
     }
 
-    /// Does something with one of them.
+    /// Passes a tokenizer to a function.
     pub(crate) fn with<T>(&self, act: impl FnOnce(&Tokenizer<OneEncoding>) -> T) -> T {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let known = idle().pop();

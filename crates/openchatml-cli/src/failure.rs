@@ -1,4 +1,4 @@
-//! How the command ends.
+//! Failures and exit statuses.
 
 use std::fmt;
 use std::io;
@@ -9,17 +9,17 @@ use openchatml::Code;
 /// The code of a failure to detect a format.
 pub(crate) const UNKNOWN: Code = Code::FormatUnknown;
 
-/// How a command that could do its work ended. The worst of several is the greatest.
+/// The status of a command that completed its work. The worst status is the greatest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Status {
-    /// All is fine.
+    /// No errors.
     #[default]
     Fine,
-    /// Errors were found, or input was refused.
+    /// Errors were found, or input was rejected.
     Found,
-    /// Something could not be read or written, or the usage was wrong.
+    /// Input could not be read, output could not be written, or the usage was wrong.
     Failed,
-    /// Somebody interrupted it.
+    /// The user interrupted the command.
     #[cfg(feature = "run")]
     Interrupted,
 }
@@ -30,25 +30,25 @@ impl From<Status> for ExitCode {
             Status::Fine => Self::SUCCESS,
             Status::Found => Self::from(1),
             Status::Failed => Self::from(2),
-            // What a shell says of a process that was interrupted.
+            // The exit status that a shell reports for an interrupted process.
             #[cfg(feature = "run")]
             Status::Interrupted => Self::from(130),
         }
     }
 }
 
-/// Why a command could not do its work.
+/// The reason why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// The command was called in a way that makes no sense.
+    /// The usage is wrong.
     Usage(String),
-    /// Something could not be read or written.
+    /// Input or output failed.
     Io(String),
-    /// The input cannot be used at all.
+    /// The input is not usable at all.
     Refused(String),
-    /// The format of the input is not known: what is wrong, and notes about it.
+    /// The format of the input is unknown: the error, and notes about it.
     Unknown(Vec<String>),
-    /// Nobody reads the output any more. Nothing is said about it.
+    /// Nobody reads the output any more. No message is printed.
     Closed,
 }
 
@@ -66,7 +66,7 @@ impl Failure {
         }
     }
 
-    /// The exit status that says so.
+    /// Returns the exit status.
     pub(crate) fn status(&self) -> Status {
         match self {
             Self::Closed => Status::Fine,
@@ -86,7 +86,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What the system says, in the style of our own messages.
+/// Returns the message of the system in our style.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();

@@ -1,7 +1,8 @@
-//! Batches of lines, worked on by all cores, with the results in order.
+//! Processes batches of lines on all cores and returns the results in order.
 //!
-//! One thread reads, some work, and the caller takes the results. Only so many batches are under
-//! way at a time, so memory does not grow with the file, however uneven the work is.
+//! One thread reads, several threads work, and the caller receives the results. The number of
+//! pending batches is limited, so that memory does not grow with the file, even if the work is
+//! uneven.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -13,11 +14,11 @@ use std::thread;
 use crate::failure::Failure;
 use crate::input::{Batch, Batches};
 
-/// Permits for each worker. A batch takes one, and one more for each MiB that it has: one batch is
-/// worked on, the others wait to be written.
+/// The number of permits per worker. A batch takes one permit, and one more for each MiB: while one
+/// batch is processed, the others wait to be written.
 const PERMITS: usize = 4;
 
-/// What belongs to a batch: its number, and how many permits it has.
+/// The number of a batch, and its permits.
 type Numbered<T> = (Number, T);
 
 #[derive(Clone, Copy, Debug)]
@@ -26,12 +27,12 @@ struct Number {
     permits: usize,
 }
 
-/// Works on all batches, and takes the results in their order.
+/// Processes all batches, and passes the results to `take` in order.
 ///
 /// # Errors
 ///
-/// What reading or `take` failed with. The threads are not waited for then: one of them may be
-/// waiting for input.
+/// Reading or `take` failed. This function does not wait for the threads then, because one of them
+/// may be waiting for input.
 pub(crate) fn run<T: Send + 'static>(
     batches: Batches,
     jobs: Option<NonZeroUsize>,
@@ -53,7 +54,7 @@ pub(crate) fn run<T: Send + 'static>(
     drop(done);
     let give = |number| {
         for _ in 0..number {
-            // If nobody takes a permit, the reader is done.
+            // If the channel of permits is closed, the reader has finished.
             let _ = permit.try_send(());
         }
     };
@@ -74,7 +75,7 @@ pub(crate) fn run<T: Send + 'static>(
 struct Reader<T> {
     batches: Batches,
     permits: Receiver<()>,
-    /// How many permits there are.
+    /// The number of permits.
     most: usize,
     todo: SyncSender<Numbered<Batch>>,
     done: Sender<Numbered<Result<T, Failure>>>,
@@ -101,7 +102,7 @@ impl<T> Reader<T> {
         }
     }
 
-    /// Waits for permits. Whether there will be any.
+    /// Waits for permits. Returns false if there will be none.
     fn wait(&self, permits: usize) -> bool {
         (0..permits).all(|_| self.permits.recv().is_ok())
     }
@@ -119,7 +120,8 @@ fn worker<T>(
         };
         let Ok((number, batch)) = batch else { return };
         let result = catch_unwind(AssertUnwindSafe(|| work(&batch)));
-        let result = result.map_err(|_| Failure::Io("this is a bug: a worker failed".to_owned()));
+        let result =
+            result.map_err(|_| Failure::Io("internal error: a worker thread failed".to_owned()));
         if done.send((number, result)).is_err() {
             return;
         }

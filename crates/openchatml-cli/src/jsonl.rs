@@ -1,4 +1,4 @@
-//! Files in which each line is a document, worked on by all cores.
+//! Files with one document per line, processed on all cores.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use crate::input::{
 };
 use crate::jobs;
 
-/// A JSONL file of which the format is known.
+/// A JSONL file whose format is known.
 pub(crate) struct Feed {
     batches: Batches,
     jobs: Option<NonZeroUsize>,
     lines: Lines,
 }
 
-/// How the lines of a file are read.
+/// How to read the lines of a file.
 struct Lines {
     name: Arc<str>,
     format: Format,
-    /// Whether that was detected: then a line may be in another one.
+    /// Whether the format was detected. Then a line may be in another format.
     is_auto: bool,
     most: usize,
 }
@@ -33,22 +33,22 @@ struct Lines {
 pub(crate) struct Entry<'e> {
     /// The line.
     pub(crate) page: &'e Page<'e>,
-    /// The line as it stands in the file, with the line break.
+    /// The line with its line break, unchanged.
     pub(crate) raw: &'e [u8],
-    /// What is wrong with the line itself.
+    /// The diagnostics of the line itself.
     pub(crate) found: Vec<Diagnostic>,
-    /// The document that it holds, if it holds one.
+    /// The document of the line, if there is one.
     pub(crate) slot: Option<Slot<'e>>,
     /// The format to read it in.
     pub(crate) format: Format,
 }
 
 impl Feed {
-    /// Begins to read lines. `None` if there are none.
+    /// Starts to read lines. Returns `None` if there are none.
     ///
     /// # Errors
     ///
-    /// It cannot be read, or nobody can say which format its first lines are in.
+    /// The file cannot be read, or the format of its first lines is unknown.
     pub(crate) fn open(
         name: String,
         opened: Opened,
@@ -64,18 +64,18 @@ impl Feed {
         Ok(format.map(|format| Self { batches, jobs: args.jobs, lines: lines(format) }))
     }
 
-    /// The format that was named, or the one of most lines.
+    /// The named format, or that of most lines.
     pub(crate) fn format(&self) -> Format {
         self.lines.format
     }
 
-    /// Works on all lines at once, batch by batch, and takes the results in order.
+    /// Processes all lines, batch by batch, and returns the results in order.
     ///
-    /// `line` is given each line that is not blank, and `blank` each that is, as it stands there.
+    /// `line` receives each line that is not blank, and `blank` each blank line, unchanged.
     ///
     /// # Errors
     ///
-    /// What reading or `take` failed with.
+    /// Reading or `take` failed.
     pub(crate) fn run<T: Default + Send + 'static>(
         self,
         console: &Console,
@@ -99,7 +99,7 @@ impl Feed {
 }
 
 impl Lines {
-    /// Looks at each line of a batch; at nothing but the line if it is blank.
+    /// Processes each line of a batch. For a blank line, only the line is used.
     fn each(&self, batch: &Batch, mut visit: impl FnMut(Result<Entry<'_>, &[u8]>)) {
         for line in batch.lines() {
             if line.is_blank() {
@@ -123,7 +123,7 @@ impl Lines {
         }
     }
 
-    /// The document in a line, and the format to read it in: its own if that is certain.
+    /// Returns the document in a line, and its format: its own if that is certain.
     fn document<'l>(&self, line: &'l str) -> Result<(Slot<'l>, Format), Box<Diagnostic>> {
         match self.is_auto {
             true => document_of_line(line, self.format),

@@ -1,7 +1,7 @@
-//! The command `ocml`: chat-markup conversations parsed, checked, rendered, converted and streamed.
+//! The command `ocml`: parses, checks, renders, converts and streams chat-markup conversations.
 //!
-//! Data goes to standard output, diagnostics to standard error. The exit status is 0 if all is
-//! fine, 1 if errors were found or input was refused, 2 for wrong usage and for I/O errors.
+//! Data goes to standard output, diagnostics go to standard error. The exit status is 0 without
+//! errors, 1 if errors were found or input was rejected, and 2 for wrong usage and for I/O errors.
 
 mod args;
 mod commands;
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     end(commands::run(cli.command, &console), &console)
 }
 
-/// Ends where the arguments were wrong, or asked for help.
+/// Exits after wrong arguments or a request for help.
 fn no_command(error: &clap::Error) -> ExitCode {
     let console = Console::new(&ConsoleArgs::default());
     let text = error.render();

@@ -1,4 +1,4 @@
-//! How documents are read: as text or JSON of a format, or as token ids.
+//! Reads documents: as text or JSON of a format, or as token ids.
 
 use std::collections::BTreeMap;
 
@@ -22,25 +22,25 @@ use crate::input::{finding, foreign, is_json};
 pub(crate) struct Reader {
     pub(crate) options: ReadOptions,
     ids: Option<Ids>,
-    /// Whether the format was not named: a document may be in another one than those before it.
+    /// Whether the format was detected: each document may be in a different format.
     is_auto: bool,
 }
 
 impl Reader {
-    /// The reader that was asked for; `mode` counts if none was.
+    /// Returns the reader for the options; `mode` is the default mode.
     ///
     /// # Errors
     ///
-    /// Ids are to be read, and there is no such encoding, or it is none for the format.
+    /// Ids are read, and the encoding does not exist or does not fit the format.
     pub(crate) fn new(args: &ReadArgs, mode: Mode, console: &Console) -> Result<Self, Failure> {
         Self::with(args, mode, Encodings::wanted(args, false, console)?.as_ref())
     }
 
-    /// The reader that was asked for, with encodings that were opened before.
+    /// Returns the reader for the options, with encodings that are already open.
     ///
     /// # Errors
     ///
-    /// Ids are to be read, and the encoding lacks control tokens of the format.
+    /// Ids are read, and the encoding lacks control tokens of the format.
     pub(crate) fn with(
         args: &ReadArgs,
         mode: Mode,
@@ -61,13 +61,13 @@ impl Reader {
         self.ids.is_some()
     }
 
-    /// Reads a document. If no format was named, and this one does not take in all of it, another
-    /// one that the document fits does.
+    /// Reads a document. If no format was named and this format drops a part of the document, it is
+    /// read in another format that fits.
     pub(crate) fn parse<'t>(&self, text: &'t str, format: Format) -> Parsed<'t> {
         self.parse_as(text, format).0
     }
 
-    /// The same, with the format in which it was read.
+    /// Like `read`, and returns the format.
     pub(crate) fn parse_as<'t>(&self, text: &'t str, format: Format) -> (Parsed<'t>, Format) {
         if let Some(ids) = &self.ids {
             return (ids.parse(text, &self.options), format);
@@ -77,7 +77,8 @@ impl Reader {
             return (parsed, format);
         }
         if is_empty(&parsed.document) && detect(text).is_empty() && recognize([text]).is_none() {
-            let mut found = finding(Code::FormatUnknown, Span::at(0), "this is no conversation");
+            let mut found =
+                finding(Code::FormatUnknown, Span::at(0), "the document is not a conversation");
             found.dropped = Some(Dropped::Record);
             return (nothing(found), format);
         }
@@ -99,12 +100,12 @@ impl Reader {
     }
 }
 
-/// A document of which nothing can be read.
+/// Returns an empty document with diagnostics.
 fn nothing(found: Diagnostic) -> Parsed<'static> {
     Parsed::new(Document::default(), vec![found])
 }
 
-/// Whether there is nothing in a document.
+/// Whether a document is empty.
 pub(crate) fn is_empty(document: &Document<'_>) -> bool {
     document.as_conversation().is_some_and(|conversation| {
         conversation.header.is_none()
@@ -113,7 +114,7 @@ pub(crate) fn is_empty(document: &Document<'_>) -> bool {
     })
 }
 
-/// Reads token ids, which are a JSON array.
+/// Reads token ids from a JSON array.
 #[derive(Clone, Debug)]
 struct Ids(Tokenizers);
 
@@ -126,7 +127,7 @@ impl Ids {
             }
         };
         let ids: Vec<u32> = numbers.iter().map(|number| number.0).collect();
-        // Written as ids again, the messages have these.
+        // The messages keep these ids when they are written as ids again.
         let read = self.0.with(|tokenizer| tokenizer.parse(&ids, options).with_ids(&ids));
         let mut parsed = placed(read, &numbers);
         if let (Some(sidecar), Document::Conversation(conversation)) =
@@ -140,13 +141,13 @@ impl Ids {
     }
 }
 
-/// Ids, and where they stand in a text.
+/// Ids, and their positions in a text.
 type Numbers = Vec<(u32, Span)>;
 
-/// The ids of a record, the sidecar that it has, and what is dropped of it.
+/// The ids of a record, its sidecar, and the dropped data.
 type Held = (Numbers, Option<Sidecar>, Vec<Diagnostic>);
 
-/// The fields of an object in their order, those that come twice as well.
+/// The fields of an object in order, including duplicate fields.
 struct Fields<'t>(Vec<(String, &'t RawValue)>);
 
 impl<'de> Deserialize<'de> for Fields<'de> {
@@ -171,12 +172,12 @@ impl<'de> Deserialize<'de> for Fields<'de> {
     }
 }
 
-/// The ids of an array, or of the field `ids` of an object; with what is beside them there.
+/// Returns the ids of an array, or of the field `ids` of an object, with the other fields.
 fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
     if !text.trim_start().starts_with('{') {
         return Ok((numbers(text)?, None, Vec::new()));
     }
-    // What `tokens --mask` writes: more than ids.
+    // The output of `tokens --mask`: ids and more.
     let Fields(all) = serde_json::from_str(text)
         .map_err(|error| Box::new(finding(Code::ParseJson, at(text, &error), said(&error))))?;
     let mut fields: BTreeMap<String, &RawValue> = BTreeMap::new();
@@ -206,14 +207,14 @@ fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
     let dropped = |(key, value): (&String, &&RawValue)| {
         let at = offset(value);
         let span = Span::new(at, at + value.get().len());
-        // What `tokens --mask` made of the ids, and would make again.
+        // Fields that `tokens --mask` computed from the ids and would compute again.
         if matches!(key.as_str(), "mask" | "weights" | "spans") {
             let text = format!("{}: `{key}`", Lost::Field);
             let mut found = finding(Code::Loss, span, text);
             found.severity = Severity::Warning;
             return found;
         }
-        let text = format!("key `{key}` beside the ids: it is dropped");
+        let text = format!("unknown key `{key}` next to `ids`: it will be dropped");
         let mut found = finding(Code::UnknownKey, span, text);
         found.dropped = Some(Dropped::Key);
         found
@@ -221,7 +222,7 @@ fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
     let repeated = repeated.iter().map(|(key, value)| {
         let at = offset(value);
         let span = Span::new(at, at + value.get().len());
-        let text = format!("key `{key}` is given twice: the last value counts");
+        let text = format!("duplicate key `{key}`: the last value is used");
         let mut found = finding(Code::DuplicateKey, span, text);
         found.dropped = Some(Dropped::Duplicate);
         found
@@ -230,7 +231,7 @@ fn held(text: &str) -> Result<Held, Box<Diagnostic>> {
     Ok((numbers, sidecar.transpose()?, found))
 }
 
-/// What was read, in places of the numbers and not of the text that they stand for.
+/// Converts the result to positions in the numbers instead of the text of the ids.
 fn placed(read: Read, numbers: &[(u32, Span)]) -> Parsed<'static> {
     let end = numbers.last().map_or(0, |number| number.1.end);
     let place = |span: &mut Span| {
@@ -248,7 +249,7 @@ fn placed(read: Read, numbers: &[(u32, Span)]) -> Parsed<'static> {
     let mut parsed = read.into_parsed();
     for (diagnostic, span) in parsed.diagnostics.iter_mut().zip(found) {
         diagnostic.span = span;
-        // It mends text.
+        // The fix changes text.
         diagnostic.fix = None;
     }
     if let Document::Conversation(conversation) = &mut parsed.document {
@@ -257,10 +258,10 @@ fn placed(read: Read, numbers: &[(u32, Span)]) -> Parsed<'static> {
     parsed
 }
 
-/// The numbers of a JSON array, and where they stand.
+/// Returns the numbers of a JSON array and their positions.
 fn numbers(text: &str) -> Result<Numbers, Box<Diagnostic>> {
     let wrong = |span: Span, message: String| {
-        let help = "token ids are a JSON array of whole numbers: [200006, 1428]";
+        let help = "write token ids as a JSON array of whole numbers, such as [200006, 1428]";
         Box::new(finding(Code::ParseJson, span, message).help(help))
     };
     let array: Vec<&RawValue> =
@@ -270,15 +271,15 @@ fn numbers(text: &str) -> Result<Numbers, Box<Diagnostic>> {
         let span = Span::new(start, start + value.get().len());
         let is_number = value.get().bytes().all(|byte| byte.is_ascii_digit());
         match is_number {
-            // One that no id can be is the largest that one can be.
+            // A number that is too large for an id becomes the largest number.
             true => Ok((value.get().parse().unwrap_or(u32::MAX), span)),
-            false => Err(wrong(span, "this is no token id".to_owned())),
+            false => Err(wrong(span, "invalid token id".to_owned())),
         }
     };
     array.iter().map(number).collect()
 }
 
-/// Where JSON is wrong.
+/// Returns the position of an error in JSON.
 fn at(text: &str, error: &serde_json::Error) -> Span {
     let before: usize =
         text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
@@ -286,7 +287,7 @@ fn at(text: &str, error: &serde_json::Error) -> Span {
     Span::new(text.floor_char_boundary(end.saturating_sub(1)), end)
 }
 
-/// What is wrong with it, without the place.
+/// Returns the message of an error without the place.
 fn said(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()

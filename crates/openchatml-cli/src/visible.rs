@@ -1,9 +1,9 @@
-//! Text from files, made harmless for a terminal.
+//! Escapes text from files for a terminal.
 
 use std::borrow::Cow;
 
-/// `text` without anything that a terminal takes for a command: control characters other than
-/// line breaks and tabs are shown by a sign of their own.
+/// Returns `text` without commands for a terminal: control characters other than line breaks and
+/// tabs are replaced by a visible sign.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_command) {
         Cow::Owned(text.chars().map(sign).collect())
@@ -12,8 +12,8 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same for what must stay on one line, and be shown as it is: the name of a file. Characters that end a
-/// line, have no width or turn the direction of text are shown by a sign as well.
+/// Like the function above, for a text that must stay on one line, such as the name of a file. It
+/// also replaces characters that end a line, have no width or change the direction of text.
 pub(crate) fn visible_line(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_invisible) {
         Cow::Owned(text.chars().map(|c| if is_invisible(c) { picture(c) } else { c }).collect())
@@ -22,14 +22,15 @@ pub(crate) fn visible_line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The sign for a character: itself, unless a terminal would take it for a command.
+/// Returns the sign for a character: the character itself, unless a terminal would interpret it.
 pub(crate) fn sign(c: char) -> char {
     if is_command(c) { picture(c) } else { c }
 }
 
-/// Whether a character is a command, cannot be seen, or changes how the text beside it is shown: Unicode's
-/// format characters, line separators, blank letters, and tags and variation selectors, which can spell hidden
-/// text. The joiners and U+FE0F, which emoji and scripts need, are not among them.
+/// Whether a character is a command, is invisible, or changes how the text next to it is shown:
+/// Unicode's format characters, line separators, blank letters, and tags and variation selectors,
+/// which can spell hidden text. The joiners and U+FE0F are allowed, because emoji and scripts need
+/// them.
 pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -44,7 +45,7 @@ fn is_command(c: char) -> bool {
     c.is_control() && !matches!(c, '\n' | '\t')
 }
 
-/// The control pictures of Unicode; the others have none.
+/// Returns the control picture of Unicode for a character, if there is one.
 fn picture(c: char) -> char {
     match u32::from(c) {
         code @ 0..=0x1F => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),

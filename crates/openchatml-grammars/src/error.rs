@@ -1,10 +1,10 @@
-//! Why there is no grammar.
+//! Errors of grammars.
 
 use std::fmt;
 
 use openchatml::FormatError;
 
-/// There is no grammar for what was asked for.
+/// The error if there is no grammar for a format and its options.
 ///
 /// ```
 /// use openchatml::TextFormat;
@@ -13,20 +13,20 @@ use openchatml::FormatError;
 /// let mut options = Options::default();
 /// options.choice = Choice::Required;
 /// let error = grammar(TextFormat::HARMONY, &[], Language::Lark, &options).unwrap_err();
-/// assert_eq!(error.to_string(), "a call is required, and no tool can be called");
+/// assert_eq!(error.to_string(), "a call is required, but no tool can be called");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GrammarError {
-    /// No grammar can be made of completions in this format.
+    /// There are no grammars for this format.
     Format(FormatError),
-    /// The completion is to end in a call, and no tool can be called.
+    /// A call is required, but no tool can be called.
     NoCall,
-    /// The completion is to end in a call of this tool, and there is none of this name.
+    /// A call of this tool is required, but there is no tool with this name.
     UnknownTool(String),
-    /// The schema of the answer allows nothing.
+    /// The schema of the answer allows no value.
     Nothing,
-    /// More messages must stand before the last one than may.
+    /// The options require more messages before the last one than they allow.
     Before,
 }
 
@@ -34,12 +34,12 @@ impl fmt::Display for GrammarError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Format(error) => error.fmt(f),
-            Self::NoCall => f.write_str("a call is required, and no tool can be called"),
-            Self::UnknownTool(name) => write!(f, "no tool is called `{}`", name.escape_debug()),
+            Self::NoCall => f.write_str("a call is required, but no tool can be called"),
+            Self::UnknownTool(name) => write!(f, "unknown tool `{}`", name.escape_debug()),
             Self::Before => {
-                f.write_str("more messages are required before the last one than are allowed")
+                f.write_str("the options require more messages before the last one than they allow")
             }
-            Self::Nothing => f.write_str("the schema of the answer allows nothing"),
+            Self::Nothing => f.write_str("the schema of the answer allows no value"),
         }
     }
 }

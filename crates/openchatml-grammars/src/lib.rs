@@ -1,9 +1,9 @@
-//! The completions of chat-markup formats as grammars for constrained decoding.
+//! Grammars of chat-markup completions, for constrained decoding.
 //!
-//! An engine that is given such a grammar lets a model say only what follows the format: messages on
-//! the channels that it has, calls of the tools that are declared, with arguments as their JSON
-//! Schema wants them, and an end where the format has one. The grammar is of what follows the prompt
-//! that [`RenderOptions::generation_prompt`](openchatml::RenderOptions::generation_prompt) asks for.
+//! With such a grammar, an engine lets a model generate only valid output: messages on the channels
+//! of the format, calls of the declared tools with arguments that match their JSON Schemas, and an
+//! end token if the format has one. The grammar describes the text after the prompt that
+//! [`RenderOptions::generation_prompt`](openchatml::RenderOptions::generation_prompt) writes.
 //!
 //! ```
 //! use openchatml::{TextFormat, Tool};
@@ -20,11 +20,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Names and schemas are data: whatever they spell, they stay strings of the grammar. What a
-//! language cannot say of a schema is [`Unsaid`], by name and place: the grammar accepts more there,
-//! never less. It does accept less in what JSON leaves open and a schema does not speak of:
-//! properties come in the order of the schema, and names that it lists have no escapes that they do
-//! not need.
+//! Names and schemas are data: they are always strings in the grammar, whatever characters they
+//! contain. If a grammar language cannot express a part of a schema, [`Unsaid`] names the part, and
+//! the grammar accepts more than the schema allows. Where JSON has several spellings of the same
+//! value, the grammar may accept only one: properties are in the order of the schema, and property
+//! names contain no unnecessary escapes.
 
 #![forbid(unsafe_code)]
 
@@ -48,7 +48,7 @@ pub use self::error::GrammarError;
 pub use self::options::{Calls, Choice, Language, Options, Presence};
 pub use self::unsaid::{Unsaid, What};
 
-/// A grammar, and what of the format and the tools it does not say.
+/// A grammar, and the parts of the format and the tools that it does not express.
 ///
 /// ```
 /// use openchatml::{Control, TextFormat};
@@ -66,23 +66,24 @@ pub use self::unsaid::{Unsaid, What};
 pub struct Grammar {
     /// The grammar.
     pub text: String,
-    /// The control tokens in which a completion may end. An engine that stops at others as well must
-    /// be kept from these, where the grammar leaves the last token out.
+    /// The control tokens that may end a completion. If the grammar omits the last token, an engine
+    /// that also stops at other tokens must be prevented from generating these.
     pub ends: Vec<Control>,
-    /// What it does not say, with at most 1,000 notes on the reading of one schema.
+    /// The parts that the grammar does not express, with at most 1,000 notes from reading one
+    /// schema.
     pub unsaid: Vec<Unsaid>,
 }
 
-/// The grammar of what a model may say after a prompt of `format` that ends where the assistant
-/// speaks.
+/// Returns the grammar of the output of a model after a prompt of `format` that ends in the turn of
+/// the assistant.
 ///
-/// `namespaces` are the tools that the prompt declares: [`Namespace::functions`] those of the
-/// application, [`Namespace::browser`] and [`Namespace::python`] those that are built in.
+/// `namespaces` are the tools that the prompt declares: [`Namespace::functions`] for functions of
+/// the application, [`Namespace::browser`] and [`Namespace::python`] for built-in tools.
 ///
 /// # Errors
 ///
-/// The format is none that a model speaks, a call is asked for that cannot be made, or the answer's
-/// schema allows nothing.
+/// The format is not a format of a model, a required call is impossible, or the schema of the
+/// answer allows no value.
 ///
 /// ```
 /// use openchatml::TextFormat;

@@ -1,8 +1,8 @@
-//! What a completion may be.
+//! Options of grammars.
 
 use openchatml::{Control, Marker, Role, Value};
 
-/// The control tokens of OpenChatML 2.2 that `o200k_harmony` has no ids for.
+/// The control tokens of OpenChatML 2.2 for which `o200k_harmony` has no id.
 const SPELLED: &[Control] = &[
     Control::Literal,
     Control::EndLiteral,
@@ -11,7 +11,7 @@ const SPELLED: &[Control] = &[
     Control::Marker(Marker::Reason),
 ];
 
-/// What a completion may be, and how the model and its engine have the control tokens.
+/// The allowed completions, and how the tokenizer and the engine handle control tokens.
 ///
 /// ```
 /// use openchatml::TextFormat;
@@ -29,41 +29,44 @@ const SPELLED: &[Control] = &[
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// Whether the completion ends in a call, and which.
+    /// Whether the completion ends in a call, and in which.
     pub choice: Choice,
-    /// How many calls it may have.
+    /// The number of calls.
     pub calls: Calls,
-    /// Messages of reasoning (`analysis`).
+    /// Whether there is reasoning (`analysis`).
     pub reasoning: Presence,
-    /// Whether the prompt ended inside of reasoning, as it does where a chat template writes `<think>`
-    /// itself: the completion begins there.
+    /// Whether the prompt ended inside reasoning, for instance because a chat template wrote
+    /// `<think>`. The completion then begins inside reasoning.
     pub in_reasoning: bool,
-    /// Messages that say to the user what comes next (`commentary`).
+    /// Whether there are messages that tell the user the next step (`commentary`).
     pub preambles: Presence,
-    /// The JSON Schema of an answer that is JSON. `None` lets it be any text.
+    /// The JSON Schema of an answer in JSON. `None` allows any text.
     pub answer: Option<Value<'static>>,
-    /// How many messages may stand before the answer, or before the first call. `None`, or more
-    /// than 32, sets no bound.
+    /// The maximum number of messages before the answer or before the first call. `None`, or a
+    /// value above 32, means no limit.
     pub before: Option<usize>,
-    /// The control tokens that are no tokens of the model's tokenizer, so that it spells them. By
-    /// default those of Harmony and OpenChatML 2.2 that `o200k_harmony` has no ids for.
+    /// The control tokens that are not tokens of the tokenizer and are therefore spelled as text.
+    /// The default is the control tokens of Harmony and OpenChatML 2.2 for which `o200k_harmony`
+    /// has no id.
     pub spelled: Vec<Control>,
-    /// The tokens of the model's tokenizer that are no text: how each is spelled, and its id, as
-    /// `Encoding::controls` of `openchatml-tokens` lists them. Text holds none of them, whether the
-    /// format has them or not, and a structural tag names tokens by their ids. Control tokens of the
-    /// format that are not among them are spelled. Empty if they are not known.
+    /// The tokens of the tokenizer that are not text, each with its spelling and its id, as
+    /// `Encoding::controls` of `openchatml-tokens` returns them. The grammar excludes all of them
+    /// from text, including tokens that the format does not use. A structural tag refers to tokens
+    /// by id. Control tokens of the format that are not in the list are spelled as text. Empty if
+    /// the vocabulary is unknown.
     pub vocabulary: Vec<(String, u32)>,
-    /// Whether JSON strings may hold any character as an escape (`\u00e9`) in Lark. llguidance before
-    /// 1.8 refuses a grammar that says so; its strings have such escapes of control characters alone.
+    /// Whether JSON strings may contain any character as an escape (`\u00e9`) in Lark. llguidance
+    /// before 1.8 rejects such a grammar; without it, strings may contain escapes only for control
+    /// characters.
     pub unicode_escapes: bool,
-    /// The control tokens at which the engine stops by itself. Where a completion would end in one,
-    /// the grammar leaves it out: such engines take it for the end of the grammar. `None` is what
-    /// the engines of the language do, see [`Language`].
+    /// The control tokens at which the engine stops by itself. If a completion would end in one of
+    /// them, the grammar omits the token, because such an engine treats it as the end of the
+    /// grammar. `None` means the tokens of the usual engine, see [`Language`].
     pub stops: Option<Vec<Control>>,
-    /// So deep may schemas stand in each other. Below that, anything is accepted.
+    /// The maximum depth of nested schemas. The grammar accepts any value below that depth.
     pub depth: usize,
-    /// So many schemas may there be in one, those of its parts included. Beyond that, anything is
-    /// accepted.
+    /// The maximum number of schemas in one schema, including nested ones. The grammar accepts any
+    /// value beyond that.
     pub nodes: usize,
 }
 
@@ -87,7 +90,7 @@ impl Default for Options {
     }
 }
 
-/// Whether a completion ends in a call, and which.
+/// Whether a completion ends in a call, and in which.
 ///
 /// ```
 /// use openchatml::TextFormat;
@@ -102,18 +105,18 @@ impl Default for Options {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Choice {
-    /// In an answer or in a call.
+    /// An answer or a call.
     #[default]
     Auto,
-    /// In an answer.
+    /// An answer.
     None,
-    /// In a call.
+    /// A call.
     Required,
-    /// In a call of this tool: `functions.get_weather`, or `get_weather` if it is a function.
+    /// A call of this tool: `functions.get_weather`, or `get_weather` if the tool is a function.
     Named(String),
 }
 
-/// How many calls a completion may have.
+/// The number of calls in a completion.
 ///
 /// ```
 /// use openchatml::TextFormat;
@@ -130,19 +133,19 @@ pub enum Choice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Calls {
-    /// One: sampling stops where it ends.
+    /// One call: sampling stops at its end.
     #[default]
     One,
-    /// One after the other. The engine must not stop at the end of a call, so the grammar never
-    /// leaves `<|call|>` out. llama.cpp does stop there.
+    /// Several calls in sequence. The engine must not stop at the end of a call, so the grammar
+    /// never omits `<|call|>`. llama.cpp does stop there.
     ///
     /// Read the output as a transcript: a reader of completions
     /// ([`ReadOptions::continues`](openchatml::ReadOptions::continues)) stops at the first
-    /// `<|call|>` and makes no call after it.
+    /// `<|call|>` and returns no call after it.
     Many,
 }
 
-/// Whether messages of a kind may be in a completion.
+/// Whether a completion may contain messages of a kind.
 ///
 /// ```
 /// use openchatml::TextFormat;
@@ -157,16 +160,17 @@ pub enum Calls {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Presence {
-    /// They may.
+    /// Such messages are allowed.
     #[default]
     Allowed,
-    /// There is one: reasoning comes first, a preamble is the first message that is not reasoning.
+    /// Exactly one such message is required. Reasoning comes first; a preamble is the first message
+    /// that is not reasoning.
     Required,
-    /// They may not.
+    /// Such messages are not allowed.
     Forbidden,
 }
 
-/// A language for grammars, and the engine that reads it.
+/// A grammar language, and the engine that reads it.
 ///
 /// ```
 /// use openchatml_grammars::Language;
@@ -177,12 +181,14 @@ pub enum Presence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Language {
-    /// GBNF, of llama.cpp. It refers to tokens by name, which needs a version of December 2025 or
-    /// newer. The engine stops at every token that ends a turn.
+    /// GBNF, for llama.cpp. It refers to tokens by name, which requires a version of December 2025
+    /// or newer. The engine stops at every token that ends a turn.
     Gbnf,
-    /// Lark, in the variant of llguidance. The engine takes stop tokens where the grammar has them.
+    /// Lark, in the variant of llguidance. The engine accepts stop tokens where the grammar
+    /// contains them.
     Lark,
-    /// A structural tag of xgrammar, from version 0.2. The engine stops at the end of an answer.
+    /// A structural tag for xgrammar, version 0.2 or newer. The engine stops at the end of an
+    /// answer.
     StructuralTag,
 }
 
@@ -190,7 +196,7 @@ impl Language {
     /// Every language.
     pub const ALL: [Self; 3] = [Self::Gbnf, Self::Lark, Self::StructuralTag];
 
-    /// The word for it.
+    /// Returns the name of the language.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Gbnf => "gbnf",
@@ -199,12 +205,12 @@ impl Language {
         }
     }
 
-    /// The language with this word.
+    /// Returns the language with this name.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|language| language.as_str() == word)
     }
 
-    /// The control tokens at which its engines stop by themselves.
+    /// The control tokens at which the engines of this language stop by themselves.
     pub(crate) fn stops(self) -> &'static [Control] {
         match self {
             Self::Gbnf => {

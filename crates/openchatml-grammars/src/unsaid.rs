@@ -1,9 +1,9 @@
-//! What a grammar does not say.
+//! Requirements that a grammar does not express.
 
 use std::fmt;
 
-/// Something that was asked for and that the grammar does not say: it accepts more than it should,
-/// or lacks a tool.
+/// A requirement that the grammar does not express: the grammar accepts more than it should, or a
+/// tool is missing.
 ///
 /// ```
 /// use openchatml_grammars::{Language, Unsaid, What, grammar};
@@ -23,15 +23,15 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unsaid {
-    /// The recipient of the calls that it concerns, or `final`; empty if it concerns all messages.
+    /// The recipient of the affected calls, or `final`; empty if all messages are affected.
     pub part: String,
-    /// Where in the schema of the part, from its root (RFC 6901).
+    /// The place in the schema of the part, as a JSON pointer (RFC 6901).
     pub pointer: String,
-    /// What.
+    /// The requirement.
     pub what: What,
 }
 
-/// What a grammar does not say.
+/// A requirement that a grammar may not express.
 ///
 /// ```
 /// use openchatml_grammars::What;
@@ -41,27 +41,29 @@ pub struct Unsaid {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum What {
-    /// What this keyword of a JSON Schema demands.
+    /// The requirement of this JSON Schema keyword.
     Keyword(String),
-    /// What stands deeper in a schema than [`Options::depth`](crate::Options::depth).
+    /// The parts of a schema that are nested deeper than [`Options::depth`](crate::Options::depth).
     Depth,
-    /// What a schema says beyond [`Options::nodes`](crate::Options::nodes).
+    /// The parts of a schema beyond [`Options::nodes`](crate::Options::nodes).
     Size,
-    /// A tool that cannot be called: no header can hold its name.
+    /// A tool that cannot be called, because its name is not allowed in a header.
     Name,
-    /// A tool that cannot be called: its schema allows no arguments.
+    /// A tool that cannot be called, because its schema allows no arguments.
     Nothing,
-    /// A tool that cannot be called: it takes text, and the calls of the format take JSON.
+    /// A tool that cannot be called, because its input is text and the format supports only calls
+    /// with JSON.
     Text,
-    /// Text before a call: an engine cannot tell it from an answer that has a schema.
+    /// Text before a call, because an engine cannot distinguish it from an answer that has a
+    /// schema.
     Preamble,
-    /// Tools: the format has no calls.
+    /// Tools, because the format has no calls.
     Calls,
-    /// That no two calls may have the same `call_id`.
+    /// The rule that each `call_id` is unique.
     CallId,
-    /// Which token ends the completion: the engine takes any of its own.
+    /// The token that ends the completion: the engine accepts all of its end tokens.
     Stop,
-    /// That JSON strings hold no control tokens.
+    /// The rule that JSON strings contain no control tokens.
     Controls,
 }
 
@@ -79,18 +81,18 @@ impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Keyword(keyword) => return write!(f, "`{keyword}` is not enforced"),
-            Self::Depth => "the schema is too deep, anything is accepted",
-            Self::Size => "the schema is too large, anything is accepted",
-            Self::Name => "no header can hold this name, the tool is left out",
-            Self::Nothing => "the schema allows nothing, the tool is left out",
+            Self::Depth => "the schema is too deep, so any value is accepted",
+            Self::Size => "the schema is too large, so any value is accepted",
+            Self::Name => "this name cannot be written in a header, so the tool is omitted",
+            Self::Nothing => "the schema allows no value, so the tool is omitted",
             Self::Text => {
-                "the tool takes text, but a call in this format takes JSON; the tool is left out"
+                "the tool requires text, but calls in this format contain JSON, so the tool is omitted"
             }
-            Self::Preamble => "no text may stand before a call, because the answer has a schema",
-            Self::Calls => "the format has no calls, the tools are left out",
-            Self::CallId => "call_id may be one that was given before",
-            Self::Stop => "any stop token of the engine ends the completion",
-            Self::Controls => "JSON strings may hold control tokens",
+            Self::Preamble => "no text is allowed before a call, because the answer has a schema",
+            Self::Calls => "the format has no calls, so the tools are omitted",
+            Self::CallId => "a call_id can equal an earlier one",
+            Self::Stop => "every stop token of the engine ends the completion",
+            Self::Controls => "JSON strings can contain control tokens",
         })
     }
 }

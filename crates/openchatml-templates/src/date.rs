@@ -1,4 +1,4 @@
-//! The date that templates are told.
+//! The date that a template receives.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use jiff::civil::DateTime;
 use jiff::fmt::strtime::BrokenDownTime;
 
-/// The date, and perhaps the time, that `strftime_now` gives: `2025-06-28` or
+/// The date, and optionally the time, that `strftime_now` returns: `2025-06-28` or
 /// `2025-06-28T12:30:00`.
 ///
 /// ```
@@ -16,7 +16,7 @@ use jiff::fmt::strtime::BrokenDownTime;
 /// let template = Template::new("Today is {{ strftime_now('%d %b %Y') }}.", &Default::default())?;
 /// let mut options = Options::default();
 /// let error = template.render(&Conversation::default(), &options).unwrap_err();
-/// assert_eq!(error.message, "the template asks for the date, and none is given");
+/// assert_eq!(error.message, "the template requires the current date");
 /// options.date = Some("2025-06-28".parse()?);
 /// assert_eq!(template.render(&Conversation::default(), &options)?.text, "Today is 28 Jun 2025.");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -24,18 +24,18 @@ use jiff::fmt::strtime::BrokenDownTime;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Date(DateTime);
 
-/// A text that is no date.
+/// The error for a text that is not a date.
 ///
 /// ```
 /// let error = "28.6.2025".parse::<openchatml_templates::Date>().unwrap_err();
-/// assert_eq!(error.to_string(), "a date is written YYYY-MM-DD, and may have a time: THH:MM:SS");
+/// assert_eq!(error.to_string(), "write the date as YYYY-MM-DD, optionally with a time: THH:MM:SS");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoDate;
 
 impl fmt::Display for NoDate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a date is written YYYY-MM-DD, and may have a time: THH:MM:SS")
+        f.write_str("write the date as YYYY-MM-DD, optionally with a time: THH:MM:SS")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Why a template cannot be used, or says nothing.
+//! Errors of templates.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::marks::Place;
 use crate::source::Rewritten;
 
-/// Why a template cannot be used, or a conversation cannot be written with it.
+/// The error of an invalid template, or of a conversation that cannot be written with a template.
 ///
 /// ```
 /// use openchatml::{Code, Span};
@@ -23,17 +23,17 @@ use crate::source::Rewritten;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TemplateError {
-    /// What kind of error it is: [`Code::TemplateSyntax`], [`Code::TemplateRender`],
-    /// [`Code::RenderControl`] or [`Code::Limit`].
+    /// The code: [`Code::TemplateSyntax`], [`Code::TemplateRender`], [`Code::RenderControl`] or
+    /// [`Code::Limit`].
     pub code: Code,
-    /// What is wrong, in a sentence without a full stop. What the template raises is quoted as it
-    /// is; that may quote content.
+    /// The message, without a full stop. A text that the template raises is quoted unchanged; it
+    /// may contain content.
     pub message: String,
-    /// Where it is.
+    /// The place of the error.
     pub at: At,
 }
 
-/// Where something is wrong.
+/// The place of an error.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, Span};
@@ -46,23 +46,23 @@ pub struct TemplateError {
 /// let error = template.render(&conversation, &Default::default()).unwrap_err();
 /// let field = "content".to_owned();
 /// assert_eq!(error.at, At::Content { message: Some(0), field, span: Span::new(4, 12) });
-/// assert_eq!(error.to_string(), "message 0, content at byte 4: the text spells the control token `<|user|>`");
+/// assert_eq!(error.to_string(), "message 0, content at byte 4: the text contains the control token `<|user|>`");
 /// # Ok::<(), openchatml_templates::TemplateError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum At {
     /// In the template.
     Template(Span),
-    /// In a message or beside the messages.
+    /// In a message, a tool or a variable.
     Content {
-        /// The message, from 0; none for tools and variables.
+        /// The index of the message; `None` for tools and variables.
         message: Option<usize>,
-        /// Which part of it, or which variable.
+        /// The part of the message, or the name of the variable.
         field: String,
-        /// Where in the text of that part; empty if it is not known.
+        /// The span in the text of that part; empty if it is unknown.
         span: Span,
     },
-    /// Nowhere in particular.
+    /// No known place.
     Nowhere,
 }
 
@@ -77,7 +77,7 @@ impl TemplateError {
 
     /// Content that spells a control token.
     pub(crate) fn control(token: &str, found: Option<(&Place, usize)>) -> Self {
-        let message = format!("the text spells the control token `{}`", token.escape_debug());
+        let message = format!("the text contains the control token `{}`", token.escape_debug());
         let at = match found {
             Some((Place { message, field }, start)) => At::Content {
                 message: *message,
@@ -141,8 +141,8 @@ impl TemplateError {
         Self::new(code, message, at)
     }
 
-    /// The same as a diagnostic. Its place is one in the template, or one in the text that the
-    /// message was read from.
+    /// Returns the error as a diagnostic. Its span is in the template or in the text from which the
+    /// message was read.
     ///
     /// ```
     /// use openchatml::{Conversation, Span};
@@ -164,8 +164,7 @@ impl TemplateError {
         let found = self.code.at(span, self.to_string());
         match self.code {
             Code::RenderControl => found.help(
-                "write pieces or token ids, where text is never a control token, or leave these \
-                 characters out",
+                "remove these characters, or write pieces or token ids, where text is never a control token",
             ),
             _ => found,
         }

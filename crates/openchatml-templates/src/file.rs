@@ -1,14 +1,15 @@
-//! The files that templates are published in.
+//! The files in which templates are published.
 
 use openchatml::{Code, Data, Diagnostic, Limits as ReadLimits, Span, Value};
 
 use crate::options::Options;
 use crate::template::Template;
 
-/// The templates of a file, and what it says of special tokens.
+/// The templates and the special tokens of a file.
 ///
 /// A file is the source of a template (`chat_template.jinja`), a `tokenizer_config.json` or a
-/// `chat_template.json`, which have it in their field `chat_template`: one, or several with names.
+/// `chat_template.json`. The JSON files contain one or more named templates in the field
+/// `chat_template`.
 ///
 /// ```
 /// use openchatml_templates::{Options, Template, TemplateFile};
@@ -31,19 +32,19 @@ pub struct TemplateFile {
     added: Vec<(String, bool)>,
 }
 
-/// The template that is taken if none is named.
+/// The template that is used if the caller names none.
 const DEFAULT: &str = "default";
 
-/// The template that is taken if there are tools.
+/// The template that is used if there are tools.
 const TOOL_USE: &str = "tool_use";
 
 impl TemplateFile {
-    /// Reads a file. A `tokenizer_config.json` without a template, and a `tokenizer.json`, are
-    /// files of special tokens alone.
+    /// Reads a file. A `tokenizer_config.json` without a template, or a `tokenizer.json`, contains
+    /// only special tokens.
     ///
     /// # Errors
     ///
-    /// It is JSON, and not of these forms.
+    /// The file is JSON, but none of these files.
     pub fn read(text: &str) -> Result<Self, Diagnostic> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let is_json = text
@@ -80,17 +81,18 @@ impl TemplateFile {
         Ok(this)
     }
 
-    /// The names of the templates.
+    /// Returns the names of the templates.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.templates.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The source of the template of this name. If none is named, it is `tool_use` where there are
-    /// tools, or `default`, or the only one.
+    /// Returns the source of the template with this name. Without a name, it is `tool_use` if there
+    /// are tools, otherwise `default` or the only template.
     ///
     /// # Errors
     ///
-    /// There is none, or several could be meant; the text names those that there are.
+    /// There is no such template, or several templates match. The message lists the available
+    /// templates.
     pub fn choose(&self, name: Option<&str>, has_tools: bool) -> Result<&str, String> {
         let find = |name: &str| {
             let found = self.templates.iter().find(|(known, _)| known == name);
@@ -100,20 +102,20 @@ impl TemplateFile {
         match (name, self.templates.as_slice()) {
             (_, []) => Err("the file has no `chat_template`".to_owned()),
             (Some(name), _) => find(name)
-                .ok_or_else(|| format!("no template is called `{name}`: there are {}", names())),
+                .ok_or_else(|| format!("unknown template `{name}`; the file has {}", names())),
             (None, [(_, only)]) => Ok(only),
             (None, _) => {
                 let of_tools = find(TOOL_USE).filter(|_| has_tools);
                 of_tools.or_else(|| find(DEFAULT)).ok_or_else(|| {
-                    format!("there are several templates, and none is named: {}", names())
+                    format!("the file has several templates, name one of them: {}", names())
                 })
             }
         }
     }
 
-    /// Tells a template the special tokens of this file, and which spellings are control tokens:
-    /// those that the template spells, the special ones, and of the other added tokens those that
-    /// the template spells.
+    /// Adds the special tokens of this file and the spellings of control tokens to the options.
+    /// Control tokens are the special tokens and all spellings of control tokens in the template,
+    /// including added tokens that are not special.
     pub fn tell(&self, template: &Template, options: &mut Options<'_>) {
         let special = self.special_tokens.iter();
         let special = special.map(|(name, text)| (name.clone().into(), text.clone().into()));
@@ -129,7 +131,8 @@ impl TemplateFile {
 /// One template, or several with names.
 fn templates(value: &Value<'_>) -> Result<Vec<(String, String)>, Diagnostic> {
     let wrong = |span: Span| {
-        let text = "`chat_template` is a text, or a list of objects with `name` and `template`";
+        let text =
+            "`chat_template` must be a string, or a list of objects with `name` and `template`";
         Code::ParseJson.at(span, text)
     };
     match &value.data {

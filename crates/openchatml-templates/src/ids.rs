@@ -1,4 +1,4 @@
-//! What a template wrote, as token ids.
+//! The output of a template as token ids.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use openchatml_tokens::Encoding;
 
 use crate::pieces::Rendered;
 
-/// A conversation as token ids, and which of them the model says.
+/// A conversation as token ids, with the ids that the model generates.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role};
@@ -26,17 +26,17 @@ use crate::pieces::Rendered;
 pub struct Ids {
     /// The ids.
     pub ids: Vec<u32>,
-    /// What stands in `{% generation %}` blocks: places among the ids, in order. An id that is
-    /// partly in a block is in it.
+    /// The contents of `{% generation %}` blocks: ranges of ids, in order. An id that is partly in
+    /// a block belongs to the range.
     pub generation: Vec<Range<usize>>,
-    /// The control tokens of the template that the encoding has no id for, in order. They are
-    /// spelled, as the text that they are for this encoding.
+    /// The control tokens of the template for which the encoding has no id, in order. They are
+    /// encoded as ordinary text.
     pub spelled: Vec<String>,
 }
 
 impl Rendered {
-    /// The token ids of this. Control tokens become their ids; text, and what the encoding has no
-    /// id for, becomes ids of ordinary text, whatever it spells.
+    /// Returns the output as token ids. Control tokens become their ids. Text, and control tokens
+    /// for which the encoding has no id, become ids of ordinary text.
     pub fn ids(&self, encoding: &impl Encoding) -> Ids {
         let mut all = Ids::default();
         let mut starts = vec![];

@@ -1,13 +1,13 @@
-//! Conversations through the chat templates that models are published with.
+//! Renders conversations with the chat templates of published models.
 //!
 //! A chat template is a Jinja template that writes a list of messages as the prompt of one model.
-//! [`Template`] runs it as the Python library `transformers` does, byte for byte, in a sandbox: it
-//! reads no file and no clock, and [`Limits`] bound what it does. It is a way to write and none to
-//! read.
+//! [`Template`] gives the same output as the Python library `transformers`, byte for byte. It runs
+//! in a sandbox: it reads no file and no clock, and [`Limits`] bound its work. A template can only
+//! write; it cannot read a prompt.
 //!
-//! Text that a user wrote never becomes structure: [`Template::render`] refuses content that spells
-//! a control token, and [`Template::render_pieces`] says which control tokens are the template's,
-//! so that [token ids](Rendered::ids) of content are those of ordinary text.
+//! Text of a user never becomes structure: [`Template::render`] rejects content that contains the
+//! spelling of a control token. [`Template::render_pieces`] separates the control tokens of the
+//! template from content, so that [token ids](Rendered::ids) of content are ids of ordinary text.
 //!
 //! ```
 //! use openchatml::{Conversation, Message, Role};

@@ -1,9 +1,9 @@
-//! Bounds on what a template may do.
+//! Limits for the execution of a template.
 
-/// Bounds on what a template may do, for templates that nobody has read. What exceeds one is
-/// refused as `E-LIMIT`, by its name here.
+/// Limits for the execution of a template that is not trusted. If a limit is exceeded, the error is
+/// `E-LIMIT` and names the limit.
 ///
-/// Memory grows with [`steps`](Self::steps): 64 bytes of text or two places in a list are a step.
+/// Memory grows with [`steps`](Self::steps): 64 bytes of text or two items of a list are one step.
 ///
 /// ```
 /// use openchatml::{Code, Conversation};
@@ -22,18 +22,19 @@
 pub struct Limits {
     /// The source of the template, in bytes.
     pub source_bytes: usize,
-    /// What is written, in bytes.
+    /// The output, in bytes.
     pub output_bytes: usize,
-    /// One text that the template makes, in bytes.
+    /// One text that the template creates, in bytes.
     pub value_bytes: usize,
-    /// The items of one value that the template keeps or compares, theirs included; what stands in
-    /// several places counts in each.
+    /// The items of one value that the template keeps or compares, including nested items. An item
+    /// that occurs several times is counted each time.
     pub value_items: usize,
-    /// How deep such a value nests.
+    /// The depth of such a value.
     pub value_depth: usize,
-    /// What the template does: instructions, items that are visited, and text that is made.
+    /// The work of the template: instructions, visited items and created text.
     pub steps: u64,
-    /// How deep blocks and calls of macros nest; a call counts as four. More than 200 is 200.
+    /// The depth of nested blocks and macro calls; a call counts as four. Values above 200 mean
+    /// 200.
     pub recursion: usize,
 }
 

@@ -1,4 +1,4 @@
-//! A conversation in the shape that templates expect: the messages of OpenAI's chat completions.
+//! A conversation as the messages of OpenAI's chat completions, which templates expect.
 //!
 //! | here | there |
 //! | --- | --- |
@@ -8,9 +8,9 @@
 //! | a call | one of the `tool_calls` of the assistant's message that it follows |
 //! | a reply | a message of role `tool`, with `content`, and with `name` and `tool_call_id` if it has them |
 //!
-//! What the assistant says in a row is one message, up to a second text, or reasoning after a text
-//! or a call, or what has another name. What a completion said in the name of somebody else is left
-//! out.
+//! Consecutive messages of the assistant become one message. A second text, reasoning after a text
+//! or a call, or a different name begins a new message. Messages of other roles in a completion are
+//! dropped.
 
 use openchatml::convert::{self, Loss};
 use openchatml::{Channel, Conversation, Document, Format, Intent, Message, Role, function_name};
@@ -42,10 +42,10 @@ pub(crate) struct Call {
     pub(crate) message: usize,
 }
 
-/// What of a document no template is told: what the messages of chat completions have no place for,
-/// images and the like, and all of what is no conversation.
+/// Returns the parts of a document that no template receives: everything that the messages of chat
+/// completions cannot represent, such as images, and every document that is not a conversation.
 ///
-/// What a template does with what it is told is its own affair: many leave reasoning out.
+/// A template may use or ignore the messages that it receives: many templates omit reasoning.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role};

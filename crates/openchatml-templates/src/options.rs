@@ -6,7 +6,7 @@ use openchatml::Value;
 
 use crate::date::Date;
 
-/// What a template is told beside the conversation, and what counts as a control token.
+/// The input of a template besides the conversation, and the spellings that are control tokens.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role};

@@ -66,7 +66,7 @@ pub(crate) fn read(
                 let mut error = refused(spelling, marked);
                 error
                     .message
-                    .push_str(", and the template cuts it in a way that nobody can follow");
+                    .push_str(", and the template cuts it in a way that cannot be tracked");
                 return Err(error);
             }
         }

@@ -183,7 +183,7 @@ impl Template {
         self.literals.texts.iter().for_each(|text| Marks::note(text, &mut used));
         context::note(conversation, options, &mut used);
         Marks::outside(&used).ok_or_else(|| {
-            let message = "the conversation has every character that nobody uses";
+            let message = "the conversation contains every unassigned character";
             TemplateError::new(Code::RenderControl, message, At::Nowhere)
         })
     }

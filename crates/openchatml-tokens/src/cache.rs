@@ -1,4 +1,4 @@
-//! Prompts that grow: only what is new is encoded.
+//! A cache for growing prompts: only new messages are encoded.
 
 use openchatml::convert::Prepared;
 use openchatml::{Document, RenderError, RenderOptions};
@@ -9,12 +9,12 @@ use crate::encoding::Encoding;
 use crate::sink::{Rendered, Target, Written};
 use crate::tokenizer::Tokenizer;
 
-/// A tokenizer that remembers the ids of what it wrote: of the next turn of a conversation, only
-/// the new messages are encoded. The ids are the same as without it.
+/// A tokenizer that caches the ids of the texts that it encoded. For the next turn of a
+/// conversation, it encodes only the new messages. The ids are the same as without the cache.
 ///
-/// Messages are encoded each for itself, so it does not matter in which conversation one comes
-/// again, or what was dropped before it. What is remembered is bounded: what was not used for long
-/// makes room.
+/// Each message is encoded separately. A message is found again in any conversation, even if other
+/// messages before it were dropped. The size of the cache is limited: entries that were not used
+/// for a long time are removed.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, TextFormat};
@@ -38,7 +38,7 @@ pub struct PromptCache<E> {
     texts: Texts,
 }
 
-/// What a [`PromptCache`] did so far, and how much it holds.
+/// Statistics of a [`PromptCache`].
 ///
 /// ```
 /// use openchatml::TextFormat;
@@ -52,18 +52,18 @@ pub struct PromptCache<E> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheStatistics {
-    /// How many texts were found. Very short ones are not looked for.
+    /// The number of texts that were found. Very short texts are never cached.
     pub hits: u64,
-    /// How many were not.
+    /// The number of texts that were not found.
     pub misses: u64,
-    /// How many texts are remembered.
+    /// The number of cached texts.
     pub texts: usize,
-    /// How many bytes they take, with their ids.
+    /// The size of the cached texts and their ids, in bytes.
     pub bytes: u64,
 }
 
 impl<E: Encoding> PromptCache<E> {
-    /// A cache that takes about so many bytes at most.
+    /// Creates a cache with this approximate maximum size in bytes.
     ///
     /// ```
     /// use openchatml::TextFormat;
@@ -80,12 +80,12 @@ impl<E: Encoding> PromptCache<E> {
         Self { tokenizer, texts: Texts { cache, hits: 0, misses: 0 } }
     }
 
-    /// The tokenizer.
+    /// Returns the tokenizer.
     pub fn tokenizer(&self) -> &Tokenizer<E> {
         &self.tokenizer
     }
 
-    /// Writes a document as ids: the same as [`Tokenizer::render`].
+    /// Writes a document as ids, like [`Tokenizer::render`].
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl<E: Encoding> PromptCache<E> {
         Ok(Rendered { ids: target.ids, spans, spelled })
     }
 
-    /// Writes a document that is prepared for this format as ids: the same as
+    /// Writes a document that is prepared for this format as ids, like
     /// [`Tokenizer::render_prepared`].
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl<E: Encoding> PromptCache<E> {
         Ok(Rendered { ids: target.ids, spans, spelled })
     }
 
-    /// What it did so far.
+    /// Returns the statistics.
     pub fn statistics(&self) -> CacheStatistics {
         let Texts { cache, hits, misses } = &self.texts;
         CacheStatistics { hits: *hits, misses: *misses, texts: cache.len(), bytes: cache.weight() }

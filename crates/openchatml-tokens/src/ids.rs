@@ -1,14 +1,14 @@
-//! What ids stand for in a dialect, and what is said of those that stand for nothing.
+//! The meaning of ids in a dialect, and the diagnostics for ids without a meaning.
 
 use openchatml::lex::{Escape, TokenTable};
 use openchatml::{Code, Control, Diagnostic, Span};
 
 use crate::encoding::Encoding;
 
-/// What stands for bytes that are no text, and for ids that are not in the vocabulary.
+/// The text for bytes that are not UTF-8 and for ids that are not in the vocabulary.
 pub(crate) const REPLACEMENT: &str = "\u{FFFD}";
 
-/// What an id stands for in a dialect.
+/// The meaning of an id in a dialect.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lexeme<'e> {
     /// A control token of the dialect.
@@ -17,7 +17,7 @@ pub(crate) enum Lexeme<'e> {
     Text(&'e str),
     /// Bytes of text.
     Bytes(&'e [u8]),
-    /// A control token that the dialect does not have.
+    /// A control token that the dialect does not define.
     Foreign(&'e str),
     /// Nothing.
     Unknown,
@@ -28,7 +28,7 @@ pub(crate) enum Lexeme<'e> {
 pub(crate) struct Ids {
     table: &'static TokenTable,
     ids: Vec<(u32, Control)>,
-    /// The lowest and the highest of them: most ids are outside of that.
+    /// The lowest and the highest id of a control token: most ids are outside this range.
     range: (u32, u32),
     spelled: Vec<Control>,
 }
@@ -78,16 +78,16 @@ impl Ids {
 }
 
 pub(crate) fn not_text(span: Span) -> Diagnostic {
-    let text = "the bytes of these ids are not UTF-8";
-    Code::ParseUtf8.at(span, text).help("U+FFFD stands for them")
+    let text = "these ids are not UTF-8 text";
+    Code::ParseUtf8.at(span, text).help("U+FFFD replaces them")
 }
 
 pub(crate) fn unknown(id: u32, span: Span) -> Diagnostic {
     let text = format!("id {id} is not in the vocabulary");
-    Code::ParseToken.at(span, text).help("U+FFFD stands for it")
+    Code::ParseToken.at(span, text).help("U+FFFD replaces it")
 }
 
 pub(crate) fn foreign(spelling: &str, span: Span) -> Diagnostic {
-    let text = format!("`{spelling}` is a control token that this format does not have");
+    let text = format!("this format does not have the control token `{spelling}`");
     Code::ParseToken.at(span, text).help("it is read as text")
 }

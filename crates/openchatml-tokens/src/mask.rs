@@ -1,13 +1,13 @@
-//! Which ids a model is trained on.
+//! The token ids that a model is trained on.
 
 use openchatml::{Channel, Conversation, Message, Role, Weight};
 
 use crate::sink::{MessageSpan, Rendered};
 
-/// Which ids of a conversation a model is trained on.
+/// Selects the token ids of a conversation that a model is trained on.
 ///
-/// It is decided message by message and part by part, by what was written, and never by a search
-/// in text or ids.
+/// The policy selects whole parts of whole messages. It uses the spans of the writer and never
+/// searches in text or ids.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, TextFormat};
@@ -26,17 +26,17 @@ use crate::sink::{MessageSpan, Rendered};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MaskPolicy {
-    /// Which messages of the assistant are trained.
+    /// The messages of the assistant that are trained.
     pub speech: Speech,
-    /// In which turns they are.
+    /// The turns that are trained.
     pub turns: Turns,
-    /// Which part of their headers is trained.
+    /// The part of the header that is trained.
     pub headers: Headers,
-    /// What is decided for single messages, by their place: it comes before all else.
+    /// The decisions for single messages, by index. They take precedence over all other rules.
     pub overrides: Vec<(usize, bool)>,
 }
 
-/// Which messages of the assistant are trained.
+/// The messages of the assistant that are trained.
 ///
 /// ```
 /// use openchatml_tokens::Speech;
@@ -48,13 +48,13 @@ pub enum Speech {
     /// Reasoning, commentary, calls and answers.
     #[default]
     All,
-    /// All but reasoning.
+    /// All messages but reasoning.
     NoReasoning,
-    /// Answers alone.
+    /// Only answers.
     Answers,
 }
 
-/// In which turns messages are trained. A turn begins with a message of the user.
+/// The turns that are trained. A turn begins with a message of the user.
 ///
 /// ```
 /// use openchatml_tokens::Turns;
@@ -63,14 +63,14 @@ pub enum Speech {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Turns {
-    /// In all of them.
+    /// All turns.
     #[default]
     All,
-    /// In the last one.
+    /// The last turn.
     Last,
 }
 
-/// Which part of a trained message's header is trained.
+/// The part of the header of a trained message that is trained.
 ///
 /// ```
 /// use openchatml_tokens::Headers;
@@ -79,21 +79,21 @@ pub enum Turns {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Headers {
-    /// What the model samples: what follows the role, and the role as well where the message before
-    /// is the assistant's own and ends by neither `<|call|>` nor `<|return|>`.
+    /// The part that the model samples: everything after the role. The role is included if the
+    /// previous message is also of the assistant and ends with neither `<|call|>` nor `<|return|>`.
     #[default]
     Sampled,
-    /// What follows the role.
+    /// Everything after the role.
     AfterRole,
-    /// Nothing: the body alone, and the token that ends it.
+    /// Nothing of the header: only the body and its end token.
     Nothing,
 }
 
 impl MaskPolicy {
-    /// For each id whether it is trained. A message of weight 0 is not, nor one that the reader had to
-    /// guess at, unless an override says so.
+    /// Returns for each id whether it is trained. A message of weight 0 and a recovered message are
+    /// not trained, unless an override selects them.
     ///
-    /// `conversation` is what was rendered: its messages are those that the spans name.
+    /// `conversation` is the conversation that was rendered: the spans refer to its messages.
     ///
     /// ```
     /// use openchatml::{Conversation, Message, TextFormat, Weight};
@@ -129,10 +129,10 @@ impl MaskPolicy {
         mask
     }
 
-    /// For each id how much it counts in training: 0 where the [mask](Self::mask) is not set, and
-    /// otherwise the weight of its message, which is 1 where the message has none.
+    /// Returns the weight of each id in training: 0 if the [mask](Self::mask) does not select it,
+    /// otherwise the weight of its message. A message without a weight has weight 1.
     ///
-    /// `conversation` is what was rendered: its messages are those that the spans name.
+    /// `conversation` is the conversation that was rendered: the spans refer to its messages.
     ///
     /// ```
     /// use openchatml::{Conversation, Message, TextFormat, Weight};
@@ -166,7 +166,7 @@ impl MaskPolicy {
         if message.weight == Some(Weight::ZERO) {
             return false;
         }
-        // What the reader guessed at, nobody said.
+        // A recovered message is a guess of the reader: nobody wrote it.
         if message.role != Role::Assistant || message.foreign || message.recovered {
             return false;
         }

@@ -1,4 +1,4 @@
-//! Where two renderings part.
+//! The first difference between two renderings.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use crate::encoding::{Encoding, Token};
 use crate::sink::{MessageSpan, Rendered};
 use crate::tokenizer::Tokenizer;
 
-/// Where a rendering stops being what another one begins with, and why: from here on, a model must
-/// read anew, and what it sampled does not count.
+/// The first place at which one rendering differs from the beginning of another, and the reason.
+/// From this place on, a model must read the ids again and its cached state is useless.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, TextFormat, history};
@@ -28,59 +28,61 @@ use crate::tokenizer::Tokenizer;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parting {
-    /// The place of the first id that differs.
+    /// The index of the first id that differs.
     pub at: usize,
-    /// The place of the message to which that id belongs, in the first conversation.
+    /// The index of the message that contains that id, in the first conversation.
     pub message: usize,
-    /// What is different.
+    /// The kind of the difference.
     pub difference: Difference,
 }
 
-/// What is different where two renderings part.
+/// The kind of the first difference between two renderings.
 ///
 /// ```
 /// use openchatml_tokens::Difference;
 ///
-/// assert_eq!(Difference::Ids.as_str(), "the same text has other ids");
+/// assert_eq!(Difference::Ids.as_str(), "the same text has different ids");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Difference {
-    /// The second one ends there.
+    /// The second rendering ends there.
     Shorter,
-    /// Another message stands there, or its header says something else.
+    /// The message or its header is different.
     Message,
-    /// The body says something else.
+    /// The body is different.
     Body,
-    /// The text is the same, in other ids: a model that sampled them did not write them as the
-    /// encoder does. Messages that [know their ids](openchatml::Message::set_ids) keep them.
+    /// The text is the same, but the ids differ: the encoder splits the text differently from the
+    /// model that sampled it. Messages that [store their ids](openchatml::Message::set_ids) keep
+    /// the sampled ids.
     Ids,
-    /// The message ends by another token: `<|return|>` of a completion is `<|end|>` in history.
+    /// The end token of the message is different: `<|return|>` in a completion is `<|end|>` in
+    /// history.
     End,
 }
 
 impl Difference {
-    /// In words.
+    /// Returns a description.
     ///
     /// ```
     /// use openchatml_tokens::Difference;
     ///
-    /// assert_eq!(Difference::Body.as_str(), "the body says something else");
+    /// assert_eq!(Difference::Body.as_str(), "the bodies differ");
     /// ```
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Shorter => "it ends there",
-            Self::Message => "another message stands there",
-            Self::Body => "the body says something else",
-            Self::Ids => "the same text has other ids",
-            Self::End => "the message ends by another token",
+            Self::Shorter => "the other one ends there",
+            Self::Message => "another message is there",
+            Self::Body => "the bodies differ",
+            Self::Ids => "the same text has different ids",
+            Self::End => "the message ends with another token",
         }
     }
 }
 
 impl<E: Encoding> Tokenizer<E> {
-    /// Where two renderings part; `None` if the first is [what the second begins
-    /// with](Rendered::is_prefix_of).
+    /// Returns the first difference, or `None` if the first rendering is [a prefix of the
+    /// second](Rendered::is_prefix_of).
     ///
     /// ```
     /// use openchatml::{Conversation, End, Message, TextFormat};
@@ -145,7 +147,7 @@ impl<E: Encoding> Tokenizer<E> {
         Difference::End
     }
 
-    /// The bytes that ids stand for.
+    /// Returns the bytes of the ids.
     fn bytes(&self, ids: &[u32]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for id in ids {

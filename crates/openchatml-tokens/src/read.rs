@@ -1,4 +1,4 @@
-//! Reading ids.
+//! Parses token ids.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use crate::encoding::Encoding;
 use crate::ids::{Lexeme, REPLACEMENT, foreign, not_text, unknown};
 use crate::tokenizer::Tokenizer;
 
-/// A document read from ids, and what was found on the way.
+/// A document that was read from ids, and its diagnostics.
 ///
-/// Spans are places in the text that the ids stand for, control tokens as their spelling.
+/// Spans refer to the text of the ids, in which control tokens are spelled out.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, TextFormat};
@@ -30,29 +30,29 @@ use crate::tokenizer::Tokenizer;
 #[derive(Clone, Debug)]
 pub struct Read {
     text: String,
-    /// Where in the text each id begins, and where the last one ends.
+    /// The byte in the text at which each id begins, and the end of the last id.
     starts: Vec<usize>,
     document: Document<'static>,
     diagnostics: Vec<Diagnostic>,
 }
 
 impl Read {
-    /// The text that the ids stand for.
+    /// Returns the text of the ids.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Everything that could be saved.
+    /// Returns the document.
     pub fn document(&self) -> &Document<'static> {
         &self.document
     }
 
-    /// What was found.
+    /// Returns the diagnostics.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// The ids that stand for this place in the text.
+    /// Returns the range of ids at this span of the text.
     pub fn ids_at(&self, span: Span) -> Range<usize> {
         let last = self.starts.len().saturating_sub(1);
         let start = self.starts.partition_point(|start| *start <= span.start);
@@ -61,8 +61,8 @@ impl Read {
         start..end.min(last).max(start)
     }
 
-    /// The same, with messages that know their ids: `ids` are those that were read. Written again,
-    /// the messages have exactly these.
+    /// Stores the ids in the messages. `ids` are the ids that were read. A writer then writes the
+    /// messages with exactly these ids.
     ///
     /// ```
     /// use openchatml::{Role, TextFormat};
@@ -93,20 +93,20 @@ impl Read {
         self
     }
 
-    /// The document and what was found.
+    /// Returns the document and its diagnostics.
     pub fn into_parsed(self) -> Parsed<'static> {
         Parsed::new(self.document, self.diagnostics)
     }
 
-    /// The conversation; an empty one if the document is something else.
+    /// Returns the conversation, or an empty one if the document is not a conversation.
     pub fn into_conversation(self) -> Conversation<'static> {
         self.document.into_conversation()
     }
 }
 
 impl<E: Encoding> Tokenizer<E> {
-    /// Reads ids. Reading never fails: what is malformed is reported, and what can be saved is
-    /// saved.
+    /// Parses ids. Parsing never fails: malformed input is reported as a diagnostic, and the rest
+    /// is read.
     ///
     /// ```
     /// use openchatml::{Control, TextFormat};

@@ -10,40 +10,42 @@ use crate::ids::Ids;
 use crate::sampled::Sampled;
 use crate::seams::Seams;
 
-/// A conversation as token ids, and where its messages are.
+/// A conversation as token ids, with the spans of its messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rendered {
     /// The ids.
     pub ids: Vec<u32>,
-    /// Where each message is, in order. What stands between two of them is layout.
+    /// The span of each message, in order. Ids between two spans are layout.
     pub spans: Vec<MessageSpan>,
-    /// The control tokens that were written as ordinary text, since the encoding has no id for
+    /// The control tokens that were written as ordinary text, because the encoding has no id for
     /// them (OpenChatML 2.2 §3, portability).
     pub spelled: Vec<Control>,
 }
 
-/// Where a message is among ids. Its parts follow each other without a gap.
+/// The ids of a message. Its parts are adjacent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MessageSpan {
-    /// The place of the message in its conversation. A generation prompt stands after the last.
+    /// The index of the message in its conversation. A generation prompt has the index after the
+    /// last message.
     pub message: usize,
-    /// The token that opens it, and who speaks: what a prompt for it ends in.
+    /// The token that opens the message, and its role: the end of a prompt for this message.
     pub opening: Range<usize>,
-    /// The rest of the header, with the token that ends it.
+    /// The rest of the header, including the token that ends it.
     pub header: Range<usize>,
     /// The body.
     pub body: Range<usize>,
-    /// The token that ends it; empty where the message is open.
+    /// The end token; empty if the message is open.
     pub end: Range<usize>,
-    /// What stands between it and the next one.
+    /// The layout between this message and the next one.
     pub gap: Range<usize>,
 }
 
 impl Rendered {
-    /// Whether all of this is what `other` begins with: a model that has read this one already
-    /// need not read it again. [`Tokenizer::parting`](crate::Tokenizer::parting) tells why not.
+    /// Whether `other` begins with all of these ids. If it does, a model that has read these ids
+    /// does not need to read them again. If not, [`Tokenizer::parting`](crate::Tokenizer::parting)
+    /// returns the reason.
     ///
     /// ```
     /// use openchatml_tokens::Rendered;
@@ -61,15 +63,15 @@ impl Rendered {
     }
 }
 
-/// How many ids a conversation has, and where its messages would be among them.
+/// The number of ids of a conversation, and the spans that its messages would have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counted {
-    /// How many ids there are.
+    /// The number of ids.
     pub ids: usize,
-    /// Where each message would be: see [`Rendered::spans`].
+    /// The span that each message would have: see [`Rendered::spans`].
     pub spans: Vec<MessageSpan>,
-    /// The control tokens that would be ordinary text: see [`Rendered::spelled`].
+    /// The control tokens that would be written as ordinary text: see [`Rendered::spelled`].
     pub spelled: Vec<Control>,
 }
 

@@ -1,4 +1,4 @@
-//! Ids as they arrive.
+//! Parses token ids incrementally.
 
 use openchatml::lex::{Utf8Decoder, Utf8Piece};
 use openchatml::{Event, Events, Keep, Message, Policy, ReadOptions, Span, Stream};
@@ -10,13 +10,13 @@ use crate::tokenizer::Tokenizer;
 /// How many ids ahead memory is asked for.
 const AHEAD: usize = 12;
 
-/// A conversation that arrives as ids.
+/// An incremental parser of token ids.
 ///
-/// Characters whose bytes are spread over several ids are told once they are whole. Spans are
-/// places in the text that the ids stand for, control tokens as their spelling.
+/// If the bytes of a character are spread over several ids, the stream emits the character when it
+/// is complete. Spans refer to the text of the ids, in which control tokens are spelled out.
 ///
-/// It shares the encoding of its tokenizer and borrows nothing, so that it may be a field of a
-/// struct, or be sent to another task.
+/// The stream shares the encoding of its tokenizer and borrows nothing. It can be a field of a
+/// struct or move to another task.
 ///
 /// ```
 /// use openchatml::{ReadOptions, TextFormat};
@@ -46,7 +46,7 @@ struct Text {
 }
 
 impl<E: Encoding> Tokenizer<E> {
-    /// A stream of ids.
+    /// Creates a stream that parses ids.
     ///
     /// ```
     /// use openchatml::{Control, Event, ReadOptions, Role, TextFormat};
@@ -75,22 +75,21 @@ impl<E: Encoding> Tokenizer<E> {
 }
 
 impl<E: Encoding> TokenStream<E> {
-    /// The same stream, keeping the text of messages or not.
+    /// Sets whether the stream keeps the text of messages.
     #[must_use]
     pub fn keep(mut self, keep: Keep) -> Self {
         self.text.stream = self.text.stream.keep(keep);
         self
     }
 
-    /// The same stream, telling only what a user may see: see [`Stream::for_user`].
+    /// Makes the stream emit only what a user may see: see [`Stream::for_user`].
     #[must_use]
     pub fn for_user(mut self, policy: Policy) -> Self {
         self.text.stream = self.text.stream.for_user(policy);
         self
     }
 
-    /// The message whose text arrives now, as [`Stream::open_message`] has it: what the next id is
-    /// part of.
+    /// Returns the message to which the next id belongs, as in [`Stream::open_message`].
     ///
     /// ```
     /// use openchatml::{Control, Message, ReadOptions, Role, TextFormat};
@@ -121,14 +120,14 @@ impl<E: Encoding> TokenStream<E> {
         self.text.stream.open_message()
     }
 
-    /// Takes ids that have arrived, and gives the events that are certain.
+    /// Parses the next ids and returns the events that are certain.
     pub fn feed(&mut self, ids: &[u32]) -> Events {
         let mut events = Vec::new();
         self.feed_with(ids, |event| events.push(event.into_owned()));
         events.into()
     }
 
-    /// Takes ids that have arrived, and tells the events that are certain. They borrow.
+    /// Parses the next ids and passes the events that are certain to `emit`. The events borrow.
     #[inline]
     pub fn feed_with(&mut self, ids: &[u32], mut emit: impl FnMut(Event<'_>)) {
         let Self { tokenizer, text } = self;
@@ -140,27 +139,27 @@ impl<E: Encoding> TokenStream<E> {
         }
     }
 
-    /// Takes the end of the ids, and gives the last events.
+    /// Ends the input and returns the last events.
     pub fn finish(self) -> Events {
         let mut events = Vec::new();
         self.finish_with(|event| events.push(event.into_owned()));
         events.into()
     }
 
-    /// [`finish`](Self::finish), telling events that borrow.
+    /// Like [`finish`](Self::finish), but passes borrowed events to `emit`.
     pub fn finish_with(mut self, mut emit: impl FnMut(Event<'_>)) {
         self.text.end(&mut emit);
         self.text.stream.finish_with(emit);
     }
 
-    /// Ends the stream because the model was stopped, and gives the last events.
+    /// Ends the stream because generation was cancelled, and returns the last events.
     pub fn cancel(self) -> Events {
         let mut events = Vec::new();
         self.cancel_with(|event| events.push(event.into_owned()));
         events.into()
     }
 
-    /// [`cancel`](Self::cancel), telling events that borrow.
+    /// Like [`cancel`](Self::cancel), but passes borrowed events to `emit`.
     pub fn cancel_with(mut self, mut emit: impl FnMut(Event<'_>)) {
         self.text.end(&mut emit);
         self.text.stream.cancel_with(emit);
@@ -212,7 +211,7 @@ impl Text {
         }
     }
 
-    /// No more text follows: half a character is none.
+    /// Ends the text. An incomplete character is invalid.
     fn end(&mut self, emit: &mut impl FnMut(Event<'_>)) {
         if self.utf8.finish().is_some() {
             replace(&mut self.stream, emit);

@@ -1,4 +1,4 @@
-//! Token ids of one format in one encoding.
+//! Token ids of a format in an encoding.
 
 use std::sync::Arc;
 
@@ -12,10 +12,11 @@ use crate::sink::{Counted, Rendered, Target, TokenSink, Written};
 
 /// Writes and reads conversations of a format as token ids of an encoding.
 ///
-/// A control token without an id of its own is written as its spelling, and counts when text spells
-/// it (OpenChatML 2.2 §3, portability). All others are ids, and nothing that text spells is one.
+/// A control token without an id is written as its spelling, and the reader recognizes the spelling
+/// in text (OpenChatML 2.2 §3, portability). All other control tokens are ids, and no text can
+/// become such a token.
 ///
-/// A clone shares the encoding, and so does a [stream](Self::stream): both are cheap.
+/// Clones and [streams](Self::stream) share the encoding, so both are cheap to create.
 ///
 /// ```
 /// use openchatml::{Control, TextFormat};
@@ -34,7 +35,7 @@ pub struct Tokenizer<E> {
     shared: Arc<Shared<E>>,
 }
 
-/// What clones of a tokenizer and its streams share.
+/// The data that clones of a tokenizer and its streams share.
 #[derive(Debug)]
 struct Shared<E> {
     encoding: E,
@@ -48,28 +49,28 @@ impl<E> Clone for Tokenizer<E> {
 }
 
 impl<E: Encoding> Tokenizer<E> {
-    /// A tokenizer of a text format.
+    /// Creates a tokenizer for a text format.
     pub fn new(format: TextFormat, encoding: E) -> Self {
         let ids = Ids::new(format.controls(), &encoding);
         Self { format, shared: Arc::new(Shared { encoding, ids }) }
     }
 
-    /// The format that is written and read.
+    /// Returns the format.
     pub fn format(&self) -> TextFormat {
         self.format
     }
 
-    /// The encoding.
+    /// Returns the encoding.
     pub fn encoding(&self) -> &E {
         &self.shared.encoding
     }
 
-    /// The id of a control token of the dialect, if it has one of its own.
+    /// Returns the id of a control token of the dialect, if the token has one.
     pub fn id(&self, control: Control) -> Option<u32> {
         self.shared.ids.id(control)
     }
 
-    /// The control tokens of the dialect that have no id of their own.
+    /// Returns the control tokens of the dialect that have no id.
     pub fn spelled(&self) -> &[Control] {
         self.shared.ids.spelled()
     }
@@ -78,8 +79,8 @@ impl<E: Encoding> Tokenizer<E> {
     ///
     /// # Errors
     ///
-    /// What the format cannot say, as for [`openchatml::render()`]; but what is only a matter of
-    /// spelling is no obstacle.
+    /// The format cannot represent the document, as for [`openchatml::render()`]. Content that
+    /// contains the spelling of a control token is not an error here.
     ///
     /// ```
     /// use openchatml::{Conversation, Message, Role, TextFormat};
@@ -133,7 +134,7 @@ impl<E: Encoding> Tokenizer<E> {
         Ok(Rendered { ids: target, spans, spelled })
     }
 
-    /// Counts the ids of a document that is prepared for this format, which are not made.
+    /// Counts the ids of a document that is prepared for this format, without creating them.
     ///
     /// # Errors
     ///
@@ -147,7 +148,7 @@ impl<E: Encoding> Tokenizer<E> {
         Ok(Counted { ids: target, spans, spelled })
     }
 
-    /// Counts the ids of a document, which are not made.
+    /// Counts the ids of a document without creating them.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Conversations that must fit into a number of ids.
+//! Truncates conversations to a number of ids.
 
 mod cut;
 mod scheme;
@@ -14,11 +14,11 @@ pub use self::scheme::{OldestFirst, Scheme, Unit};
 use crate::encoding::Encoding;
 use crate::tokenizer::Tokenizer;
 
-/// How a conversation is made to fit (ChatML, §Truncations).
+/// Truncates a conversation to a budget of ids (ChatML, §Truncations).
 ///
-/// First, the text of every message is cut that has more ids than one message may have; what must
-/// be JSON, or declares tools, is not cut. Then a [`Scheme`] decides what stays. A call and its
-/// replies stay or go together, always.
+/// First, the text of each message that exceeds the limit for one message is cut. JSON and
+/// declarations of tools are never cut. Then a [`Scheme`] decides which messages are kept. A call
+/// and its replies are always kept or dropped together.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, TextFormat};
@@ -41,15 +41,15 @@ use crate::tokenizer::Tokenizer;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Truncation<S = OldestFirst> {
-    /// How many ids there may be in all.
+    /// The maximum number of ids.
     pub budget: usize,
-    /// How many ids the body of one message may have; 2,048 if nothing else is said.
+    /// The maximum number of ids of one body; 2,048 by default.
     pub message: Option<usize>,
-    /// What stays.
+    /// The scheme that decides which messages are kept.
     pub scheme: S,
 }
 
-/// A conversation that fits, and what was done to it.
+/// A truncated conversation, and the changes to it.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, TextFormat};
@@ -67,15 +67,15 @@ pub struct Truncation<S = OldestFirst> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Truncated<'a> {
-    /// What is left.
+    /// The truncated conversation.
     pub conversation: Conversation<'a>,
-    /// The messages that were dropped, by their places before.
+    /// The dropped messages, by their indices in the original conversation.
     pub dropped: Vec<usize>,
-    /// The messages whose text was cut. They may have been dropped after that.
+    /// The messages whose text was cut. Some of them may have been dropped afterwards.
     pub cut: Vec<Cut>,
-    /// How many ids there are now.
+    /// The number of ids of the truncated conversation.
     pub ids: usize,
-    /// The control tokens that are counted as ordinary text, since the encoding has no id for
+    /// The control tokens that are counted as ordinary text, because the encoding has no id for
     /// them.
     pub spelled: Vec<Control>,
 }
@@ -90,15 +90,15 @@ pub struct Truncated<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Its place in the conversation before.
+    /// The index in the original conversation.
     pub message: usize,
-    /// How many ids its body had.
+    /// The number of ids of the original body.
     pub ids: usize,
-    /// How many it has now.
+    /// The number of ids of the cut body.
     pub left: usize,
 }
 
-/// Why a conversation cannot be made to fit.
+/// The error of a truncation.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, TextFormat};
@@ -109,20 +109,20 @@ pub struct Cut {
 /// let error = Truncation::new(3)
 ///     .truncate(&tokenizer, &conversation, &Default::default())
 ///     .unwrap_err();
-/// assert_eq!(error.to_string(), "what must stay has 19 ids, and the budget is 3");
+/// assert_eq!(error.to_string(), "the messages that cannot be dropped have 19 ids, but the budget is 3");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum TruncateError {
-    /// What must stay alone has more ids than the budget.
+    /// The messages that must be kept have more ids than the budget.
     TooLong {
-        /// How many ids that is.
+        /// The number of ids of these messages.
         least: usize,
-        /// How many there may be.
+        /// The budget.
         budget: usize,
     },
-    /// The format cannot say the conversation.
+    /// The format cannot represent the conversation.
     Render(RenderError),
 }
 
@@ -130,7 +130,10 @@ impl fmt::Display for TruncateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong { least, budget } => {
-                write!(f, "what must stay has {least} ids, and the budget is {budget}")
+                write!(
+                    f,
+                    "the messages that cannot be dropped have {least} ids, but the budget is {budget}"
+                )
             }
             Self::Render(error) => error.fmt(f),
         }
@@ -199,10 +202,11 @@ impl Sizes {
 }
 
 impl Truncation {
-    /// How many ids a message may have if nothing else is said.
+    /// The default maximum number of ids of one body.
     pub const MESSAGE: usize = 2048;
 
-    /// The oldest exchanges go first, until at most `budget` ids are left.
+    /// Creates a truncation that drops the oldest exchanges first, until at most `budget` ids are
+    /// left.
     ///
     /// ```
     /// use openchatml_tokens::Truncation;
@@ -215,7 +219,7 @@ impl Truncation {
 }
 
 impl<S: Scheme> Truncation<S> {
-    /// By another scheme.
+    /// Creates a truncation with another scheme.
     ///
     /// ```
     /// use openchatml_tokens::{Scheme, Truncation, Unit};
@@ -235,12 +239,14 @@ impl<S: Scheme> Truncation<S> {
         Self { budget, message: Some(Truncation::MESSAGE), scheme }
     }
 
-    /// Makes a conversation fit that is written by this tokenizer, with these options, as the
-    /// tokenizer's format [carries it](openchatml::convert).
+    /// Truncates a conversation so that this tokenizer writes it with at most `budget` ids with
+    /// these options. The conversation is [adapted](openchatml::convert) to the format of the
+    /// tokenizer.
     ///
     /// # Errors
     ///
-    /// The budget is too small for what must stay, or the format cannot say the conversation.
+    /// The budget is too small for the messages that must be kept, or the format cannot represent
+    /// the conversation.
     pub fn truncate<'a, E: Encoding>(
         &self,
         tokenizer: &Tokenizer<E>,

@@ -39,8 +39,8 @@ fn what_is_no_tokenizer_json_is_refused() {
             br#"{"model": {"vocab": {"a": -1}}}"#,
             "1:28: the id of `a`: invalid value: integer `-1`, expected u32",
         ),
-        (br#"{"model": {"vocab": {}, "merges": ["a"]}}"#, "1:38: `a` is not two tokens"),
-        (br#"{"model": {"vocab": {}, "merges": [["a"]]}}"#, "1:40: a merge is of two tokens"),
+        (br#"{"model": {"vocab": {}, "merges": ["a"]}}"#, "1:38: `a` is not a pair of tokens"),
+        (br#"{"model": {"vocab": {}, "merges": [["a"]]}}"#, "1:40: a merge must have two tokens"),
     ];
     for (file, expected) in cases {
         let error = HuggingFace::from_json(file).unwrap_err().to_string();
@@ -62,11 +62,11 @@ fn a_vocabulary_that_contradicts_itself_is_refused() {
     assert_eq!(model(|it| it["vocab"][""] = 77777.into()), "/model/vocab: a token is empty");
     assert_eq!(
         model(|it| it["vocab"]["x".repeat(5000)] = 77777.into()),
-        format!("/model/vocab: `{}…` has 5000 bytes, more than 4096", "x".repeat(40))
+        format!("/model/vocab: `{}…` has 5000 bytes, but the maximum is 4096", "x".repeat(40))
     );
     assert_eq!(
         model(|it| drop(it["vocab"].as_object_mut().unwrap().remove("!"))),
-        "no token stands for the byte 0x21 (1 such bytes), so there is text that has no ids"
+        "no token encodes the byte 0x21 (1 such bytes), so some text has no ids"
     );
     assert_eq!(
         model(|it| it["merges"] = json!([["t", "the"]])),
@@ -75,19 +75,19 @@ fn a_vocabulary_that_contradicts_itself_is_refused() {
     assert_eq!(model(|it| it["merges"] = Value::Null), "/model: it has no `merges`");
     assert_eq!(
         model(|it| it["type"] = "Unigram".into()),
-        "/model/vocab: not the vocabulary of its type"
+        "/model/vocab: the vocabulary does not match the type of the model"
     );
     assert_eq!(
         model(|it| it["type"] = "WordPiece".into()),
-        "/model/type: `WordPiece`: its tokens do not say which bytes they stand for"
+        "/model/type: `WordPiece`: its tokens do not define their bytes"
     );
     assert_eq!(
         model(|it| it["end_of_word_suffix"] = "</w>".into()),
-        "/model/end_of_word_suffix: tokens that are spelled with it stand for no bytes"
+        "/model/end_of_word_suffix: tokens that contain it have no bytes"
     );
     let twice = BYTE_LEVEL.replacen(r#""vocab":{"#, r#""vocab":{"!":0,"#, 1);
     let error = HuggingFace::from_json(twice.as_bytes()).unwrap_err();
-    assert_eq!(error.to_string(), "/model/vocab: `!` stands there twice");
+    assert_eq!(error.to_string(), "/model/vocab: duplicate token `!`");
     let unigram = |change: fn(&mut Value)| refused(UNIGRAM, |file| change(&mut file["model"]));
     assert_eq!(unigram(|it| it["unk_id"] = Value::Null), "/model: it has no `unk_id`");
     assert_eq!(
@@ -96,7 +96,7 @@ fn a_vocabulary_that_contradicts_itself_is_refused() {
     );
     assert_eq!(
         unigram(|it| it["byte_fallback"] = false.into()),
-        "no token stands for the byte 0x00 (243 such bytes), so there is text that has no ids"
+        "no token encodes the byte 0x00 (243 such bytes), so some text has no ids"
     );
     assert_eq!(unigram(|it| it["vocab"][9][0] = "".into()), "/model/vocab: a token is empty");
 }
@@ -113,7 +113,7 @@ fn added_tokens_that_collide_are_refused() {
     assert_eq!(added(500, "<|new|>"), "id 500 is both `<|new|>` and `<|start|>`");
     assert_eq!(
         added(7777, "<|end|>"),
-        "/added_tokens/14: `<|end|>` has the id 7777 here, and 502 before"
+        "/added_tokens/14: `<|end|>` has the id 7777 here, but the id 502 before"
     );
     assert_eq!(added(7777, ""), "/added_tokens/14: an added token is empty");
 }
@@ -121,7 +121,7 @@ fn added_tokens_that_collide_are_refused() {
 #[test]
 fn steps_that_leave_text_out_or_are_not_known_are_refused() {
     let step = |key: &str, step: Value| refused(BYTE_LEVEL, |file| file[key] = step.clone());
-    let out = "leaves characters out, so ids would not say what text said";
+    let out = "drops characters, so ids would not represent the whole text";
     let pre = |value| step("pre_tokenizer", value);
     assert_eq!(pre(json!({"type": "Whitespace"})), format!("/pre_tokenizer: `Whitespace` {out}"));
     let removed =
@@ -132,7 +132,7 @@ fn steps_that_leave_text_out_or_are_not_known_are_refused() {
     );
     assert_eq!(
         pre(json!({"type": "FixedLength", "length": 0})),
-        "/pre_tokenizer: `FixedLength` cannot be carried out"
+        "/pre_tokenizer: cannot apply `FixedLength`"
     );
     assert_eq!(
         pre(json!({"type": "Sequence"})),
@@ -143,7 +143,7 @@ fn steps_that_leave_text_out_or_are_not_known_are_refused() {
     assert!(pre(wrong).starts_with("/pre_tokenizer: "));
     assert_eq!(
         step("normalizer", json!({"type": "Precompiled", "precompiled_charsmap": "AAAA"})),
-        "/normalizer: `Precompiled` cannot be carried out"
+        "/normalizer: cannot apply `Precompiled`"
     );
 }
 
@@ -153,16 +153,16 @@ fn what_is_no_rank_file_is_refused() {
         Tiktoken::from_ranks(file, PATTERN, [("<|end|>", 1000)]).unwrap_err().to_string()
     };
     let with = |line: &str| refused(&[RANKS, line.as_bytes()].concat());
-    assert_eq!(refused(b""), "line 1: no token and its rank");
+    assert_eq!(refused(b""), "line 1: expected a token and its rank");
     assert_eq!(
         refused(b"{% for message in messages %}"),
-        "line 1: `{%` is no base64: Invalid symbol 123, offset 0."
+        "line 1: `{%` is not base64: Invalid symbol 123, offset 0."
     );
-    assert_eq!(with("Zm9v"), "line 501: `Zm9v` is no token and its rank");
-    assert_eq!(with("Zm9vb 600\n"), "line 501: `Zm9vb` is no base64: Invalid input length: 5");
-    assert_eq!(with("Zm9vYmFy one"), "line 501: `one` is no rank");
-    assert_eq!(with("Zm9vYmFy 4294967296"), "line 501: `4294967296` is no rank");
-    assert_eq!(with("Zm9vYmFy -1"), "line 501: `-1` is no rank");
+    assert_eq!(with("Zm9v"), "line 501: expected a token and its rank, found `Zm9v`");
+    assert_eq!(with("Zm9vb 600\n"), "line 501: `Zm9vb` is not base64: Invalid input length: 5");
+    assert_eq!(with("Zm9vYmFy one"), "line 501: `one` is not a rank");
+    assert_eq!(with("Zm9vYmFy 4294967296"), "line 501: `4294967296` is not a rank");
+    assert_eq!(with("Zm9vYmFy -1"), "line 501: `-1` is not a rank");
     assert_eq!(with(" 600"), "line 501: a token is empty");
     assert_eq!(with("IQ== 600"), "line 501: the token of an earlier line");
     assert_eq!(with("Zm9vYmFy 7"), "id 7 is both `(` and `foobar`");
@@ -171,7 +171,7 @@ fn what_is_no_rank_file_is_refused() {
         RANKS.split_inclusive(|byte| *byte == b'\n').take(100).flatten().copied().collect();
     assert_eq!(
         refused(&cut),
-        "no token stands for the byte 0x00 (143 such bytes), so there is text that has no ids"
+        "no token encodes the byte 0x00 (143 such bytes), so some text has no ids"
     );
     for at in (0..RANKS.len()).step_by(13) {
         // Not all of what is cut off is missed.

@@ -1,4 +1,4 @@
-//! One call, as its tool sees it.
+//! A call, as its tool receives it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// Hears how far a call has come.
 type Listener = Arc<dyn Fn(Progress) + Send + Sync>;
 
-/// One call, as its tool sees it: its own arguments and nothing else.
+/// A call, as its tool receives it: only its own arguments.
 ///
 /// ```
 /// use openchatml_tools::Call;
@@ -29,27 +29,27 @@ pub struct Call {
     is_unmade: Arc<AtomicBool>,
 }
 
-/// How far a call has come.
+/// The progress of a call.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// How much is done. It grows from one report to the next.
+    /// The completed amount. It grows from one report to the next.
     pub done: f64,
-    /// How much there is to do, in the same unit, if that is known.
+    /// The total amount in the same unit, if it is known.
     pub total: Option<f64>,
-    /// What the tool says of it.
+    /// A message of the tool about its progress.
     pub message: Option<String>,
 }
 
 impl Progress {
-    /// So much is done, of an amount that is not known.
+    /// Creates a progress report without a total amount.
     pub fn new(done: f64) -> Self {
         Self { done, ..Self::default() }
     }
 }
 
 impl Call {
-    /// A call of the tool of this name with these arguments, without a deadline.
+    /// Creates a call of the tool with this name and these arguments, without a deadline.
     pub fn new(
         name: impl Into<String>,
         call_id: impl Into<String>,
@@ -59,30 +59,30 @@ impl Call {
         Self { name, call_id, arguments, deadline: None, listener: None, is_unmade: Arc::default() }
     }
 
-    /// The same call with a deadline.
+    /// Sets a deadline.
     pub fn with_deadline(mut self, deadline: Instant) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// The same call, whose progress is told to `listener`.
+    /// Passes the progress of the call to `listener`.
     pub fn with_listener(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.listener = Some(Arc::new(listener));
         self
     }
 
-    /// The recipient that the model named: `functions.weather`, `browser.search`, `python`.
+    /// Returns the recipient that the model named: `functions.weather`, `browser.search`, `python`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The id of the call. The model made it up: it is unique in its conversation only.
+    /// Returns the id of the call. The model chose it: it is unique only in its conversation.
     pub fn call_id(&self) -> &str {
         &self.call_id
     }
 
-    /// The arguments, byte for byte as the model wrote them. They were checked against the tool's
-    /// schema if it has one.
+    /// Returns the arguments, byte for byte as the model wrote them. If the tool has a schema, the
+    /// arguments match it.
     pub fn arguments(&self) -> &str {
         &self.arguments
     }
@@ -91,13 +91,13 @@ impl Call {
     ///
     /// # Errors
     ///
-    /// If they are not JSON, which only tools without a schema are given.
+    /// The arguments are not JSON. This is possible only for tools without a schema.
     pub fn parse(&self) -> Result<Value<'_>, openchatml::Diagnostic> {
         Value::from_json(&self.arguments, &openchatml::Limits::default())
     }
 
-    /// When the call is given up, if ever. The router drops it then; a tool that asks somebody else
-    /// can pass the deadline on.
+    /// Returns the deadline of the call, if there is one. The router drops the call at its
+    /// deadline. A tool that sends requests can pass the deadline on.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
@@ -113,7 +113,7 @@ impl Call {
         self.is_unmade.store(is_unmade, Ordering::SeqCst);
     }
 
-    /// Tells how far the call has come.
+    /// Reports the progress of the call.
     pub fn progress(&self, progress: Progress) {
         if let Some(listener) = &self.listener {
             listener(progress);

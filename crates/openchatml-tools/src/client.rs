@@ -1,4 +1,4 @@
-//! The client of HTTP that tools share.
+//! The HTTP client that tools share.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
-//! Tools that are closures.
+//! Closures as tools.
 
 use std::future::Future;
 
 use crate::{Call, Outcome, Run, Tool};
 
-/// A tool that is a closure.
+/// Creates a tool from a closure.
 ///
 /// ```
 /// use openchatml_tools::{Failure, Output, function};
@@ -23,7 +23,7 @@ where
     Function { run }
 }
 
-/// What [`function`] makes.
+/// The tool that [`function`] returns.
 #[derive(Clone, Copy, Debug)]
 pub struct Function<F> {
     run: F,

@@ -1,10 +1,10 @@
-//! Runs the tools that models call: concurrently, on time, and never twice (OpenChatML 2.2 §8, §9,
-//! §11; OpenChatML 2.0 §8).
+//! Runs the tools that models call: concurrently, with timeouts, and never twice (OpenChatML 2.2
+//! §8, §9, §11; OpenChatML 2.0 §8).
 //!
-//! A [`Tool`] is something that can be called: a closure ([`function`]), or a type of yours. A
-//! [`Toolbox`] has tools by the names that models call them by, with their JSON Schemas. A
-//! [`Router`] checks the calls of a [`Turn`] and runs those that are in order, several at once. Each
-//! call gets one reply, whatever its tool does: it may fail, panic, hang or flood.
+//! A [`Tool`] can be called: it is a closure ([`function`]) or a type that implements the trait. A
+//! [`Toolbox`] maps names to tools and their JSON Schemas. A [`Router`] checks the calls of a
+//! [`Turn`] and runs the valid ones concurrently. Each call gets exactly one reply, even if its
+//! tool fails, panics, hangs or returns too much output.
 //!
 //! ```
 //! use openchatml::{Limits, ReadOptions, Value, parse};

@@ -1,67 +1,70 @@
-//! What servers of tools offer beside tools.
+//! The offers of tool servers besides tools.
 
 /// Something that a server of the Model Context Protocol lets its clients read.
 ///
-/// It is the server's word, and may hold control characters: escape it before you print it.
+/// All texts come from the server and may contain control characters: escape them before you print
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerResource {
-    /// The URI that it is read by.
+    /// The URI of the resource.
     pub uri: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its name for people, if that is another.
+    /// The title for people, if it differs from the name.
     pub title: Option<String>,
-    /// What it is.
+    /// The description.
     pub description: Option<String>,
-    /// Its type: `text/plain`.
+    /// The MIME type, such as `text/plain`.
     pub mime_type: Option<String>,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub size: Option<u64>,
 }
 
 /// Resources that a server of the Model Context Protocol lets its clients read, by URIs of one form.
 ///
-/// It is the server's word, and may hold control characters: escape it before you print it.
+/// All texts come from the server and may contain control characters: escape them before you print
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerResourceTemplate {
-    /// The form of the URIs, as a URI template (RFC 6570): `file:///{path}`.
+    /// The URI template (RFC 6570), such as `file:///{path}`.
     pub uri_template: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its name for people, if that is another.
+    /// The title for people, if it differs from the name.
     pub title: Option<String>,
-    /// What the resources are.
+    /// The description.
     pub description: Option<String>,
-    /// Their type, if they all have the same: `text/plain`.
+    /// The MIME type, such as `text/plain`, if all resources have the same.
     pub mime_type: Option<String>,
 }
 
 /// A text with blanks that a server of the Model Context Protocol fills in.
 ///
-/// It is the server's word, and may hold control characters: escape it before you print it.
+/// All texts come from the server and may contain control characters: escape them before you print
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerPrompt {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its name for people, if that is another.
+    /// The title for people, if it differs from the name.
     pub title: Option<String>,
-    /// What it is for.
+    /// The description.
     pub description: Option<String>,
-    /// What is filled in.
+    /// The arguments.
     pub arguments: Vec<PromptArgument>,
 }
 
-/// A blank of a [`ServerPrompt`].
+/// An argument of a [`ServerPrompt`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PromptArgument {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it is.
+    /// The description.
     pub description: Option<String>,
-    /// Whether it must be filled in.
+    /// Whether the argument is required.
     pub is_required: bool,
 }

@@ -1,5 +1,4 @@
-//! What a tool is: something that can be called, what it answers, and which of its
-//! calls somebody approves.
+//! The trait of tools, their outcomes, and their approval.
 
 use std::fmt;
 use std::future::Future;
@@ -9,19 +8,19 @@ use openchatml::{Code, Value};
 
 use crate::Call;
 
-/// What a call came to.
+/// The outcome of a call.
 pub type Outcome = Result<Output, Failure>;
 
 /// A call that runs.
 ///
-/// Dropping it is what cancels it: nothing of it may go on after that. What cannot be stopped by a
-/// drop, a process or work on a thread of its own, is stopped by what the future owns.
+/// The call is cancelled by dropping the future. All work must stop at that point. Work that a drop
+/// does not stop, such as a process or a thread, must be stopped by a value that the future owns.
 pub type Run<'t> = Pin<Box<dyn Future<Output = Outcome> + Send + 't>>;
 
 /// Something that can be called.
 ///
-/// It sees the [`Call`] and nothing else: no reasoning, no other message (OpenChatML 2.2 §8.3).
-/// Whatever it does, time out, panic or flood, is its own misfortune: the router answers for it.
+/// A tool sees only the [`Call`]: no reasoning and no other message (OpenChatML 2.2 §8.3). A
+/// timeout, a panic or too much output affects only the call: the router sends the reply.
 ///
 /// ```
 /// use openchatml_tools::{Call, Output, Run, Tool};
@@ -43,7 +42,7 @@ pub trait Tool: Send + Sync {
     fn call<'t>(&'t self, call: &'t Call) -> Run<'t>;
 }
 
-/// What a tool returned.
+/// The output of a tool.
 ///
 /// ```
 /// use openchatml_tools::Output;
@@ -56,46 +55,46 @@ pub trait Tool: Send + Sync {
 pub struct Output {
     /// The result: a string for text, any other value for JSON.
     pub content: Value<'static>,
-    /// Where it comes from.
+    /// The source of the result.
     pub provenance: Provenance,
 }
 
 impl Output {
-    /// Text.
+    /// Creates an output from text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::json(Value::from(text.into()))
     }
 
-    /// A JSON value, whose numbers keep their spelling.
+    /// Creates an output from a JSON value. Numbers keep their spelling.
     pub fn json(content: Value<'static>) -> Self {
         Self { content, provenance: Provenance::default() }
     }
 
-    /// The same output, which says where it comes from.
+    /// Sets the source.
     pub fn source(mut self, source: impl Into<String>) -> Self {
         self.provenance.source = Some(source.into());
         self
     }
 }
 
-/// Where a result comes from (OpenChatML 2.2 §8.2, §11).
+/// The source of a result (OpenChatML 2.2 §8.2, §11).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Provenance {
-    /// A URL or another name of the source. The tool's own name, unless it says otherwise.
+    /// A URL or another name of the source. The default is the name of the tool.
     pub source: Option<String>,
-    /// When the content was made, as RFC 3339. When the reply arrived, unless the tool says
-    /// otherwise and if the router was given a clock.
+    /// The time at which the content was created, in RFC 3339. The default is the time of the
+    /// reply, if the router has a clock.
     pub timestamp: Option<String>,
-    /// `sha256:` and the digest of the content in hexadecimal. The router's, unless the tool says
-    /// otherwise.
+    /// `sha256:` and the digest of the content in hexadecimal. The default is computed by the
+    /// router.
     pub checksum: Option<String>,
-    /// The arguments that the call was made with, where they are not those of the model. The router's,
-    /// where somebody [edited](crate::Approval::Edited) them.
+    /// The arguments of the call, if they differ from those of the model. The router sets them if
+    /// the approver [edited](crate::Approval::Edited) the call.
     pub arguments: Option<String>,
 }
 
-/// Which calls of a tool somebody approves before they are made.
+/// The calls of a tool that require approval.
 ///
 /// ```
 /// use openchatml_tools::Approve;
@@ -113,7 +112,7 @@ pub enum Approve {
     Always,
 }
 
-/// What went wrong in a tool.
+/// The failure of a tool.
 ///
 /// ```
 /// use openchatml::Code;
@@ -125,30 +124,29 @@ pub enum Approve {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
-    /// What kind of failure it is. [`Code::ToolFailed`] is the tool's own.
+    /// The kind of the failure. [`Code::ToolFailed`] is a failure of the tool itself.
     pub code: Code,
-    /// What the model is told. It says nothing that the model may not read: no secret, no path of
-    /// the machine.
+    /// The message for the model. It must not contain secrets or paths of the machine.
     pub message: String,
-    /// Whether the same call may succeed when it is made again. Only tools that are declared
-    /// idempotent are called again.
+    /// Whether the same call may succeed if it is repeated. Only calls of idempotent tools are
+    /// repeated.
     pub is_retryable: bool,
-    /// What the tool says of it beyond the message, as JSON.
+    /// Further details as JSON.
     pub details: Option<Value<'static>>,
 }
 
 impl Failure {
-    /// A failure of the tool's own.
+    /// Creates a failure of the tool itself.
     pub fn new(message: impl Into<String>) -> Self {
         Self::with_code(Code::ToolFailed, message)
     }
 
-    /// A failure of this kind.
+    /// Creates a failure of this kind.
     pub fn with_code(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), is_retryable: false, details: None }
     }
 
-    /// The same failure, which may pass.
+    /// Marks the failure as temporary.
     pub fn retryable(mut self) -> Self {
         self.is_retryable = true;
         self

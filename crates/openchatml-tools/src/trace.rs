@@ -1,8 +1,8 @@
-//! Spans of runs, completions and calls, for those who trace a program.
+//! Trace spans of runs, completions and calls.
 //!
-//! They are spans of the crate `tracing`, with the names and attributes of OpenTelemetry's semantic
-//! conventions for generative AI, so that `tracing-opentelemetry` exports them as they are. No span
-//! holds what was said: no prompt, no arguments, no output.
+//! The spans are those of the crate `tracing`, with the names and attributes of OpenTelemetry's
+//! semantic conventions for generative AI, so that `tracing-opentelemetry` exports them unchanged.
+//! No span contains content: no prompt, no arguments, no output.
 
 #[cfg(not(feature = "tracing"))]
 pub(crate) use self::nothing::{Span, here};

@@ -98,8 +98,8 @@ async fn a_page_has_numbered_lines_and_links() {
     for (arguments, why) in [
         (r#"{"cursor":77}"#, "no page has the cursor 77"),
         (r#"{"cursor":1,"id":5}"#, "the page with cursor 1 has no link 5"),
-        (r#"{"id":"no url"}"#, "that is no URL"),
-        (r#"{"id":"index:x"}"#, "only `http` and `https` are opened"),
+        (r#"{"id":"no url"}"#, "not a valid URL"),
+        (r#"{"id":"index:x"}"#, "only `http` and `https` are allowed"),
         (&open(&server.url("/none")), "the server answered 404 Not Found"),
     ] {
         assert_eq!(run(&browser, "open", arguments).await.unwrap_err().message, why);
@@ -141,7 +141,7 @@ async fn only_hosts_that_are_listed_are_asked() {
     );
     let browser = Browser::new(&options(&[&listed])).unwrap();
     let failure = run(&browser, "open", &open(&other.url("/"))).await.unwrap_err();
-    assert_eq!(failure.message, "that host is not allowed");
+    assert_eq!(failure.message, "this host is not allowed");
     assert!(other.asked().is_empty());
 }
 
@@ -171,10 +171,10 @@ async fn private_addresses_are_refused_unless_they_are_allowed() {
     ] {
         let failure =
             run(&browser, "open", &open(&format!("http://{host}:{port}/"))).await.unwrap_err();
-        assert_eq!(failure.message, "that host has a private address", "{host}");
+        assert_eq!(failure.message, "this host has a private address", "{host}");
     }
     let failure = run(&browser, "open", &open("http://169.254.169.254/latest/")).await.unwrap_err();
-    assert_eq!(failure.message, "that host has a private address");
+    assert_eq!(failure.message, "this host has a private address");
     assert!(server.asked().is_empty());
     // Said to be allowed, the name is resolved and asked.
     options.private = vec!["localhost".into()];
@@ -207,10 +207,10 @@ async fn each_hop_of_a_redirect_is_checked() {
     assert!(seen(&browser, "open", &open(&server.url("/home"))).await.contains("L0: here"));
     for (path, why) in [
         ("/ring", "too many redirects"),
-        ("/away", "that host is not allowed"),
-        ("/mapped", "that host has a private address"),
-        ("/file", "only `http` and `https` are opened"),
-        ("/login", "a URL with a user name is not opened"),
+        ("/away", "this host is not allowed"),
+        ("/mapped", "this host has a private address"),
+        ("/file", "only `http` and `https` are allowed"),
+        ("/login", "a URL with a user name is not allowed"),
     ] {
         let failure = run(&browser, "open", &open(&server.url(path))).await.unwrap_err();
         assert_eq!(failure.message, why, "{path}");
@@ -310,7 +310,7 @@ async fn an_endpoint_is_searched() {
     assert_eq!(server.asked()[0].header("authorization"), Some("Bearer secret"));
     // What is found is opened only if it may be.
     let failure = run(&browser, "open", r#"{"id":0}"#).await.unwrap_err();
-    assert_eq!(failure.message, "that host is not allowed");
+    assert_eq!(failure.message, "this host is not allowed");
     assert!(
         seen(&browser, "search", r#"{"query":"list"}"#)
             .await
@@ -369,7 +369,7 @@ async fn a_folder_is_searched_and_opened() {
     assert!(seen(&browser, "open", &open("index:more/birds.txt")).await.contains("L0: birds"));
     for url in ["index:key.pem", "index:../a.txt", "index:passwd.txt", "index:"] {
         let failure = run(&browser, "open", &open(url)).await.unwrap_err();
-        assert_eq!(failure.message, "there is no such page", "{url}");
+        assert_eq!(failure.message, "this page does not exist", "{url}");
     }
     let search = Search::Folder("/nowhere".into());
     let mut options = Options::default();

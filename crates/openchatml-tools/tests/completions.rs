@@ -263,7 +263,7 @@ async fn a_connection_that_is_kept_alive_says_nothing() {
     options.idle_timeout = Duration::from_millis(100);
     let (pieces, error) = heard(server.url(), options, prompt()).await;
     assert_eq!(pieces, [text("half")]);
-    let silent = "no connection to the upstream: nothing came for 0.1 s";
+    let silent = "cannot connect to the upstream: no data for 0.1 s";
     assert_eq!(error.map(|error| error.to_string()).as_deref(), Some(silent));
     drop(hold);
 }
@@ -281,7 +281,7 @@ async fn a_completion_takes_no_longer_than_it_may() {
     options.total_timeout = Some(Duration::from_millis(100));
     let (pieces, error) = heard(server.url(), options, prompt()).await;
     assert_eq!(pieces, [text("half")]);
-    assert!(error.unwrap().to_string().ends_with("the completion takes longer than it may"));
+    assert!(error.unwrap().to_string().ends_with("the completion exceeds its time limit"));
     drop(hold);
 }
 
@@ -294,7 +294,7 @@ async fn a_part_that_is_cut_off_is_the_end_and_no_garbage() {
     })
     .await;
     assert_eq!(pieces, [text("half")]);
-    let ended = "the answer ended before the completion did";
+    let ended = "the response ended before the completion";
     assert_eq!(error, Some(UpstreamError::Connection(ended.to_owned())));
 }
 

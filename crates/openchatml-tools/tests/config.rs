@@ -140,11 +140,11 @@ parameters = "wrong.json"
         let expected = [
             "line 4, column 13: `tools.a.env.A`: variable `OPENCHATML_NOT_SET` is not set",
             "line 7, column 14: `tools.b.parameters`: the file is not JSON:",
-            "line 10, column 14: `tools.c.parameters`: `none.json` cannot be read:",
-            "line 11, column 1: `tools.\"no name\"`: `functions.no name` is no recipient",
+            "line 10, column 14: `tools.c.parameters`: cannot read `none.json`:",
+            "line 11, column 1: `tools.\"no name\"`: `functions.no name` cannot be written as a recipient",
             "line 15, column 1: `tools.d`: `functions.d` is the name of another tool",
-            "line 19, column 14: `tools.e.parameters`: this is no JSON Schema: ",
-            "line 22, column 14: `tools.f.parameters`: this is no JSON Schema: ",
+            "line 19, column 14: `tools.e.parameters`: not a valid JSON Schema: ",
+            "line 22, column 14: `tools.f.parameters`: not a valid JSON Schema: ",
         ];
         assert_eq!(errors.len(), expected.len(), "{errors:#?}");
         for (error, expected) in errors.iter().zip(expected) {
@@ -180,7 +180,8 @@ parameters = "wrong.json"
             let opened = open(&text(rest), folder.path()).await;
             if expected.is_empty() {
                 let error = opened.unwrap_err();
-                let none = "line 4, column 9: `mcp.a.tools`: no tool of the server is left";
+                let none =
+                    "line 4, column 9: `mcp.a.tools`: the server has no tool left after filtering";
                 assert_eq!(error, [none]);
                 continue;
             }
@@ -234,7 +235,7 @@ parameters = "wrong.json"
         std::fs::write(folder.path().join("server"), changed).unwrap();
         let text = "[mcp.a]\ncommand = 'sh'\nargs = ['server']\n";
         let errors = open(text, folder.path()).await.unwrap_err();
-        let clash = "line 1, column 1: `mcp.a`: the server has two tools that models would call `a_b`: name it in `exclude_tools`";
+        let clash = "line 1, column 1: `mcp.a`: the server has two tools with the name `a_b` for models: exclude one with `exclude_tools`";
         assert_eq!(errors, [clash]);
         let text = format!("{text}exclude_tools = ['a_b']\n");
         let tools = open(&text, folder.path()).await.unwrap();
@@ -318,6 +319,9 @@ parameters = "wrong.json"
         let expected = "line 5, column 14: `openapi.pets.operations`: operation `upload`: a body that is not JSON";
         assert_eq!(error, [expected]);
         let error = open(&text("['cat']"), &fixtures).await.unwrap_err();
-        assert!(error[0].contains("operation `cat`: it is not in the document"), "{error:?}");
+        assert!(
+            error[0].contains("operation `cat`: it does not exist in the document"),
+            "{error:?}"
+        );
     }
 }

@@ -100,7 +100,7 @@ async fn a_program_that_fails_says_how() {
 async fn a_program_that_is_not_there_keeps_its_place_to_itself() {
     let failure = run(&Process::new("/secret/place/program"), "{}").await.unwrap_err();
     assert_eq!(failure.code, Code::ToolFailed);
-    assert!(failure.message.contains("could not be started"), "{failure}");
+    assert!(failure.message.contains("cannot start the program"), "{failure}");
     assert!(!failure.message.contains("secret"), "{failure}");
 }
 

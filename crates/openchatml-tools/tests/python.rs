@@ -186,15 +186,14 @@ async fn a_python_that_is_none_is_refused() {
     // Without bubblewrap that is what is missing, whatever the path.
     let Some(_) = python().await else { return };
     let error = Sandbox::with_python("/nowhere/python3").await.unwrap_err().to_string();
-    assert!(error.contains("could not be started"), "{error}");
+    assert!(error.contains("cannot start it"), "{error}");
 }
 
 /// What a reply says when variables are gone.
-const GONE: &str =
-    "the interpreter was started anew: variables and files of earlier calls are gone";
+const GONE: &str = "the interpreter was restarted: variables and files of earlier calls are lost";
 
 /// What a reply says when they are not.
-const KEPT: &str = "it was interrupted, and the variables are kept";
+const KEPT: &str = "it was interrupted; the variables are kept";
 
 /// Code that no interrupt ends.
 const STUBBORN: &str = "import time\nwhile True:\n    try:\n        while True: time.sleep(1)\n    \
@@ -398,7 +397,7 @@ async fn each_call_has_its_own_processor_time() {
     }
     let failure = run(&python, "x = 1\nwhile True: pass").await.unwrap_err();
     let expected =
-        "the code used all of its processor time; it was interrupted, and the variables are kept";
+        "the code used all of its processor time; it was interrupted; the variables are kept";
     assert_eq!(failure.message, expected);
     assert_eq!(said(&python, "x").await, "1\n");
 }

@@ -1,11 +1,11 @@
-//! The closed set of meanings that a control token can have.
+//! The meanings of control tokens.
 
 use crate::roles::{Marker, Role};
 
-/// What a control token means, whatever its spelling or id in a dialect.
+/// The meaning of a control token, independent of its spelling or id in a dialect.
 ///
-/// Only a lexer makes one out of input, and only [`Sink::control`](crate::writing::Sink::control)
-/// turns one into output. Everything else that looks like a control token is text.
+/// Only a lexer creates one from input, and only [`Sink::control`](crate::writing::Sink::control)
+/// writes one. Anything else that looks like a control token is text.
 ///
 /// ```
 /// use openchatml::{Control, dialects};
@@ -18,51 +18,51 @@ use crate::roles::{Marker, Role};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Control {
-    /// Opens a message header: `<|start|>`, `<|im_start|>`.
+    /// Opens the header of a message: `<|start|>`, `<|im_start|>`.
     Start,
-    /// Declares the channel: `<|channel|>`.
+    /// Precedes the channel: `<|channel|>`.
     Channel,
     /// Opens the body: `<|message|>`.
     Message,
-    /// Closes the body of an outgoing tool call: `<|call|>`.
+    /// Ends the body of a tool call: `<|call|>`.
     Call,
-    /// Declares the type of the body: `<|constrain|>`.
+    /// Precedes the content type that the body must have: `<|constrain|>`.
     Constrain,
-    /// Closes the body and ends sampling: `<|return|>`.
+    /// Ends the body and the sampling: `<|return|>`.
     Return,
-    /// Closes the body: `<|end|>`, `<|end_message|>`, `<|im_end|>`.
+    /// Ends the body: `<|end|>`, `<|end_message|>`, `<|im_end|>`.
     End,
     /// Opens a literal block: `<|literal|>`.
     Literal,
-    /// Closes a literal block: `<|endliteral|>`.
+    /// Ends a literal block: `<|endliteral|>`.
     EndLiteral,
-    /// A chain-of-thought marker: `<|start_reason|>` and its like.
+    /// A chain-of-thought marker, such as `<|start_reason|>`.
     Marker(Marker),
     /// Begins a sequence: `<s>`.
     Bos,
     /// Ends a sequence: `</s>`.
     Eos,
-    /// Stands before the text before the cursor: `<|fim_prefix|>`.
+    /// Precedes the text before the cursor: `<|fim_prefix|>`.
     FimPrefix,
-    /// Stands where the cursor is: `<|fim_middle|>`.
+    /// Marks the cursor: `<|fim_middle|>`.
     FimMiddle,
-    /// Stands before the text after the cursor: `<|fim_suffix|>`.
+    /// Precedes the text after the cursor: `<|fim_suffix|>`.
     FimSuffix,
-    /// Stands between files: `<|file_separator|>`.
+    /// Separates files: `<|file_separator|>`.
     FileSeparator,
-    /// Opens what a role says: `<|user_start|>` and its like.
+    /// Opens the turn of a role, such as `<|user_start|>`.
     Open(Role),
-    /// Closes what a role says: `<|user_end|>` and its like.
+    /// Ends the turn of a role, such as `<|user_end|>`.
     Close(Role),
     /// Opens a section of a turn: `<think>`, `<|tools_prefix|>`.
     OpenSection(Section),
-    /// Closes a section of a turn: `</think>`, `<|tools_suffix|>`.
+    /// Ends a section of a turn: `</think>`, `<|tools_suffix|>`.
     CloseSection(Section),
-    /// Stands between the name of a tool and the arguments of its call.
+    /// Separates the name of a tool from the arguments of its call.
     Arguments,
 }
 
-/// A section of a turn: a part that tokens of its own mark.
+/// A section of a turn: a part with its own opening and closing tokens.
 ///
 /// ```
 /// use openchatml::{Control, Section, dialects};
@@ -80,17 +80,17 @@ pub enum Section {
     Calls,
     /// One tool call.
     Call,
-    /// A list of replies of tools.
+    /// A list of tool replies.
     Replies,
-    /// The reply of one tool.
+    /// One tool reply.
     Reply,
 }
 
 impl Control {
-    /// How many there are.
+    /// The number of controls.
     pub(crate) const COUNT: usize = 39;
 
-    /// A number for each, from 0.
+    /// Returns a unique number for each control, counted from 0.
     pub(crate) const fn index(self) -> usize {
         match self {
             Self::Start => 0,

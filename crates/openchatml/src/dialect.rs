@@ -1,4 +1,4 @@
-//! What is known of a dialect: one table, which everything else asks.
+//! The table of a dialect. Code outside of `dialects` asks this table.
 
 use std::fmt;
 
@@ -24,73 +24,73 @@ use crate::writing::{RenderError, Sink, TextSink};
 /// ```
 #[derive(Debug)]
 pub struct Dialect {
-    /// Its name, as in [`Format`].
+    /// The name of the dialect, as in [`Format`].
     pub id: &'static str,
-    /// What it is, in a few words.
+    /// A short description.
     pub title: &'static str,
-    /// Its control tokens.
+    /// The control tokens.
     pub controls: &'static TokenTable,
-    /// What it can say.
+    /// What the dialect can express.
     pub carries: &'static Carries,
-    /// Where it declares tools.
+    /// Where the dialect declares tools.
     pub tools: ToolPlace,
-    /// What prompts begin with where options ask for it.
+    /// The beginning of a prompt that options can add.
     pub(crate) opening: Option<&'static Opening>,
     pub(crate) text: Option<&'static TextForm>,
     pub(crate) json: Option<JsonForm>,
 }
 
-/// How a dialect is read and written as text.
+/// How to read and write a dialect as text.
 pub(crate) struct TextForm {
-    /// The name of its dialect.
+    /// The name of this form.
     pub(crate) id: FormId,
     pub(crate) controls: &'static TokenTable,
-    /// What a minimal header is, where the format has headers.
+    /// The minimal header, in formats with a header.
     pub(crate) header: Option<&'static str>,
-    /// The form in which older transcripts may be written instead.
+    /// The form of older transcripts, which this reader also accepts.
     pub(crate) legacy: Option<&'static TextForm>,
-    /// Where the text of a completion begins.
+    /// The state of the lexer at the start of a completion.
     pub(crate) completion: Mode,
-    /// What its conversations are checked by.
+    /// The rules that conversations are checked by.
     pub(crate) book: &'static Book,
     pub(crate) reader: MakeReader,
     pub(crate) write: WriteText,
-    /// Which chat template the dialect is written by, if there is one.
+    /// The chat template that the dialect follows, if any.
     pub(crate) composer: Option<FindComposer>,
-    /// What text is known by.
+    /// The evidence for this format in text.
     pub(crate) signs: TextSigns,
-    /// Which messages a prompt has.
+    /// Which messages a prompt contains.
     pub(crate) history: fn(Profile) -> History,
-    /// The tokens that end a completion, though a transcript may go on after them.
+    /// The stop tokens, which end a completion, although a transcript can continue after them.
     pub(crate) stops: &'static [Control],
-    /// How completions are framed, if grammars can be made of them.
+    /// How completions are framed, if the library can make grammars of them.
     pub(crate) framing: Option<Completion>,
 }
 
-/// Makes a reader of a family with the rules of a dialect.
+/// Creates a reader of a grammar family with the rules of a dialect.
 pub(crate) type MakeReader =
     for<'a> fn(&'static TextForm, &ReadOptions, Keep<'a>) -> Box<dyn Reader<'a> + Send + Sync + 'a>;
 
-/// Finds what a conversation has to become before it is written, if anything.
+/// Finds the composer for a conversation, if it must be changed before it is written.
 pub(crate) type FindComposer = fn(&Conversation<'_>, &RenderOptions) -> Option<&'static Composer>;
 
 /// Writes a document to a sink.
 pub(crate) type WriteText =
     fn(&'static TextForm, &Document<'_>, &RenderOptions, &mut dyn Sink) -> Result<(), RenderError>;
 
-/// How a dialect is read and written as JSON.
+/// How to read and write a dialect as JSON.
 #[derive(Debug)]
 pub(crate) struct JsonForm {
-    /// The name of its format.
+    /// The name of this form.
     pub(crate) id: FormId,
     pub(crate) read: for<'a> fn(&'a str, &ReadOptions) -> Parsed<'a>,
     pub(crate) write: fn(&Document<'_>, &RenderOptions) -> Result<String, RenderError>,
-    /// What the JSON form can say, where that differs from the text form.
+    /// What the JSON form can express, if that differs from the text form.
     pub(crate) carries: &'static Carries,
     pub(crate) composer: Option<FindComposer>,
-    /// What documents are known by.
+    /// The evidence for this format in documents.
     pub(crate) signs: &'static JsonSigns,
-    /// What becomes of content that says more than a text, if the form keeps any.
+    /// How to convert content that is more than text, if the form keeps any.
     pub(crate) contents: Option<ContentRules>,
 }
 
@@ -100,7 +100,7 @@ impl fmt::Debug for TextForm {
     }
 }
 
-/// What a dialect is written in.
+/// How a dialect is encoded.
 ///
 /// ```
 /// use openchatml::{Carrier, Format};
@@ -114,14 +114,14 @@ impl fmt::Debug for TextForm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Carrier {
-    /// Text with control tokens in it.
+    /// Text with control tokens.
     Text,
     /// JSON.
     Json,
 }
 
 impl Carrier {
-    /// The word for it.
+    /// Returns the word for the carrier.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -130,7 +130,7 @@ impl Carrier {
     }
 }
 
-/// A dialect and a carrier: `openchatml-2.2`, `chatml:json`.
+/// A dialect and a carrier, such as `openchatml-2.2` or `chatml:json`.
 ///
 /// ```
 /// use openchatml::{Carrier, Format};
@@ -149,7 +149,7 @@ pub struct Format {
 }
 
 impl Dialect {
-    /// The carriers that the dialect has, the default one first.
+    /// Returns the carriers of the dialect, the default one first.
     ///
     /// ```
     /// use openchatml::{Carrier, dialects};
@@ -165,11 +165,11 @@ impl Dialect {
 }
 
 impl Format {
-    /// The format of a dialect on a carrier.
+    /// Creates the format of a dialect with a carrier.
     ///
     /// # Errors
     ///
-    /// The dialect has no such carrier.
+    /// The dialect does not have this carrier.
     ///
     /// ```
     /// use openchatml::{Carrier, Format, dialects};
@@ -190,17 +190,17 @@ impl Format {
         })
     }
 
-    /// The dialect.
+    /// Returns the dialect.
     pub const fn dialect(self) -> &'static Dialect {
         self.dialect
     }
 
-    /// The carrier, one that the dialect has.
+    /// Returns the carrier.
     pub const fn carrier(self) -> Carrier {
         self.carrier
     }
 
-    /// What the format can say.
+    /// Returns what the format can express.
     ///
     /// ```
     /// use openchatml::Format;
@@ -221,7 +221,7 @@ impl Format {
 }
 
 impl Format {
-    /// Writes a document that the format can carry as it is.
+    /// Writes a document that the format can express unchanged.
     pub(crate) fn write(
         self,
         document: &Document<'_>,
@@ -236,19 +236,19 @@ impl Format {
                 sink.finish()?;
                 Ok(out)
             }
-            // A `Format` is only made for carriers that the dialect has.
+            // A `Format` exists only for carriers that the dialect has.
             _ => Err(RenderError::not_a_conversation(self.dialect.id)),
         }
     }
 }
 
 impl Dialect {
-    /// The form in whose name its layout is kept.
+    /// Returns the form that owns the layout of this format.
     pub(crate) const fn form(&self) -> FormId {
         FormId::new(self.id)
     }
 
-    /// How its completions are framed, if grammars can be made of them: see
+    /// Returns how completions are framed, if the library can make grammars of them: see
     /// [`TextFormat::completion`](crate::TextFormat::completion).
     ///
     /// ```
@@ -260,7 +260,7 @@ impl Dialect {
         self.text?.framing
     }
 
-    /// Whether a generation prompt behind a message of `last` ends inside of reasoning, so that a
+    /// Whether a generation prompt after a message of `last` ends inside reasoning, so that the
     /// completion [begins there](ReadOptions::in_reasoning).
     ///
     /// ```
@@ -297,7 +297,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// About how long the text will be.
+/// Estimates the length of the text.
 fn estimate(document: &Document<'_>) -> usize {
     const FRAME: usize = 96;
     match document {

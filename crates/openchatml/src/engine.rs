@@ -1,4 +1,4 @@
-//! The one machine behind whole documents and streams: text in, messages out.
+//! The engine behind whole documents and streams: it turns text into messages.
 
 use crate::check::Checker;
 use crate::dialect::TextForm;
@@ -13,14 +13,14 @@ pub(crate) struct Engine<'a> {
     form: &'static TextForm,
     base: Base<'a>,
     phase: Phase<'a>,
-    /// Text that arrived and is not decided yet: all of it before the messages begin, and no more
-    /// than the longest control token afterwards.
+    /// Text that has arrived but is still undecided: all text before the messages begin, and
+    /// afterwards at most the longest control token.
     carry: String,
-    /// The control tokens that are spelled in the text.
+    /// The control tokens that text can spell.
     spelled: Mask,
 }
 
-/// What every reader is given: how to read, and the state that is not its own.
+/// What every reader gets: the options and the shared state.
 struct Base<'a> {
     options: ReadOptions,
     keep: Keep<'a>,
@@ -35,7 +35,7 @@ enum Phase<'a> {
 struct Messages<'a> {
     lexer: Lexer,
     reader: Box<dyn Reader<'a> + Send + Sync + 'a>,
-    /// Where the last lexeme of another source ended.
+    /// The end of the last lexeme of another source.
     at: usize,
 }
 
@@ -50,7 +50,8 @@ impl<'a> Engine<'a> {
         Self { form, base, phase, carry: String::new(), spelled: Mask::ALL }
     }
 
-    /// The same for a carrier that spells only these control tokens, and gives pieces.
+    /// Returns the engine for a carrier in which text can spell only these control tokens, and
+    /// which gives pieces.
     pub(crate) fn spelled(mut self, spelled: Mask) -> Self {
         self.spelled = spelled;
         if let Phase::Messages(messages) = &mut self.phase {
@@ -59,7 +60,7 @@ impl<'a> Engine<'a> {
         self
     }
 
-    /// Takes more text. The `last` of it may be empty.
+    /// Reads more text. With `last`, `text` can be empty.
     pub(crate) fn feed(&mut self, text: &str, last: bool, to: &mut dyn Receiver<'a>) {
         let mut out = self.base.out(to);
         let preamble = match &mut self.phase {
@@ -87,17 +88,17 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Takes U+FFFD for the bytes at `span`, which are not text.
+    /// Reads U+FFFD for the bytes at `span`, which are not UTF-8.
     pub(crate) fn feed_replacement(&mut self, span: Span, to: &mut dyn Receiver<'a>) {
         let mut out = self.base.out(to);
         if let Phase::Preamble(_) = self.phase {
             let message = "the header is not UTF-8";
             let found = Code::ParseYaml.at(Span::new(0, span.start), message);
-            out.malformed(found.help("what stands there is read as text"));
+            out.malformed(found.help("it is read as text"));
             self.phase =
                 Phase::Messages(Messages::new(self.form, &self.base.options, self.base.keep, 0));
         }
-        // What was undecided is decided now: no control token goes on like this.
+        // The pending text is decided now: no control token continues like this.
         self.feed_carry(to);
         self.lexeme(Lexeme::Text("\u{FFFD}", span), to);
         if let Phase::Messages(messages) = &mut self.phase {
@@ -113,7 +114,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Takes a lexeme from another source than text: a JSON wire list, token ids.
+    /// Reads a lexeme from a source other than text: a JSON wire list, or token ids.
     pub(crate) fn lexeme(&mut self, lexeme: Lexeme<'_>, to: &mut dyn Receiver<'a>) {
         let mut out = self.base.out(to);
         if let Phase::Messages(messages) = &mut self.phase {
@@ -122,8 +123,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Takes a [piece](Self::piece) if it is just more of a body. Gives what counts of it, to be
-    /// told: this is what most ids are, one by one.
+    /// Reads a [piece](Self::piece) if it only continues a body. Returns the part within the
+    /// limits, for the event. Most token ids take this path.
     #[inline]
     pub(crate) fn body_piece<'t>(&mut self, text: &'t str, span: Span) -> Option<&'t str> {
         let Phase::Messages(messages) = &mut self.phase else { return None };
@@ -132,8 +133,8 @@ impl<'a> Engine<'a> {
         Some(draft.add(text, span, self.base.keep, &self.base.options, &self.base.state))
     }
 
-    /// Takes text of a carrier that has other means for control tokens than their spelling: token
-    /// ids. It stands at `span` in what the carrier says as text.
+    /// Reads text of a carrier that does not spell its control tokens, such as token ids. `span` is
+    /// its place in the text of all pieces.
     pub(crate) fn piece(&mut self, text: &str, span: Span, to: &mut dyn Receiver<'a>) {
         let mut out = self.base.out(to);
         match &mut self.phase {
@@ -155,7 +156,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Takes a control token that the carrier has by other means than its spelling.
+    /// Reads a control token of a carrier that does not spell it.
     pub(crate) fn control(&mut self, control: Control, span: Span, to: &mut dyn Receiver<'a>) {
         match self.phase {
             Phase::Preamble(_) if self.spelled.has(Control::Start) => self.feed("", true, to),
@@ -171,7 +172,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The text so far, which ends at byte `end`, is the header and what follows it.
+    /// The text so far, which ends at byte `end`, is the header and the text after it.
     fn begin_pieces(&mut self, end: usize, to: &mut dyn Receiver<'a>) {
         let Phase::Preamble(preamble) = &mut self.phase else { return };
         let mut out = self.base.out(to);
@@ -200,7 +201,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Takes the end of the input, after the last piece.
+    /// Reads the end of the input after the last piece.
     pub(crate) fn finish_pieces(&mut self, end: usize, to: &mut dyn Receiver<'a>) {
         match self.phase {
             Phase::Preamble(_) if self.spelled.has(Control::Start) => self.feed("", true, to),
@@ -213,7 +214,7 @@ impl<'a> Engine<'a> {
         self.finish(to);
     }
 
-    /// Takes the end of the input, after the last text.
+    /// Reads the end of the input after the last text.
     pub(crate) fn finish(&mut self, to: &mut dyn Receiver<'a>) {
         let Phase::Messages(messages) = &mut self.phase else { return };
         let mut out = self.base.out(to);
@@ -234,11 +235,13 @@ impl<'a> Engine<'a> {
                 Code::Limit => Dropped::Limit,
                 _ => Dropped::Text,
             };
-            out.report(stopped.code.at(span, "the rest of the input is dropped").drops(dropped));
+            out.report(
+                stopped.code.at(span, "the rest of the input will be dropped").drops(dropped),
+            );
         }
     }
 
-    /// The message whose body is being read.
+    /// Returns the message whose body is being read.
     pub(crate) fn message(&self) -> Option<&Message<'a>> {
         match &self.phase {
             Phase::Preamble(_) => None,
@@ -246,24 +249,24 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// How the dialect spells a control token.
+    /// Returns the dialect's spelling of a control token.
     pub(crate) fn spelling(&self, control: Control) -> Option<&'static str> {
         self.form.controls.spelling(control)
     }
 
-    /// Whether the header declares this stream event, or none at all.
+    /// Whether the header declares this stream event, or no events at all.
     pub(crate) fn has_event(&self, event: &str) -> bool {
         self.base.state.checker.has_event(event)
     }
 
-    /// Reports something that the engine's owner found, such as bytes that are not UTF-8.
+    /// Reports a diagnostic of the owner of the engine, such as bytes that are not UTF-8.
     pub(crate) fn report(&mut self, diagnostic: crate::Diagnostic, to: &mut dyn Receiver<'a>) {
         self.base.out(to).report(diagnostic);
     }
 }
 
 impl<'a> Base<'a> {
-    /// What a reader writes to: `to`, by way of what all readers share.
+    /// Returns the output of a reader: `to`, with the steps that all readers share.
     #[inline]
     fn out<'o>(&'o mut self, to: &'o mut dyn Receiver<'a>) -> Out<'a, 'o> {
         Out { keep: self.keep, options: &self.options, state: &mut self.state, to }
@@ -277,11 +280,11 @@ impl<'a> Messages<'a> {
         Self { lexer, reader: (form.reader)(form, options, keep), at }
     }
 
-    /// Takes more text. What is undecided at its end goes to `carry`.
+    /// Reads more text. Undecided text at its end goes to `carry`.
     fn feed(&mut self, text: &str, last: bool, carry: &mut String, out: &mut Out<'a, '_>) {
         let mut text = text;
         if !carry.is_empty() {
-            // The end of the last chunk was undecided: with a little of this one it no longer is.
+            // The end of the last chunk was undecided. A little of this chunk decides it.
             let mut joined = std::mem::take(carry);
             let taken = text.ceil_char_boundary(self.lexer.longest() + 1);
             joined.push_str(&text[..taken]);
@@ -311,8 +314,8 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// Looks for the end of the header in all the text so far. Gives the form of what follows and
-/// where it begins, once that is known.
+/// Looks for the end of the header in all text so far. Returns the form of the messages and their
+/// start, once these are known.
 fn begin(
     preamble: &mut Preamble,
     form: &'static TextForm,
@@ -325,7 +328,7 @@ fn begin(
     let end = match preamble.scan(text, last, &[form.controls, legacy.controls]) {
         Scan::Header(end) if end <= most => Some(end),
         Scan::More(len) if len <= most => return None,
-        // Which framing it is shows only in the whole of the first token.
+        // Only the complete first token shows which framing it is.
         Scan::None if !last && may_open(text, form) => return None,
         Scan::None => None,
         Scan::Header(_) | Scan::More(_) => {
@@ -340,8 +343,10 @@ fn begin(
         let start = text.len() - text[at..].trim_ascii_start().len();
         let len = legacy.controls.front(&text[start..]).map_or(0, |(_, len)| len);
         let (token, span) = (&text[start..start + len], Span::new(start, start + len));
-        let message = format!("a transcript of version 2 that begins with `{token}`, as 1.x does");
-        let help = "it is read as 1.x; name that version, or write it with `<|start|>`";
+        let message = format!(
+            "the header names version 2, but the messages begin with `{token}` as in version 1.x"
+        );
+        let help = "it is read as 1.x; change the version, or begin messages with `<|start|>`";
         out.tolerate(Code::ParseFrame.at(span, message).help(help));
     }
     let form = if is_legacy { legacy } else { form };
@@ -353,7 +358,7 @@ fn long_header(text: &str, out: &mut Out<'_, '_>) {
     let most = out.options.limits.header_bytes;
     let message = format!("the header exceeds the limit `header_bytes` of {most}");
     let found = Code::Limit.at(Span::new(0, text.floor_char_boundary(most)), message);
-    out.report(found.help("what stands there is read as text"));
+    out.report(found.help("it is read as text"));
 }
 
 /// Whether `text` begins, after white space, with a part of a token that opens a message.
@@ -362,15 +367,15 @@ fn may_open(text: &str, form: &TextForm) -> bool {
     controls.into_iter().flatten().any(|controls| controls.may_open(text))
 }
 
-/// Where a missing header belongs in `text`. `None` if something stands before the first message:
-/// after a header it would be part of the header. Which version of 1.x a text with the tokens of that
-/// is in, nobody can know.
+/// Returns the place for a missing header in `text`, or `None` if text precedes the first message:
+/// after a header, it would be part of the header. Also `None` for the tokens of 1.x, whose exact
+/// version is unknown.
 fn header_place(text: &str, form: &TextForm) -> Option<Span> {
     let (front, start) = (text.trim_ascii_start(), Span::at(0));
     let blank = text.len() - front.len();
     let opens = match blank {
         0 => form.controls.opens(text),
-        // After `<s>` there may be text, of which the space is a part.
+        // After `<s>` there can be text, and the space is part of it.
         _ => matches!(form.controls.front(front), Some((Control::Start, _))),
     };
     // A header ends at a line that begins with the token.
@@ -381,11 +386,13 @@ fn header_place(text: &str, form: &TextForm) -> Option<Span> {
     }
 }
 
-/// Reads the header, which ends at byte `end` if there is one. Whether it says that this is 2.x.
+/// Reads the header, which ends at byte `end` if there is one. Returns whether it names version
+/// 2.x.
 fn read_header(text: &str, end: Option<usize>, form: &TextForm, out: &mut Out<'_, '_>) -> bool {
     let Some(end) = end else {
         let found = Code::ParseHeader.at(Span::at(0), "the transcript has no header");
-        let found = found.help("begin it with `version:` and the version of the format");
+        let found =
+            found.help("begin the transcript with `version:` and the version of the format");
         out.tolerate(match header_place(text, form) {
             Some(place) => found.fix(Fix::safe(place, form.header.unwrap_or_default())),
             None => found,

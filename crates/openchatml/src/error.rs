@@ -1,14 +1,13 @@
-//! Any error of the crate.
+//! One error type for all errors of the crate.
 
 use std::fmt;
 
 use crate::convert::OtherConversation;
 use crate::{Diagnostic, FormatError, RenderError, UnknownName};
 
-/// Any error of this crate, for functions that do several things that may fail.
+/// Any error of this crate, for functions with several operations that can fail.
 ///
-/// Each operation returns an error of its own, which says what can go wrong there; `?` turns it into
-/// this one.
+/// Each operation returns its own error type. The operator `?` converts them to this one.
 ///
 /// ```
 /// use openchatml::{Error, Format, convert, parse};
@@ -28,11 +27,11 @@ use crate::{Diagnostic, FormatError, RenderError, UnknownName};
 pub enum Error {
     /// A name is unknown.
     Name(UnknownName),
-    /// A format lacks the form that is needed.
+    /// A format does not have the required form.
     Format(FormatError),
     /// The input is invalid.
     Invalid(Box<Diagnostic>),
-    /// The document cannot be written in the format.
+    /// The format cannot express the document.
     Render(RenderError),
     /// A sidecar belongs to another conversation.
     Sidecar(OtherConversation),

@@ -1,4 +1,4 @@
-//! Fixing a text: the fixes of its findings are applied, and what they promise is checked.
+//! Fixes a text: applies the fixes of its diagnostics and checks the result.
 
 use crate::diagnostic::{Applicability, Diagnostic, Fix, apply_fixes};
 use crate::dialect::Format;
@@ -7,41 +7,41 @@ use crate::options::ReadOptions;
 use crate::parse::parse;
 use crate::reading::Parsed;
 
-/// A fixed place may show the next problem, but not forever.
+/// A fixed place can show the next problem. This bounds the rounds.
 const ROUNDS: usize = 16;
 
-/// How many sets of fixes are tried in a round, if some of them do not keep their promise.
+/// How many sets of fixes are tried in a round if some of them are not safe.
 const TRIES: usize = 64;
 
-/// A text after its fixes.
+/// A fixed text.
 ///
 /// ```
 /// use openchatml::{Applicability, fix};
 ///
 /// let text = "<|im_start|>user\nHi";
 /// let fixed = fix(text, "im".parse()?, &Default::default(), Applicability::Safe);
-/// // Nobody knows whether the message is complete.
+/// // Whether the message is complete is unknown.
 /// assert_eq!((fixed.text, fixed.applied), (None, 0));
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fixed {
-    /// The text, if any fix was applied.
+    /// The text, if a fix was applied.
     pub text: Option<String>,
     /// How many fixes were applied.
     pub applied: usize,
-    /// The findings whose fix was not applied, because it does not keep the promise of
-    /// [`Applicability::Safe`] in this text. Their places are those in the text before the last
-    /// round of fixes.
+    /// The diagnostics whose fix was not applied, because it is not [safe](Applicability::Safe) in
+    /// this text. Their spans are places in the text before the last round.
     pub refused: Vec<Diagnostic>,
 }
 
-/// Applies the fixes of all findings in a text: the safe ones and, if asked for, the suggestions.
+/// Applies the fixes of all diagnostics of a text: the safe ones and, if requested, the
+/// suggestions.
 ///
-/// Every safe fix is checked before it is applied: the text is read again, and the conversation,
-/// what is uncertain in it, and the findings are compared. A fix that would change them is
-/// [refused](Fixed::refused).
+/// Each safe fix is checked before it is applied: the fixed text is read again, and its
+/// conversation, its uncertain messages and its diagnostics are compared with those before. A fix
+/// that would change them is [refused](Fixed::refused).
 ///
 /// ```
 /// use openchatml::{Applicability, Format, fix};
@@ -59,7 +59,7 @@ pub fn fix(text: &str, format: Format, options: &ReadOptions, most: Applicabilit
     fix_if(text, format, options, most, |_| true)
 }
 
-/// The same, and no fix is applied that makes a text of which `admits` says that it must not be.
+/// Like [`fix`], but applies only fixes whose text `admits` accepts.
 ///
 /// ```
 /// use openchatml::{Applicability, fix_if};
@@ -101,7 +101,7 @@ pub fn fix_if(
     fixed
 }
 
-/// A text, and what reading it found.
+/// A text and its diagnostics.
 struct Round<'r> {
     text: &'r str,
     parsed: &'r Parsed<'r>,
@@ -113,20 +113,20 @@ struct Round<'r> {
 type Found<'r> = (&'r Diagnostic, &'r Fix);
 
 impl<'r> Round<'r> {
-    /// The findings with a fix of this kind.
+    /// Returns the diagnostics with a fix of this kind.
     fn fixes(&self, kind: Applicability) -> Vec<Found<'r>> {
         let found = self.parsed.diagnostics.iter();
         let fixes = found.filter_map(|found| Some((found, found.fix.as_ref()?)));
         fixes.filter(|(_, fix)| fix.applicability == kind).collect()
     }
 
-    /// The text with all safe fixes that keep their promise, how many these are, and the findings
-    /// of the others.
+    /// Returns the text with all fixes that are safe, their number, and the diagnostics of the
+    /// others.
     fn safe(&self) -> (String, usize, Vec<Diagnostic>) {
         let mut kept: Vec<Found<'r>> = Vec::new();
         let mut refused = Vec::new();
         let mut tries = 0;
-        // Sets of fixes to be tried. One that does not keep its promise is tried half by half.
+        // Sets of fixes to try. A set that is not safe is split in half.
         let mut sets = vec![self.fixes(Applicability::Safe)];
         while let Some(mut set) = sets.pop() {
             if set.is_empty() {
@@ -147,7 +147,7 @@ impl<'r> Round<'r> {
         (text, applied, refused)
     }
 
-    /// Whether a text with these fixes says the same, and has no new finding.
+    /// Whether the text with these fixes has the same meaning and no new diagnostic.
     fn keeps_promise(&self, fixes: &[Found<'_>]) -> bool {
         let (text, _) = apply_fixes(self.text, fixes.iter().map(|(_, fix)| *fix));
         let after = parse(&text, self.format, self.options);
@@ -157,8 +157,9 @@ impl<'r> Round<'r> {
     }
 }
 
-/// Whether two documents say the same, but for a header that was missing. Messages say how they
-/// end and what the reader had to guess, and so who may see them.
+/// Whether two documents have the same meaning, except for a header that was missing. The
+/// comparison includes how messages end and which are recovered, so it also covers who can see
+/// them.
 fn says_the_same(before: &Document<'_>, after: &Document<'_>) -> bool {
     match (before, after) {
         (Document::Conversation(before), Document::Conversation(after)) => {
@@ -172,15 +173,15 @@ fn says_the_same(before: &Document<'_>, after: &Document<'_>) -> bool {
     }
 }
 
-/// Whether a header names the version of the format, and nothing else.
+/// Whether a header contains only the version of the format.
 fn is_bare(header: &Header<'_>) -> bool {
     matches!(header.fields(), [(key, _)] if key == "version")
 }
 
-/// Whether every finding in the second list is in the first one, too, wherever that stands.
+/// Whether every diagnostic of the second list is also in the first one, at any place.
 fn has_nothing_new(before: &[Diagnostic], after: &[Diagnostic], options: &ReadOptions) -> bool {
     if before.len() > options.limits.diagnostics {
-        // Those beyond the limit are not known.
+        // Diagnostics beyond the limit are unknown.
         return true;
     }
     fn said(found: &[Diagnostic]) -> Vec<(crate::Code, crate::Severity, &str)> {

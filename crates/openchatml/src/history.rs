@@ -1,16 +1,16 @@
-//! What of a conversation goes into the next prompt.
+//! Decides which messages of a conversation the next prompt contains.
 
 use crate::model::{Channel, Conversation, End, Message, Role};
 use crate::pairing::{Paired, Pairs};
 use crate::rules::{History, kept_by_reference};
 
-/// The conversation as the next prompt has it: reasoning that led to an answer is dropped,
-/// reasoning since then is kept, and so is the reasoning before a call that is not answered yet
-/// (OpenChatML 2.2 §7, HIP-1 §7). Calls on `analysis` are part of the reasoning, and their replies
-/// go with them.
+/// Returns the conversation for the next prompt. It drops the reasoning before each answer. It
+/// keeps the reasoning after the last answer, and the reasoning before a call without a reply
+/// (OpenChatML 2.2 §7, HIP-1 §7). Calls on `analysis` are part of the reasoning and are dropped
+/// with it, together with their replies.
 ///
-/// What a completion said in the name of somebody else is left out, too. An answer that ended its
-/// completion by `<|return|>` is stored history now, and ends like any other message.
+/// Messages that a completion wrote for another role are also dropped. An answer that ended its
+/// completion with `<|return|>` is now stored history, so it ends like any other message.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, history};
@@ -30,9 +30,9 @@ pub fn next_prompt<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
     stored(conversation, kept(&conversation.messages))
 }
 
-/// The next prompt in the middle of the assistant's turn: everything since the last message of the user
-/// stays, reasoning included, even where the assistant has told the user something. So each prompt of a
-/// turn begins with the prompt before it.
+/// Returns the conversation for the next prompt in the middle of the assistant's turn. It keeps
+/// everything after the last message of the user, including reasoning, even if the assistant has
+/// already told the user something. So each prompt of a turn begins with the previous prompt.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, history};
@@ -54,8 +54,8 @@ pub fn prompt_in_turn<'a>(conversation: &Conversation<'a>) -> Conversation<'a> {
     stored(conversation, keeps)
 }
 
-/// Where the last turn of the assistant begins: after the last message of a user, or at 0 if there is
-/// none.
+/// Returns the start of the assistant's last turn: the position after the last message of the user,
+/// or 0 without one.
 ///
 /// ```
 /// use openchatml::{Message, Role, history};
@@ -68,8 +68,9 @@ pub fn last_turn(messages: &[Message<'_>]) -> usize {
     messages.iter().rposition(is_users).map_or(0, |user| user + 1)
 }
 
-/// The next prompt as the reference renderer of Harmony makes it: reasoning is dropped only before
-/// the first answer, and only where the assistant spoke last on `final`.
+/// Returns the conversation for the next prompt by the rule of the reference renderer of Harmony.
+/// It drops only the reasoning before the first answer, and only if the assistant's last message is
+/// on `final`.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, history};
@@ -87,8 +88,8 @@ pub fn reference_prompt<'a>(conversation: &Conversation<'a>) -> Conversation<'a>
     by_rule(conversation, History::Kept(kept_by_reference))
 }
 
-/// What the next prompt in a format has of a conversation, by the rule of that format: in the middle of
-/// the assistant's turn as [`prompt_in_turn`], and else as [`next_prompt`], where it drops reasoning.
+/// Returns the conversation for the next prompt by the rule of a format: [`prompt_in_turn`] in the
+/// middle of the assistant's turn, otherwise [`next_prompt`] if the format drops reasoning.
 pub(crate) fn by_rule<'a>(conversation: &Conversation<'a>, rule: History) -> Conversation<'a> {
     match rule {
         History::Answered => {
@@ -129,7 +130,7 @@ fn stored<'a>(conversation: &Conversation<'a>, keeps: Vec<bool>) -> Conversation
     }
 }
 
-/// For each message, whether it goes into the next prompt.
+/// Returns, for each message, whether the next prompt contains it.
 ///
 /// ```
 /// use openchatml::{Message, history};
@@ -142,7 +143,7 @@ pub fn kept(messages: &[Message<'_>]) -> Vec<bool> {
     let answers = answers(messages);
     let unanswered = unanswered(messages, &answers);
     let mut keeps = vec![true; messages.len()];
-    // From the end: whether the turn that a message belongs to leads to an unanswered call.
+    // From the end: whether the turn of a message leads to a call without a reply.
     let mut leads_to_call = false;
     for (index, message) in messages.iter().enumerate().rev() {
         if message.is_call() {
@@ -150,13 +151,13 @@ pub fn kept(messages: &[Message<'_>]) -> Vec<bool> {
         } else if message.role == Role::User || message.is_answer() || message.role == Role::Tool {
             leads_to_call &= message.foreign;
         }
-        // What the assistant looked up while it was thinking is part of that.
+        // Calls during the reasoning are part of it.
         let is_thought = message.is_reasoning()
             || message.is_call() && message.channel == Some(Channel::Analysis);
         let is_over = index < last_answer && !leads_to_call;
         keeps[index] = !(message.foreign || is_thought && is_over);
     }
-    // A reply goes where its call goes; one to no call is what its channel says.
+    // A reply is kept if its call is kept. The channel decides about a reply without a call.
     for (at, message) in messages.iter().enumerate().filter(|(_, it)| it.role == Role::Tool) {
         keeps[at] &= match answers[at] {
             Some(call) => keeps[call],
@@ -166,7 +167,7 @@ pub fn kept(messages: &[Message<'_>]) -> Vec<bool> {
     keeps
 }
 
-/// For each message, whether it is a call without a reply.
+/// Returns, for each message, whether it is a call without a reply.
 fn unanswered(messages: &[Message<'_>], answers: &[Option<usize>]) -> Vec<bool> {
     let mut open: Vec<bool> = messages.iter().map(is_call_to_a_tool).collect();
     for call in answers.iter().flatten() {
@@ -179,8 +180,9 @@ fn is_call_to_a_tool(message: &Message<'_>) -> bool {
     message.is_call() && message.recipient.is_some()
 }
 
-/// For each message, the place of the call that it answers, if it is a tool's reply to one: by
-/// `call_id` or, where there is none, by the tool's name and the order (OpenChatML 2.2 §8.2).
+/// Returns, for each tool reply, the position of its call. Replies are paired by `call_id` or,
+/// without one, by the name of the tool and the order (OpenChatML 2.2 §8.2). All other messages
+/// have `None`.
 ///
 /// ```
 /// use openchatml::{Message, Role, history};
@@ -198,7 +200,7 @@ pub fn answers(messages: &[Message<'_>]) -> Vec<Option<usize>> {
     for (index, message) in messages.iter().enumerate() {
         let id = message.call_id.as_deref();
         if let (true, Some(tool)) = (message.is_call(), message.recipient.as_deref()) {
-            // A second call with the same id is none that a reply could be for.
+            // No reply can be for a second call with the same id.
             if pairs.call(id, tool).or_else(|| pairs.call(None, tool)).is_some() {
                 calls.push(index);
             }
@@ -216,8 +218,8 @@ pub fn answers(messages: &[Message<'_>]) -> Vec<Option<usize>> {
     answers
 }
 
-/// The conversation without what a completion said in the name of somebody else, and with
-/// everything else: reasoning stays.
+/// Returns the conversation without the messages that a completion wrote for another role.
+/// Everything else stays, including reasoning.
 ///
 /// ```
 /// use openchatml::{ReadOptions, Role, history, parse};

@@ -1,15 +1,19 @@
-//! Chat-markup conversations: parsed, checked, rendered, converted and streamed.
+//! Parses, checks, renders, converts and streams chat-markup conversations.
 //!
-//! OpenChatML 0.1, 2.0 and 2.2, Harmony, Apertus, OpenAI's ChatML, the `<|im_start|>` framing and the
-//! JSON of chat services share one [`Conversation`]. Readers never fail and lose no byte: malformed
-//! input is reported as a [`Diagnostic`] with a code and a place, and what can be saved is saved.
-//! Content cannot become structure: writers escape what spells a control token, or refuse it. What a
-//! format cannot carry is a [`Loss`](convert::Loss) by name. What a user may see has its own type,
-//! [`UserView`].
+//! OpenChatML 0.1, 2.0 and 2.2, Harmony, Apertus, OpenAI's ChatML, the `<|im_start|>` framing and
+//! the JSON of chat services share one model: [`Conversation`].
+//!
+//! - Readers never fail and lose no byte. Each [`Diagnostic`] says what is malformed and where, and
+//!   the reader keeps every message that it can read.
+//! - Content cannot become structure. Writers escape text that spells a control token, or refuse
+//!   it.
+//! - Each part of a conversation that a format cannot express is reported by name, as a
+//!   [`Loss`](convert::Loss).
+//! - Text for users has its own type, [`UserView`], so hidden text cannot be shown by accident.
 //!
 //! # Examples
 //!
-//! Parse a text, and iterate over its messages:
+//! Parse a text and iterate over its messages:
 //!
 //! ```
 //! use openchatml::{Format, parse};
@@ -24,7 +28,7 @@
 //! }
 //! ```
 //!
-//! Convert a completion of gpt-oss to the messages of OpenAI's API:
+//! Convert a completion of gpt-oss to messages of OpenAI's API:
 //!
 //! ```
 //! use openchatml::{Format, ReadOptions, convert, parse};
@@ -61,7 +65,7 @@
 //! # assert_eq!(shown, "Hello");
 //! ```
 //!
-//! Write a sample as token ids, with the mask of those that are trained:
+//! Write a training sample as token ids, with the mask of the trained ids:
 //!
 //! ```
 //! use openchatml::{Conversation, Message, TextFormat};
@@ -78,8 +82,8 @@
 //! # Ok::<(), openchatml::RenderError>(())
 //! ```
 //!
-//! Make the calls of a model until it answers; `openchatml-tools` has such a loop with limits,
-//! approval and a client:
+//! Run the calls of a model until it answers. The crate `openchatml-tools` has this loop with
+//! limits, approval and an HTTP client:
 //!
 //! ```
 //! use openchatml::prompt::Prompt;
@@ -110,16 +114,16 @@
 //!
 //! # Design
 //!
-//! The core does no I/O, has no clock and no global state: the same input gives the same bytes,
-//! always and everywhere. [`Stream`] reads text as it arrives, and gives the same messages as
-//! [`parse`]. A function that needs a text form takes a [`TextFormat`]; others take any [`Format`].
+//! The core does no I/O and has no clock and no global state: the same input always gives the same
+//! bytes. [`Stream`] reads text while it arrives and gives the same messages as [`parse`].
+//! Functions that require a text form take a [`TextFormat`]; other functions take any [`Format`].
 //!
-//! Each operation has its own error type: [`FormatError`] where a format is chosen, [`RenderError`]
-//! where something is written, [`Diagnostic`] where input must be valid. [`Error`] is any of them.
+//! Each operation has its own error type: [`FormatError`] for the choice of a format,
+//! [`RenderError`] for writing, [`Diagnostic`] for invalid input. [`Error`] is any of them.
 //!
 //! # Features
 //!
-//! - `serde_json`: conversations, arguments, parameters and replies to and from
+//! - `serde_json`: converts conversations, arguments, parameters and replies to and from
 //!   `serde_json::Value`. Off by default.
 
 #![forbid(unsafe_code)]
@@ -191,7 +195,7 @@ pub use self::text_format::TextFormat;
 pub use self::view::{DebugMessage, Policy, Preambles, UserMessage, UserView};
 pub use self::writing::RenderError;
 
-/// The examples of a guide and of the README, which `cargo test` runs.
+/// The examples of a guide or of the README, which `cargo test` runs.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/responses-and-chat.md")]
 #[doc = include_str!("../../../README.md")]

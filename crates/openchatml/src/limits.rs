@@ -1,9 +1,10 @@
-//! How much is read.
+//! Limits on the input.
 
-/// However high a limit of depth is, readers recurse no deeper: a stack is finite.
+/// The maximum recursion depth of readers, whatever the limits say: the stack is finite.
 pub(crate) const DEEPEST: usize = 512;
 
-/// Bounds on what a reader takes in. What exceeds one is reported as `E-LIMIT`, by its name here.
+/// Limits on the input of a reader. Input that exceeds one is reported as `E-LIMIT`, with the name
+/// of the field.
 ///
 /// ```
 /// use openchatml::{Limits, ReadOptions, parse};
@@ -19,25 +20,26 @@ pub(crate) const DEEPEST: usize = 512;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The text of one message, in bytes. What comes after is left out.
+    /// The maximum length of the text of one message, in bytes. The rest is dropped.
     pub message_bytes: usize,
-    /// The header of one message, in bytes, and the header of the document.
+    /// The maximum length of the header of one message, and of the header of the document, in
+    /// bytes.
     pub header_bytes: usize,
-    /// One attribute value, in bytes.
+    /// The maximum length of one attribute value, in bytes.
     pub value_bytes: usize,
-    /// The attributes of one message.
+    /// The maximum number of attributes of one message.
     pub attributes: usize,
-    /// The messages of one document. What comes after is left out.
+    /// The maximum number of messages in one document. The rest is dropped.
     pub messages: usize,
-    /// How deep the YAML of a header nests; see [`highest`](Self::highest).
+    /// The maximum nesting depth of the YAML of a header; see [`highest`](Self::highest).
     pub yaml_depth: usize,
-    /// How many nodes the YAML of a header has.
+    /// The maximum number of nodes in the YAML of a header.
     pub yaml_nodes: usize,
-    /// How many aliases the YAML of a header uses.
+    /// The maximum number of aliases in the YAML of a header.
     pub yaml_aliases: usize,
-    /// How deep JSON nests; see [`highest`](Self::highest).
+    /// The maximum nesting depth of JSON; see [`highest`](Self::highest).
     pub json_depth: usize,
-    /// How many findings are kept. After them comes one that says so.
+    /// The maximum number of diagnostics. One more diagnostic reports that there were more.
     pub diagnostics: usize,
 }
 
@@ -59,7 +61,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The names of the limits, as diagnostics give them.
+    /// The names of the limits, as in diagnostics.
     pub const NAMES: &'static [&'static str] = &[
         "message_bytes",
         "header_bytes",
@@ -73,8 +75,8 @@ impl Limits {
         "diagnostics",
     ];
 
-    /// The highest value of the limit of this name that makes a difference: readers recurse no
-    /// deeper, however high a limit of depth is.
+    /// Returns the highest effective value of the limit with this name. Readers have a maximum
+    /// recursion depth, so a higher depth has no effect.
     ///
     /// ```
     /// use openchatml::Limits;
@@ -89,7 +91,7 @@ impl Limits {
         }
     }
 
-    /// The limit of this name, one of [`NAMES`](Self::NAMES).
+    /// Returns the limit with this name, which must be one of [`NAMES`](Self::NAMES).
     ///
     /// ```
     /// use openchatml::Limits;

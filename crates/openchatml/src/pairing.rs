@@ -1,15 +1,15 @@
-//! Which reply answers which call: by `call_id` (OpenChatML 2.2 §6, §8.2) or, where there is none,
-//! by the tool's name and the order (OpenChatML 2.0 §8).
+//! Pairs replies with calls: by `call_id` (OpenChatML 2.2 §6, §8.2) or, without one, by the name of
+//! the tool and the order (OpenChatML 2.0 §8).
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use crate::model::bare_name;
 
-/// How calls and replies find each other.
+/// How replies are paired with calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pairing {
-    /// They do not: the dialect has no calls.
+    /// Not at all: the dialect has no calls.
     None,
     /// By recipient and order.
     ByOrder,
@@ -17,28 +17,28 @@ pub(crate) enum Pairing {
     ById,
 }
 
-/// The calls so far, numbered from 0 in their order, and which of them are answered. Its memory
-/// grows with the number of calls, not with what they say.
+/// The calls so far, numbered from 0, and which of them have a reply. Its memory grows with the
+/// number of calls, not with their size.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
     calls: Vec<Call>,
-    /// The ids and the tools of all calls, one after the other.
+    /// The ids and tools of all calls, concatenated.
     words: String,
-    /// The calls by their id, once there are more than a few.
+    /// The calls by id. It is filled only if there are more than a few calls.
     by_id: HashMap<String, usize>,
-    /// The calls of each tool, the oldest first, once there are more than a few and a reply without
-    /// an id asks for them. Answered ones are dropped when they are met.
+    /// The calls of each tool, oldest first. It is filled only if there are more than a few calls
+    /// and a reply without an id needs it. Calls with a reply are removed when they are found.
     by_tool: HashMap<String, VecDeque<usize>>,
-    /// All calls, for replies that do not say which tool they come from.
+    /// All calls, for replies that do not name their tool.
     by_order: VecDeque<usize>,
     /// How many calls are in the two queues.
     queued: usize,
 }
 
-/// So many calls are searched one by one.
+/// Up to this number, calls are searched one by one.
 const FEW: usize = 16;
 
-/// A call; its words stand in [`Pairs::words`].
+/// A call. Its id and tool are in [`Pairs::words`].
 #[derive(Debug)]
 struct Call {
     id: Option<Range<usize>>,
@@ -46,25 +46,25 @@ struct Call {
     answered: bool,
 }
 
-/// What a reply is to the calls before it.
+/// The relation of a reply to the calls before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paired {
     /// It answers this call.
     Answer(usize),
-    /// It is one more answer to this call.
+    /// It is another reply to this call.
     Again(usize),
-    /// No call has its id or, if it has none, no call waits for it.
+    /// No call has its id or, without an id, no call waits for it.
     Unknown,
 }
 
 impl Pairs {
-    /// Forgets all calls, and keeps the memory for others.
+    /// Forgets all calls and keeps the memory.
     pub(crate) fn clear(&mut self) {
         let Self { calls, words, by_id, by_tool, by_order, queued } = self;
         calls.clear();
         words.clear();
         by_order.clear();
-        // Calls that are few are in none of them.
+        // With only a few calls, the index is empty.
         if !by_id.is_empty() {
             by_id.clear();
         }
@@ -74,7 +74,7 @@ impl Pairs {
         *queued = 0;
     }
 
-    /// Takes a call, and gives its number. `None` if its id is taken already.
+    /// Adds a call and returns its number, or `None` if its id is already used.
     pub(crate) fn call(&mut self, id: Option<&str>, tool: &str) -> Option<usize> {
         let at = self.calls.len();
         if let Some(id) = id {
@@ -100,7 +100,7 @@ impl Pairs {
         start..self.words.len()
     }
 
-    /// Takes a reply of the tool of this name.
+    /// Adds a reply of the tool with this name.
     pub(crate) fn reply(&mut self, id: Option<&str>, tool: Option<&str>) -> Paired {
         let Some(id) = id else {
             return self.next_waiting(tool).map_or(Paired::Unknown, Paired::Answer);
@@ -112,12 +112,12 @@ impl Pairs {
         }
     }
 
-    /// How many calls there are.
+    /// Returns the number of calls.
     pub(crate) fn len(&self) -> usize {
         self.calls.len()
     }
 
-    /// The tool that a call is for.
+    /// Returns the tool of a call.
     pub(crate) fn tool(&self, call: usize) -> &str {
         &self.words[self.calls[call].tool.clone()]
     }
@@ -132,7 +132,7 @@ impl Pairs {
         few.iter().position(is_it).or_else(|| self.by_id.get(id).copied())
     }
 
-    /// The oldest of a few calls that waits, of the tool that is named if one is.
+    /// Finds the oldest of a few calls that waits for a reply (of this tool, if given).
     fn oldest_of_few(&self, tool: Option<&str>) -> Option<usize> {
         let tool = tool.map(bare_name);
         (0..self.calls.len()).find(|at| {
@@ -140,7 +140,7 @@ impl Pairs {
         })
     }
 
-    /// The oldest call that waits.
+    /// Returns the oldest call that waits for a reply.
     pub(crate) fn oldest(&mut self) -> Option<usize> {
         if self.calls.len() <= FEW {
             return self.oldest_of_few(None);
@@ -155,7 +155,7 @@ impl Pairs {
         None
     }
 
-    /// Puts the calls that are new in the queues.
+    /// Adds new calls to the queues.
     fn queue(&mut self) {
         for (at, call) in self.calls.iter().enumerate().skip(self.queued) {
             let tool = bare_name(&self.words[call.tool.clone()]);
@@ -168,7 +168,7 @@ impl Pairs {
         self.queued = self.calls.len();
     }
 
-    /// Answers the oldest call that waits, of the tool that is named if one is.
+    /// Marks the oldest waiting call (of this tool, if given) as answered, and returns it.
     fn next_waiting(&mut self, tool: Option<&str>) -> Option<usize> {
         if self.calls.len() <= FEW {
             let at = self.oldest_of_few(tool)?;
@@ -189,7 +189,7 @@ impl Pairs {
     }
 }
 
-/// Puts replies in the order of the calls, if each says by its `id` which one it answers.
+/// Sorts replies by the order of their calls, if each reply names its call by `id`.
 pub(crate) fn sort_replies<'c, T>(
     calls: impl Iterator<Item = Option<&'c str>>,
     replies: &mut [T],

@@ -1,6 +1,6 @@
-//! Reading: from any carrier to a [`Document`], with what was found on the way.
+//! Reads input of any carrier into a [`Document`], with diagnostics.
 //!
-//! Reading never fails. What is malformed is reported and what can be saved is saved.
+//! Reading never fails. Malformed input gives diagnostics, and the reader keeps what it can.
 
 use crate::dialect::{Carrier, Format};
 use crate::engine::Engine;
@@ -11,7 +11,7 @@ use crate::reading::{Keep, Parsed, Whole};
 use crate::text_format::TextFormat;
 use crate::{Control, Document, Span};
 
-/// Reads `text` in `format`. The result borrows from the text.
+/// Reads `text` in `format`. The result borrows from `text`.
 ///
 /// ```
 /// use openchatml::{Format, ReadOptions, Role, parse};
@@ -49,13 +49,13 @@ pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed
             let diagnostics = std::mem::take(&mut whole.diagnostics);
             Parsed { document: whole.into_document(), diagnostics }
         }
-        // `Format` is only made for carriers that the dialect has.
+        // A `Format` exists only for carriers that the dialect has.
         _ => Parsed::default(),
     }
 }
 
-/// Reads a [`Tape`] in a text format. The result borrows from the tape, and spans are places in its
-/// text.
+/// Reads a [`Tape`] in a text format. The result borrows from the tape. Spans are places in the
+/// text of the tape.
 ///
 /// ```
 /// use openchatml::lex::Tape;
@@ -73,7 +73,7 @@ pub fn parse<'a>(text: &'a str, format: Format, options: &ReadOptions) -> Parsed
 pub fn parse_tape<'t>(tape: &'t Tape, format: TextFormat, options: &ReadOptions) -> Parsed<'t> {
     let form = format.form();
     let text = tape.as_str();
-    // Where the beginning of a message is spelled, text is read as it comes.
+    // If text can spell the start of a message, text is read as it comes.
     let keep = match tape.mask().has(Control::Start) {
         true => Keep::Copy,
         false => Keep::Whole(text),

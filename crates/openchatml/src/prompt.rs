@@ -1,4 +1,4 @@
-//! Prompts: what a model is asked next, for whoever asks.
+//! Prompts: the conversation that the model gets next.
 
 use crate::convert::{self, Conversion, convert};
 use crate::declare::{Style, ToolPlace};
@@ -9,11 +9,11 @@ use crate::options::RenderOptions;
 use crate::rules::{History, Loss, Lost, Origins, Prepared, declare_as_text};
 use crate::writing::RenderError;
 
-/// The conversation that a model is asked with next: without the reasoning that its format leaves out of
-/// prompts, and with its tools where the format has them.
+/// The conversation that the model gets next. It omits the reasoning that prompts of its format do
+/// not contain, and declares tools where the format supports it.
 ///
-/// What is left out, and what becomes of tools, depends on the format and the profile. Messages of losses
-/// and of origins are those of the conversation that the prompt was made of.
+/// The format and the profile decide what is omitted and how tools are written. Losses and origins
+/// refer to messages of the original conversation.
 ///
 /// ```
 /// use openchatml::prompt::Prompt;
@@ -35,17 +35,18 @@ use crate::writing::RenderError;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Prompt<'a> {
-    /// The conversation.
+    /// The conversation of the prompt.
     document: Document<'a>,
     format: Format,
-    /// What is left out.
+    /// What was dropped or changed.
     losses: Vec<Loss>,
-    /// Where its messages stand in the conversation that it was made of.
+    /// The positions of the messages in the original conversation.
     origins: Origins,
 }
 
 impl<'a> Prompt<'a> {
-    /// The prompt in a format. [`RenderOptions::keep_reasoning`] leaves out nothing of what was said.
+    /// Creates the prompt of a conversation in a format. With [`RenderOptions::keep_reasoning`], it
+    /// keeps all reasoning.
     pub fn new(conversation: &Conversation<'a>, format: Format, options: &RenderOptions) -> Self {
         let form = format.dialect().text;
         let rule = form.map_or(History::Answered, |form| (form.history)(options.profile));
@@ -76,8 +77,8 @@ impl<'a> Prompt<'a> {
         Self { document: next.into(), format, losses, origins }
     }
 
-    /// The conversation of the prompt, which may be changed before it is written: its messages may be
-    /// given [ids](Message::ids), and none may come or go.
+    /// Returns the conversation of the prompt, to change it before it is written. The messages can
+    /// get [ids](Message::ids), but messages must not be added or removed.
     pub fn conversation_mut(&mut self) -> Option<&mut Conversation<'a>> {
         match &mut self.document {
             Document::Conversation(conversation) => Some(conversation),
@@ -85,22 +86,22 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// The conversation of the prompt.
+    /// Returns the document of the prompt.
     pub fn document(&self) -> &Document<'a> {
         &self.document
     }
 
-    /// The document of the prompt, what is left out of the conversation, and where its messages stand there:
-    /// for who prepares it further.
+    /// Returns the document of the prompt, the losses, and the positions of its messages in the
+    /// original conversation, for further preparation.
     pub fn into_parts(self) -> (Document<'a>, Vec<Loss>, Origins) {
         (self.document, self.losses, self.origins)
     }
 
-    /// The prompt as its format carries it, to be written as ids.
+    /// Prepares the prompt for its format, to write it as ids.
     ///
     /// # Errors
     ///
-    /// What the format cannot say.
+    /// The format cannot express the prompt.
     pub fn prepare(&self, options: &RenderOptions) -> Result<Prepared<'_>, RenderError> {
         let prepared = convert::prepare(&self.document, self.format, options);
         let mut prepared = prepared.map_err(|error| self.origins.place(error))?;
@@ -109,18 +110,18 @@ impl<'a> Prompt<'a> {
         Ok(prepared)
     }
 
-    /// The prompt as text or JSON.
+    /// Writes the prompt as text or JSON.
     ///
     /// # Errors
     ///
-    /// What the format cannot say.
+    /// The format cannot express the prompt.
     pub fn convert(&self, options: &RenderOptions) -> Result<Conversion, RenderError> {
         let converted = convert(&self.document, self.format, options);
         let Conversion { output, losses } = converted.map_err(|error| self.origins.place(error))?;
         Ok(Conversion { output, losses: self.with_losses(losses) })
     }
 
-    /// Losses of the prompt, with what is left out of the conversation.
+    /// Returns the losses of the prompt and of its writing.
     fn with_losses(&self, mut more: Vec<Loss>) -> Vec<Loss> {
         self.origins.place_all(&mut more);
         let mut losses = self.losses.clone();
@@ -130,14 +131,14 @@ impl<'a> Prompt<'a> {
     }
 }
 
-/// Makes a message one of stored history: it no longer ends its completion.
+/// Makes a message stored history: it no longer ends its completion.
 fn store(message: &mut Message<'_>) {
     if message.end == End::Return {
         message.end = End::End;
     }
 }
 
-/// Where the messages of a prompt stand in the conversation.
+/// Returns the positions of the prompt's messages in the conversation.
 fn left(messages: &[Message<'_>], next: &[Message<'_>]) -> Vec<usize> {
     let same = |one: &Message<'_>, two: &Message<'_>| one.span == two.span && one.body == two.body;
     let mut next = next.iter().peekable();
@@ -145,7 +146,7 @@ fn left(messages: &[Message<'_>], next: &[Message<'_>]) -> Vec<usize> {
     messages.iter().enumerate().filter(|(_, it)| is_left(it)).map(|(at, _)| at).collect()
 }
 
-/// What is left out.
+/// Returns the losses of the messages that the prompt does not contain.
 fn losses(messages: &[Message<'_>], left: &[usize]) -> Vec<Loss> {
     let all = messages.iter().enumerate();
     let out = all.filter(|(at, _)| left.binary_search(at).is_err());

@@ -1,4 +1,4 @@
-//! The recommended envelope of a tool's reply (OpenChatML 2.2 §8.2).
+//! The recommended envelope of a tool reply (OpenChatML 2.2 §8.2).
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use crate::Code;
 use crate::json::{self, Data, Json, Value};
 use crate::limits::Limits;
 
-/// A tool's reply in the recommended envelope.
+/// A tool reply in the recommended envelope.
 ///
 /// ```
 /// use openchatml::{Code, Limits, Reply};
@@ -22,13 +22,13 @@ use crate::limits::Limits;
 pub struct Reply<'a> {
     /// Whether the tool succeeded.
     pub ok: bool,
-    /// What it returned.
+    /// What the tool returned.
     pub content: Option<Value<'a>>,
-    /// What went wrong.
+    /// The error.
     pub error: Option<Value<'a>>,
     /// Where the content comes from: `source`, `timestamp`, `checksum`.
     pub provenance: Option<Value<'a>>,
-    /// What else it says, in its order.
+    /// Other fields, in order.
     pub extra: Vec<(Cow<'a, str>, Value<'a>)>,
 }
 
@@ -36,7 +36,7 @@ pub struct Reply<'a> {
 const FIELDS: [&str; 4] = ["ok", "content", "error", "provenance"];
 
 impl<'a> Reply<'a> {
-    /// The reply of a tool that succeeded.
+    /// Creates the reply of a tool that succeeded.
     ///
     /// ```
     /// use openchatml::Reply;
@@ -47,7 +47,7 @@ impl<'a> Reply<'a> {
         Self { ok: true, content: Some(content.into()), ..Self::default() }
     }
 
-    /// The reply of a tool that failed.
+    /// Creates the reply of a tool that failed.
     ///
     /// ```
     /// use openchatml::{Code, Reply};
@@ -59,8 +59,8 @@ impl<'a> Reply<'a> {
         Self { error: Some(error.into()), ..Self::default() }
     }
 
-    /// Reads an envelope. `None` if the body is not one: not a JSON object with a boolean `ok`, or
-    /// one that nests deeper than [`Limits::json_depth`].
+    /// Parses an envelope. Returns `None` if the body is not an envelope: not a JSON object with a
+    /// boolean `ok`, or nested deeper than [`Limits::json_depth`].
     ///
     /// ```
     /// use openchatml::{Limits, Reply, Value};
@@ -93,7 +93,7 @@ impl<'a> Reply<'a> {
         is_envelope.then_some(reply)
     }
 
-    /// The code of its error, given as the error itself, as its `code`, or at its beginning.
+    /// Returns the code of the error: the error itself, its `code`, or the word at its beginning.
     ///
     /// ```
     /// use openchatml::{Code, Limits, Reply};
@@ -111,7 +111,7 @@ impl<'a> Reply<'a> {
         word.parse().ok()
     }
 
-    /// The envelope as JSON, on one line.
+    /// Writes the envelope as JSON, on one line.
     ///
     /// ```
     /// use openchatml::Reply;
@@ -124,7 +124,7 @@ impl<'a> Reply<'a> {
         let named =
             [("content", &self.content), ("error", &self.error), ("provenance", &self.provenance)];
         let named = named.iter().filter_map(|(key, value)| Some((*key, value.as_ref()?)));
-        // What has a field of its own is said by that.
+        // Keys with their own field are written from that field.
         let extra = self.extra.iter().map(|(key, value)| (key.as_ref(), value));
         let extra = extra.filter(|(key, _)| !FIELDS.contains(key));
         for (key, value) in named.chain(extra) {

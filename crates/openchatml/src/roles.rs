@@ -2,10 +2,10 @@
 
 use crate::words::words;
 
-/// Who speaks (OpenChatML 2.2 §4).
+/// The role of a message: who speaks (OpenChatML 2.2 §4).
 ///
 /// Roles are ordered by the instruction hierarchy of the specification: `system` > `developer` >
-/// `user` > `assistant` > `tool`. Where two instructions conflict, the greater role wins.
+/// `user` > `assistant` > `tool`. If two instructions conflict, the greater role wins.
 ///
 /// ```
 /// use openchatml::Role;
@@ -16,15 +16,15 @@ use crate::words::words;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
-    /// A tool's reply.
+    /// A tool, which replies to a call.
     Tool,
-    /// Model output.
+    /// The model.
     Assistant,
-    /// End-user input.
+    /// The end user.
     User,
-    /// Implementation-time instructions and tool definitions.
+    /// The application: instructions and tool definitions.
     Developer,
-    /// Ground-truth constraints.
+    /// The system: rules that always hold.
     System,
 }
 
@@ -36,7 +36,7 @@ words!(pub Role {
     Tool = "tool",
 });
 
-/// The logical channel of a message (OpenChatML 2.2 §5).
+/// The channel of a message (OpenChatML 2.2 §5).
 ///
 /// ```
 /// use openchatml::Channel;
@@ -48,17 +48,17 @@ words!(pub Role {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Channel {
-    /// Private reasoning. Never shown.
+    /// Private reasoning, which is never shown.
     Analysis,
-    /// Tool calls and replies; preambles where they are flagged as such.
+    /// Tool calls and replies, and preambles if they are marked as such.
     Commentary,
-    /// The polished answer.
+    /// The answer.
     Final,
 }
 
 words!(pub Channel { Analysis = "analysis", Commentary = "commentary", Final = "final" });
 
-/// What a message is for, beyond its channel (OpenChatML 2.2 §6).
+/// The purpose of a message, in addition to its channel (OpenChatML 2.2 §6).
 ///
 /// ```
 /// use openchatml::{Intent, parse};
@@ -72,18 +72,18 @@ words!(pub Channel { Analysis = "analysis", Commentary = "commentary", Final = "
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Intent {
-    /// Commentary that the user may see: a plan, a list of actions.
+    /// Commentary for the user, such as a plan or a list of actions.
     Preamble,
-    /// A note on progress; not for display.
+    /// A note on progress, not for display.
     Status,
-    /// A note for developers; not for display.
+    /// A note for developers, not for display.
     Debug,
 }
 
 words!(pub Intent { Preamble = "preamble", Status = "status", Debug = "debug" });
 
-/// A chain-of-thought marker (OpenChatML 2.2 §7). It has no end: it runs to the next one, or to
-/// the end of the body.
+/// A chain-of-thought marker (OpenChatML 2.2 §7). It has no end token: it applies up to the next
+/// marker or to the end of the body.
 ///
 /// ```
 /// use openchatml::{Marker, Segment, parse};
@@ -124,18 +124,18 @@ words!(pub Marker { Reflect = "reflect", Introspect = "introspect", Reason = "re
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum End {
-    /// By `<|end|>`.
+    /// With `<|end|>`.
     #[default]
     End,
-    /// By `<|call|>`: a tool call that waits for its reply.
+    /// With `<|call|>`: a tool call that waits for its reply.
     Call,
-    /// By `<|return|>`: the end of sampling.
+    /// With `<|return|>`: the end of sampling.
     Return,
-    /// Not at all: the text stops inside the body.
+    /// Without an end token: the text ends inside the body.
     Open,
-    /// Not at all: the text stops inside the header, as a generation prompt of OpenChatML 2.x and
-    /// ChatML does. One of the `<|im_start|>` framing has a whole header: it is read as
-    /// [`Open`](Self::Open).
+    /// Without an end token: the text ends inside the header, such as a generation prompt of
+    /// OpenChatML 2.x or ChatML. A generation prompt of the `<|im_start|>` framing has a complete
+    /// header, so it is read as [`Open`](Self::Open).
     Prompt,
 }
 

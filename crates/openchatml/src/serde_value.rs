@@ -1,4 +1,4 @@
-//! Conversations and data as values of `serde_json`.
+//! Converts conversations and data to and from `serde_json` values.
 
 use serde_json::{Number, Value as SerdeValue};
 
@@ -15,10 +15,10 @@ use crate::render::render;
 use crate::{Code, Diagnostic, FormatError, Span};
 
 impl Parsed<'static> {
-    /// Reads a document from a value of `serde_json`, in a JSON format. Requires the feature
+    /// Reads a document from a `serde_json` value, in a JSON format. Requires the feature
     /// `serde_json`.
     ///
-    /// Spans are places in the value as `to_string` writes it.
+    /// Spans are places in the output of the value's `to_string`.
     ///
     /// # Errors
     ///
@@ -47,14 +47,14 @@ impl Parsed<'static> {
 }
 
 impl Conversation<'static> {
-    /// Reads a conversation from a value of `serde_json`, in a JSON format. Requires the feature
+    /// Reads a conversation from a `serde_json` value, in a JSON format. Requires the feature
     /// `serde_json`.
     ///
-    /// Warnings are dropped; [`Parsed::from_value`] gives them, and all errors.
+    /// This drops warnings. [`Parsed::from_value`] returns them, with all errors.
     ///
     /// # Errors
     ///
-    /// The format is not JSON, the value is invalid in it, or is not a conversation.
+    /// The format is not JSON, or the value is invalid in the format or not a conversation.
     ///
     /// ```
     /// use openchatml::{Conversation, Format};
@@ -82,16 +82,16 @@ impl Conversation<'static> {
 }
 
 impl Conversation<'_> {
-    /// The conversation as a value of `serde_json`, in a JSON format. Requires the feature
+    /// Writes the conversation as a `serde_json` value, in a JSON format. Requires the feature
     /// `serde_json`.
     ///
-    /// To write what a format cannot carry all of, or with options, use
+    /// To use options, or to write to a format that cannot express everything, use
     /// [`convert`](crate::convert::convert) and [`Conversion::to_value`].
     ///
     /// # Errors
     ///
-    /// The format is not JSON, cannot carry all of the conversation, or `serde_json` has no room for
-    /// a number in it, as [`Value`] says.
+    /// The format is not JSON, it cannot express the whole conversation, or `serde_json` cannot
+    /// represent a number in it (see [`Value`]).
     ///
     /// ```
     /// use openchatml::{Conversation, Format, Message, Tool};
@@ -113,11 +113,11 @@ impl Conversation<'_> {
 }
 
 impl Conversion {
-    /// The output, if it is JSON, as a value of `serde_json`. Requires the feature `serde_json`.
+    /// Returns JSON output as a `serde_json` value. Requires the feature `serde_json`.
     ///
     /// # Errors
     ///
-    /// The output is not JSON, or `serde_json` has no room for a number in it, as [`Value`] says.
+    /// The output is not JSON, or `serde_json` cannot represent a number in it (see [`Value`]).
     ///
     /// ```
     /// use openchatml::{Format, convert, parse};
@@ -134,13 +134,13 @@ impl Conversion {
 }
 
 impl Body<'_> {
-    /// The JSON that the text is, as a value of `serde_json`: the arguments of a call, or the reply
-    /// of a tool. Requires the feature `serde_json`.
+    /// Parses the text as JSON into a `serde_json` value: the arguments of a call, or the reply of
+    /// a tool. Requires the feature `serde_json`.
     ///
     /// # Errors
     ///
-    /// The text is not JSON, an object in it has a key twice, or `serde_json` has no room for a
-    /// number in it, as [`Value`] says.
+    /// The text is not JSON, an object in it has a duplicate key, or `serde_json` cannot represent
+    /// a number in it (see [`Value`]).
     ///
     /// ```
     /// use openchatml::Message;
@@ -158,7 +158,7 @@ impl Body<'_> {
 }
 
 impl From<SerdeValue> for Body<'_> {
-    /// The value as JSON: a string is in quotes.
+    /// Writes the value as JSON. A string gets quotes.
     fn from(value: SerdeValue) -> Self {
         value.to_string().into()
     }
@@ -183,9 +183,9 @@ impl From<SerdeValue> for Value<'_> {
 impl TryFrom<&Value<'_>> for SerdeValue {
     type Error = Diagnostic;
 
-    /// Without its feature `arbitrary_precision`, `serde_json` holds whole numbers of 64 bits, and
-    /// others as the nearest `f64`. Whole numbers that have more digits are an error, and so are
-    /// numbers that are too large for an `f64`.
+    /// Without its feature `arbitrary_precision`, `serde_json` stores whole numbers of 64 bits, and
+    /// other numbers as the nearest `f64`. Larger whole numbers, and numbers that are too large for
+    /// an `f64`, are an error.
     fn try_from(value: &Value<'_>) -> Result<Self, Diagnostic> {
         Ok(match &value.data {
             Data::Null => Self::Null,
@@ -212,8 +212,10 @@ fn number(spelling: &str, span: Span) -> Result<Number, Diagnostic> {
         !is_whole || is_kept || number.as_f64() == Some(0.0)
     });
     number.ok_or_else(|| {
-        let text = format!("{spelling} is a number that serde_json has no room for");
-        Code::ParseJson.at(span, text).help("enable its feature `arbitrary_precision`")
+        let text = format!("serde_json cannot represent the number {spelling}");
+        Code::ParseJson
+            .at(span, text)
+            .help("enable the feature `arbitrary_precision` of serde_json")
     })
 }
 

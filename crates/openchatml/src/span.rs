@@ -1,8 +1,8 @@
-//! Where something stands in the input.
+//! Places in the input.
 
 use std::ops::Range;
 
-/// A half-open range of byte offsets into the input, or of positions in a list of token ids.
+/// A half-open range of byte offsets in the input, or of positions in a list of token ids.
 ///
 /// ```
 /// use openchatml::Span;
@@ -20,7 +20,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The range `start..end`; an `end` before the `start` gives an empty span at `start`.
+    /// Creates the range `start..end`. If `end` is before `start`, the span is empty at `start`.
     ///
     /// ```
     /// use openchatml::Span;
@@ -32,7 +32,7 @@ impl Span {
         Self { start, end: if end < start { start } else { end } }
     }
 
-    /// The empty span at `at`.
+    /// Creates the empty span at `at`.
     ///
     /// ```
     /// use openchatml::{Applicability, Edit, Fix, Span, apply_fixes};
@@ -46,17 +46,17 @@ impl Span {
         Self { start: at, end: at }
     }
 
-    /// How many bytes.
+    /// Returns the length in bytes.
     pub const fn len(self) -> usize {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether it covers nothing.
+    /// Whether the span is empty.
     pub const fn is_empty(self) -> bool {
         self.start >= self.end
     }
 
-    /// The smallest span that covers both.
+    /// Returns the smallest span that covers both spans.
     ///
     /// ```
     /// use openchatml::Span;
@@ -69,7 +69,7 @@ impl Span {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
-    /// The same length, `by` bytes further on.
+    /// Returns the span moved forward by `by` bytes.
     ///
     /// ```
     /// use openchatml::Span;
@@ -82,16 +82,16 @@ impl Span {
         Self { start: self.start + by, end: self.end + by }
     }
 
-    /// The same as a range, for slicing the input.
+    /// Returns the span as a range, to slice the input.
     pub const fn range(self) -> Range<usize> {
         self.start..self.end
     }
 }
 
-/// Line and column of byte offsets, for people and for editors.
+/// Converts byte offsets to lines and columns, for people and editors.
 ///
-/// Indexing costs one pass over the text; each question is a binary search, whatever the length of
-/// the lines.
+/// Creating the index reads the text once. Each lookup is a binary search, however long the lines
+/// are.
 ///
 /// ```
 /// use openchatml::{Lines, Location};
@@ -102,22 +102,21 @@ impl Span {
 #[derive(Clone, Debug)]
 pub struct Lines<'a> {
     text: &'a str,
-    /// Where each line begins.
+    /// The start of each line.
     starts: Vec<usize>,
-    /// How many characters stand before each block, so that a long line is not counted again and
-    /// again.
+    /// The number of characters before each block, so that long lines need not be counted again.
     before: Vec<usize>,
 }
 
-/// The bytes of a block.
+/// The size of a block in bytes.
 const BLOCK: usize = 4096;
 
-/// The characters that begin in `bytes`: those that do not continue one.
+/// Counts the characters that begin in `bytes`: all bytes except continuation bytes.
 fn characters(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
-/// A place in a text as people count.
+/// A place in a text as line and column.
 ///
 /// ```
 /// use openchatml::{Lines, parse};
@@ -131,14 +130,14 @@ fn characters(bytes: &[u8]) -> usize {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// The line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// The column in characters (Unicode scalar values), from 1.
+    /// The column in characters (Unicode scalar values), counted from 1.
     pub column: usize,
 }
 
 impl<'a> Lines<'a> {
-    /// Indexes the lines of `text`, in one pass.
+    /// Indexes the lines of `text`.
     ///
     /// ```
     /// use openchatml::{Lines, Location};
@@ -157,7 +156,7 @@ impl<'a> Lines<'a> {
         Self { text, starts: std::iter::once(0).chain(breaks).collect(), before }
     }
 
-    /// Where byte `offset` is; an offset past the end is the end.
+    /// Returns the place of byte `offset`. An offset after the end gives the end.
     ///
     /// ```
     /// use openchatml::{Lines, Location};

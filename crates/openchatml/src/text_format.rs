@@ -1,4 +1,4 @@
-//! Formats that are text: what streams, token ids, completions and their grammars need.
+//! Text formats, which streams, token ids, completions and grammars require.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use crate::rules::Completion;
 
 /// A format that is text with control tokens.
 ///
-/// Streams, token ids, prompts of raw completions and grammars need one. Convert from a [`Format`]
-/// with `TryFrom`, or take the text form of its dialect with [`Format::text`].
+/// Streams, token ids, prompts of raw completions and grammars require one. Convert a [`Format`]
+/// with `TryFrom`, or get the text form of its dialect with [`Format::text`].
 ///
 /// ```
 /// use openchatml::{Format, FormatError, TextFormat};
@@ -31,7 +31,8 @@ pub struct TextFormat {
 }
 
 impl TextFormat {
-    /// The text format of a dialect that has one: a constant of any other does not compile.
+    /// Returns the text format of a dialect. A constant of a dialect without a text form does not
+    /// compile.
     pub(crate) const fn of(dialect: &'static Dialect) -> Self {
         match dialect.text {
             Some(form) => Self { dialect, form },
@@ -39,7 +40,7 @@ impl TextFormat {
         }
     }
 
-    /// The same format, where any format will do.
+    /// Returns the same format as a [`Format`].
     ///
     /// ```
     /// use openchatml::{Format, TextFormat};
@@ -50,18 +51,18 @@ impl TextFormat {
         Format { dialect: self.dialect, carrier: Carrier::Text }
     }
 
-    /// The dialect.
+    /// Returns the dialect.
     pub const fn dialect(self) -> &'static Dialect {
         self.dialect
     }
 
-    /// The control tokens of the dialect, and how they are spelled.
+    /// Returns the control tokens of the dialect and their spellings.
     pub const fn controls(self) -> &'static TokenTable {
         self.form.controls
     }
 
-    /// The tokens that end a completion, though a transcript may go on after them. A server is told
-    /// to stop there.
+    /// Returns the stop tokens: those that end a completion, although a transcript can continue
+    /// after them. Configure a server to stop at these tokens.
     ///
     /// ```
     /// use openchatml::{Control, TextFormat};
@@ -73,11 +74,11 @@ impl TextFormat {
         self.form.stops
     }
 
-    /// How completions are framed, for grammars of them.
+    /// Returns how completions are framed, for grammars.
     ///
     /// # Errors
     ///
-    /// No grammar can be made of completions in this format.
+    /// The library cannot make a grammar of completions in this format.
     ///
     /// ```
     /// use openchatml::{FormatError, TextFormat};
@@ -96,7 +97,7 @@ impl TextFormat {
 }
 
 impl Format {
-    /// The text form of the format's dialect.
+    /// Returns the text form of the format's dialect.
     ///
     /// # Errors
     ///

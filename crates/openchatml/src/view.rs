@@ -1,11 +1,11 @@
-//! What a user may see (OpenChatML 2.2 §4, §5, §7, §11).
+//! The part of a conversation that a user can see (OpenChatML 2.2 §4, §5, §7, §11).
 
 use std::borrow::Cow;
 
 use crate::model::{Channel, Conversation, Message, Role, Visibility};
 use crate::{Code, Diagnostic};
 
-/// Decides what a user may see. An allow-list: whatever it does not name is hidden.
+/// Decides what a user can see. This is an allow-list: everything else is hidden.
 ///
 /// ```
 /// use openchatml::{Channel, Conversation, Intent, Message, Policy, Preambles, Role};
@@ -26,7 +26,7 @@ pub struct Policy {
     pub preambles: Preambles,
 }
 
-/// Whether preambles, which are commentary meant for the user, are shown.
+/// Whether to show preambles, which are commentary for the user.
 ///
 /// ```
 /// use openchatml::{Channel, Intent, Message, Policy, Preambles, Role, Visibility};
@@ -40,15 +40,15 @@ pub struct Policy {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Preambles {
-    /// They are.
+    /// Preambles are shown.
     #[default]
     Show,
-    /// They are not.
+    /// Preambles are hidden.
     Hide,
 }
 
 impl Policy {
-    /// The default policy, with preambles shown or hidden.
+    /// Creates the default policy, with preambles shown or hidden.
     ///
     /// ```
     /// use openchatml::{Policy, Preambles};
@@ -59,7 +59,7 @@ impl Policy {
         Self { preambles }
     }
 
-    /// Whether a user may see a message.
+    /// Returns who can see a message.
     ///
     /// ```
     /// use openchatml::{Message, Policy, Role, Visibility};
@@ -84,7 +84,7 @@ impl Policy {
         }
     }
 
-    /// What a user may see of a conversation.
+    /// Returns the part of a conversation that a user can see.
     ///
     /// ```
     /// use openchatml::{Conversation, Message, Policy, Role};
@@ -106,7 +106,7 @@ impl Policy {
                     && message.role == Role::Assistant,
                 text: match message.body.split_at_marker() {
                     None => message.body.text(),
-                    // What follows a marker is reasoning.
+                    // The text after a marker is reasoning.
                     Some((said, _)) => Cow::Owned(said.text().into_owned()),
                 },
             }),
@@ -115,8 +115,8 @@ impl Policy {
         UserView { messages: conversation.messages.iter().map(view).collect() }
     }
 
-    /// All of a conversation, hidden messages included and marked as such. Only for those who
-    /// opted into it.
+    /// Returns all messages of a conversation, including hidden ones, which are marked. Use it only
+    /// for people who have opted in.
     ///
     /// ```
     /// use openchatml::{Conversation, Message, Policy, Visibility};
@@ -136,7 +136,7 @@ impl Policy {
     }
 }
 
-/// What a user may see of a conversation. Only [`Policy::view`] makes one.
+/// The part of a conversation that a user can see. Only [`Policy::view`] creates one.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Policy};
@@ -155,7 +155,7 @@ pub struct UserView<'c> {
     messages: Vec<Option<UserMessage<'c>>>,
 }
 
-/// A message that a user may see.
+/// A message that a user can see.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Policy, Role};
@@ -175,7 +175,7 @@ pub struct UserMessage<'c> {
 }
 
 impl<'c> UserView<'c> {
-    /// The messages that a user may see, in their order.
+    /// Returns the visible messages, in order.
     ///
     /// ```
     /// use openchatml::{Conversation, Message, Policy};
@@ -189,11 +189,12 @@ impl<'c> UserView<'c> {
         self.messages.iter().flatten()
     }
 
-    /// The message at `index` of the conversation.
+    /// Returns the message at `index` of the conversation.
     ///
     /// # Errors
     ///
-    /// `E-PERM-VISIBILITY` if it is hidden or not there: which of the two is not said.
+    /// `E-PERM-VISIBILITY` if the message is hidden or does not exist. The error does not reveal
+    /// which.
     ///
     /// ```
     /// use openchatml::{Conversation, Message, Policy};
@@ -206,19 +207,19 @@ impl<'c> UserView<'c> {
     /// ```
     pub fn message(&self, index: usize) -> Result<&UserMessage<'c>, Box<Diagnostic>> {
         self.messages.get(index).and_then(Option::as_ref).ok_or_else(|| {
-            let text = format!("message {index} is not for display");
+            let text = format!("cannot show message {index}: it is hidden or does not exist");
             Box::new(Code::PermVisibility.at(crate::Span::default(), text))
         })
     }
 }
 
 impl UserMessage<'_> {
-    /// Who speaks: [`Role::User`] or [`Role::Assistant`].
+    /// Returns the role: [`Role::User`] or [`Role::Assistant`].
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// Whether it is a preamble rather than an answer.
+    /// Whether the message is a preamble, not an answer.
     ///
     /// ```
     /// use openchatml::{Channel, Conversation, Intent, Message, Policy, Role};
@@ -235,13 +236,13 @@ impl UserMessage<'_> {
         self.is_preamble
     }
 
-    /// What it says.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// A message as those see it who opted into seeing all.
+/// A message in a debug view, which includes hidden messages.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Policy, Visibility};
@@ -257,7 +258,7 @@ impl UserMessage<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DebugMessage<'c, 'a> {
-    /// Whether a user may see it, too.
+    /// Who can see it.
     pub visibility: Visibility,
     /// The message.
     pub message: &'c Message<'a>,

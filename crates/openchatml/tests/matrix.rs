@@ -123,14 +123,14 @@ fn others(dialect: &'static Dialect) -> Vec<Format> {
 
 fn told(dropped: Dropped) -> &'static str {
     match dropped {
-        Dropped::Key => "a key that the format does not know, with its value",
-        Dropped::Duplicate => "all but the last value of a key that an object has twice",
-        Dropped::Value => "a value of the wrong type, or a word that the format does not know",
-        Dropped::Header => "a header that cannot be read",
-        Dropped::Item => "an object that is no message, tool or part of the format",
-        Dropped::Text => "text, or a control token, outside of its place",
-        Dropped::Limit => "everything beyond a limit",
-        Dropped::Record => "a line or a document that cannot be read at all",
+        Dropped::Key => "an unknown key, with its value",
+        Dropped::Duplicate => "all values but the last of a key that occurs twice in an object",
+        Dropped::Value => "a value of the wrong type, or an unknown word",
+        Dropped::Header => "a malformed header",
+        Dropped::Item => "an object that is not a message, a tool or a part of the format",
+        Dropped::Text => "text or a control token at a place where it is not allowed",
+        Dropped::Limit => "all input after a limit is exceeded",
+        Dropped::Record => "a malformed line or document",
         _ => unreachable!("a name without a description"),
     }
 }
@@ -142,8 +142,8 @@ fn names_page() -> String {
         let _ = writeln!(page, "| `{dropped}` | {} |", told(*dropped));
     }
     page.push_str(
-        "\n## What a format may have no place for\n\n\
-         The name as it is told, and as `--allow-loss` takes it.\n\n| loss | name |\n| --- | --- |\n",
+        "\n## What a format may not be able to represent\n\n\
+         The loss as it is reported, and its name for `--allow-loss`.\n\n| loss | name |\n| --- | --- |\n",
     );
     for lost in Lost::ALL {
         let _ = writeln!(page, "| {} | `{}` |", lost.as_str(), lost.word());
@@ -154,9 +154,9 @@ fn names_page() -> String {
 fn page(dialect: &'static Dialect) -> String {
     let mut page = format!(
         "# Conversions of `{}`\n\n\
-         [Conversions](../conversions.md) explains the names. This page is made by a test\n\
-         (`crates/openchatml/tests/matrix.rs`) that converts a conversation there and back: where\n\
-         nothing is named, it came back the same.\n",
+         [Conversions](../conversions.md) explains the names. A test generates this page\n\
+         (`crates/openchatml/tests/matrix.rs`). It converts a conversation to each format and back.\n\
+         If a pair has no loss, the conversation came back unchanged.\n",
         dialect.id
     );
     let everything = read(EVERYTHING, Format::JSON);
@@ -165,17 +165,19 @@ fn page(dialect: &'static Dialect) -> String {
         let _ = write!(
             page,
             "\n## To `{format}`\n\n\
-             Of a conversation that has everything (`crates/openchatml/tests/matrix/everything.json`):\n"
+             The losses of a conversation with all features (`crates/openchatml/tests/matrix/everything.json`):\n"
         );
         page.push_str(&match converted(&everything, format) {
             Ok((_, lost)) if lost.is_empty() => "nothing is lost.\n".to_owned(),
             Ok((_, lost)) => format!("{}.\n", names(&lost)),
-            Err(why) => format!("it is refused, {why}.\n"),
+            Err(why) => format!("the conversion is rejected: {why}.\n"),
         });
         let _ = write!(page, "\n## From `{format}`\n\n");
         page.push_str(match beyond(format) {
-            Some(_) => "Of all that it has a place for, images and the like included:\n",
-            None => "Of what it can say of that conversation:\n",
+            Some(_) => {
+                "The losses of everything that the format can represent, including images:\n"
+            }
+            None => "The losses of the part of that conversation that the format can represent:\n",
         });
         let targets = others.iter().filter(|to| **to != format);
         page.push_str(&table("to", targets.map(|to| (*to, losses(format, *to)))));
@@ -187,7 +189,9 @@ fn page(dialect: &'static Dialect) -> String {
         let sources: Vec<_> = sources.map(|from| (from, losses(from, format))).collect();
         if !sources.is_empty() {
             let _ = write!(page, "\n## From others to `{format}`\n\n");
-            page.push_str("Of what each of them can say of that conversation:\n");
+            page.push_str(
+                "The losses of the part of that conversation that each of them can represent:\n",
+            );
             page.push_str(&table("from", sources.into_iter()));
         }
     }
@@ -208,7 +212,7 @@ fn table(
                 let _ = writeln!(rows, "| `{other}` | {} |", names(&lost));
             }
             Err(why) => {
-                let _ = writeln!(rows, "| `{other}` | refused: {why} |");
+                let _ = writeln!(rows, "| `{other}` | rejected: {why} |");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Which losses the user allows.
+//! The options for data loss.
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -7,28 +7,28 @@ use openchatml::convert::Lost;
 
 use super::late::late;
 
-/// What may be lost on the way from the input to the output.
+/// Options that allow or forbid data loss.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Losses")]
 pub(crate) struct ConsentArgs {
-    /// Treat everything that the target format cannot carry as an error
+    /// Make it an error if the target format cannot express something
     #[arg(long)]
     no_loss: bool,
 
-    /// Write the output although input was dropped: unknown keys, invalid values, …
+    /// Write the output even if input was dropped: unknown keys, invalid values, …
     ///
-    /// Alone, or with `all`, whatever the reader drops is allowed. With names, only these kinds are.
-    /// With --no-loss, the names of what a target format cannot carry, as the warnings have them
-    /// (`call_id`, `channel`, …), are exceptions to it.
+    /// Without names, or with `all`, this allows everything that the reader drops. With names, it
+    /// allows only these kinds. With --no-loss, it also takes the names of losses from the warnings
+    /// (`call_id`, `channel`, …), and allows these losses.
     #[arg(long, value_name = "NAME,…", num_args = 0..=1, require_equals = true)]
     #[arg(value_delimiter = ',', default_missing_value = ALL, value_parser = names())]
     allow_loss: Vec<Name>,
 }
 
-/// All that a reader drops.
+/// The name for everything that a reader can drop.
 const ALL: &str = "all";
 
-/// What may be lost, by name.
+/// A kind of dropped input, or a loss of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Name {
     All,
@@ -36,7 +36,7 @@ enum Name {
     Lost(Lost),
 }
 
-/// Reads the name of a loss.
+/// Parses the name of a loss.
 fn names() -> impl TypedValueParser<Value = Name> {
     late(|| {
         let all = std::iter::once(PossibleValue::new(ALL));
@@ -49,26 +49,26 @@ fn names() -> impl TypedValueParser<Value = Name> {
                     || Lost::ALL.iter().find(|lost| lost.word() == name).copied().map(Name::Lost);
                 match name.as_str() {
                     ALL => Ok(Name::All),
-                    _ => dropped.or_else(lost).ok_or("there is no loss of this name"),
+                    _ => dropped.or_else(lost).ok_or("unknown loss"),
                 }
             },
         )
     })
 }
 
-/// What the user allows to be lost.
+/// The losses that the user allows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Consent {
-    /// Whether what the target format cannot carry is an error.
+    /// Whether a loss of the conversion is an error.
     no_loss: bool,
-    /// A bit for each kind of input that may be dropped.
+    /// The allowed kinds of dropped input: one bit for each.
     dropped: u32,
-    /// A bit for each exception to `no_loss`.
+    /// The exceptions to `no_loss`: one bit for each.
     lost: u128,
 }
 
 impl ConsentArgs {
-    /// What these arguments allow.
+    /// Returns what these options allow.
     pub(crate) fn consent(&self) -> Consent {
         let mut consent = Consent { no_loss: self.no_loss, ..Consent::default() };
         for name in &self.allow_loss {
@@ -83,22 +83,22 @@ impl ConsentArgs {
 }
 
 impl Consent {
-    /// Allows input of this kind to be dropped, too.
+    /// Also allows dropped input of this kind.
     pub(crate) fn allow(&mut self, dropped: Dropped) {
         self.dropped |= 1 << dropped as u32;
     }
 
-    /// Whether input of this kind may be dropped.
+    /// Whether dropped input of this kind is allowed.
     pub(crate) fn allows_drop(self, dropped: Dropped) -> bool {
         self.dropped & 1 << dropped as u32 != 0
     }
 
-    /// Whether losses are errors.
+    /// Whether losses of a conversion are errors.
     pub(crate) fn forbids_losses(self) -> bool {
         self.no_loss
     }
 
-    /// Whether the target format may do without this.
+    /// Whether this loss of a conversion is allowed.
     pub(crate) fn allows_loss(self, lost: Lost) -> bool {
         !self.no_loss || self.lost & 1 << lost as u32 != 0
     }

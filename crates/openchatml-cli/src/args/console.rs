@@ -1,11 +1,11 @@
-//! What is said to people, and how.
+//! Options for messages to the user.
 
 use clap::{Args, ValueEnum};
 
-/// How much is said.
+/// How many messages to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verbosity {
-    /// Errors.
+    /// Only errors.
     Quiet,
     /// Errors, warnings and a summary.
     Normal,
@@ -20,11 +20,11 @@ pub(crate) struct ConsoleArgs {
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
 
-    /// Say more: the detected format, notes, the place of each loss
+    /// Print more: the detected format, notes, the place of each loss
     #[arg(short, long, global = true)]
     verbose: bool,
 
-    /// Say errors only
+    /// Print only errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
 }
@@ -42,7 +42,7 @@ impl ConsoleArgs {
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR says otherwise
+    /// On a terminal, unless NO_COLOR is set
     #[default]
     Auto,
     /// Always

@@ -1,4 +1,4 @@
-//! What a prompt in Harmony begins with.
+//! Options for the beginning of a Harmony prompt.
 
 use std::path::PathBuf;
 
@@ -8,30 +8,30 @@ use openchatml::harmony::{Effort, Namespace, PromptOptions, SystemContent};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Prompts of Harmony and Apertus")]
 pub(crate) struct HarmonyArgs {
-    /// Put in a system message that says this date, if there is none: YYYY-MM-DD, or `today`
-    /// (Harmony, Apertus). A chat template is told it
+    /// The current date: YYYY-MM-DD, or `today`. Harmony and Apertus add a system message with it
+    /// if there is none; a chat template can use it
     #[arg(long, value_name = "DATE", value_parser = date)]
     date: Option<String>,
 
-    /// Put in a system message that says how hard to think, if there is none
+    /// Add a system message with this reasoning effort if there is no system message
     #[arg(long, value_name = "EFFORT")]
     reasoning_effort: Option<EffortArg>,
 
-    /// Put in a system message that says who the model is, if there is none
+    /// Add a system message with this model identity if there is no system message
     #[arg(long, value_name = "TEXT")]
     identity: Option<String>,
 
-    /// Put in a system message that declares built-in tools, if there is none
+    /// Add a system message that declares these built-in tools if there is no system message
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     builtin_tools: Vec<BuiltinArg>,
 
-    /// Ask for an answer of the form in this JSON file: a `response_format` of OpenAI's APIs, or a
-    /// list of such
+    /// Request an answer in the form that this JSON file describes: a `response_format` of OpenAI's
+    /// APIs, or a list of them
     #[arg(long, value_name = "FILE")]
     pub(crate) response_format: Option<PathBuf>,
 }
 
-/// How hard the model thinks.
+/// The reasoning effort of the model.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum EffortArg {
     Low,
@@ -39,12 +39,12 @@ enum EffortArg {
     High,
 }
 
-/// A tool that gpt-oss was trained on.
+/// A built-in tool of gpt-oss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum BuiltinArg {
-    /// Searches, opens pages, finds text in them
+    /// Searches the web, opens pages, finds text in them
     Browser,
-    /// Runs code
+    /// Runs Python code
     Python,
 }
 
@@ -54,14 +54,15 @@ impl HarmonyArgs {
         self.date.as_deref()
     }
 
-    /// What a prompt in Harmony says where the conversation does not.
+    /// The content that a Harmony prompt gets if the conversation does not have it.
     pub(crate) fn prompt(&self) -> PromptOptions {
         let mut prompt = PromptOptions::default();
         prompt.system = self.system();
         prompt
     }
 
-    /// The system message of a conversation that has none, if more than the date is said about it.
+    /// The system message for a conversation without one, if an option other than the date was
+    /// given.
     fn system(&self) -> Option<SystemContent<'static>> {
         let says_something = self.reasoning_effort.is_some()
             || self.identity.is_some()
@@ -90,13 +91,13 @@ impl HarmonyArgs {
     }
 }
 
-/// Reads a date.
+/// Parses a date.
 fn date(text: &str) -> Result<String, String> {
     if text == "today" {
         return Ok(jiff::Zoned::now().date().to_string());
     }
     match text.parse::<jiff::civil::Date>() {
         Ok(date) if date.to_string() == text => Ok(text.to_owned()),
-        _ => Err("a date is written YYYY-MM-DD".to_owned()),
+        _ => Err("write the date as YYYY-MM-DD".to_owned()),
     }
 }

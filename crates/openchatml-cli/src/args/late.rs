@@ -1,12 +1,12 @@
-//! Values with many names, whose parsers are made when they are needed: when the parsers
-//! of all commands were made at the start, that was a quarter of its instructions.
+//! Value parsers with many names, which are built only when they are needed. Building the parsers
+//! of all commands took a quarter of the instructions at startup.
 
 use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, Command, Error};
 
-/// A parser that is made when it is needed.
+/// Wraps a parser that is built on first use.
 pub(crate) fn late<P: TypedValueParser>(make: fn() -> P) -> impl TypedValueParser<Value = P::Value>
 where
     P::Value: Clone + Send + Sync + 'static,

@@ -1,13 +1,13 @@
-//! Bounds on what is read, by the names that diagnostics give them.
+//! Limits on the input, under the names that diagnostics use.
 
 use openchatml::Limits;
 
-/// The bounds on what is read.
+/// All limits on the input.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
-    /// The bounds of the readers.
+    /// The limits of the readers.
     pub(crate) limits: Limits,
-    /// One document, in bytes: a file, or a line of a JSONL file.
+    /// The size of one document in bytes: a file, or a line of a JSONL file.
     pub(crate) input_bytes: usize,
 }
 
@@ -17,23 +17,23 @@ impl Default for Bounds {
     }
 }
 
-/// A bound that was given as `NAME=VALUE`.
+/// One limit from the command line: `NAME=VALUE`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     name: &'static str,
     value: usize,
 }
 
-/// The bound that is not of the readers.
+/// The limit that is not a limit of the readers.
 const INPUT_BYTES: &str = "input_bytes";
 
-/// The names of the bounds that can be given.
+/// The names of all limits.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     std::iter::once(INPUT_BYTES).chain(Limits::NAMES.iter().copied())
 }
 
 impl Bounds {
-    /// The defaults, but for these.
+    /// Returns the defaults with these changes.
     pub(crate) fn with(bounds: &[Bound]) -> Self {
         let mut all = Self::default();
         for bound in bounds {
@@ -52,18 +52,22 @@ impl Bounds {
     }
 }
 
-/// Reads `NAME=VALUE`; the value may end in `K`, `M` or `G`.
+/// Parses `NAME=VALUE`. The value can end in `K`, `M` or `G`.
 pub(crate) fn bound(text: &str) -> Result<Bound, String> {
     let Some((name, value)) = text.split_once('=') else {
-        return Err("a limit is given as NAME=VALUE".to_owned());
+        return Err("write the limit as NAME=VALUE".to_owned());
     };
     let Some(name) = names().find(|known| *known == name) else {
-        return Err(format!("the limits are {}", names().collect::<Vec<_>>().join(", ")));
+        return Err(format!(
+            "unknown limit; the limits are {}",
+            names().collect::<Vec<_>>().join(", ")
+        ));
     };
-    let value = number(value).ok_or("the value is a whole number, perhaps with K, M or G")?;
+    let value =
+        number(value).ok_or("the value must be a whole number, optionally with K, M or G")?;
     let highest = Limits::highest(name);
     if value > highest {
-        return Err(format!("`{name}` is at most {highest}: readers go no deeper"));
+        return Err(format!("the maximum of `{name}` is {highest}"));
     }
     Ok(Bound { name, value })
 }
@@ -72,7 +76,7 @@ fn number(text: &str) -> Option<usize> {
     let units = [('K', 10), ('M', 20), ('G', 30)];
     let unit = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(*unit)?, *shift)));
     let (digits, shift) = unit.unwrap_or((text, 0));
-    // `parse` would take a sign as well.
+    // `parse` would also accept a sign.
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse::<usize>().ok().filter(|_| is_number)?.checked_mul(1 << shift)
 }
@@ -104,7 +108,7 @@ mod tests {
     fn no_limit_is_higher_than_what_counts() {
         assert_eq!(bound("json_depth=512").map(|bound| bound.value), Ok(512));
         let refused = bound("json_depth=513").unwrap_err();
-        assert_eq!(refused, "`json_depth` is at most 512: readers go no deeper");
+        assert_eq!(refused, "the maximum of `json_depth` is 512");
         assert!(bound("yaml_depth=1K").is_err());
     }
 }

@@ -8,9 +8,9 @@ use super::late::late;
 /// The format of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// Whatever is detected.
+    /// The detected format.
     Auto,
-    /// This one.
+    /// A named format.
     Format(Format),
     /// Token ids of this text format.
     Tokens(TextFormat),
@@ -20,11 +20,11 @@ pub(crate) enum Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Written {
     pub(crate) format: Format,
-    /// Whether token ids are written, instead of the text that they stand for.
+    /// Whether to write token ids instead of text.
     pub(crate) tokens: bool,
 }
 
-/// Reads the name of an input format.
+/// Parses the name of an input format.
 pub(crate) fn choice() -> impl TypedValueParser<Value = Choice> {
     late(|| {
         let names = std::iter::once(PossibleValue::new("auto")).chain(names(|_| true));
@@ -35,7 +35,7 @@ pub(crate) fn choice() -> impl TypedValueParser<Value = Choice> {
     })
 }
 
-/// Reads the name of an output format.
+/// Parses the name of an output format.
 pub(crate) fn written() -> impl TypedValueParser<Value = Written> {
     late(|| {
         let names = names(|_| true).chain(token_names()).collect::<Vec<_>>();
@@ -46,20 +46,20 @@ pub(crate) fn written() -> impl TypedValueParser<Value = Written> {
     })
 }
 
-/// How a format ends that means its token ids.
+/// The suffix of a format name that means token ids.
 const TOKENS: &str = ":tokens";
 
-/// The text format whose token ids a name means.
+/// The text format of a name with that suffix.
 fn tokens(name: &str) -> Option<TextFormat> {
     name.strip_suffix(TOKENS)?.parse().ok()
 }
 
-/// The names of token ids in each text format.
+/// The names for token ids of each text format.
 fn token_names() -> impl Iterator<Item = PossibleValue> {
     TextFormat::all().map(|format| PossibleValue::new(format!("{}{TOKENS}", format.dialect().id)))
 }
 
-/// Reads the name of a text format.
+/// Parses the name of a text format.
 pub(crate) fn text_format() -> impl TypedValueParser<Value = TextFormat> {
     late(|| {
         let names = names(|format| format.carrier() == Carrier::Text).collect::<Vec<_>>();
@@ -67,7 +67,7 @@ pub(crate) fn text_format() -> impl TypedValueParser<Value = TextFormat> {
     })
 }
 
-/// The names of formats; the carrier may be named where it goes without saying, too.
+/// The names of formats. The carrier is optional where a format has only one.
 fn names(is_wanted: impl Fn(&Format) -> bool) -> impl Iterator<Item = PossibleValue> {
     Format::all().filter(is_wanted).flat_map(|format| {
         let short = format.to_string();
@@ -77,11 +77,11 @@ fn names(is_wanted: impl Fn(&Format) -> bool) -> impl Iterator<Item = PossibleVa
     })
 }
 
-/// Reads the name of a role.
+/// Parses the name of a role.
 pub(crate) fn role() -> impl TypedValueParser<Value = Role> {
     late(|| {
         let names = Role::ALL.iter().map(|role| role.as_str()).collect::<Vec<_>>();
         PossibleValuesParser::new(names)
-            .try_map(|name| Role::from_word(&name).ok_or("no such role"))
+            .try_map(|name| Role::from_word(&name).ok_or("unknown role"))
     })
 }

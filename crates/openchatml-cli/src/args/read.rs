@@ -1,4 +1,4 @@
-//! How input is read.
+//! Options for reading.
 
 use clap::{Args, ValueEnum};
 use openchatml::{Dropped, Mode, Policy, Preambles, ReadOptions, Recover, Role};
@@ -7,7 +7,7 @@ use super::consent::{Consent, ConsentArgs};
 use super::limits::{self, Bound, Bounds};
 use super::names::{self, Choice};
 
-/// The encoding if none is named.
+/// The default encoding.
 pub(crate) const O200K_HARMONY: &str = "o200k_harmony";
 
 #[derive(Args, Clone, Debug)]
@@ -15,22 +15,23 @@ pub(crate) const O200K_HARMONY: &str = "o200k_harmony";
 pub(crate) struct ReadArgs {
     /// The format of the input
     ///
-    /// `auto` detects it. Of JSONL, it looks at the first 1,000 lines (1 MiB) before it reads any, and
-    /// reads each line in its own format where that is certain, and otherwise in that of most lines. Name
-    /// the format where lines arrive one by one and are wanted at once.
+    /// `auto` detects the format. For JSONL, it first looks at the first 1,000 lines (1 MiB). It
+    /// reads each line in its own format if that format is certain, and otherwise in the format of
+    /// most lines. If lines arrive slowly and you need each result at once, name the format.
     #[arg(short = 'f', long = "from", visible_alias = "format", value_name = "FORMAT")]
     #[arg(default_value = "auto", value_parser = names::choice())]
     pub(crate) from: Choice,
 
-    /// The encoding of token ids: o200k_harmony, or a file: a `tokenizer.json`, or a rank file of
-    /// tiktoken
+    /// The encoding of token ids: o200k_harmony, or a file (a `tokenizer.json`, or a tiktoken rank
+    /// file)
     #[arg(long, value_name = "NAME|FILE", default_value = O200K_HARMONY, hide_default_value = true)]
     pub(crate) encoding: String,
 
-    /// Write control tokens that the encoding has no id for as ordinary text, and read them there
+    /// Write control tokens without an id in the encoding as ordinary text, and read them from
+    /// ordinary text
     ///
-    /// Without this, such a format and encoding are refused: a model that was trained with the
-    /// tokens takes their spelling for text.
+    /// Without this option, such a combination of format and encoding is refused: a model that was
+    /// trained with the control tokens reads their spelling as text.
     #[arg(long)]
     pub(crate) spell_control_tokens: bool,
 
@@ -38,48 +39,50 @@ pub(crate) struct ReadArgs {
     pub(crate) reader: ReaderArgs,
 }
 
-/// How a reader reads, whatever the format.
+/// Options of the readers that do not depend on the format.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReaderArgs {
-    /// The input continues a prompt that ended in this role's header: a model's raw completion
+    /// Read the input as a raw completion of a model: it continues a prompt that ended in the
+    /// header of this role
     #[arg(long, value_name = "ROLE", value_parser = names::role())]
     role: Option<Role>,
 
-    /// With `--role assistant`: what follows the stop token of a completion is the assistant's, too
+    /// With `--role assistant`: read text after the stop token of a completion as the assistant's,
+    /// too
     #[arg(long, requires = "role")]
     past_stop: bool,
 
-    /// With `--role assistant`: the prompt ended with the token that opens reasoning, such as `<think>`
+    /// With `--role assistant`: the prompt ended with the token that opens reasoning, such as
+    /// `<think>`
     #[arg(long, requires = "role")]
     in_reasoning: bool,
 
-    /// The last message may be open: the input is a prompt
+    /// Read the input as a prompt: the last message can be open
     #[arg(long)]
     open_prompt: bool,
 
-    /// What becomes of text that stands where none may stand
+    /// How to handle text outside of messages
     #[arg(long, value_name = "POLICY", default_value = "keep")]
     recover: RecoverArg,
 
-    /// What the specification does not allow is an error, and input with errors is refused
+    /// Report everything that the specification does not allow as an error, and refuse input with
+    /// errors
     #[arg(long, conflicts_with = "lenient")]
     strict: bool,
 
-    /// What can be understood is a warning
+    /// Report what the reader can correct as a warning
     #[arg(long)]
     lenient: bool,
 
-    /// A bound on what is read: messages, message_bytes, header_bytes, …; may be repeated
+    /// Set a limit on the input: messages, message_bytes, header_bytes, …; can be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE", value_parser = limits::bound)]
     #[arg(long_help = limit_help())]
     limits: Vec<Bound>,
 }
 
 fn limit_help() -> String {
-    let mut text = "A bound on what is read; may be repeated\n\n\
-        The value may end in K, M or G. What exceeds a bound is reported as E-LIMIT by the name \
-        of the bound. The bounds are "
+    let mut text = "Set a limit on the input; can be repeated\n\nThe value can end in K, M or G. Input that exceeds a limit is reported as E-LIMIT with the name of the limit. The limits are "
         .to_owned();
     text.push_str(&limits::names().collect::<Vec<_>>().join(", "));
     text.push('.');
@@ -88,16 +91,16 @@ fn limit_help() -> String {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum RecoverArg {
-    /// It becomes a hidden message of its own
+    /// Keep it as a hidden message
     Keep,
-    /// It is left out
+    /// Drop it
     Drop,
-    /// It ends the reading
+    /// Stop reading there
     Error,
 }
 
 impl ReaderArgs {
-    /// The options that say so; `mode` counts if none was asked for.
+    /// Returns the options of the reader. `mode` is the default mode.
     pub(crate) fn options(&self, mode: Mode) -> ReadOptions {
         let mut options = ReadOptions::default();
         options.mode = match (self.strict, self.lenient) {
@@ -118,7 +121,8 @@ impl ReaderArgs {
         options
     }
 
-    /// What may be lost: what was allowed, and stray text where that is to be dropped.
+    /// What may be lost: what the user allowed, and text outside of messages if it is to be
+    /// dropped.
     pub(crate) fn consent(&self, args: &ConsentArgs) -> Consent {
         let mut consent = args.consent();
         if let RecoverArg::Drop = self.recover {
@@ -127,7 +131,7 @@ impl ReaderArgs {
         consent
     }
 
-    /// The bounds on what is read.
+    /// The limits on the input.
     pub(crate) fn bounds(&self) -> Bounds {
         Bounds::with(&self.limits)
     }
@@ -136,18 +140,18 @@ impl ReaderArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct JsonlArgs {
-    /// Each line of the input is a document; the default for files named *.jsonl
+    /// Read each line of the input as a document (default for files named *.jsonl)
     #[arg(long)]
     pub(crate) jsonl: bool,
 
-    /// How many threads work on JSONL; as many as there are cores if not given
+    /// The number of threads for JSONL (default: the number of cores)
     #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<std::num::NonZeroUsize>,
 }
 
-/// Reads a number of threads.
+/// Parses a number of threads.
 fn jobs(word: &str) -> Result<std::num::NonZeroUsize, &'static str> {
-    word.parse().map_err(|_| "write a whole number of threads, 1 or more")
+    word.parse().map_err(|_| "the number of threads must be a whole number, 1 or more")
 }
 
 #[derive(Args, Clone, Copy, Debug)]
@@ -160,16 +164,16 @@ pub(crate) struct DenyArgs {
 
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct PreambleArgs {
-    /// Whether commentary that is meant for the user is shown
+    /// Whether to show commentary for the user
     #[arg(long, value_name = "WHETHER", default_value = "show")]
     preambles: PreamblesArg,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum PreamblesArg {
-    /// It is
+    /// Show it
     Show,
-    /// It is not
+    /// Hide it
     Hide,
 }
 

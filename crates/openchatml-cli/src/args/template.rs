@@ -1,4 +1,4 @@
-//! What a chat template is told.
+//! Options for chat templates.
 
 use std::path::PathBuf;
 
@@ -9,35 +9,35 @@ use openchatml::{Limits, Value};
 #[command(next_help_heading = "Chat templates")]
 pub(crate) struct TemplateArgs {
     /// Write with this chat template: a Jinja template, or a `tokenizer_config.json` or
-    /// `chat_template.json` that has one
+    /// `chat_template.json` that contains one
     #[arg(long, value_name = "FILE")]
     pub(crate) template: Option<PathBuf>,
 
-    /// Which template of the file: default, or tool_use where there are tools, if not given
+    /// The name of the template in the file (default: `default`, or `tool_use` if there are tools)
     #[arg(long, value_name = "NAME")]
     pub(crate) template_name: Option<String>,
 
-    /// Take bos_token, eos_token, … and the control tokens from this file, too: a
-    /// `tokenizer_config.json`, or a `tokenizer.json`
+    /// Also read bos_token, eos_token, … and the control tokens from this file: a
+    /// `tokenizer_config.json` or a `tokenizer.json`
     #[arg(long, value_name = "FILE")]
     pub(crate) tokenizer_config: Vec<PathBuf>,
 
-    /// A variable for the template; may be repeated
+    /// Set a variable of the template; can be repeated
     #[arg(long = "template-arg", value_name = "KEY=JSON", value_parser = variable)]
     pub(crate) variables: Vec<(String, Value<'static>)>,
 
-    /// What is written
+    /// What to write
     #[arg(long, value_name = "FORM", default_value = "text")]
     #[arg(hide_default_value = true)]
     pub(crate) form: FormArg,
 
-    /// Give the arguments of calls to the template as text, and not as data
+    /// Pass the arguments of calls to the template as text, not as data
     #[arg(long)]
     pub(crate) arguments_as_text: bool,
 }
 
 impl TemplateArgs {
-    /// The first option that says something about a template.
+    /// The first option that applies only to templates.
     pub(crate) fn option(&self) -> Option<&'static str> {
         let options = [
             (self.template_name.is_some(), "--template-name"),
@@ -50,25 +50,26 @@ impl TemplateArgs {
     }
 }
 
-/// What is written of what a template writes.
+/// The form of the output of a template.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FormArg {
-    /// The prompt; content that spells a control token is refused (default)
+    /// The prompt; content that contains a control token is refused (default)
     #[default]
     Text,
-    /// A JSON object: the control tokens, the text between them, and what the model says
+    /// A JSON object: the control tokens, the text between them, and which parts the model
+    /// generates
     Pieces,
-    /// A JSON object: the token ids of --encoding, and which of them the model says
+    /// A JSON object: the token ids of --encoding, and which of them the model generates
     Ids,
 }
 
-/// Reads `KEY=JSON`.
+/// Parses `KEY=JSON`.
 fn variable(text: &str) -> Result<(String, Value<'static>), String> {
     let Some((key, json)) = text.split_once('=') else {
-        return Err("a variable is given as KEY=JSON".to_owned());
+        return Err("write the variable as KEY=JSON".to_owned());
     };
     match Value::from_json(json, &Limits::default()) {
         Ok(value) => Ok((key.to_owned(), value.into_owned())),
-        Err(found) => Err(format!("{}; a text is given as {key}='\"…\"'", found.message)),
+        Err(found) => Err(format!("{}; write a string as {key}='\"…\"'", found.message)),
     }
 }

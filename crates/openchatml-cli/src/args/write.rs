@@ -1,4 +1,4 @@
-//! How output is written.
+//! Options for writing.
 
 use std::path::PathBuf;
 
@@ -11,12 +11,11 @@ use openchatml::{InfillOrder, RenderOptions, Role};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct OutArgs {
-    /// Write to this file, whole or not at all
+    /// Write to this file; on an error the file stays unchanged
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Write what is refused to this file: each refused document or line, with its diagnostics, as
-    /// JSONL
+    /// Write each refused document or line to this file, with its diagnostics, as JSONL
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
 
@@ -27,38 +26,38 @@ pub(crate) struct OutArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct RenderArgs {
-    /// End in the header of a message that the assistant has yet to say
+    /// End with an open header of the assistant, so that the model generates its message
     #[arg(long, visible_alias = "add-generation-prompt")]
     #[arg(conflicts_with_all = ["continue_final", "training"])]
     pub(crate) generation_prompt: bool,
 
-    /// Leave the last message open, for the model to continue
+    /// Leave the last message open, so that the model continues it
     #[arg(long, visible_alias = "continue-final-message", conflicts_with = "training")]
     pub(crate) continue_final: bool,
 
-    /// Keep the reasoning that led to earlier answers
+    /// Keep the reasoning before earlier answers
     #[arg(long)]
     pub(crate) keep_reasoning: bool,
 
-    /// In JSON, write the token ids that each message was read as, or has been given, too
+    /// In JSON, also write the token ids that each message was read from or has been given
     #[arg(long)]
     pub(crate) keep_ids: bool,
 
-    /// Write a training sample: all reasoning is kept, and the last answer ends by <|return|>
+    /// Write a training sample: keep all reasoning, and end the last answer with <|return|>
     #[arg(long)]
     pub(crate) training: bool,
 
-    /// Whether the model is to think before it answers, where the format says so (Apertus); for a
-    /// chat template, the variable enable_thinking
+    /// Whether the model should think before it answers, in formats that can say it (Apertus); for
+    /// a chat template, the variable enable_thinking
     #[arg(long, value_name = "WHETHER", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "true")]
     pub(crate) thinking: Option<bool>,
 
-    /// In whose way Harmony is written, and Apertus: its reference's, or that of `hf-template`
+    /// Compatibility profile for Harmony and Apertus output
     #[arg(long, value_name = "PROFILE", default_value = "default", hide_default_value = true)]
     pub(crate) profile: ProfileArg,
 
-    /// Declare the tools of this JSON file instead of those that the input declares
+    /// Declare the tools in this JSON file instead of those in the input
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
 
@@ -72,38 +71,40 @@ pub(crate) struct RenderArgs {
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Writing")]
 struct LayoutArgs {
-    /// Write `_` for characters that a header value cannot hold, instead of refusing it
+    /// Replace characters that are not allowed in a header value with `_`, instead of refusing the
+    /// value
     #[arg(long)]
     sanitize: bool,
 
-    /// Close OpenChatML 0.1 messages without a line break, as in the wild
+    /// End OpenChatML 0.1 messages without a line break, as many data sets do
     #[arg(long)]
     compact: bool,
 
-    /// The order in which fill-in-the-middle tasks are written
+    /// The order of the parts of fill-in-the-middle tasks
     #[arg(long, value_name = "ORDER")]
     infill_order: Option<InfillOrderArg>,
 }
 
-/// In whose way Harmony is written.
+/// A compatibility profile for Harmony and Apertus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileArg {
-    /// As its documentation says
+    /// As in the documentation of the format
     Default,
-    /// As the renderer openai-harmony writes it, its habits included
+    /// As the renderer openai-harmony writes Harmony, including its peculiarities
     Reference,
-    /// As its maintained fork oss-harmony writes it
+    /// As oss-harmony, the maintained fork of openai-harmony, writes Harmony
     OssHarmony,
-    /// As the chat template of the gpt-oss checkpoints writes it; it needs --date. In Apertus: as
-    /// `transformers` runs the template
+    /// As the chat template of gpt-oss writes Harmony (requires --date), or as `transformers` runs
+    /// the template of Apertus
     HfTemplate,
-    /// The same, the arguments of calls given to it as strings: they are encoded twice
+    /// The same, with the arguments of calls passed to the template as strings: they are encoded
+    /// twice
     HfTemplateStrings,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum InfillOrderArg {
-    /// Prefix, middle, suffix: the specification's
+    /// Prefix, middle, suffix: the order of the specification
     Pms,
     /// Prefix, suffix, middle
     Psm,
@@ -112,14 +113,14 @@ enum InfillOrderArg {
 }
 
 impl ProfileArg {
-    /// Whether a chat template decides what is written.
+    /// Whether this profile is that of a chat template.
     pub(crate) fn is_template(self) -> bool {
         matches!(self, Self::HfTemplate | Self::HfTemplateStrings)
     }
 }
 
 impl RenderArgs {
-    /// The options that say so.
+    /// Returns the options of the writer.
     pub(crate) fn options(&self) -> RenderOptions {
         let mut options = RenderOptions::default();
         options.generation_prompt = self.generation_prompt.then_some(Role::Assistant);

@@ -1,4 +1,4 @@
-//! `detect`: which format files are in, and what speaks for it.
+//! `detect`: detects the format of files and shows the evidence.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,16 +18,16 @@ use crate::output::Target;
 use crate::report::{PlaceSpan, count};
 use crate::visible::visible_line;
 
-/// Say which format files are in, how sure that is, and what speaks for it
+/// Detect the format of files, with the confidence and the evidence
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   ocml detect chat.txt
   ocml detect --output-format json data/*.jsonl")]
 pub(crate) struct DetectArgs {
-    /// The files; standard input if one is `-` or none is given
+    /// Files to read (`-` or none: standard input)
     files: Vec<PathBuf>,
-    /// How the result is written
+    /// The format of the result
     #[arg(long, value_name = "STYLE", default_value = "text")]
     output_format: DetectStyle,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct DetectArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DetectStyle {
-    /// For people
+    /// Text for people
     Text,
     /// One JSON object for each file
     Json,
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &DetectArgs, console: &Console) -> Result<Status, Failur
     Ok(status)
 }
 
-/// What is known of a file.
+/// The detection result of a file.
 #[derive(Debug, Serialize)]
 struct Seen {
     file: String,
@@ -73,15 +73,15 @@ struct Seen {
     confidence: u8,
     evidence: Vec<Clue>,
     others: Vec<Other>,
-    /// How many lines are in each format, if they are not all in the same.
+    /// The number of lines in each format, if they differ.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     lines: BTreeMap<String, usize>,
-    /// What it is instead of a format of ours, if that is recognized.
+    /// The name of a recognized format that is not supported.
     #[serde(skip_serializing_if = "Option::is_none")]
     recognized: Option<&'static str>,
 }
 
-/// Something that speaks for the format.
+/// A piece of evidence for the format.
 #[derive(Debug, Serialize)]
 struct Clue {
     what: String,
@@ -90,7 +90,7 @@ struct Clue {
     column: usize,
 }
 
-/// A format that is less likely.
+/// A less likely format.
 #[derive(Debug, Serialize)]
 struct Other {
     format: String,
@@ -143,7 +143,7 @@ fn look(origin: &Origin, is_jsonl: bool, console: &Console) -> Result<Seen, Fail
     Ok(seen)
 }
 
-/// How many of these lines are in each format.
+/// The number of these lines in each format.
 fn kinds(lines: &[&str], alone: &[Option<Candidate>]) -> BTreeMap<String, usize> {
     let mut kinds = BTreeMap::new();
     for (line, best) in lines.iter().zip(alone) {
@@ -173,8 +173,8 @@ impl Seen {
         }
     }
 
-    /// What is detected in these records. If they are texts in JSON strings, the evidence is in the
-    /// one in `text`.
+    /// Detects the format of these records. If they are texts in JSON strings, the evidence refers
+    /// to the text in `text`.
     fn of(pages: &[&Page<'_>], text: Option<(usize, Slot<'_>)>, found: &[Candidate]) -> Self {
         let name = pages.first().map_or("", |page| page.name);
         let mut seen = Self::nothing(name.to_owned());
@@ -204,7 +204,7 @@ impl Seen {
 }
 
 impl Seen {
-    /// Says what the records are, if no format of ours is detected.
+    /// Describes the records if none of our formats is detected.
     fn recognize(&mut self, name: &str, pages: &[&Page<'_>]) {
         name.clone_into(&mut self.file);
         if self.format.is_none() {
@@ -227,8 +227,8 @@ fn text(seen: &Seen) -> String {
     let name = visible_line(&seen.file);
     let Some(format) = &seen.format else {
         return match seen.recognized {
-            Some(what) => format!("{name}: {what}, which ocml does not read yet\n"),
-            None => format!("{name}: no format is detected\n"),
+            Some(what) => format!("{name}: {what}, which ocml does not support\n"),
+            None => format!("{name}: no format detected\n"),
         };
     };
     let lines = if seen.jsonl { ", one document per line" } else { "" };

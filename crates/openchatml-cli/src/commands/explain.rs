@@ -1,4 +1,4 @@
-//! `explain`: what a diagnostic means.
+//! `explain`: explains a diagnostic.
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
@@ -8,17 +8,17 @@ use crate::console::Console;
 use crate::failure::{Failure, Status};
 use crate::output::Target;
 
-/// How alike a name and a code must be for the code to be meant.
+/// The minimum similarity of a name and a code for a suggestion.
 const ALIKE: f64 = 0.75;
 
-/// Say what a diagnostic means, with an example and the way to mend it
+/// Explain a diagnostic, with an example and its fix
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   ocml explain                   all codes
   ocml explain E-PARSE-HEADER")]
 pub(crate) struct ExplainArgs {
-    /// The code; all codes are listed if it is not given
+    /// The code of the diagnostic (default: list all codes)
     code: Option<String>,
 }
 
@@ -37,12 +37,12 @@ pub(crate) fn run(args: &ExplainArgs, console: &Console) -> Result<Status, Failu
     Ok(Status::Fine)
 }
 
-/// What a code means, and what an end user may be told (OpenChatML 2.2 §14).
+/// Returns the explanation of a code, and the summary for end users (OpenChatML 2.2 §14).
 fn explained(code: Code) -> String {
     format!("{}\n## Summary for end users\n\n{}\n", code.explanation(), code.user_summary())
 }
 
-/// All codes with what they are about.
+/// Returns all codes with their titles.
 fn list() -> String {
     let wide = Code::ALL.iter().map(|code| code.as_str().len()).max().unwrap_or_default();
     Code::ALL.iter().map(|code| format!("{code:wide$}  {}\n", code.title())).collect()
@@ -61,13 +61,13 @@ fn unknown(name: &str) -> Failure {
         [] => "`ocml explain` lists them all".to_owned(),
         near => format!("did you mean {}?", near.join(" or ")),
     };
-    Failure::Usage(format!("no code is called `{name}`; {hint}"))
+    Failure::Usage(format!("unknown code `{name}`; {hint}"))
 }
 
-/// How much a name is like a code, from 0 to 1.
+/// The similarity of a name and a code, from 0 to 1.
 fn likeness(name: &str, code: Code) -> f64 {
     let code = code.as_str();
-    // A part of a code is as good as a slip.
+    // A part of a code counts as a typing error.
     let is_part = name.len() > 2 && code.contains(name);
     if is_part { 1.0 } else { strsim::normalized_damerau_levenshtein(name, code) }
 }
@@ -94,7 +94,7 @@ fn styled(markdown: &str) -> String {
     out
 }
 
-/// A line of text with code between back quotes.
+/// Formats a line of text with code between back quotes.
 fn inline(line: &str, code: Style, out: &mut String) {
     for (index, part) in line.split('`').enumerate() {
         match index % 2 {

@@ -1,4 +1,4 @@
-//! `fmt`: the canonical layout.
+//! `fmt`: writes the canonical layout.
 
 use std::path::PathBuf;
 
@@ -17,10 +17,10 @@ use crate::output::Target;
 use crate::reader::Reader;
 use crate::report::{Style, count};
 
-/// Lay files out in the canonical way
+/// Format files in the canonical layout
 ///
-/// Files are rewritten in place, each from one moment to the next. Standard input is written to
-/// standard output. What a file says stays the same: one with errors is left as it is.
+/// Rewrites files in place (each file atomically), and standard input to standard output. The
+/// meaning of a file stays the same. A file with errors stays unchanged.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -28,9 +28,9 @@ Examples:
   ocml fmt --check data/*.jsonl
   ocml fmt < chat.txt")]
 pub(crate) struct FmtArgs {
-    /// The files; standard input if one is `-` or none is given
+    /// Files to format (`-` or none: standard input)
     files: Vec<PathBuf>,
-    /// Change nothing: list the files that would change, and exit with status 1 if there are any
+    /// Change nothing: list the files that would change, and exit with status 1 if there is one
     #[arg(long)]
     check: bool,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub(crate) struct FmtArgs {
 /// Runs `fmt`.
 pub(crate) fn run(args: &FmtArgs, console: &Console) -> Result<Status, Failure> {
     if matches!(args.read.from, Choice::Tokens(_)) {
-        return Err(Failure::Usage("token ids have no layout".to_owned()));
+        return Err(Failure::Usage("cannot format token ids".to_owned()));
     }
     let reader = Reader::with(&args.read, Mode::Lenient, None)?;
     let layout = Layout { reader, verbosity: console.verbosity() };
@@ -101,7 +101,7 @@ impl Run<'_> {
             self.refused += 1;
             return Ok(());
         };
-        // Before text that begins with U+FEFF stands a byte order mark.
+        // A text that begins with U+FEFF needs a byte order mark before it.
         let lead = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let is_changed = bytes.get(lead..) != Some(text.as_bytes());
         let mut target = match origin {
@@ -117,7 +117,7 @@ impl Run<'_> {
         self.count(&name, is_changed)
     }
 
-    /// Lays out a file line by line.
+    /// Formats a file line by line.
     fn lines(&mut self, origin: &Origin, opened: Opened) -> Result<(), Failure> {
         let name = origin.name();
         let most = self.args.read.reader.bounds().input_bytes;
@@ -153,7 +153,7 @@ impl Run<'_> {
         self.count(&name, all.is_changed)
     }
 
-    /// Counts a file that could be laid out, and lists it if that is what is wanted.
+    /// Counts a file that can be formatted, and lists it with `--check`.
     fn count(&mut self, name: &str, is_changed: bool) -> Result<(), Failure> {
         if !is_changed {
             self.unchanged += 1;
@@ -161,13 +161,13 @@ impl Run<'_> {
         }
         self.changed += 1;
         if !self.args.check {
-            self.console.detail(&format!("{name}: laid out"));
+            self.console.detail(&format!("{name}: formatted"));
             return Ok(());
         }
         Target::stdout().write(format!("{name}\n").as_bytes())
     }
 
-    /// Says how it went, if there are files.
+    /// Prints a summary, if there are files.
     fn summary(&self) {
         if self.args.files.is_empty() {
             return;
@@ -184,7 +184,7 @@ impl Run<'_> {
     }
 }
 
-/// Lays documents out.
+/// Formats documents.
 #[derive(Clone, Debug)]
 struct Layout {
     reader: Reader,
@@ -192,7 +192,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// The page with the document in `slot` laid out, unless there is an error in it.
+    /// Returns the page with the document in `slot` formatted, unless the document has an error.
     fn lay_out(
         &self,
         page: &Page<'_>,
@@ -222,9 +222,9 @@ impl Layout {
         }
         self.tell(page, &found, report);
         let rendered = rendered?;
-        // Nothing but the layout may change, whatever happens.
+        // Only the layout may change.
         if parse(&rendered, format, &self.reader.options).document != parsed.document {
-            let text = "laid out, this would say something else; it is left as it is";
+            let text = "the canonical layout would change the meaning of this document, so it stays unchanged";
             report.push_str(&error_line(&format!("{}:{}: {text}", page.name, page.first_line())));
             return None;
         }
@@ -240,7 +240,7 @@ impl Layout {
         Some(text)
     }
 
-    /// Tells the errors, and the rest where more is wanted.
+    /// Prints the errors, and the other diagnostics if more output is requested.
     fn tell(&self, page: &Page<'_>, found: &[Diagnostic], report: &mut String) {
         for found in found {
             if found.severity == Severity::Error || self.verbosity == Verbosity::Verbose {
@@ -250,7 +250,7 @@ impl Layout {
     }
 }
 
-/// What came of some lines.
+/// The result of some lines.
 #[derive(Debug, Default)]
 struct Lines {
     text: Vec<u8>,
@@ -260,7 +260,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Lays out one more line. One with errors stays as it is.
+    /// Formats one more line. A line with errors is not changed.
     fn add(&mut self, layout: &Layout, entry: &Entry<'_>) {
         let before = self.text.len();
         let laid_out = match &entry.slot {

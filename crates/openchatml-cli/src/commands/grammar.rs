@@ -1,4 +1,4 @@
-//! `grammar`: what a model may say, for engines that let it say nothing else.
+//! `grammar`: the allowed output of a model, for constrained decoding.
 
 use std::path::PathBuf;
 
@@ -16,9 +16,9 @@ use crate::output::Target;
 
 /// Write the grammar of a model's completions, for constrained decoding
 ///
-/// The grammar is of what follows a prompt that `ocml render --generation-prompt` writes: messages
-/// on their channels, calls of the declared tools with arguments as their JSON Schema wants them,
-/// and the end. What the language cannot say is reported.
+/// The grammar describes the completion of a prompt from `ocml render --generation-prompt`:
+/// messages on their channels, calls to the declared tools with arguments that match their JSON
+/// Schema, and the end. What the grammar language cannot express is reported.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -26,16 +26,16 @@ Examples:
   ocml grammar -t openchatml-2.2 --tools tools.json --for gbnf --choice get_weather
   ocml grammar -t harmony --builtin browser --for structural-tag -o tag.json")]
 pub(crate) struct GrammarArgs {
-    /// The format that the model speaks; a text format
+    /// The text format of the model
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = text_format())]
     to: TextFormat,
     /// The language of the grammar
     #[arg(long = "for", value_name = "LANGUAGE")]
     language: LanguageArg,
-    /// The functions that the prompt declares: a JSON file
+    /// A JSON file with the functions that the prompt declares
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
-    /// A built-in tool that the prompt declares; may be repeated
+    /// A built-in tool that the prompt declares; can be repeated
     #[arg(long, value_name = "TOOL")]
     builtin: Vec<BuiltinArg>,
     #[command(flatten)]
@@ -47,48 +47,49 @@ pub(crate) struct GrammarArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Completions")]
 struct ShapeArgs {
-    /// How it ends: auto, none (no call), required (a call), or the tool that is called
+    /// How the completion must end: auto, none (no call), required (a call), or the name of the
+    /// tool to call
     #[arg(long, value_name = "CHOICE", default_value = "auto")]
     choice: String,
-    /// There may be several calls; otherwise one ends the completion
+    /// Allow several calls; without this, the first call ends the completion
     #[arg(long)]
     parallel: bool,
-    /// Whether there is reasoning
+    /// Whether the completion contains reasoning
     #[arg(long, value_name = "WHETHER", default_value = "allowed")]
     reasoning: PresenceArg,
-    /// Whether there are preambles
+    /// Whether the completion contains preambles
     #[arg(long, value_name = "WHETHER", default_value = "allowed")]
     preambles: PresenceArg,
-    /// How many messages may stand before the answer or the first call: 32 at most
+    /// The maximum number of messages before the answer or the first call (at most 32)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=32))]
     before: Option<u8>,
-    /// The answer is JSON as the JSON Schema in this file wants it
+    /// Require an answer in JSON that matches the JSON Schema in this file
     #[arg(long, value_name = "FILE")]
     answer: Option<PathBuf>,
-    /// The encoding of the model: o200k_harmony, or a file. Then text holds none of its control tokens,
-    /// those of the format or others, and structural tags have ids instead of spellings
+    /// The encoding of the model: o200k_harmony, or a file. Text then cannot contain any control
+    /// token of the encoding, and structural tags contain ids instead of spellings
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "spelled")]
     encoding: Option<String>,
-    /// The tokenizer of the model has no control tokens: they are spelled
+    /// The tokenizer of the model has no control tokens: write them as ordinary text
     #[arg(long)]
     spelled: bool,
-    /// JSON strings hold no escapes of ordinary characters in Lark: llguidance before 1.8 has no word for
-    /// them
+    /// In Lark, do not allow escapes of ordinary characters in JSON strings (required before
+    /// llguidance 1.8)
     #[arg(long)]
     no_unicode_escapes: bool,
-    /// A control token at which the engine stops by itself, which the grammar then leaves out; may
-    /// be repeated
+    /// A control token at which the engine stops by itself, so that the grammar omits it; can be
+    /// repeated
     #[arg(long = "stop", value_name = "TOKEN")]
     stops: Vec<StopArg>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum LanguageArg {
-    /// Of llama.cpp
+    /// The grammars of llama.cpp
     Gbnf,
-    /// Of llguidance
+    /// The grammars of llguidance
     Lark,
-    /// Of xgrammar
+    /// The structural tags of xgrammar
     StructuralTag,
 }
 
@@ -102,11 +103,11 @@ enum BuiltinArg {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum PresenceArg {
-    /// There may be
+    /// It can contain some
     Allowed,
-    /// There is
+    /// It must contain some
     Required,
-    /// There is none
+    /// It must not contain any
     Forbidden,
 }
 
@@ -118,7 +119,7 @@ enum StopArg {
     Return,
     /// The end of a turn
     End,
-    /// It stops nowhere by itself
+    /// The engine does not stop by itself
     None,
 }
 
@@ -156,7 +157,7 @@ pub(crate) fn run(args: &GrammarArgs, console: &Console) -> Result<Status, Failu
     Ok(Status::Fine)
 }
 
-/// How a completion ends, in a word or as the name of a tool.
+/// The end of a completion: a word, or the name of a tool.
 pub(super) fn choice(word: &str) -> Choice {
     match word {
         "auto" => Choice::Auto,

@@ -22,34 +22,34 @@ use crate::failure::{Failure, Status};
 
 /// Parse, check, render, convert and stream chat-markup conversations
 ///
-/// Reads and writes OpenChatML 0.1, 2.0 and 2.2, Harmony, ChatML, the <|im_start|> framing, their JSON
-/// forms and token ids. Data goes to standard output, diagnostics to standard error.
+/// Reads and writes OpenChatML 0.1, 2.0 and 2.2, Harmony, ChatML, the <|im_start|> framing, their
+/// JSON forms and token ids. Data goes to standard output, diagnostics go to standard error.
 #[derive(Debug, Parser)]
 #[command(name = "ocml", version, propagate_version = true, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
-    /// What is said to people.
+    /// Messages to the user.
     #[command(flatten)]
     pub(crate) console: ConsoleArgs,
 
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 const AFTER_HELP: &str = "\
 Examples:
-  ocml check chat.txt                              what is wrong with it, and how to mend it
+  ocml check chat.txt                              errors, and how to fix them
   ocml parse chat.txt                              as JSON
   ocml convert -t openchatml-2.2 chat.json         to another format
   ocml render -t im --generation-prompt chat.json  a prompt for a model
   ocml stream -f openchatml-2.2 --role assistant   a model's output, event by event
-  ocml run --tools tools.toml --in-place chat.ocml its calls made, and their replies appended
+  ocml run --tools tools.toml --in-place chat.ocml run its tool calls and append the replies
   ocml explain E-PARSE-HEADER                      what a diagnostic means
 
-Exit status: 0 if all is fine (warnings alone are fine), 1 if errors were found or input was
-refused, 2 for wrong usage and for I/O errors.";
+Exit status: 0 for success (also with warnings), 1 if errors were found or input was refused,
+2 for wrong usage and for I/O errors.";
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Read a conversation and write it as JSON
@@ -58,17 +58,17 @@ pub(crate) enum Command {
     Render(convert::RenderCommandArgs),
     /// Write conversations as token ids
     Tokens(convert::TokensArgs),
-    /// Make conversations fit into a number of token ids
+    /// Shorten conversations to a number of token ids
     Truncate(convert::TruncateArgs),
-    /// Convert from any format to any other
+    /// Convert between any two formats
     Convert(convert::ConvertArgs),
-    /// Say what is wrong, and where
+    /// Find errors, and fix them
     Check(check::CheckArgs),
-    /// Lay files out in the canonical way
+    /// Format files in the canonical layout
     Fmt(fmt::FmtArgs),
-    /// Show what a user may see
+    /// Show the part of a conversation that a user can see
     Show(show::ShowArgs),
-    // A comment of its own would hide the longer one of its arguments.
+    // A comment here would hide the longer one of its arguments.
     Stream(stream::StreamArgs),
     // As with `Stream`.
     #[cfg(feature = "run")]
@@ -78,17 +78,17 @@ pub(crate) enum Command {
     Tools(tools::ToolsArgs),
     /// Write the grammar of a model's completions
     Grammar(grammar::GrammarArgs),
-    /// Say which format files are in, and what speaks for it
+    /// Detect the format of files, with the evidence
     Detect(detect::DetectArgs),
-    /// Say what a diagnostic means
+    /// Explain a diagnostic
     Explain(explain::ExplainArgs),
     /// Write a completion script for a shell
     Completions(shell::CompletionsArgs),
-    /// Write the manual page
+    /// Write the manual page of ocml or of one of its commands
     Man(shell::ManArgs),
 }
 
-/// Does it.
+/// Runs the command.
 pub(crate) fn run(command: Command, console: &Console) -> Result<Status, Failure> {
     match command {
         Command::Parse(args) => convert::parse(&args, console),

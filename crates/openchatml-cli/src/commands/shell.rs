@@ -1,4 +1,4 @@
-//! `completions` and `man`: what a shell and its user want to know.
+//! `completions` and `man`: completion scripts and manual pages.
 
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
@@ -20,14 +20,14 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Write the manual page, of the command as a whole or of one of its commands
+/// Write the manual page of ocml or of one of its commands
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   ocml man | man -l -
   ocml man convert > ocml-convert.1")]
 pub(crate) struct ManArgs {
-    /// The command whose manual page is wanted
+    /// The command to describe (default: ocml itself)
     command: Option<String>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn man(args: &ManArgs) -> Result<Status, Failure> {
         None => all,
         Some(name) => match all.find_subcommand(name) {
             Some(command) => command.clone().name(format!("ocml-{name}")),
-            None => return Err(Failure::Usage(format!("no command is called `{name}`"))),
+            None => return Err(Failure::Usage(format!("unknown command `{name}`"))),
         },
     };
     let mut page = Vec::new();

@@ -1,4 +1,4 @@
-//! `tools`: what a `tools.toml` offers.
+//! `tools`: lists the tools of a `tools.toml`.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,15 +17,15 @@ use crate::failure::{Failure, Status};
 use crate::output::Target;
 use crate::visible::{is_invisible, visible_line};
 
-/// List the tools of a `tools.toml`, and what its servers have beside them
+/// List the tools of a `tools.toml`, and the resources and prompts of its servers
 ///
-/// Sandboxes are tried and servers are started or connected to, as `ocml run` does. No tool is called.
-/// Servers of the Model Context Protocol are asked for their resources and prompts as well. If one does not
-/// list them, there is a warning, and the exit status is 1.
+/// Starts sandboxes and servers, or connects to servers, in the same way as `ocml run`, but calls
+/// no tool. Also asks servers of the Model Context Protocol for their resources and prompts. If a
+/// server does not list them, a warning is printed, and the exit status is 1.
 ///
-/// With `--login`, somebody logs in at one of these servers with a browser (OAuth 2), and nothing is listed. The
-/// token is kept in `$XDG_STATE_HOME/openchatml/tokens` or `~/.local/state/openchatml/tokens`, unless the
-/// variable `OCML_TOKENS` names another folder.
+/// With `--login`, logs in to one of these servers with a browser (OAuth 2) and lists nothing. The
+/// token is stored in `$XDG_STATE_HOME/openchatml/tokens` or `~/.local/state/openchatml/tokens`.
+/// The environment variable `OCML_TOKENS` names another folder.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -37,15 +37,15 @@ pub(crate) struct ToolsArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Write a JSON object for each section, a line each
+    /// Write one JSON object for each section, one per line
     #[arg(long)]
     json: bool,
 
-    /// Log in at this server with a browser: `tickets` of `[mcp.tickets]`
+    /// Log in to this server with a browser; for `[mcp.tickets]` it is `tickets`
     #[arg(long, value_name = "SERVER", conflicts_with = "json")]
     login: Option<String>,
 
-    /// Forget the token of this server
+    /// Delete the stored token of this server
     #[arg(long, value_name = "SERVER", conflicts_with_all = ["json", "login"])]
     logout: Option<String>,
 }
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ToolsArgs, console: &Console) -> Result<Status, Failure
     let config = tools::read(&args.file, console)?;
     conceal()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Io(format!("no threads: {error}")))?;
+    let runtime = runtime.map_err(|error| Failure::Io(format!("cannot start threads: {error}")))?;
     if args.login.is_some() || args.logout.is_some() {
         return runtime.block_on(sign(args, &config, console));
     }
@@ -64,12 +64,12 @@ pub(crate) fn run(args: &ToolsArgs, console: &Console) -> Result<Status, Failure
         tools::closed().await;
         listed
     });
-    // Servers that do not end are not waited for.
+    // Do not wait for servers that do not end.
     runtime.shutdown_timeout(Duration::from_secs(1));
     listed
 }
 
-/// Lists what there is.
+/// Lists the sections.
 async fn list(args: &ToolsArgs, config: Config, console: &Console) -> Result<Status, Failure> {
     let offers = tools::offers(config, &args.file, console).await?;
     let mut text = String::new();
@@ -88,26 +88,26 @@ async fn list(args: &ToolsArgs, config: Config, console: &Console) -> Result<Sta
 /// Logs in or out.
 #[cfg(unix)]
 async fn sign(args: &ToolsArgs, config: &Config, console: &Console) -> Result<Status, Failure> {
-    /// How long somebody has to log in.
+    /// The timeout of a login.
     const PATIENCE: Duration = Duration::from_secs(300);
 
     let show = |page: &str| {
         console.print(&format!(
-            "open this page in a browser on this machine, and log in there within 5 minutes:\n\n  {}\n\n",
+            "open this page in a browser on this machine and log in within 5 minutes:\n\n  {}\n\n",
             visible_line(page)
         ));
     };
     let (done, said) = match (&args.login, &args.logout) {
         (Some(server), _) => {
             let done = config.login(server, PATIENCE, show).await;
-            (done, format!("logged in at `{}`", visible_line(server)))
+            (done, format!("logged in to `{}`", visible_line(server)))
         }
         (None, server) => {
             let server = server.as_deref().unwrap_or_default();
             let done = config.logout(server).await;
             let said = match done {
-                Ok(false) => "nobody was logged in at",
-                _ => "logged out at",
+                Ok(false) => "there was no login to",
+                _ => "logged out of",
             };
             (done.map(|_| ()), format!("{said} `{}`", visible_line(server)))
         }
@@ -119,10 +119,10 @@ async fn sign(args: &ToolsArgs, config: &Config, console: &Console) -> Result<St
 
 #[cfg(not(unix))]
 async fn sign(_: &ToolsArgs, _: &Config, _: &Console) -> Result<Status, Failure> {
-    Err(Failure::Usage("servers that somebody logs in at are not supported here".to_owned()))
+    Err(Failure::Usage("this build does not support servers with a login".to_owned()))
 }
 
-/// What one section offers, for people. What servers say of themselves is made harmless.
+/// Prints the offer of a section for people. Texts of servers are escaped.
 fn write_text(offer: &Offer, text: &mut String) {
     let mut line = |indent: &str, line: &str| {
         text.push_str(indent);
@@ -158,7 +158,7 @@ fn write_text(offer: &Offer, text: &mut String) {
     }
 }
 
-/// What one section offers, as a line of JSON.
+/// Returns the offer of a section as a line of JSON.
 fn write_json(offer: &Offer, text: &mut String) -> Result<(), Failure> {
     let tools = offer.tools.iter().map(|(name, entry)| Tool::new(name, entry));
     let section = Section {
@@ -170,7 +170,7 @@ fn write_json(offer: &Offer, text: &mut String) -> Result<(), Failure> {
     };
     let json = serde_json::to_string(&section).map_err(no_json)?;
     for c in json.chars() {
-        // JSON lets some of them stand in strings, and a terminal takes them for commands.
+        // JSON allows some control characters in strings, but a terminal interprets them.
         if is_invisible(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 // Writing to a `String` cannot fail.
@@ -185,7 +185,7 @@ fn write_json(offer: &Offer, text: &mut String) -> Result<(), Failure> {
 }
 
 fn no_json(error: serde_json::Error) -> Failure {
-    Failure::Refused(format!("the tools cannot be written as JSON: {error}"))
+    Failure::Refused(format!("cannot write the tools as JSON: {error}"))
 }
 
 #[derive(Serialize)]

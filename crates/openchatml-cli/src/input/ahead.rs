@@ -1,37 +1,38 @@
-//! Whether each line of a file is a document, by its first lines.
+//! Determines from its first lines whether each line of a file is a document.
 
 use openchatml::detect;
 use serde::de::IgnoredAny;
 
 use super::is_json;
 
-/// So many lines that are not blank are looked at.
+/// The number of lines to look at, without blank lines.
 const LOOK_LINES: usize = 8;
 
-/// What is known of the first lines. The answer depends on them alone, not on how they arrive.
+/// The state after the first lines. It depends only on the lines, not on the chunks in which they
+/// arrive.
 #[derive(Debug, Default)]
 pub(super) struct Look {
-    /// How much of the text was looked at.
+    /// The length of the text that was looked at.
     looked: usize,
     lines: Vec<Line>,
 }
 
-/// What a line that is not blank is by itself.
+/// The kind of a line that is not blank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
     /// An object or a list.
     Json,
     String,
-    /// Another value in JSON, which holds nothing.
+    /// Another JSON value, which is not a document.
     Value,
-    /// It begins like an object, a list or a string, and is none.
+    /// A line that begins like an object, a list or a string, but is malformed.
     Broken,
     Other,
 }
 
 impl Look {
-    /// Whether the lines of a text that begins like this are documents in JSON: all of it if it `ends`
-    /// here. `None` if that does not show yet.
+    /// Returns whether the lines of a text are JSON documents, from its beginning, or from the
+    /// whole text if it `ends` here. `None` if this is not decided yet.
     pub(super) fn at(&mut self, begin: &[u8], ends: bool) -> Option<bool> {
         while self.lines.len() < LOOK_LINES {
             let rest = &begin[self.looked..];
@@ -51,7 +52,7 @@ impl Look {
         if !ends && self.lines.len() < LOOK_LINES {
             return None;
         }
-        // The first line is damaged, or does not belong there. A text may quote lines of JSON.
+        // The first line is malformed or unrelated. A text may quote lines of JSON.
         let json = self.lines.iter().filter(|line| **line == Line::Json).count();
         let are_many = json > 0 && self.lines.len() > 1 && 2 * json >= self.lines.len();
         Some(are_many && !is_markup(begin))
@@ -75,8 +76,9 @@ impl Line {
     }
 }
 
-/// What two lines tell: that there is a document in each if the first is one, and more follows. Marked-up
-/// text may begin with a quoted line, too: after a string, another value must follow.
+/// Decides from two lines: each line is a document if the first is one and more follows. A
+/// marked-up text may also begin with a quoted line. Therefore, after a string, another value must
+/// follow.
 fn of_two(first: Line, second: Line) -> Option<bool> {
     match (first, second) {
         (Line::Json, _) => Some(true),
@@ -85,7 +87,7 @@ fn of_two(first: Line, second: Line) -> Option<bool> {
     }
 }
 
-/// Whether a text is marked up, so that its lines are no documents.
+/// Whether a text is marked up, so that its lines are not documents.
 fn is_markup(begin: &[u8]) -> bool {
     let text = String::from_utf8_lossy(begin);
     let found = detect(&text);

@@ -1,4 +1,4 @@
-//! A JSONL file, read piece by piece.
+//! Reads a JSONL file in batches.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
@@ -8,46 +8,46 @@ use memchr::{memchr, memchr_iter, memrchr};
 use super::Opened;
 use crate::failure::Failure;
 
-/// How much is read at once.
+/// The size of one read.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// So many lines that are not blank are looked at, to see which format a file is in.
+/// The number of lines to look at for format detection, without blank lines.
 const LOOK_LINES: usize = 1000;
 
-/// No line that begins after so many bytes is looked at for that.
+/// The maximum position of a line for format detection.
 const LOOK_BYTES: usize = 1 << 20;
 
-/// How much of a line that is too long is kept, to show.
+/// The number of bytes of a line that is too long that are kept for messages.
 const SHOWN_BYTES: usize = 256;
 
-/// Some lines of a file, with their line breaks.
+/// Some lines of a file with their line breaks.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    /// The lines; the beginning of one if it is too long.
+    /// The lines, or the beginning of one line that is too long.
     pub(crate) bytes: Vec<u8>,
-    /// Where in the file they stand.
+    /// The span in the file.
     pub(crate) offset: usize,
-    /// The number of the first one, from 1.
+    /// The number of the first line, from 1.
     pub(crate) first_line: usize,
-    /// Whether this is a line that is longer than a document may be.
+    /// Whether the batch is a line that exceeds the limit of a document.
     pub(crate) is_too_long: bool,
 }
 
 /// A line of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'b> {
-    /// What is in it, without the line break.
+    /// The content without the line break.
     pub(crate) bytes: &'b [u8],
-    /// The same with the line break, if it has one.
+    /// The content with the line break, if there is one.
     pub(crate) raw: &'b [u8],
-    /// Where in the file it stands.
+    /// The position in the file.
     pub(crate) offset: usize,
-    /// Its number, from 1.
+    /// The number, from 1.
     pub(crate) number: usize,
 }
 
 impl Batch {
-    /// The lines, one by one.
+    /// Returns the lines.
     pub(crate) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         let mut rest = self.bytes.as_slice();
         let mut offset = self.offset;
@@ -65,36 +65,36 @@ impl Batch {
 }
 
 impl Line<'_> {
-    /// Whether nothing is in it.
+    /// Whether the batch is empty.
     pub(crate) fn is_blank(&self) -> bool {
         self.bytes.trim_ascii().is_empty()
     }
 }
 
-/// Reads lines, as many at a time as there are. What arrives slowly is given on at once.
+/// Reads all available lines at once, so that slow input is passed on immediately.
 pub(crate) struct Batches {
     from: Opened,
-    /// Read, and not given on yet.
+    /// Bytes that were read but not returned.
     held: Vec<u8>,
-    /// How much of it is known to have no line break.
+    /// The number of bytes that contain no line break.
     scanned: usize,
     offset: usize,
     line: usize,
     most: usize,
     is_done: bool,
-    /// What was looked at, and not given on yet.
+    /// Lines that were peeked at but not returned.
     ahead: VecDeque<Batch>,
 }
 
 impl Batches {
-    /// Reads lines of `most` bytes at most.
+    /// Creates a reader for lines of at most `most` bytes.
     pub(crate) fn new(from: Opened, most: usize) -> Self {
         let (held, ahead) = (Vec::new(), VecDeque::new());
         Self { from, held, scanned: 0, offset: 0, line: 1, most, is_done: false, ahead }
     }
 
-    /// The first lines that are not blank. They are the same however the bytes arrive, and are still
-    /// given on.
+    /// Returns the first lines that are not blank without consuming them. They do not depend on the
+    /// chunks of the input.
     pub(crate) fn look(&mut self) -> Result<Vec<Line<'_>>, Failure> {
         let (mut lines, mut bytes) = (0, 0);
         while lines < LOOK_LINES && bytes < LOOK_BYTES {
@@ -107,7 +107,7 @@ impl Batches {
         Ok(lines.take_while(|line| line.offset < LOOK_BYTES).take(LOOK_LINES).collect())
     }
 
-    /// The next lines, if there are any.
+    /// Returns the next lines, if there are any.
     pub(crate) fn next(&mut self) -> Result<Option<Batch>, Failure> {
         match self.ahead.pop_front() {
             Some(batch) => Ok(Some(batch)),
@@ -132,7 +132,7 @@ impl Batches {
         }
     }
 
-    /// Gives on the first `len` bytes of what is held.
+    /// Returns the first `len` buffered bytes.
     fn take(&mut self, len: usize) -> Batch {
         let rest = self.held.split_off(len);
         let bytes = std::mem::replace(&mut self.held, rest);
@@ -144,7 +144,7 @@ impl Batches {
         Batch { bytes, offset, first_line, is_too_long: false }
     }
 
-    /// Reads on to the end of a line that is too long, and forgets it.
+    /// Skips to the end of a line that is too long.
     fn skip_line(&mut self) -> Result<Batch, Failure> {
         let shown = self.held[..self.held.len().min(SHOWN_BYTES)].to_vec();
         let (offset, first_line) = (self.offset, self.line);
@@ -163,7 +163,7 @@ impl Batches {
         }
     }
 
-    /// Reads what there is.
+    /// Reads available data.
     fn fill(&mut self) -> Result<(), Failure> {
         let held = self.held.len();
         self.held.resize(held + CHUNK_BYTES, 0);

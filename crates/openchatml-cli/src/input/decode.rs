@@ -1,4 +1,4 @@
-//! Bytes as text: what is not UTF-8 is reported and replaced.
+//! Decodes bytes as text. Bytes that are not UTF-8 are reported and replaced.
 
 use std::borrow::Cow;
 
@@ -7,45 +7,45 @@ use openchatml::{Code, Diagnostic, Dropped, Span};
 
 use super::finding;
 
-/// So many places that are not UTF-8 are reported one by one.
+/// The number of invalid places that are reported one by one.
 const MOST_TOLD: usize = 1000;
 
-/// With so many such places the input is no text.
+/// With this number of invalid places, the input is not text.
 const MOST_BAD: usize = 1 << 20;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// The text of some bytes, with U+FFFD where they are not UTF-8.
+/// The text of some bytes, with U+FFFD for bytes that are not UTF-8.
 #[derive(Debug)]
 pub(crate) struct Decoded<'b> {
     /// The text, without a byte order mark.
     pub(crate) text: Cow<'b, str>,
-    /// What was wrong, in places of the text.
+    /// The diagnostics, with places in the text.
     pub(crate) found: Vec<Diagnostic>,
     is_refused: bool,
-    /// The bytes of it.
+    /// The bytes.
     pub(super) raw: &'b [u8],
-    /// Where in the bytes the text begins.
+    /// The position of the text in the bytes.
     pub(super) base: usize,
     pub(super) patches: Vec<Patch>,
 }
 
-/// A place after which text and bytes differ in length.
+/// A place after which positions in text and bytes differ.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patch {
     /// The first byte of text after the replacement.
     pub(super) after: usize,
-    /// How much longer the text is than the bytes up to there.
+    /// The difference between the lengths of text and bytes up to there.
     pub(super) longer: usize,
 }
 
 impl<'b> Decoded<'b> {
-    /// Whether the bytes are no text at all.
+    /// Whether the bytes are not text at all.
     pub(crate) fn is_no_text(&self) -> bool {
         self.is_refused
     }
 
-    /// Decodes `bytes`, which stand at byte `offset` of their file.
+    /// Decodes `bytes`, which begin at byte `offset` of their file.
     pub(crate) fn new(bytes: &'b [u8], offset: usize) -> Self {
         let skipped = if offset == 0 && bytes.starts_with(BOM) { BOM.len() } else { 0 };
         let bytes = &bytes[skipped..];
@@ -66,7 +66,7 @@ impl<'b> Decoded<'b> {
         }
     }
 
-    /// Replaces what is not UTF-8.
+    /// Replaces bytes that are not UTF-8.
     #[cold]
     fn mend(&mut self, bytes: &[u8]) {
         let is_utf16 = matches!(bytes, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]);
@@ -84,7 +84,7 @@ impl<'b> Decoded<'b> {
         self.text = Cow::Owned(text);
     }
 
-    /// Adds a piece to `text`.
+    /// Appends a piece to `text`.
     fn push(&mut self, piece: Utf8Piece<'_>, text: &mut String, is_utf16: bool) {
         let len = match piece {
             Utf8Piece::Text(piece) => return text.push_str(piece),
@@ -101,20 +101,20 @@ impl<'b> Decoded<'b> {
         if number <= MOST_TOLD {
             let message = format!("the byte at offset {offset} is not UTF-8");
             let mut bad = finding(Code::ParseUtf8, span, message);
-            let help = if is_utf16 { UTF16 } else { "U+FFFD stands for it" };
+            let help = if is_utf16 { UTF16 } else { "U+FFFD replaces it" };
             bad.help = Some(help.to_owned());
             bad.dropped = Some(Dropped::Value);
             self.found.push(bad);
         } else if number == MOST_TOLD + 1 {
             let message =
-                format!("more than {MOST_TOLD} bytes that are not UTF-8; no more are shown");
+                format!("more than {MOST_TOLD} bytes are not UTF-8; the rest is not shown");
             self.found.push(finding(Code::Limit, span, message));
         }
         self.is_refused = is_utf16 || number == MOST_BAD;
     }
 }
 
-const UTF16: &str = "this looks like UTF-16: convert it to UTF-8 first";
+const UTF16: &str = "the input looks like UTF-16: convert it to UTF-8 first";
 
 #[cfg(test)]
 mod tests {

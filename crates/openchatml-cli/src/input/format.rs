@@ -1,4 +1,4 @@
-//! Which format input is in: the one that was named, or the one that is detected.
+//! The format of the input: named or detected.
 
 use openchatml::{Candidate, Code, Diagnostic, Dropped, Format, Recognized, detect, recognize};
 use serde::de::IgnoredAny;
@@ -9,19 +9,19 @@ use crate::args::Choice;
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Why a document cannot be read at all.
+/// The reason why a document cannot be read.
 pub(crate) enum Unreadable<'d> {
-    /// It is no text: this was found.
+    /// It is not text; these are the diagnostics.
     NoText(&'d [Diagnostic]),
-    /// No format is detected.
+    /// No format was detected.
     NoFormat(Failure),
 }
 
-/// The format of a document: the one that was named, or the likeliest.
+/// Returns the format of a document: named or detected.
 ///
 /// # Errors
 ///
-/// It is no text, or there is not enough evidence for any format.
+/// The document is not text, or there is not enough evidence for any format.
 pub(crate) fn format_of<'d>(
     choice: Choice,
     decoded: &'d Decoded<'_>,
@@ -45,12 +45,12 @@ pub(crate) fn format_of<'d>(
     Err(Unreadable::NoFormat(unknown(name, &found, recognized.as_ref(), &evidence)))
 }
 
-/// The format of the documents in the lines of a file: the one that was named, or the likeliest.
-/// `None` if all lines are blank.
+/// Returns the format of the documents in the lines of a file: named or detected. `None` if all
+/// lines are blank.
 ///
 /// # Errors
 ///
-/// It cannot be read, or there is not enough evidence for any format.
+/// The file cannot be read, or there is not enough evidence for any format.
 pub(crate) fn format_of_lines(
     choice: Choice,
     batches: &mut Batches,
@@ -77,17 +77,17 @@ pub(crate) fn format_of_lines(
     let record = recognized.as_ref().map(|it| &it.evidence).or(best).map_or(0, |it| it.record);
     let record = slot.as_ref().map_or(record, |(at, _)| *at);
     let (Some(line), Some(decoded)) = (lines.get(record), decoded.get(record)) else {
-        return Err(Failure::Unknown(vec![format!("cannot tell the format of `{name}`")]));
+        return Err(Failure::Unknown(vec![format!("cannot detect the format of `{name}`")]));
     };
     let page = Page::new(name, decoded, line.number);
     let evidence = Evidence { page: &page, slot: slot.as_ref().map(|(_, slot)| slot) };
     Err(unknown(name, &found, recognized.as_ref(), &evidence))
 }
 
-/// The format of most lines, given the format of each [by itself](of_line). Lines in another format are
-/// read in theirs. `None` if there is not enough evidence for any.
+/// Returns the format of most lines, from the format of each line [alone](of_line). Lines in other
+/// formats are read in their own. `None` if there is not enough evidence for any format.
 pub(crate) fn of_lines(lines: &[&str], alone: &[Option<Candidate>]) -> Option<Format> {
-    // What one line says does not outweigh what most of them say.
+    // The evidence of one line does not outweigh that of most lines.
     if let Some(format) = of_most(alone, PLAIN + 1) {
         return Some(format);
     }
@@ -98,16 +98,16 @@ pub(crate) fn of_lines(lines: &[&str], alone: &[Option<Candidate>]) -> Option<Fo
     if let Some(format) = of_most(alone, Candidate::CERTAIN) {
         return Some(format);
     }
-    // A line in no format is refused by itself, and not the others with it.
+    // A line without a format is rejected alone.
     let known: Vec<_> = alone.iter().flatten().cloned().map(Some).collect();
     of_most(&known, Candidate::CERTAIN).or_else(|| first_of_json(&known))
 }
 
-/// How certain the format of a line with plain chat is, which other formats could hold as well.
+/// The certainty of the format of a line with plain chat, which other formats could also contain.
 const PLAIN: u8 = 60;
 
-/// The format that more than half of the lines are in, each by itself and so certain at least. The
-/// others are read in their own format, or refused by name.
+/// Returns the format of more than half of the lines, if each of these lines alone is certain
+/// enough. Other lines are read in their own format or rejected by name.
 fn of_most(lines: &[Option<Candidate>], confidence: u8) -> Option<Format> {
     let mut counts: Vec<(Format, usize)> = Vec::new();
     for line in lines {
@@ -123,17 +123,17 @@ fn of_most(lines: &[Option<Candidate>], confidence: u8) -> Option<Format> {
     (2 * count > lines.len()).then_some(format)
 }
 
-/// The document in a line of a file in which most lines are in `format`, and the format that this one
-/// is in: its own if that is certain.
+/// Returns the document in a line of a file whose lines are mostly in `format`, and the format of
+/// this line: its own if that is certain.
 ///
 /// # Errors
 ///
-/// The line holds no document, or one in a format that is recognized and not read.
+/// The line contains no document, or one in a recognized but unsupported format.
 pub(crate) fn document_of_line(
     line: &str,
     format: Format,
 ) -> Result<(Slot<'_>, Format), Box<Diagnostic>> {
-    // What is read as JSON of another format is told by its reader, who sees more of it.
+    // The reader of JSON reports other formats, because it sees more of the document.
     if is_json(format) && !may_hold_text(line) {
         return Ok((Slot::whole(line), format));
     }
@@ -156,13 +156,14 @@ pub(crate) fn document_of_line(
     let Some(best) = found.first().filter(|best| best.is_certain()) else {
         return Ok((slot, format));
     };
-    // What this text leaves open, the others decide.
+    // If this text is ambiguous, the other lines decide.
     let fits = |it: &&Candidate| it.format == format && it.is_certain() && best.confidence <= PLAIN;
     let format = found.iter().find(fits).map_or(best.format, |it| it.format);
     Ok((slot, format))
 }
 
-/// Whether a line of JSON may hold a text, and not messages: a quick look that is right where it says no.
+/// Whether a line of JSON may contain a text instead of messages: a quick check without false
+/// negatives.
 fn may_hold_text(line: &str) -> bool {
     match line.trim_ascii_start().as_bytes().first() {
         Some(b'"') => true,
@@ -171,23 +172,24 @@ fn may_hold_text(line: &str) -> bool {
     }
 }
 
-/// A record that is recognized and not read.
+/// A record in a recognized but unsupported format.
 pub(crate) fn foreign(recognized: &Recognized) -> Diagnostic {
     let Recognized { name, evidence, .. } = recognized;
-    let text = format!("this looks like {name}, which ocml does not read yet");
+    let text = format!("the input looks like {name}, which ocml does not support");
     let mut found = finding(Code::FormatUnknown, evidence.span, text);
     found.dropped = Some(Dropped::Record);
     found
 }
 
-/// The format of the first line, if all are JSON: each of the others is read in its own.
+/// Returns the format of the first line, if all lines are JSON. Each of the others is read in its
+/// own format.
 fn first_of_json(lines: &[Option<Candidate>]) -> Option<Format> {
     let mut formats = lines.iter().flatten().map(|line| line.format);
     let first = formats.next().filter(|first| is_json(*first))?;
     formats.all(is_json).then_some(first)
 }
 
-/// The format that a line by itself is certain to be in: that of its JSON, or of the text in it.
+/// Returns the certain format of a line alone: that of its JSON, or of the text in it.
 pub(crate) fn of_line(line: &str) -> Option<Candidate> {
     let certain = |found: Vec<Candidate>| found.into_iter().next().filter(Candidate::is_certain);
     certain(detect(line))
@@ -195,7 +197,7 @@ pub(crate) fn of_line(line: &str) -> Option<Candidate> {
         .or_else(|| certain(detect(&Slot::text(line).ok()?.text)))
 }
 
-/// The format that was named. Token ids are JSON, whatever they stand for.
+/// Returns the named format. Token ids are JSON for all formats.
 fn named(choice: Choice) -> Option<Format> {
     match choice {
         Choice::Format(format) => Some(format),
@@ -204,7 +206,7 @@ fn named(choice: Choice) -> Option<Format> {
     }
 }
 
-/// Where evidence stands.
+/// The place of the evidence.
 struct Evidence<'e> {
     page: &'e Page<'e>,
     slot: Option<&'e Slot<'e>>,
@@ -218,17 +220,17 @@ impl Evidence<'_> {
     }
 }
 
-/// No format is certain enough. Names the candidates, or what the input is instead.
+/// Reports that no format is certain enough. Names the candidates, or the recognized format.
 fn unknown(
     name: &str,
     found: &[Candidate],
     recognized: Option<&Recognized>,
     evidence: &Evidence<'_>,
 ) -> Failure {
-    let mut lines = vec![format!("cannot tell the format of `{name}`")];
+    let mut lines = vec![format!("cannot detect the format of `{name}`")];
     if let Some(recognized) = recognized {
         lines.push(format!(
-            "it looks like {}, which ocml does not read yet ({})",
+            "it looks like {}, which ocml does not support ({})",
             recognized.name,
             evidence.place(&recognized.evidence)
         ));
@@ -236,7 +238,7 @@ fn unknown(
     for candidate in found {
         let clue = candidate.evidence.first().map(|it| evidence.place(it)).unwrap_or_default();
         lines.push(format!(
-            "perhaps {}: {} % certain ({clue}), {} % are required",
+            "perhaps {}: {} % certain ({clue}), but {} % are required",
             candidate.format,
             candidate.confidence,
             Candidate::CERTAIN
@@ -245,14 +247,16 @@ fn unknown(
     if lines.len() == 1 {
         if let Some(format) = of_list(evidence.page.text) {
             lines.push(format!("it is a list of documents in {format}"));
-            lines.push("help: `jq -c .[]` writes each on a line of its own: JSONL".to_owned());
+            lines.push(
+                "help: convert it to JSONL, one document per line, with `jq -c .[]`".to_owned(),
+            );
             return Failure::Unknown(lines);
         }
         lines.push(nothing_found(evidence.page));
     }
-    // What is recognized has no format that could be named.
+    // A recognized format has no name for the option.
     lines.push(match recognized {
-        Some(_) => "help: `ocml help convert` lists the formats that ocml reads".to_owned(),
+        Some(_) => "help: `ocml help convert` lists the supported formats".to_owned(),
         None => "help: name the format with `--from FORMAT`".to_owned(),
     });
     Failure::Unknown(lines)
@@ -264,20 +268,20 @@ fn of_list(text: &str) -> Option<Format> {
     of_line(items.first()?.get()).map(|best| best.format)
 }
 
-/// What a page is that has nothing of a format in it.
+/// Describes a page without evidence for any format.
 fn nothing_found(page: &Page<'_>) -> String {
     let text = page.text.trim();
     if text.is_empty() {
         return "it is empty".to_owned();
     }
     if text.starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_err() {
-        // Where it is wrong may depend on hidden text.
-        return "it begins like JSON, and is not: `ocml check -f json` says where".to_owned();
+        // The place of the error may depend on hidden text.
+        return "it begins like JSON, but is not valid JSON: `ocml check -f json` shows where"
+            .to_owned();
     }
     if let Some(offset) = page.not_text() {
         return format!("the byte at offset {offset} is not UTF-8");
     }
-    "no control token and no key of a conversation (`messages`, `conversations`, `input`, …) was \
-     found"
+    "it contains no control token and no key of a conversation (`messages`, `conversations`, `input`, …)"
         .to_owned()
 }

@@ -1,4 +1,4 @@
-//! Where documents come from, and where in a file their parts stand.
+//! The sources of documents, and the places of their parts in a file.
 
 mod ahead;
 mod batches;
@@ -30,10 +30,10 @@ use crate::failure::Failure;
 /// Canonical JSON.
 pub(crate) const JSON: Format = Format::JSON;
 
-/// So much is read before anybody could look at a progress bar.
+/// The size from which on a progress bar is shown.
 const PROGRESS_BYTES: u64 = 64 << 20;
 
-/// Where a document comes from.
+/// The origin of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// Standard input.
@@ -42,7 +42,7 @@ pub(crate) enum Origin {
     File(PathBuf),
 }
 
-/// The origins that the command line names: `-` and nothing at all are standard input.
+/// Returns the origins that the command line names. `-`, or no argument, is standard input.
 pub(crate) fn origins(files: &[PathBuf]) -> Vec<Origin> {
     if files.is_empty() {
         return vec![Origin::Stdin];
@@ -51,7 +51,7 @@ pub(crate) fn origins(files: &[PathBuf]) -> Vec<Origin> {
 }
 
 impl Origin {
-    /// Where the file stands.
+    /// The path of the file.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Stdin => None,
@@ -59,12 +59,12 @@ impl Origin {
         }
     }
 
-    /// The origin that one argument names.
+    /// Returns the origin of an argument.
     pub(crate) fn of(path: &Path) -> Self {
         if path.as_os_str() == "-" { Self::Stdin } else { Self::File(path.to_owned()) }
     }
 
-    /// What people call it.
+    /// Returns the name for messages.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Stdin => "<stdin>".to_owned(),
@@ -72,12 +72,12 @@ impl Origin {
         }
     }
 
-    /// Whether its name says that each of its lines is a document.
+    /// Whether the name of the file means that each line is a document.
     pub(crate) fn is_jsonl(&self) -> bool {
         matches!(self, Self::File(path) if path.extension().is_some_and(|ext| ext == "jsonl"))
     }
 
-    /// Its name in a message of ours.
+    /// Returns the name inside a message.
     fn quoted(&self) -> String {
         match self {
             Self::Stdin => "standard input".to_owned(),
@@ -85,14 +85,14 @@ impl Origin {
         }
     }
 
-    /// Opens it, and shows progress while it is read if that may take a while.
+    /// Opens the origin. Shows progress if reading may take a while.
     pub(crate) fn open(&self, console: &Console) -> Result<Opened, Failure> {
         let failed = |error: &io::Error| Failure::read(&self.quoted(), error);
         let (read, len): (Box<dyn Read + Send>, _) = match self {
             Self::Stdin => {
                 let stdin = io::stdin();
                 if stdin.is_terminal() {
-                    console.hint("reading standard input: what you type is read, up to Ctrl-D");
+                    console.hint("reading standard input; end it with Ctrl-D");
                 }
                 (Box::new(stdin), None)
             }
@@ -109,13 +109,13 @@ impl Origin {
         Ok(Opened { read, ahead: Vec::new(), given: 0, bar, quoted: self.quoted() })
     }
 
-    /// Reads all of it, but no more than `most` bytes.
+    /// Reads the whole input, but at most `most` bytes.
     pub(crate) fn read(&self, most: usize, console: &Console) -> Result<Vec<u8>, Failure> {
         self.open(console)?.read_all(&self.name(), most, console)
     }
 
-    /// Opens it as a document, or as lines that are documents: where that was asked for, where its
-    /// name says so, and where it begins with two lines of JSON.
+    /// Opens the origin as a document, or as lines that are documents: if the user requested it, if
+    /// the name says so, or if the input begins with two lines of JSON.
     pub(crate) fn input(
         &self,
         from: Choice,
@@ -135,25 +135,25 @@ impl Origin {
     }
 }
 
-/// What an origin holds.
+/// The content of an origin.
 pub(crate) enum Input {
     /// One document.
     Document(Vec<u8>),
-    /// A document in each line.
+    /// One document per line.
     Lines(Opened),
 }
 
-/// Something that is being read.
+/// An open input.
 pub(crate) struct Opened {
     read: Box<dyn Read + Send>,
-    /// What was read ahead, and how much of that was given on.
+    /// Bytes that were read ahead, and the number of them that were returned.
     ahead: Vec<u8>,
     given: usize,
     bar: Option<ProgressBar>,
     quoted: String,
 }
 
-/// So much is read ahead at most, to see whether lines are documents.
+/// The maximum number of bytes to read ahead to decide whether lines are documents.
 const AHEAD_BYTES: usize = 16 << 20;
 
 impl Opened {
@@ -162,7 +162,7 @@ impl Opened {
         Failure::read(&self.quoted, error)
     }
 
-    /// Reads all of it, but no more than `most` bytes.
+    /// Reads the whole input, but at most `most` bytes.
     fn read_all(mut self, name: &str, most: usize, console: &Console) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
         let bound = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
@@ -177,8 +177,8 @@ impl Opened {
         Ok(bytes)
     }
 
-    /// Whether each line is a document in JSON, as far as the first lines tell. What is read to see this is
-    /// given on by later reads.
+    /// Whether each line is a JSON document, as far as the first lines show. Later reads return the
+    /// bytes that were read for this.
     fn begins_with_lines_of_json(&mut self) -> Result<bool, Failure> {
         let mut chunk = vec![0; 64 << 10];
         let mut looked = Look::default();
@@ -225,8 +225,8 @@ impl Read for Opened {
     }
 }
 
-/// A bar for something that is so long, if anybody will see it. Where nobody knows how long it is,
-/// the bar appears once that was a lot.
+/// Creates a progress bar for input of this size, if it is visible. If the size is unknown, the bar
+/// appears after many bytes.
 fn progress(console: &Console, len: Option<u64>) -> Option<ProgressBar> {
     if !console.wants_progress() || len.is_some_and(|len| len < PROGRESS_BYTES) {
         return None;
@@ -244,7 +244,7 @@ fn progress(console: &Console, len: Option<u64>) -> Option<ProgressBar> {
     Some(bar)
 }
 
-/// A finding of ours rather than of a reader.
+/// Creates a diagnostic of the command instead of a reader.
 pub(crate) fn finding(code: Code, span: Span, message: impl Into<String>) -> Diagnostic {
     let mut found = code.at(span, message);
     found.severity = Severity::Error;

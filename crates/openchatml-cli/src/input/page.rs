@@ -1,4 +1,4 @@
-//! A piece of a file, as findings refer to it.
+//! A part of a file to which diagnostics refer.
 
 use std::cell::OnceCell;
 
@@ -7,10 +7,10 @@ use openchatml::{Lines, Location, Span};
 use super::Decoded;
 use super::decode::Patch;
 
-/// The text of a file, or of one line of it, and where that stands in the file.
+/// The text of a file or of one of its lines, with its position in the file.
 #[derive(Debug)]
 pub(crate) struct Page<'t> {
-    /// What people call the file.
+    /// The name of the file.
     pub(crate) name: &'t str,
     /// The text.
     pub(crate) text: &'t str,
@@ -22,7 +22,7 @@ pub(crate) struct Page<'t> {
 }
 
 impl<'t> Page<'t> {
-    /// A file, or what begins in line `first_line` of it.
+    /// Creates a page from a file, or from the part of it that begins in line `first_line`.
     pub(crate) fn new(name: &'t str, decoded: &'t Decoded<'_>, first_line: usize) -> Self {
         Self {
             name,
@@ -46,24 +46,24 @@ impl<'t> Page<'t> {
         Some(self.base + first.after - char::REPLACEMENT_CHARACTER.len_utf8())
     }
 
-    /// What the text was decoded from, if that is not the same.
+    /// The bytes of the text, if they differ from the text.
     pub(crate) fn raw(&self) -> Option<&'t [u8]> {
         self.patches.first().map(|_| self.raw)
     }
 
-    /// Where in the file it begins.
+    /// The position in the file.
     pub(crate) fn offset(&self) -> usize {
         self.base
     }
 
-    /// Line and column in the file of a byte of the text.
+    /// Returns the line and the column in the file of a byte of the text.
     pub(crate) fn locate(&self, at: usize) -> Location {
         let lines = self.lines.get_or_init(|| Lines::new(self.text));
         let Location { line, column } = lines.locate(at);
         Location { line: line + self.first_line - 1, column }
     }
 
-    /// The bytes of the file where a part of the text stands.
+    /// Returns the span in the file of a span of the text.
     pub(crate) fn file_span(&self, span: Span) -> Span {
         Span::new(self.file_offset(span.start), self.file_offset(span.end))
     }

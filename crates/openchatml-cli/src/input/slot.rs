@@ -1,4 +1,4 @@
-//! What a line of a JSONL file holds.
+//! The document in a line of a JSONL file.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,37 +11,37 @@ use serde_json::value::RawValue;
 use super::{finding, is_json};
 use crate::output::escape;
 
-/// A document and the place that it has in the text of a page: all of it, or a JSON string in it.
+/// A document and its position in the text of a page: the whole text, or a JSON string in it.
 #[derive(Debug)]
 pub(crate) struct Slot<'l> {
     /// The document.
     pub(crate) text: Cow<'l, str>,
     place: Place<'l>,
-    /// Another field of the object that the text stands in.
+    /// Another field of the object that contains the text.
     pub(crate) other_fields: Vec<(String, Span)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Place<'l> {
     Whole,
-    /// In a JSON string, whose characters, escapes and all, stand at this byte.
+    /// In a JSON string, whose characters (with escapes) begin at this byte.
     String(&'l str, usize),
     /// In a string that is the field `text` of an object.
     Field(&'l str, usize),
 }
 
 impl<'l> Slot<'l> {
-    /// A document that is all of a page.
+    /// Creates a document that is the whole page.
     pub(crate) fn whole(text: &'l str) -> Self {
         Self { text: Cow::Borrowed(text), place: Place::Whole, other_fields: Vec::new() }
     }
 
-    /// The document that a line of a JSONL file holds: the line itself if it is JSON, and
+    /// Returns the document in a line of a JSONL file: the line itself if it is JSON messages,
     /// otherwise a string, or the field `text` of an object.
     ///
     /// # Errors
     ///
-    /// The line is nothing of the kind.
+    /// The line contains no document.
     pub(crate) fn of_line(line: &'l str, format: Format) -> Result<Self, Box<Diagnostic>> {
         if is_json(format) {
             return Ok(Self::whole(line));
@@ -61,16 +61,16 @@ impl<'l> Slot<'l> {
         let text: String = serde_json::from_str(raw.get()).map_err(|error| {
             let at = offset_in(line, raw.get());
             let span = Span::new(at, at + raw.get().len());
-            // Nothing else in a string that is JSON cannot be read.
+            // A string that is valid JSON has no other errors.
             let message = match error.is_data() {
-                true => "a line holds a string, or an object with a string as `text`",
-                false => "half of a surrogate pair: JSON allows it, but no text can hold it",
+                true => "a line must be a string, or an object with a string as `text`",
+                false => "half of a surrogate pair is not valid text",
             };
             let mut found = finding(Code::ParseJson, span, message);
             found.dropped = Some(Dropped::Record);
             Box::new(found)
         })?;
-        // The quotes are no part of the text.
+        // The quotes are not part of the text.
         let inner = &raw.get()[1..raw.get().len() - 1];
         let at = offset_in(line, inner);
         let place = if is_field { Place::Field(inner, at) } else { Place::String(inner, at) };
@@ -81,11 +81,11 @@ impl<'l> Slot<'l> {
         Ok(Self { text: Cow::Owned(text), place, other_fields: other_fields.collect() })
     }
 
-    /// The document in the same place of the line after it was mended.
+    /// Returns the document at the same place of the line after the line was fixed.
     ///
     /// # Errors
     ///
-    /// There is none any more.
+    /// There is no document any more.
     pub(crate) fn again<'m>(&self, mended: &'m str) -> Result<Slot<'m>, Box<Diagnostic>> {
         match self.place {
             Place::Whole => Ok(Slot::whole(mended)),
@@ -93,7 +93,7 @@ impl<'l> Slot<'l> {
         }
     }
 
-    /// Makes the places of a finding in the document places in the page.
+    /// Converts the places of a diagnostic from the document to the page.
     pub(crate) fn place(&self, diagnostic: &mut Diagnostic) {
         diagnostic.span = self.span(diagnostic.span);
         if matches!(self.place, Place::Whole) {
@@ -107,7 +107,7 @@ impl<'l> Slot<'l> {
         }
     }
 
-    /// The place in the page of a place in the document.
+    /// Converts a span from the document to the page.
     pub(crate) fn span(&self, span: Span) -> Span {
         match self.place {
             Place::Whole => span,
@@ -117,7 +117,7 @@ impl<'l> Slot<'l> {
         }
     }
 
-    /// The page with another document in this place. The rest of it stays as it is.
+    /// Returns the page with another document at this place. The rest is not changed.
     pub(crate) fn replace(&self, page: &str, document: &str, out: &mut String) {
         match self.place {
             Place::Whole => out.push_str(document),
@@ -135,8 +135,8 @@ impl<'l> Slot<'l> {
     }
 }
 
-/// The formats that the documents in these lines may be in, and the line that the evidence for the
-/// best one stands in. Lines hold JSON documents, or texts as JSON strings.
+/// Returns the possible formats of the documents in these lines, and the line with the evidence for
+/// the best one. Lines contain JSON documents, or texts as JSON strings.
 pub(crate) fn detect_lines<'l>(lines: &[&'l str]) -> (Vec<Candidate>, Option<(usize, Slot<'l>)>) {
     let found = detect_records(lines.iter().copied());
     if found.first().is_some_and(|best| is_json(best.format)) {
@@ -162,7 +162,7 @@ pub(crate) fn detect_lines<'l>(lines: &[&'l str]) -> (Vec<Candidate>, Option<(us
     }
 }
 
-/// Where `part`, which is a part of `whole`, stands in it.
+/// Returns the position of `part` in `whole`.
 fn offset_in(whole: &str, part: &str) -> usize {
     part.as_ptr().addr() - whole.as_ptr().addr()
 }
@@ -170,16 +170,20 @@ fn offset_in(whole: &str, part: &str) -> usize {
 fn not_a_line(line: &str, error: &serde_json::Error) -> Diagnostic {
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or_default();
-    let text = if error.is_data() { text.to_owned() } else { format!("this is no JSON: {text}") };
+    let text = if error.is_data() {
+        text.to_owned()
+    } else {
+        format!("the line is not valid JSON: {text}")
+    };
     let at = line.floor_char_boundary(error.column().saturating_sub(1));
     let end = line.ceil_char_boundary(at + 1);
     let mut found = finding(Code::ParseJson, Span::new(at, end), text);
     found.dropped = Some(Dropped::Record);
-    found.help = Some("a line holds a string, or an object with a string as `text`".to_owned());
+    found.help = Some("a line must be a string, or an object with a string as `text`".to_owned());
     found
 }
 
-/// Where in `raw`, the inside of a JSON string, the byte `wanted` of the text that it says stands.
+/// Returns the position in `raw`, the inside of a JSON string, of byte `wanted` of its text.
 fn raw_offset(raw: &str, wanted: usize) -> usize {
     let (mut at, mut said) = (0, 0);
     while said < wanted && at < raw.len() {

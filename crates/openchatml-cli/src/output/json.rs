@@ -1,10 +1,10 @@
-//! JSON that is written by hand: the inside of strings, and documents for somebody to read.
+//! Writes JSON: the insides of strings, and indented documents.
 
 use std::fmt::Write as _;
 
 use openchatml::render::JsonStyle;
 
-/// How much is looked at in one go.
+/// The size of a block.
 const BLOCK: usize = 32;
 
 /// Writes `text` as the inside of a JSON string.
@@ -29,16 +29,17 @@ pub(crate) fn escape(text: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Where the first byte is that a JSON string must escape.
+/// Returns the position of the first byte that a JSON string must escape.
 fn special(bytes: &[u8]) -> Option<usize> {
     let is_special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-    // A whole block without a branch is what compilers make vector code of.
+    // A loop over a whole block without a branch compiles to vector instructions.
     let any = |block: &[u8]| block.iter().fold(false, |any, byte| any | is_special(byte));
     let plain = bytes.chunks_exact(BLOCK).take_while(|block| !any(block)).count() * BLOCK;
     bytes[plain..].iter().position(is_special).map(|at| plain + at)
 }
 
-/// `json` for a terminal: with line breaks and indentation, and with its control characters escaped.
+/// Formats `json` for a terminal: with line breaks and indentation, and with escaped control
+/// characters.
 pub(crate) fn pretty(json: &str) -> String {
     let json = JsonStyle::indented(2).apply(json);
     let is_raw = |c: char| c.is_control() && c != '\n';

@@ -1,4 +1,4 @@
-//! Where output goes: standard output, or a file that is written whole or not at all.
+//! The output: standard output, or a file that is written completely or not at all.
 
 mod json;
 mod replace;
@@ -12,7 +12,7 @@ use std::path::Path;
 use self::replace::Draft;
 use crate::failure::Failure;
 
-/// Where a command writes its data.
+/// The target of data.
 #[derive(Debug)]
 pub(crate) struct Target {
     sink: Sink,
@@ -22,7 +22,7 @@ pub(crate) struct Target {
 #[derive(Debug)]
 enum Sink {
     Stdout(io::Stdout),
-    /// Something that cannot be replaced: a device, a pipe.
+    /// A target that cannot be replaced: a device or a pipe.
     Device(File),
     Draft(Draft),
 }
@@ -33,11 +33,11 @@ impl Target {
         Self { sink: Sink::Stdout(io::stdout()), name: "standard output".to_owned() }
     }
 
-    /// The file of this name, or standard output if there is none.
+    /// Opens the file with this name, or standard output if there is none.
     ///
     /// # Errors
     ///
-    /// The file cannot be written. Nothing has been changed then.
+    /// The file cannot be written. It has not been changed.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
             return Ok(Self::stdout());
@@ -54,13 +54,13 @@ impl Target {
         Ok(Self { sink, name })
     }
 
-    /// Whether somebody reads it on a terminal.
+    /// Whether the output is a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         matches!(&self.sink, Sink::Stdout(stdout) if stdout.is_terminal())
     }
 
-    /// Writes a text from its beginning. Where that is U+FEFF, a byte order mark stands before it:
-    /// readers take the first one for that.
+    /// Writes the beginning of a text. If it begins with U+FEFF, a byte order mark is written
+    /// before it, because readers remove the first one.
     pub(crate) fn write_text(&mut self, text: &str) -> Result<(), Failure> {
         if text.starts_with('\u{feff}') {
             self.write("\u{feff}".as_bytes())?;
@@ -68,7 +68,7 @@ impl Target {
         self.write(text.as_bytes())
     }
 
-    /// Writes `bytes`, and holds none of them back.
+    /// Writes `bytes` immediately.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let written = match &mut self.sink {
             Sink::Stdout(stdout) => {
@@ -81,7 +81,7 @@ impl Target {
         written.map_err(|error| Failure::write(&self.name, &error))
     }
 
-    /// Puts what was written in its place. Without this, a file stays as it was.
+    /// Replaces the file by the written data. Without this call, the file is not changed.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self.sink {
             Sink::Draft(draft) => {

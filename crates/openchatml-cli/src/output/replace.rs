@@ -1,4 +1,4 @@
-//! Files that change from one moment to the next, or not at all.
+//! Replaces files atomically.
 
 use std::fs;
 use std::io::{self, Write};
@@ -7,10 +7,10 @@ use std::sync::{Mutex, Once};
 
 use tempfile::{Builder, NamedTempFile};
 
-/// The temporary files that exist, to be removed if the process is told to end.
+/// The existing temporary files, which are removed if the process is told to end.
 static DRAFTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// A new content of a file, in a temporary file beside it until it is complete.
+/// New content of a file, in a temporary file next to it until it is complete.
 #[derive(Debug)]
 pub(super) struct Draft {
     file: Option<NamedTempFile>,
@@ -18,10 +18,10 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Begins a new content of `target`, which need not exist.
+    /// Starts new content for `target`, which may not exist.
     pub(super) fn beside(target: &Path) -> io::Result<Self> {
         remove_drafts_at_the_end();
-        // What a link leads to is replaced, not the link.
+        // The target of a link is replaced, not the link.
         let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
         let folder = match target.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -31,7 +31,7 @@ impl Draft {
         builder.prefix(".ocml-").suffix(".tmp");
         let old = fs::metadata(&target).ok().map(|metadata| metadata.permissions());
         match old {
-            // To replace it is to write it.
+            // Replacing a file requires the permission to write it.
             Some(old) if old.readonly() => return Err(io::ErrorKind::PermissionDenied.into()),
             Some(old) => builder.permissions(old),
             None => builder.permissions(permissions_of_a_new_file()),
@@ -43,7 +43,7 @@ impl Draft {
         Ok(Self { file: Some(file), target })
     }
 
-    /// Puts the new content in the place of the old one.
+    /// Replaces the old content by the new content.
     pub(super) fn finish(mut self) -> io::Result<()> {
         let Some(file) = self.file.take() else { return Ok(()) };
         let path = file.path().to_owned();
@@ -55,7 +55,7 @@ impl Draft {
 
 fn persist(file: NamedTempFile, target: &Path) -> io::Result<()> {
     if let Ok(old) = fs::metadata(target) {
-        // The mask of the process applies to a new file, but not to one that exists.
+        // The mask of the process applies to a new file, but not to an existing one.
         file.as_file().set_permissions(old.permissions())?;
     }
     file.as_file().sync_all()?;
@@ -90,7 +90,7 @@ fn permissions_of_a_new_file() -> fs::Permissions {
 
 #[cfg(not(unix))]
 fn permissions_of_a_new_file() -> fs::Permissions {
-    // Elsewhere the only permission is to write, and a new file has it.
+    // On other systems the only permission is to write, and a new file has it.
     let template = tempfile::tempfile().and_then(|file| file.metadata());
     template.map(|metadata| metadata.permissions()).expect("a new file has permissions")
 }
@@ -101,7 +101,7 @@ fn forget(path: &Path) {
     }
 }
 
-/// Leaves nothing behind if the process is told to end.
+/// Removes temporary files if the process is told to end.
 fn remove_drafts_at_the_end() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -109,10 +109,10 @@ fn remove_drafts_at_the_end() {
             for draft in DRAFTS.lock().iter().flat_map(|drafts| drafts.iter()) {
                 let _ = fs::remove_file(draft);
             }
-            // What a shell says of a process that was interrupted.
+            // The exit status that a shell reports for an interrupted process.
             std::process::exit(130);
         };
-        // Without a handler, the worst is a temporary file that stays.
+        // Without a handler, at most a temporary file remains.
         let _ = ctrlc::set_handler(end);
     });
 }

@@ -1,4 +1,4 @@
-//! The lines in question, cut to what fits on a screen.
+//! Excerpts: the lines of a diagnostic, cut to the width of a screen.
 
 use std::ops::Range;
 
@@ -6,30 +6,30 @@ use openchatml::Span;
 
 use crate::visible::sign;
 
-/// How many characters are shown before the place in question where a line is cut.
+/// The number of characters before the place if a line is cut.
 const BEFORE: usize = 48;
 
-/// How many characters of one line are shown at most.
+/// The maximum number of characters of a line.
 pub(super) const WIDE: usize = 128;
 
-/// How many lines are shown at most.
+/// The maximum number of lines.
 const LINES: usize = 5;
 
-/// What is shown of a text.
+/// An excerpt of a text.
 #[derive(Debug)]
 pub(crate) struct Excerpt {
-    /// The lines, without control characters.
+    /// The lines, with escaped control characters.
     pub(crate) text: String,
-    /// Where in them the places are that were asked for.
+    /// The requested places in the excerpt.
     pub(crate) marks: Vec<Range<usize>>,
-    /// Where in the text they begin.
+    /// The position of the excerpt in the text.
     pub(crate) start: usize,
-    /// Whether all of the places is shown.
+    /// Whether the excerpt contains all of the places.
     pub(crate) is_whole: bool,
 }
 
 impl Excerpt {
-    /// What is shown of `text` around these places, which begin in the order of the text.
+    /// Returns the excerpt of `text` around these places, which are sorted by their start.
     pub(crate) fn new(text: &str, places: &[Span]) -> Self {
         let first = places.iter().map(|place| place.start).min().unwrap_or(0).min(text.len());
         let last = places.iter().map(|place| place.end).max().unwrap_or(0).min(text.len());
@@ -50,13 +50,14 @@ impl Excerpt {
     }
 }
 
-/// `at`, or the end of the line before if nothing stands there but the end of the text.
+/// Returns `at`, or the end of the line before if `at` is an empty last line.
 fn before_the_end(text: &str, at: usize) -> usize {
     let at = text.floor_char_boundary(at);
     if at == text.len() && text.ends_with('\n') { at - 1 } else { at }
 }
 
-/// Where the line that `at` stands in begins, or where it is cut, and whether it is.
+/// Returns the beginning of the line that contains `at`, or the place where it is cut, and whether
+/// it is cut.
 fn beginning(text: &str, at: usize) -> (usize, bool) {
     let (mut start, mut cut) = (at, at);
     for (back, (index, c)) in text[..at].char_indices().rev().enumerate() {
@@ -76,14 +77,14 @@ fn beginning(text: &str, at: usize) -> (usize, bool) {
 
 struct Cutter {
     out: String,
-    /// The places asked for, in the text and in what is shown of it.
+    /// The requested places in the text and in the excerpt.
     found: Vec<(usize, usize)>,
     offsets: Vec<usize>,
 }
 
 impl Cutter {
-    /// Shows lines from `at` on up to the end of the one in which `last` stands. Gives where in
-    /// the text it stopped.
+    /// Appends lines from `at` to the end of the line that contains `last`. Returns the position in
+    /// the text after them.
     fn lines(&mut self, text: &str, mut at: usize, last: usize) -> usize {
         for _ in 0..LINES {
             at = self.line(text, at, last);
@@ -101,7 +102,7 @@ impl Cutter {
         at
     }
 
-    /// Shows one line, or what fits of it.
+    /// Appends one line, or the part that fits.
     fn line(&mut self, text: &str, start: usize, last: usize) -> usize {
         for (wide, (index, c)) in text[start..].char_indices().enumerate() {
             let at = start + index;
@@ -112,7 +113,7 @@ impl Cutter {
             }
             if wide >= WIDE {
                 self.out.push('…');
-                // The rest of the line is left out, unless more is asked for.
+                // The rest of the line is dropped, unless it contains a place.
                 let asked = text.as_bytes().get(at..last).unwrap_or_default();
                 return memchr::memchr(b'\n', asked).map_or(at, |end| at + end);
             }

@@ -1,4 +1,4 @@
-//! Findings as workflow commands of GitHub Actions.
+//! Diagnostics as workflow commands of GitHub Actions.
 
 use std::fmt::Write as _;
 
@@ -25,12 +25,12 @@ pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
     out.push('\n');
 }
 
-/// Text after the last `::`.
+/// Escapes text after the last `::`.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// The value of a property.
+/// Escapes the value of a property.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

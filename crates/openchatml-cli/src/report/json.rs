@@ -1,4 +1,4 @@
-//! Findings for programs: one JSON object per line.
+//! Diagnostics as JSON, one object per line.
 
 use openchatml::{Diagnostic, Dropped, Span};
 use serde::Serialize;
@@ -11,7 +11,7 @@ struct Finding<'f> {
     code: &'static str,
     severity: &'static str,
     message: &'f str,
-    /// What an end user may be told.
+    /// The summary for end users.
     summary: &'static str,
     span: PlaceSpan,
     line: usize,
@@ -53,7 +53,7 @@ pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
     out.push('\n');
 }
 
-/// Writes a finding without a line break after it.
+/// Writes a diagnostic without a line break after it.
 pub(crate) fn write_object(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
     let place = page.locate(found.span.start);
     let finding = Finding {

@@ -1,4 +1,4 @@
-//! What conversions lost, counted.
+//! Counts the losses of conversions.
 
 use openchatml::convert::{Loss, Lost as Name};
 
@@ -6,10 +6,10 @@ use super::count;
 use crate::console::Console;
 use crate::input::Page;
 
-/// So many details of a kind of loss are told.
+/// The maximum number of details for a kind of loss.
 const MOST_DETAILS: usize = 8;
 
-/// What was lost, by name, in the order in which it was first.
+/// The losses by name, in the order of their first occurrence.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     lost: Vec<Lost>,
@@ -18,19 +18,19 @@ pub(crate) struct Losses {
 #[derive(Debug)]
 struct Lost {
     what: String,
-    /// Which ones of that kind, where there are many.
+    /// The details, if there are several of that kind.
     details: Vec<String>,
-    /// What loses it, if that is a part of a document.
+    /// The part of the document, if the loss is in one.
     part: &'static str,
-    /// How often it does.
+    /// The number of losses.
     parts: usize,
     documents: usize,
-    /// Where first, if it was in a part.
+    /// The place of the first loss, if it is in a part.
     first: Option<(usize, usize)>,
 }
 
 impl Losses {
-    /// Counts what one document lost.
+    /// Counts the losses of one document.
     pub(crate) fn count(&mut self, losses: &[Loss], page: &Page<'_>) {
         let mut own = Self::default();
         for loss in losses {
@@ -55,7 +55,7 @@ impl Losses {
         }
     }
 
-    /// Counts what other documents, later ones, lost.
+    /// Counts the losses of other, later documents.
     pub(crate) fn merge(&mut self, other: Self) {
         for lost in other.lost {
             self.add(lost);
@@ -78,7 +78,7 @@ impl Losses {
         }
     }
 
-    /// Says what was lost, in one line for each kind.
+    /// Prints the losses, one line for each kind.
     pub(crate) fn say(&self, name: &str, console: &Console) {
         for lost in &self.lost {
             let mut notes = Vec::new();

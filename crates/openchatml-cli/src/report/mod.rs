@@ -1,4 +1,4 @@
-//! Findings, written for people and for programs.
+//! Writes diagnostics for people and for programs.
 
 mod excerpt;
 mod github;
@@ -31,22 +31,22 @@ pub(crate) enum Style {
 }
 
 impl Style {
-    /// What stands before the first finding.
+    /// Writes the beginning of a report.
     pub(crate) fn head(self) -> String {
         if self == Self::Sarif { sarif::head() } else { String::new() }
     }
 
-    /// What stands after the last finding.
+    /// Writes the end of a report.
     pub(crate) fn tail(self) -> &'static str {
         if self == Self::Sarif { sarif::TAIL } else { "" }
     }
 
-    /// What stands between two findings.
+    /// Writes the separator between two diagnostics.
     pub(crate) fn between(self) -> &'static str {
         if self == Self::Sarif { "," } else { "" }
     }
 
-    /// Writes one finding, whose places are those of `page`.
+    /// Writes one diagnostic with places in `page`.
     pub(crate) fn write(self, page: &Page<'_>, found: &Diagnostic, out: &mut String) {
         match self {
             Self::Text => text::write(page, found, out),
@@ -57,24 +57,24 @@ impl Style {
     }
 }
 
-/// Writes for people what is wrong at a place, of which no code tells.
+/// Writes an error without a code, with its place.
 #[cfg(feature = "run")]
 pub(crate) fn located(page: &Page<'_>, span: Span, message: &str, out: &mut String) {
     text::write_error(page, span, message, out);
 }
 
-/// How many findings there are of each kind.
+/// The number of diagnostics of each severity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) errors: usize,
     pub(crate) warnings: usize,
     pub(crate) notes: usize,
-    /// How many of these have a fix that is not certain.
+    /// The number of diagnostics with a suggested fix.
     pub(crate) suggestions: usize,
 }
 
 impl Tally {
-    /// The tally of some findings.
+    /// Counts diagnostics.
     pub(crate) fn of(found: &[Diagnostic]) -> Self {
         let mut tally = Self::default();
         for found in found {
@@ -85,7 +85,7 @@ impl Tally {
         tally
     }
 
-    /// Counts one more.
+    /// Counts one more diagnostic.
     pub(crate) fn count(&mut self, severity: Severity) {
         *match severity {
             Severity::Error => &mut self.errors,
@@ -94,7 +94,7 @@ impl Tally {
         } += 1;
     }
 
-    /// Counts those of another tally.
+    /// Adds another tally.
     pub(crate) fn add(&mut self, other: Self) {
         self.errors += other.errors;
         self.warnings += other.warnings;
@@ -102,7 +102,7 @@ impl Tally {
         self.suggestions += other.suggestions;
     }
 
-    /// The exit status that these findings ask for.
+    /// Returns the exit status for these diagnostics.
     pub(crate) fn status(self, deny_warnings: bool) -> Status {
         match self.errors > 0 || deny_warnings && self.warnings > 0 {
             true => Status::Found,
@@ -110,7 +110,7 @@ impl Tally {
         }
     }
 
-    /// `2 errors, 1 warning`; `no problems` if there is nothing to count.
+    /// Returns `2 errors, 1 warning`, or `no problems`.
     pub(crate) fn words(self) -> String {
         let kinds = [(self.errors, "error"), (self.warnings, "warning"), (self.notes, "note")];
         let words: Vec<_> = kinds
@@ -122,7 +122,7 @@ impl Tally {
     }
 }
 
-/// `1 file`, `2 files`.
+/// Returns `1 file`, `2 files`.
 pub(crate) fn count(number: usize, word: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {word}{plural}")

@@ -1,14 +1,14 @@
-//! Findings as SARIF 2.1.0.
+//! Diagnostics as SARIF 2.1.0.
 
 use openchatml::{Code, Diagnostic, Edit, Severity, Span};
 use serde_json::{Value, json};
 
 use crate::input::Page;
 
-/// What stands after the last result.
+/// The end of the report.
 pub(super) const TAIL: &str = "]}]}\n";
 
-/// What stands before the first result: the tool, and its codes as rules.
+/// The beginning of the report: the tool, and its codes as rules.
 pub(super) fn head() -> String {
     let rules: Vec<Value> = Code::ALL
         .iter()
@@ -88,7 +88,7 @@ fn replacement(page: &Page<'_>, edit: &Edit) -> Value {
     })
 }
 
-/// A path as a URI: relative paths stay relative.
+/// Returns a path as a URI. Relative paths stay relative.
 fn uri(name: &str) -> String {
     let mut uri = String::with_capacity(name.len());
     if name.starts_with('/') {

@@ -1,4 +1,4 @@
-//! Findings for people, in the look of rustc.
+//! Diagnostics as text, in the style of rustc.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet, Title};
 use openchatml::{Applicability, Diagnostic, Edit, Fix, Severity, Span};
@@ -7,10 +7,10 @@ use super::excerpt::{Excerpt, WIDE};
 use crate::input::Page;
 use crate::visible::{visible, visible_line};
 
-/// Replacements that are longer are not worth showing.
+/// The maximum length of a replacement that is shown.
 const SHOWN_BYTES: usize = 200;
 
-/// Writes one finding: code, message, place, the line in question, help, and how to mend it.
+/// Writes one diagnostic: code, message, place, source line, help and fix.
 pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
     let message = visible(&found.message);
     let title = level(found.severity).primary_title(message).id(found.code.as_str());
@@ -18,12 +18,12 @@ pub(super) fn write(page: &Page<'_>, found: &Diagnostic, out: &mut String) {
 }
 
 #[cfg(feature = "run")]
-/// Writes an error that has no code: message, place, the line in question.
+/// Writes an error without a code: message, place, source line.
 pub(super) fn write_error(page: &Page<'_>, span: Span, message: &str, out: &mut String) {
     write_titled(page, Level::ERROR.primary_title(visible(message)), span, (None, None), out);
 }
 
-/// Writes what is wrong, where, and what can be done about it: in words, and as a change.
+/// Writes the message, the place, the help and the fix.
 fn write_titled<'p>(
     page: &'p Page<'_>,
     title: Title<'p>,
@@ -43,21 +43,21 @@ fn write_titled<'p>(
     let mut group = Group::with_title(title).element(snippet);
     let end = page.locate(span.end).line;
     if !excerpt.is_whole && end > page.locate(span.start).line {
-        group = group.element(Level::NOTE.message(format!("this goes on to line {end}")));
+        group = group.element(Level::NOTE.message(format!("continues to line {end}")));
     }
     if let Some(help) = help {
         group = group.element(Level::HELP.message(visible(help)));
     }
     let mut groups = vec![group];
     groups.extend(fix.and_then(|fix| suggestion(page, fix)));
-    // The excerpt fits; the renderer would cut it where it has room for the line numbers.
+    // The excerpt fits; the renderer would cut it to make room for the line numbers.
     let renderer = Renderer::styled().term_width(2 * WIDE);
     out.push_str(&relocate(&renderer.render(&groups), &name, page, span));
     out.push_str("\n\n");
 }
 
-/// A place without the white space around what it is about; the end of the last line for the end
-/// of the text.
+/// Returns a span without surrounding white space; for the end of the text, the end of the last
+/// line.
 fn inked(text: &str, span: Span) -> Span {
     if span.start == text.len() && text.ends_with('\n') {
         return Span::at(text.trim_end_matches(['\r', '\n']).len());
@@ -76,7 +76,7 @@ fn level(severity: Severity) -> Level<'static> {
     }
 }
 
-/// The change that mends it, as a difference.
+/// Returns the fix as a difference.
 fn suggestion<'p>(page: &'p Page<'_>, fix: &Fix) -> Option<Group<'p>> {
     let places: Vec<Span> = fix.edits.iter().map(|edit| edit.span).collect();
     let excerpt = Excerpt::new(page.text, &places);
@@ -92,18 +92,18 @@ fn suggestion<'p>(page: &'p Page<'_>, fix: &Fix) -> Option<Group<'p>> {
     Some(Group::with_title(Level::HELP.secondary_title(advice(fix))).element(snippet))
 }
 
-/// What a change does, in words.
+/// Describes a fix in words.
 fn advice(fix: &Fix) -> String {
     let advice = change(&fix.edits);
     match fix.applicability {
         Applicability::Safe => advice,
-        Applicability::Unsafe => format!("{advice}, if that is what was meant"),
+        Applicability::Unsafe => format!("{advice}, if this is what you mean"),
     }
 }
 
 fn change(edits: &[Edit]) -> String {
     match edits {
-        [edit] if edit.replacement.is_empty() => "leave this out".to_owned(),
+        [edit] if edit.replacement.is_empty() => "remove this".to_owned(),
         [edit] if edit.span.is_empty() => format!("insert {}", quoted(&edit.replacement)),
         [edit] => format!("write {} instead", quoted(&edit.replacement)),
         _ => "make these changes".to_owned(),
@@ -114,7 +114,8 @@ fn quoted(text: &str) -> String {
     format!("`{}`", visible(text.trim_end_matches('\n')))
 }
 
-/// The report with the place as the file has it: the renderer knows an excerpt only.
+/// Replaces the place in the report by that in the file, because the renderer knows only the
+/// excerpt.
 fn relocate(report: &str, name: &str, page: &Page<'_>, span: Span) -> String {
     let arrow = report.find("--> ").unwrap_or(0);
     let Some(at) = report[arrow..].find(name).map(|at| arrow + at + name.len()) else {

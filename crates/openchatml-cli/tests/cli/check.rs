@@ -53,11 +53,11 @@ fn fixes_are_applied_until_nothing_is_left() {
         "<|start|>user<|message|>Hi.<|end|>\n<|start|>assistant<|channel|>final<|message|>Yo.";
     folder.file("a.txt", text);
     let ran = folder.ocml(["check", "--fix", "-f", "openchatml-2.2", "a.txt"]).exits(1);
-    ran.says("1 error, 1 problem mended; 1 suggestion left, for --fix --unsafe-fixes");
+    ran.says("1 error, 1 problem fixed; 1 suggestion can be fixed with --fix --unsafe-fixes");
     // Whether the message is complete, nobody knows.
     assert_eq!(folder.read("a.txt"), format!("version: 2.2\n\n{text}"));
     let ran = folder.ocml(["check", "--fix", "--unsafe-fixes", "a.txt"]).exits(0);
-    ran.says("no problems, 1 problem mended");
+    ran.says("no problems, 1 problem fixed");
     assert_eq!(folder.read("a.txt"), format!("version: 2.2\n\n{text}<|end|>"));
     assert_eq!(folder.names(), ["a.txt"]);
     folder.ocml(["check", "a.txt"]).exits(0);
@@ -71,7 +71,7 @@ fn what_cannot_be_fixed_is_reported_where_it_is_now() {
         .ocml(["check", "--fix", "-f", "openchatml-2.2", "a.txt"])
         .exits(1)
         .says("--> a.txt:3:10")
-        .says("1 problem mended");
+        .says("1 problem fixed");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn lines_of_jsonl_are_fixed_in_their_place() {
         "{\"id\": 1, \"text\": \"<|start|>user<|message|>Hi.<|end|>\\n\", \"x\": \"\\u00e9\"}\r\n";
     let fine = "\"version: 2.2\\n\\n<|start|>user<|message|>\\u00e9<|end|>\\n\"\n";
     folder.file("a.jsonl", format!("{line}\n{fine}"));
-    folder.ocml(["check", "--fix", "a.jsonl"]).exits(0).says("1 problem mended");
+    folder.ocml(["check", "--fix", "a.jsonl"]).exits(0).says("1 problem fixed");
     let mended = line.replace("\"<|start|>", "\"version: 2.2\\n\\n<|start|>").replace('\r', "");
     assert_eq!(folder.read("a.jsonl"), format!("{mended}\n{fine}"));
     let ran = folder.ocml_with(["check", "--fix", "--jsonl"], format!("{line}\n{fine}")).exits(0);
@@ -130,9 +130,9 @@ fn one_bad_file_does_not_hide_the_others() {
     folder.file("bad.txt", BAD);
     folder.file("words.txt", "just words");
     let ran = folder.ocml(["check", "none.txt", "words.txt", "bad.txt"]).exits(2);
-    let ran = ran.says("cannot read `none.txt`").says("cannot tell the format of `words.txt`");
+    let ran = ran.says("cannot read `none.txt`").says("cannot detect the format of `words.txt`");
     let ran = ran.says("error[E-PARSE-FRAME]");
-    ran.says("2 files checked: 4 errors; 1 file could not be read");
+    ran.says("2 files checked: 4 errors; 1 file unreadable");
     folder.ocml(["check", "words.txt"]).exits(1);
 }
 
@@ -162,7 +162,10 @@ fn a_file_that_would_be_taken_for_another_format_is_not_mended() {
     let folder = Folder::new();
     let text = "<|start|>assistant<|end_message|>A <<|start|>SECRET<|end_message|>";
     folder.file("a.txt", text);
-    folder.ocml(["check", "--fix", "a.txt"]).exits(1).says("name its format with `--from chatml`");
+    folder
+        .ocml(["check", "--fix", "a.txt"])
+        .exits(1)
+        .says("if the format is right, use `--from chatml`");
     // What leaves no doubt about the format is mended, and nothing else.
     assert!(folder.ocml(["detect", "a.txt"]).exits(0).stdout.starts_with("a.txt: chatml "));
     let mended = folder.read("a.txt");
@@ -177,7 +180,7 @@ fn a_guess_at_the_format_is_not_written_down() {
     let text = "<|start|>user<|message|>Hi.<|end|>\n";
     folder.file("a.txt", text);
     let ran = folder.ocml(["check", "--fix", "a.txt"]).exits(1);
-    ran.says("name its format with `--from openchatml-2.2`");
+    ran.says("if the format is right, use `--from openchatml-2.2`");
     assert_eq!(folder.read("a.txt"), text);
     folder.ocml(["check", "--fix", "-f", "openchatml-2.2", "a.txt"]).exits(0);
     assert_eq!(folder.read("a.txt"), format!("version: 2.2\n\n{text}"));

@@ -48,7 +48,7 @@ fn the_detected_format_is_said_to_those_who_ask() {
     let ran = ocml_with(["parse", "-v"], GOOD).exits(0);
     assert_eq!(ran.stderr, "note: <stdin>: detected openchatml-2.2 (100 %)\n");
     let ran = ocml_with(["parse"], "just words").exits(1);
-    let ran = ran.says("error[E-FORMAT-UNKNOWN]: cannot tell the format of `<stdin>`\n");
+    let ran = ran.says("error[E-FORMAT-UNKNOWN]: cannot detect the format of `<stdin>`\n");
     ran.says("  = help: name the format with `--from FORMAT`\n");
 }
 
@@ -65,11 +65,11 @@ fn broken_json_is_located() {
 #[test]
 fn json_that_is_no_conversation_is_refused_by_what_it_is() {
     let cases = [
-        (r#"{"name":"web-app","version":"1.0.0"}"#, "cannot tell the format"),
-        ("{}", "cannot tell the format"),
-        ("null", "cannot tell the format"),
-        (r#"{"text":"Hi."}"#, "cannot tell the format"),
-        (r#"{"msgs":[]}"#, "cannot tell the format"),
+        (r#"{"name":"web-app","version":"1.0.0"}"#, "cannot detect the format"),
+        ("{}", "cannot detect the format"),
+        ("null", "cannot detect the format"),
+        (r#"{"text":"Hi."}"#, "cannot detect the format"),
+        (r#"{"msgs":[]}"#, "cannot detect the format"),
         (r#"{"system":"s","messages":[{"role":"user","content":"Hi."}]}"#, "Anthropic Messages"),
         (
             r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t"}]}]}"#,
@@ -252,7 +252,7 @@ fn content_that_would_be_structure_is_refused_at_its_place() {
 fn values_can_be_sanitized() {
     let input = r#"{"messages":[{"role":"user","name":"a b","content":"Hi."}]}"#;
     let args = ["convert", "-t", "openchatml-2.2"];
-    ocml_with(args, input).exits(1).says("sanitizing");
+    ocml_with(args, input).exits(1).says("sanitize values");
     let ran = ocml_with(args.into_iter().chain(["--sanitize"]), input).exits(0);
     let ran = ran.says("header value sanitized");
     ocml_with(args.into_iter().chain(["--sanitize", "--no-loss"]), input).exits(1);
@@ -284,7 +284,7 @@ fn tools_of_another_service_are_not_taken_for_openais_however_long_the_document_
     );
     let args = ["convert", "-t", "openai"];
     let refused = ocml_with(args, &text).exits(1).says("--allow-loss=unknown-item");
-    assert_eq!(refused.says("a tool with `input_schema`").stdout, "");
+    assert_eq!(refused.says("this format has no tools with `input_schema`").stdout, "");
     let allowed = ocml_with(args.into_iter().chain(["--allow-loss=unknown-item"]), &text).stdout;
     assert_eq!(json(&allowed)["tools"].as_array().map(Vec::len), Some(1));
 }

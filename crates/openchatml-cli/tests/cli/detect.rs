@@ -34,7 +34,7 @@ fn json_has_one_object_per_file() {
 #[test]
 fn what_is_not_detected_is_said() {
     let ran = ocml_with(["detect"], "just words").exits(1);
-    assert_eq!(ran.stdout, "<stdin>: no format is detected\n");
+    assert_eq!(ran.stdout, "<stdin>: no format detected\n");
     ocml_with(["detect"], "").exits(1);
     ocml_with(["detect", "none.txt", "-"], MESSAGES).exits(2).says("cannot read `none.txt`");
     let ran = ocml_with(["detect", "--jsonl"], MESSAGES).silent();

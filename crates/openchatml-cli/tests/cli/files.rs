@@ -111,7 +111,7 @@ fn a_response_format_has_no_unknown_keys() {
     folder.file("format.json", of(""));
     folder.ocml_with(args, question).exits(0);
     folder.file("format.json", of(r#","zz":1"#));
-    folder.ocml_with(args, question).exits(1).says("`zz` is no key of a response format");
+    folder.ocml_with(args, question).exits(1).says("unknown key `zz` in a response format");
     folder.file("format.json", r#"{"type":"text"}"#);
     assert!(!folder.ocml_with(args, question).exits(0).stdout.contains("Response Formats"));
 }

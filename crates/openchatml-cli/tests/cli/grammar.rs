@@ -72,7 +72,7 @@ fn what_cannot_be_is_said() {
     let folder = folder();
     let args = ["grammar", "-t", "harmony", "--for", "gbnf"];
     let ran = |more: &[&str]| folder.ocml([&args, more].concat());
-    assert!(ran(&["--choice", "f"]).says_one_line(2).contains("no tool is called `f`"));
+    assert!(ran(&["--choice", "f"]).says_one_line(2).contains("unknown tool `f`"));
     assert!(ran(&["--choice", "required"]).says_one_line(2).contains("no tool can be called"));
     let ran = ran(&["--tools", "tools.json", "--no-loss"]).exits(1);
     assert_eq!(ran.stdout, "");

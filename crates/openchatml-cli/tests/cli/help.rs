@@ -30,7 +30,7 @@ fn every_command_has_help() {
         }
     }
     let help = ocml(["convert", "--help"]).silent().stdout;
-    assert!(help.contains("A line that is refused is left out; --rejects FILE keeps it"), "{help}");
+    assert!(help.contains("A refused line is dropped; --rejects FILE keeps it"), "{help}");
     assert!(ocml(["--version"]).silent().stdout.starts_with("ocml "));
 }
 

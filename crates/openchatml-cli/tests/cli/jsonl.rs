@@ -42,7 +42,7 @@ fn lines_stay_in_order_on_all_cores() {
     for jobs in ["1", "2", "7"] {
         let args = ["convert", "-t", "im", "-j", jobs, "a.jsonl", "-o", "b.jsonl"];
         let ran = folder.ocml(args).exits(1);
-        let ran = ran.says("a.jsonl: 200 lines of 19800 not written");
+        let ran = ran.says("a.jsonl: 200 lines of 19800 refused");
         let output = folder.read("b.jsonl");
         assert!(output.lines().eq(&expected), "with {jobs} jobs");
         // Findings are in order, too.
@@ -72,9 +72,9 @@ fn fields_beside_a_text_are_dropped_with_consent_only() {
     let input = format!("{{\"id\":7,\"text\":{}}}\n", serde_json::to_string(GOOD).unwrap());
     let ran = ocml_with(["parse", "--jsonl"], &input).exits(1);
     assert_eq!(ran.stdout, "");
-    ran.says("error[E-UNKNOWN-KEY]: key `id`").says("--allow-loss=unknown-key");
+    ran.says("error[E-UNKNOWN-KEY]: unknown key `id`").says("--allow-loss=unknown-key");
     let ran = ocml_with(["parse", "--jsonl", "--allow-loss=unknown-key"], &input).exits(0);
-    ran.says("warning[E-UNKNOWN-KEY]: key `id`");
+    ran.says("warning[E-UNKNOWN-KEY]: unknown key `id`");
 }
 
 const UNKNOWN: &str = r#"{"messages":[{"role":"user","content":"Hi.","mood":"sad"}]}"#;
@@ -86,7 +86,7 @@ fn refused_lines_are_left_out_and_kept_with_their_findings() {
     folder.file("a.jsonl", format!("{MESSAGES}\n{UNKNOWN}\n{MESSAGES}\n{truncated}"));
     let args = ["convert", "-t", "json", "-f", "json", "a.jsonl", "-o", "b.jsonl"];
     let ran = folder.ocml(args.iter().chain(&["--rejects", "bad.jsonl"])).exits(1);
-    ran.says("a.jsonl: 2 lines of 4 not written");
+    ran.says("a.jsonl: 2 lines of 4 refused");
     assert_eq!(folder.read("b.jsonl"), format!("{MESSAGES}\n{MESSAGES}\n"));
     let rejects = folder.read("bad.jsonl");
     let rejects: Vec<_> = rejects.lines().map(json).collect();
@@ -149,7 +149,7 @@ fn refused_bytes_are_kept_as_they_are() {
 fn what_is_dropped_with_consent_is_a_warning() {
     let refused = ocml_with(["convert", "-t", "im", "-f", "json"], UNKNOWN).exits(1);
     assert_eq!(refused.stdout, "");
-    refused.says("nothing is written");
+    refused.says("nothing was written");
     for allowed in ["--allow-loss", "--allow-loss=unknown-key", "--allow-loss=limit,unknown-key"] {
         let ran = ocml_with(["convert", "-t", "im", "-f", "json", allowed], UNKNOWN).exits(0);
         assert_eq!(ran.stdout, "<|im_start|>user\nHi.<|im_end|>\n", "{allowed}");
@@ -261,7 +261,7 @@ fn a_line_in_another_format_is_read_in_its_own() {
     folder.file("b.jsonl", format!("{PLAIN}\n{PLAIN}\n{{\"msgs\":[]}}\n"));
     let ran = folder.ocml(["convert", "-t", "json", "b.jsonl"]).exits(1);
     assert_eq!(ran.stdout.lines().count(), 2);
-    ran.says("1 line of 3 not written");
+    ran.says("1 line of 3 refused");
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn lines_of_records_that_are_not_read_are_refused_by_name() {
         for count in [3, 1200] {
             let input = format!("{PLAIN}\n").repeat(count) + other + "\n";
             let ran = ocml_with(["convert", "--jsonl", "-t", "openai"], &input).exits(1);
-            let ran = ran.says(&format!("this looks like {name}"));
+            let ran = ran.says(&format!("the input looks like {name}"));
             assert_eq!(ran.stdout.lines().count(), count);
         }
     }
@@ -319,7 +319,7 @@ fn one_line_does_not_change_how_the_others_are_read() {
 fn each_key_beside_a_text_is_named() {
     let line = r#"{"text":"<|im_start|>user\nhi<|im_end|>\n","one":1,"two":2}"#;
     let args = ["convert", "--jsonl", "-f", "im", "-t", "openai"];
-    ocml_with(args, line).exits(1).says("key `one` beside").says("key `two` beside");
+    ocml_with(args, line).exits(1).says("key `one` next to").says("key `two` next to");
 }
 
 const CHAT: &str =
@@ -416,7 +416,7 @@ fn a_line_that_is_no_conversation_is_refused_beside_others() {
     {
         let input = format!("{}\n\"\"\n", text_record(text));
         let ran = ocml_with(["convert", "--jsonl", "-t", "json"], &input).exits(1);
-        ran.says("this is no conversation");
+        ran.says("the document is not a conversation");
         // Nor is one made of it.
         let ran = ocml_with(["check", "--jsonl", "--fix"], &input).exits(1);
         assert_eq!(ran.stdout.lines().nth(1), Some("\"\""), "{}", ran.stdout);
@@ -440,7 +440,7 @@ fn only_messages_are_taken_where_only_messages_are_wanted() {
     let input = format!("{PLAIN}\n{text}\n{PLAIN}\n");
     let ran = ocml_with(["render", "--jsonl", "-t", "im"], &input).exits(1);
     assert_eq!(ran.stdout.lines().count(), 2);
-    ran.says("this is im, not messages in JSON");
+    ran.says("the input is im, but `render` reads messages in JSON");
 }
 
 /// What is left out moves no numbers.

@@ -16,7 +16,7 @@ fn limits_have_names() {
         ocml_with(["parse", "--limit", wrong], GOOD).exits(2);
     }
     let ran = ocml_with(["parse", "--limit", "json_depth=1000"], GOOD).exits(2);
-    ran.says("`json_depth` is at most 512");
+    ran.says("the maximum of `json_depth` is 512");
 }
 
 #[test]

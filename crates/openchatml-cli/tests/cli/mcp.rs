@@ -166,7 +166,7 @@ fn somebody_logs_in_and_out() {
         let kept = ["run", "--tools", "tools.toml", "--in-place", "chat.ocml"];
         run(&mut ocml(&folder, &kept), "").exits(1).says(advice);
         let ran = log_in(&folder).exits(0);
-        assert_eq!((ran.stdout.as_str(), ran.stderr.trim()), ("", "logged in at `tickets`"));
+        assert_eq!((ran.stdout.as_str(), ran.stderr.trim()), ("", "logged in to `tickets`"));
         let state = folder.path().join("state/openchatml/tokens");
         assert!(std::fs::read_dir(state).unwrap().count() > 0);
         assert_eq!(tools().silent().stdout, "mcp.tickets\n  functions.echo\n");
@@ -174,8 +174,8 @@ fn somebody_logs_in_and_out() {
         assert!(folder.read("chat.ocml").contains("here"));
         let logout =
             || run(&mut ocml(&folder, &["tools", "--logout", "tickets", "tools.toml"]), "");
-        assert_eq!(logout().exits(0).stderr, "logged out at `tickets`\n");
-        assert_eq!(logout().exits(0).stderr, "nobody was logged in at `tickets`\n");
+        assert_eq!(logout().exits(0).stderr, "logged out of `tickets`\n");
+        assert_eq!(logout().exits(0).stderr, "there was no login to `tickets`\n");
         tools().exits(1).says(advice);
     }
 }
@@ -189,10 +189,10 @@ fn who_cannot_log_in_is_told_why() {
     );
     let ran =
         |name| run(&mut ocml(&folder, &["tools", "--login", name, "tools.toml"]), "").exits(1);
-    let why = "nobody logs in there: it is a program, or has another authorization";
+    let why = "this server has no login: it is a program, or uses another authorization";
     ran("tickets").says(why);
     ran("other").says(why);
-    ran("tickts").says("there is no server `tickts`: there is none where somebody can log in");
+    ran("tickts").says("unknown server `tickts`: no server has a login");
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn files_are_not_written_over() {
         &["convert", "-t", "im", "in.json", "-o", "out", "--rejects", "out"],
         &["tokens", "-t", "harmony", "in.json", "--rejects", "./in.json"],
     ] {
-        folder.ocml(args).exits(2).says("names a file that is read or written, too");
+        folder.ocml(args).exits(2).says("names a file that is also input or output");
         assert_eq!(folder.read("in.json"), MESSAGES, "{args:?}");
         assert_eq!(folder.names(), ["in.json"], "{args:?}");
     }
@@ -195,5 +195,5 @@ fn a_file_in_no_format_does_not_keep_the_others_from_being_written() {
     folder.file("null.json", "null");
     let ran = folder.ocml(["convert", "-t", "im", "null.json", "a.json"]).exits(1);
     assert!(ran.stdout.contains("<|im_start|>"), "{}", ran.stdout);
-    ran.says("cannot tell the format of `null.json`");
+    ran.says("cannot detect the format of `null.json`");
 }

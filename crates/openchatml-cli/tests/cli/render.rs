@@ -79,7 +79,10 @@ fn convert_is_faithful_unless_a_prompt_is_asked_for() {
 #[test]
 fn messages_are_json() {
     let line = ocml_with(["render", "-t", "im"], GOOD).says_one_line(1);
-    assert!(line.contains("this is openchatml-2.2, not messages in JSON"), "{line}");
+    assert!(
+        line.contains("the input is openchatml-2.2, but `render` reads messages in JSON"),
+        "{line}"
+    );
     ocml_with(["render", "-q", "-t", "im", "-f", "openchatml-2.2"], GOOD).exits(0);
     ocml_with(["render"], MESSAGES).exits(2);
 }
@@ -106,7 +109,7 @@ fn bad_tools_are_located_in_their_file() {
     let args = ["render", "-t", "json", "--tools", "tools.json"];
     let ran = folder.ocml_with(args, MESSAGES).exits(1);
     assert_eq!(ran.stdout, "");
-    ran.says("the function has no name").says("--> tools.json:2:31");
+    ran.says("the function has no `name`").says("--> tools.json:2:31");
     folder.ocml_with(["render", "-t", "json", "--tools", "none"], MESSAGES).says_one_line(2);
 }
 

@@ -103,5 +103,5 @@ fn github_commands_are_escaped() {
         assert!(line.starts_with(place), "{line}");
         assert_eq!(line.matches("::").count(), 2, "{line}");
     }
-    assert!(ran.stdout.contains(",title=E-PARSE-HEADER::`finl` is no channel%0Ahelp: "));
+    assert!(ran.stdout.contains(",title=E-PARSE-HEADER::unknown channel `finl`%0Ahelp: "));
 }

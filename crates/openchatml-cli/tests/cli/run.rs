@@ -85,7 +85,7 @@ fn another_file_is_gone_on_with_and_no_other_is_overwritten() {
     is_valid(&folder.read("out.ocml"));
     folder.file("other.ocml", QUESTION.replace("Go.", "Stay."));
     let said = run(&folder, &["-o", "other.ocml", "chat.ocml"]).says_one_line(2);
-    assert!(said.contains("is not this transcript gone on with"), "{said}");
+    assert!(said.contains("does not continue this transcript"), "{said}");
     // Standard input to standard output leaves no file behind.
     let args = ["run", "--tools", "tools.toml", "-o", "-", "-"];
     let ran = folder.ocml_with(args, &text).exits(0);
@@ -173,12 +173,12 @@ fn what_fails_is_said_and_changes_nothing() {
 fn wrong_usage_is_told() {
     let chat = folder(QUESTION);
     for (args, words) in [
-        (&["-f", "harmony:tokens", "chat.ocml"][..], "a transcript is text or JSON"),
-        (&["chat.jsonl"], "has many transcripts"),
-        (&["--events", "chat", "-o", "-", "-"], "the transcript goes to standard output"),
-        (&["--in-place", "-"], "standard input is no file"),
+        (&["-f", "harmony:tokens", "chat.ocml"][..], "a transcript must be text or JSON"),
+        (&["chat.jsonl"], "a JSONL file contains many"),
+        (&["--events", "chat", "-o", "-", "-"], "cannot both go to standard output"),
+        (&["--in-place", "-"], "cannot rewrite standard input"),
         (&["--sse", "chat.ocml"], "name it with `--events`"),
-        (&["-"], "the replies would go nowhere"),
+        (&["-"], "the replies would be lost"),
         (&["missing.ocml"], "cannot"),
     ] {
         let said = run(&chat, args).says_one_line(2);
@@ -291,7 +291,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
     let folder = folder(&text);
     let ran = run(&folder, &["--dry-run", "chat.ocml"]).exits(0);
     let expected = "functions.note {\"n\":1}\nfunctions.nothing {\"n\":2}\n  \
-        refused[E-CALL-UNKNOWN]: there is no tool `functions.nothing`\n";
+        refused[E-CALL-UNKNOWN]: unknown tool `functions.nothing`\n";
     assert_eq!(ran.stdout, expected);
     let ran = run(&folder, &["--dry-run", "--json", "chat.ocml"]).exits(0);
     let lines: Vec<_> = ran.stdout.lines().map(json).collect();
@@ -319,7 +319,7 @@ fn what_the_model_does_not_see_and_what_nobody_counts_is_told() {
     run(&folder, &asks).exits(0).says("prompts: image dropped");
     folder.file("chat.json", r#"{"messages":[{"role":"user","content":"What is it?"}]}"#);
     let bounded = [&["--max-total-tokens", "9"][..], &asks].concat();
-    run(&folder, &bounded).exits(0).says("`--max-total-tokens` bounds nothing");
+    run(&folder, &bounded).exits(0).says("`--max-total-tokens` has no effect");
 }
 
 #[test]
@@ -336,11 +336,15 @@ fn nobody_is_asked_without_a_terminal() {
     let text = format!("{QUESTION}<|start|>assistant{}\n", call(1, "note"));
     let folder = folder(&text);
     let said = run(&folder, &["--approve", "always", "chat.ocml"]).says_one_line(2);
-    assert!(said.contains("no terminal"), "{said}");
+    assert!(said.contains("requires a terminal"), "{said}");
     // What a tool wants holds all the same: the call is not made.
     folder.file("tools.toml", TOOLS.replace("[tools.note]", "[tools.note]\napprove = \"once\""));
     run(&folder, &["chat.ocml"]).exits(0);
-    assert!(folder.read("chat.ocml").contains("there is nobody to approve it"));
+    assert!(
+        folder
+            .read("chat.ocml")
+            .contains("the call requires an approval, but nobody can approve it")
+    );
     assert!(!folder.names().contains(&"log".to_owned()));
 }
 
@@ -361,7 +365,7 @@ fn what_a_server_is_can_be_said_and_options_read_from_a_file() {
     folder.file("chat.ocml", QUESTION);
     let args = ["--upstream", server.url(), "--engine", "vllm", "--ids", "-t", "harmony"];
     let said = run(&folder, &[&args[..], &["chat.ocml"]].concat()).says_one_line(2);
-    assert!(said.contains("tells no token ids"), "{said}");
+    assert!(said.contains("returns no token ids"), "{said}");
     assert_eq!(folder.read("chat.ocml"), QUESTION);
 }
 
@@ -372,7 +376,7 @@ fn a_silent_server_is_given_up() {
     let server =
         "[mcp.silent]\ncommand = \"sh\"\nargs = [\"-c\", \"echo > here; exec sleep 1000\"]\n";
     folder.file("tools.toml", format!("{server}timeout_ms = 50\n"));
-    run(&folder, &["chat.ocml"]).exits(1).says("it did not answer in time");
+    run(&folder, &["chat.ocml"]).exits(1).says("the server did not answer in time");
     drop(std::fs::remove_file(folder.path().join("here")));
     folder.file("tools.toml", server);
     let args = ["run", "--tools", "tools.toml", "--in-place", "chat.ocml"];

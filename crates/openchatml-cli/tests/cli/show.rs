@@ -55,7 +55,9 @@ fn hidden_messages_cannot_be_asked_for() {
     for index in ["0", "3", "5", "6", "99"] {
         let ran = ocml_with(["show", "--message", index], GOOD).exits(1);
         assert_eq!(ran.stdout, "");
-        let expected = format!("error[E-PERM-VISIBILITY]: message {index} is not for display\n");
+        let expected = format!(
+            "error[E-PERM-VISIBILITY]: cannot show message {index}: it is hidden or does not exist\n"
+        );
         assert_eq!(ran.stderr, expected);
     }
     let ran = ocml_with(["show", "--message", "7"], GOOD).silent();
@@ -138,7 +140,7 @@ fn strict_shows_nothing_of_a_document_with_errors() {
     assert!(line.contains("--debug") && line.contains("ocml check"), "{line}");
     let ran = ocml_with(["show", "--strict", "--debug"], text).exits(1);
     assert_eq!(ran.stdout, "");
-    ran.says("`ocml check` shows them");
+    ran.says("run `ocml check` to see them");
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn the_status_for_a_user_does_not_depend_on_hidden_text() {
         ocml_with(args.clone(), &text).exits(status);
     }
     ocml_with(args.clone(), "<|channel|>analysis<|message|>Hm").exits(1);
-    ocml_with(args.into_iter().chain(["--strict"]), "").exits(2).says("leave out --strict");
+    ocml_with(args.into_iter().chain(["--strict"]), "").exits(2).says("remove --strict");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn a_file_has_several_templates_and_special_tokens() {
     assert_eq!(render(&["--tools", "tools.json"]).silent().stdout, "tools: 1");
     assert_eq!(render(&["--template-name", "tool_use"]).exits(1).stdout, "");
     let line = render(&["--template-name", "rag"]).says_one_line(1);
-    assert!(line.contains("there are default, tool_use"), "{line}");
+    assert!(line.contains("the file has default, tool_use"), "{line}");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn what_a_template_is_not_told_is_lost_by_name() {
     ran.says("weight dropped").says("image dropped");
     let tasks = "<fim_prefix>a<fim_suffix>b<fim_middle>";
     let args = ["render", "-f", "openchatml-0.1", "--template", "im.jinja"];
-    folder().ocml_with(args, tasks).exits(1).says("conversations only");
+    folder().ocml_with(args, tasks).exits(1).says("only conversations");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn what_is_wrong_with_a_template_is_located_in_it() {
     };
     render("syntax.jinja", &[]).exits(1).says("E-TEMPLATE-SYNTAX").says("--> syntax.jinja:2:9");
     render("raises.jinja", &[]).exits(1).says("E-TEMPLATE-RENDER]: raises.jinja:2:6: users first");
-    render("date.jinja", &[]).exits(1).says("the template asks for the date, and none is given");
+    render("date.jinja", &[]).exits(1).says("the template requires the current date");
     assert_eq!(render("date.jinja", &["--date", "2025-06-28"]).silent().stdout, "28 Jun 2025");
     render("broken.json", &[]).exits(1).says("--> broken.json:1:19");
     render("none.jinja", &[]).says_one_line(2);
@@ -132,6 +132,8 @@ fn options_that_the_template_decides_are_refused() {
     folder().ocml_with(["render", "--template", "im.jinja", "-t", "im"], MESSAGES).exits(2);
     for option in ["--template-name=x", "--form=ids", "--template-arg=x=1"] {
         let args = ["render", "-t", "im", option];
-        assert!(folder().ocml_with(args, MESSAGES).says_one_line(2).contains("needs --template"));
+        assert!(
+            folder().ocml_with(args, MESSAGES).says_one_line(2).contains("requires --template")
+        );
     }
 }

@@ -35,7 +35,7 @@ fn what_stands_beside_ids_is_dropped_by_name() {
         |flags: &[&'static str]| args.into_iter().chain(flags.iter().copied()).collect::<Vec<_>>();
     ocml_with(with(&["--no-loss"]), record).exits(1).says("field dropped: `mask`");
     let other = record.replace("mask", "label");
-    let ran = ocml_with(args, &other).exits(1).says("key `label` beside the ids");
+    let ran = ocml_with(args, &other).exits(1).says("unknown key `label` next to `ids`");
     assert_eq!(ran.stdout, "");
     let kept =
         ocml_with(with(&["--keep-ids"]), record).exits(0).says("field dropped: `mask`").stdout;
@@ -130,14 +130,14 @@ fn a_file_that_is_no_encoding_is_refused() {
     };
     assert_eq!(
         refused("template.jinja", "{% for message in messages %}"),
-        "error: template.jinja: no tokenizer.json that can be used: 1:2: key must be a string\n"
+        "error: template.jinja: unusable tokenizer.json: 1:2: key must be a string\n"
     );
     assert_eq!(
         refused("empty", ""),
-        "error: empty: no rank file that can be used: line 1: no token and its rank\n"
+        "error: empty: unusable rank file: line 1: expected a token and its rank\n"
     );
     let said = refused("some.tiktoken", "IQ== 0\n");
-    assert!(said.contains("none of those whose pattern and control tokens are known"), "{said}");
+    assert!(said.contains("its pattern and control tokens are not known"), "{said}");
     let said = ocml_with(["tokens", "-t", "im", "--encoding", "nothing"], CHAT).says_one_line(2);
     assert_eq!(said, "error: `nothing` is neither an encoding (o200k_harmony) nor a file\n");
     let args = ["stream", "-f", "im", "--encoding", "o200k_harmony"];
@@ -160,7 +160,11 @@ fn an_encoding_without_the_control_tokens_is_refused() {
     ];
     for (args, input) in commands {
         let said = ocml_with(args, input).says_one_line(2);
-        for words in ["`o200k_harmony` has no id for `<", "--encoding", "--spell-control-tokens"] {
+        for words in [
+            "`o200k_harmony` has no ids for the control tokens `<",
+            "--encoding",
+            "--spell-control-tokens",
+        ] {
             assert!(said.contains(words), "{args:?}: {said}");
         }
         let spelled = [args, &["--spell-control-tokens"]].concat();
@@ -196,7 +200,7 @@ fn what_one_document_needs_is_asked_of_the_encoding() {
     let ran = ocml_with(target, format!("{plain}\n{marked}\n")).exits(1);
     assert_eq!(ran.stdout.lines().count(), 1, "{ran:?}");
     let ran = ran.says("E-RENDER-UNSUPPORTED").says("<stdin>:2:1");
-    let ran = ran.says("this document needs `<|start_reason|>`, which can only be written as");
+    let ran = ran.says("this document needs `<|start_reason|>`, but the encoding");
     ran.says("--spell-control-tokens").says("--encoding");
     let count = [&target[..], &["--count"]].concat();
     assert_eq!(ocml_with(count, &marked).exits(1).stdout, "");
@@ -275,7 +279,8 @@ fn what_a_format_cannot_carry_travels_beside_it() {
     folder.file("other.harmony", "<|start|>user<|message|>Hi<|end|>");
     let ran = folder.ocml([back.as_slice(), &["other.harmony"]].concat());
     assert!(
-        ran.stderr.contains("the sidecar is for 5 messages, and there are 1"),
+        ran.stderr
+            .contains("the sidecar belongs to a conversation of 5 messages, but this one has 1"),
         "{}",
         ran.stderr
     );
@@ -326,7 +331,7 @@ fn conversations_are_made_to_fit() {
     // What must stay does not fit.
     let ran = ocml_with(["truncate", "--budget", "4"], TRANSCRIPT);
     assert_eq!((ran.status, ran.stdout.as_str()), (1, ""));
-    assert!(ran.stderr.contains("what must stay has"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the messages that cannot be dropped have"), "{}", ran.stderr);
     // Line by line, with the ids of another format.
     let lines = format!("{}\n\n{{\"messages\":[]}}\n", CHAT.replace('\n', ""));
     let args = ["truncate", "--budget", "20", "--for", "harmony", "--jsonl", "-f", "json"];
@@ -382,7 +387,7 @@ fn messages_are_counted_as_they_stand_in_the_input() {
 fn a_message_that_is_not_there_cannot_be_trained_or_skipped() {
     let tokens = |flag| {
         let args = ["tokens", "-t", "harmony", "--mask", flag, "3"];
-        ocml_with(args, CHAT).exits(1).says(&format!("`{flag} 3`: there is no message 3")).stdout
+        ocml_with(args, CHAT).exits(1).says(&format!("`{flag} 3`: message 3 does not exist")).stdout
     };
     assert_eq!(tokens("--skip-message"), "");
     assert_eq!(tokens("--train-message"), "");

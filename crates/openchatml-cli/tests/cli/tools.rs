@@ -104,7 +104,7 @@ fn what_cannot_be_opened_is_told_with_its_place() {
     let ran = folder.ocml(["tools", "tools.toml"]).exits(1);
     assert_eq!(ran.stdout, "");
     let ran = ran.says("the server has no tool `write`").says("tools.toml:9:18");
-    ran.says("the tools in `tools.toml` cannot be used");
+    ran.says("invalid tools in `tools.toml`");
 }
 
 #[test]

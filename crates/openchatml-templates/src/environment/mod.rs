@@ -93,7 +93,7 @@ fn functions(environment: &mut Environment<'static>, bounds: &Arc<Bounds>, date:
     });
     environment.add_function("strftime_now", move |format: &str| match date {
         Some(date) => date.format(format).map_err(wrong),
-        None => Err(wrong("the template asks for the date, and none is given")),
+        None => Err(wrong("the template requires the current date")),
     });
     let shared = Arc::clone(bounds);
     environment.add_function("namespace", move |state: &State, args: Rest<ValueOrKwargs>| {

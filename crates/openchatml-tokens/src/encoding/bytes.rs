@@ -1,11 +1,11 @@
-//! An id for each byte.
+//! An encoding with one id for each byte.
 
 use super::{Encoding, Token};
 
-/// An encoding with an id for each byte, and ids for some control tokens: small, exact, and enough
-/// for tests and for models that read bytes.
+/// An encoding with one id for each byte, and ids for the given control tokens. It is small and
+/// exact. Use it for tests and for models that read bytes.
 ///
-/// The byte `b` has the id `b`. Control tokens have the ids from 256 on.
+/// Byte `b` has the id `b`. Control tokens have the ids from 256 on.
 ///
 /// ```
 /// use openchatml_tokens::{ByteEncoding, Encoding};
@@ -37,14 +37,14 @@ const BYTES: [u8; 256] = {
 };
 
 impl ByteEncoding {
-    /// An encoding with these control tokens.
+    /// Creates an encoding with these control tokens.
     pub fn new<S: Into<String>>(controls: impl IntoIterator<Item = S>) -> Self {
         Self { controls: controls.into_iter().map(Into::into).collect() }
     }
 }
 
 impl Default for ByteEncoding {
-    /// With every control token of every dialect.
+    /// Creates an encoding with every control token of every dialect.
     fn default() -> Self {
         let mut controls: Vec<String> = Vec::new();
         for dialect in openchatml::dialects::ALL {

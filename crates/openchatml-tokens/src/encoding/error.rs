@@ -1,8 +1,8 @@
-//! What can be wrong with a file that an encoding is read from.
+//! Errors of encoding files.
 
 use std::fmt;
 
-/// What is wrong with a file that an encoding is read from, and where.
+/// An error in an encoding file, and its place.
 ///
 /// ```
 /// # #[cfg(feature = "tiktoken")] {
@@ -11,56 +11,56 @@ use std::fmt;
 /// let error = Tiktoken::from_ranks(b"IQ== 0\nIg== one\n", r"\S+|\s+", [("<|end|>", 256)]);
 /// let error = error.unwrap_err();
 /// assert!(matches!(error, EncodingError::Line { line: 2, .. }));
-/// assert_eq!(error.to_string(), "line 2: `one` is no rank");
+/// assert_eq!(error.to_string(), "line 2: `one` is not a rank");
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodingError {
-    /// The file is no JSON, or a value in it is not what the format has there.
+    /// The file is not JSON, or a value in it has the wrong type.
     Json {
         /// The line, from 1.
         line: usize,
-        /// The byte of the line, from 1; 0 where it ends.
+        /// The byte in the line, from 1; 0 for the end of the line.
         column: usize,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// A part of a `tokenizer.json` cannot be used.
+    /// A part of a `tokenizer.json` is not supported or invalid.
     Part {
         /// The part, as a JSON pointer.
         at: String,
-        /// Why it cannot be used.
+        /// The reason.
         reason: String,
     },
-    /// A line of a rank file is none.
+    /// A line of a rank file is malformed.
     Line {
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// Two tokens have the same id.
     SameId {
         /// The id.
         id: u32,
-        /// The tokens; what is not UTF-8 in them is U+FFFD.
+        /// The two tokens. Bytes that are not UTF-8 are replaced by U+FFFD.
         tokens: [String; 2],
     },
-    /// There are bytes of text that no token stands for: text with them would have no ids.
+    /// The vocabulary has no token for some bytes: text with these bytes would have no ids.
     Bytes {
-        /// How many such bytes there are.
+        /// The number of such bytes.
         missing: usize,
-        /// The lowest of them.
+        /// The lowest such byte.
         first: u8,
     },
-    /// The pattern that goes with a rank file is no regular expression.
+    /// The pattern for a rank file is not a regular expression.
     Pattern {
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// A rank file says neither how text is split nor which control tokens there are, and this one
-    /// is none of those whose pattern and control tokens are known.
+    /// The rank file is not one of those whose pattern and control tokens are known. A rank file
+    /// itself contains neither.
     UnknownRanks {
         /// The SHA-256 of the file, in hexadecimal digits.
         sha256: String,
@@ -78,14 +78,14 @@ impl fmt::Display for EncodingError {
             }
             Self::Bytes { missing, first } => write!(
                 f,
-                "no token stands for the byte 0x{first:02X} ({missing} such bytes), so there is \
-                 text that has no ids"
+                "no token encodes the byte 0x{first:02X} ({missing} such bytes), so some text has no ids"
             ),
-            Self::Pattern { reason } => write!(f, "the pattern is no regular expression: {reason}"),
+            Self::Pattern { reason } => {
+                write!(f, "the pattern is not a valid regular expression: {reason}")
+            }
             Self::UnknownRanks { sha256 } => write!(
                 f,
-                "the file has ranks alone, and is none of those whose pattern and control tokens \
-                 are known (its SHA-256 is {sha256})"
+                "unknown rank file: the file contains only ranks, and its pattern and control tokens are not known (SHA-256 {sha256})"
             ),
         }
     }

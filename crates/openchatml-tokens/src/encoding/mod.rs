@@ -24,7 +24,8 @@ pub use self::tiktoken::Tiktoken;
 
 use std::sync::Arc;
 
-/// A vocabulary: ordinary text to ids, the ids of control tokens, and what an id stands for.
+/// A vocabulary: it encodes ordinary text, and knows the ids of control tokens and the meaning of
+/// each id.
 ///
 /// ```
 /// use openchatml_tokens::{ByteEncoding, Encoding, Token};
@@ -38,21 +39,22 @@ use std::sync::Arc;
 /// assert_eq!(encoding.token(ids[0]), Some(Token::Bytes(b"<")));
 /// ```
 pub trait Encoding {
-    /// Adds the ids of `text` to `ids`: ordinary text, even where it spells a control token.
+    /// Appends the ids of `text` to `ids`. The text is ordinary text, even if it contains the
+    /// spelling of a control token.
     fn encode(&self, text: &str, ids: &mut Vec<u32>);
 
-    /// How many ids `text` has.
+    /// Returns the number of ids of `text`.
     fn count(&self, text: &str) -> usize {
         let mut ids = Vec::new();
         self.encode(text, &mut ids);
         ids.len()
     }
 
-    /// The id of the control token that is spelled like this, if it has one of its own.
+    /// Returns the id of the control token with this spelling, if the token has an id of its own.
     fn control(&self, spelling: &str) -> Option<u32>;
 
-    /// The tokens that no ordinary text is encoded as, whether a format has them or not: how each is
-    /// spelled, and its id.
+    /// Returns the spelling and the id of every token that ordinary text never encodes to,
+    /// including tokens that no format uses.
     ///
     /// ```
     /// use openchatml_tokens::{ByteEncoding, Encoding};
@@ -62,11 +64,11 @@ pub trait Encoding {
     /// ```
     fn controls(&self) -> Vec<(&str, u32)>;
 
-    /// What an id stands for. `None` if it is not in the vocabulary.
+    /// Returns the meaning of an id, or `None` if it is not in the vocabulary.
     fn token(&self, id: u32) -> Option<Token<'_>>;
 
-    /// Adds the bytes of ordinary tokens to `bytes`, and to `starts` where each of them begins
-    /// there. It stops before an id that is something else, and gives how many it added.
+    /// Appends the bytes of ordinary tokens to `bytes`, and the begin of each token to `starts`.
+    /// Stops before the first id of another kind and returns the number of decoded ids.
     ///
     /// ```
     /// use openchatml_tokens::{ByteEncoding, Encoding};
@@ -90,24 +92,24 @@ pub trait Encoding {
         ids.len()
     }
 
-    /// Says that [`token`](Self::token) is asked for this id soon: a large vocabulary can have its
-    /// memory come meanwhile.
+    /// Announces a call of [`token`](Self::token) with this id. An encoding with a large vocabulary
+    /// can prefetch the entry.
     #[inline]
     fn prefetch(&self, _: u32) {}
 }
 
-/// What an id stands for.
+/// The meaning of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token<'e> {
     /// Ordinary text.
     Text(&'e str),
-    /// Bytes of ordinary text: not always whole characters.
+    /// Bytes of ordinary text, which may end inside a character.
     Bytes(&'e [u8]),
-    /// A control token, and how it is spelled.
+    /// A control token, with its spelling.
     Control(&'e str),
 }
 
-/// What points to an encoding is one.
+/// // A pointer to an encoding is an encoding.
 macro_rules! forward {
     ($($pointer:ty),+) => {$(
         impl<E: Encoding + ?Sized> Encoding for $pointer {

@@ -6,8 +6,8 @@ use openchatml_o200k::Encoder;
 
 use super::{Encoding, Token};
 
-/// `o200k_harmony`: the encoding of gpt-oss. Its vocabulary is part of this crate; it is read once,
-/// when it is first needed.
+/// `o200k_harmony`: the encoding of gpt-oss. This crate contains its vocabulary and loads it at the
+/// first use.
 ///
 /// ```
 /// use openchatml_tokens::{Encoding, O200kHarmony, Token};
@@ -55,7 +55,7 @@ static SPELLINGS: LazyLock<Vec<String>> = LazyLock::new(|| {
 });
 
 impl O200kHarmony {
-    /// The encoding with a cache of at most so many bytes.
+    /// Creates the encoding with a cache of at most this number of bytes.
     ///
     /// ```
     /// use openchatml_tokens::{Encoding, O200kHarmony};

@@ -1,6 +1,6 @@
-//! What stays, and what goes.
+//! Which messages are kept.
 
-/// Messages that stay or go together: a call with its replies, or one message.
+/// Messages that are kept or dropped together: a call with its replies, or a single message.
 ///
 /// ```
 /// use openchatml_tokens::Unit;
@@ -10,20 +10,20 @@
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// Their places in the conversation.
+    /// The indices of the messages in the conversation.
     pub messages: Vec<usize>,
-    /// How many ids they have.
+    /// The number of ids of the messages.
     pub ids: usize,
-    /// The exchange that they belong to: what a user says begins one. What stands before the first
-    /// is exchange 0.
+    /// The exchange that the messages belong to. Each message of a user begins an exchange.
+    /// Messages before the first one belong to exchange 0.
     pub exchange: usize,
-    /// Whether they stay in any case: what the system and the developer say, and what the user said
-    /// last.
+    /// Whether the unit is always kept: system and developer messages, and the last message of the
+    /// user.
     pub must_stay: bool,
 }
 
-/// Decides what of a conversation stays. It is given the units in order of their first messages, and
-/// so of their exchanges.
+/// Decides which units of a conversation are kept. The units are sorted by their first message, and
+/// thus by exchange.
 ///
 /// ```
 /// use openchatml_tokens::{OldestFirst, Scheme, Unit};
@@ -33,13 +33,13 @@ pub struct Unit {
 /// assert_eq!(OldestFirst.keeps(&units, 35), [true, false, true, true]);
 /// ```
 pub trait Scheme {
-    /// For each unit whether it is kept, so that at most `budget` ids are. What must stay is kept,
-    /// whatever is said of it.
+    /// Returns for each unit whether it is kept, so that at most `budget` ids are kept. Units with
+    /// `must_stay` are kept in any case.
     fn keeps(&self, units: &[Unit], budget: usize) -> Vec<bool>;
 }
 
-/// The oldest exchanges go first, each as a whole. Of the last one, if it is too long itself, the
-/// oldest units go first.
+/// Drops the oldest exchanges first, each as a whole. If the last exchange alone is too long, drops
+/// its oldest units first.
 ///
 /// ```
 /// use openchatml_tokens::{OldestFirst, Scheme};

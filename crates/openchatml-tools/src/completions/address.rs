@@ -21,7 +21,7 @@ impl Address {
     pub(super) fn of(url: &str) -> Result<Self, UpstreamError> {
         let is_http = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
         if !is_http {
-            let text = format!("`{}` is no http:// or https:// address", url.escape_debug());
+            let text = format!("`{}` is not an http:// or https:// address", url.escape_debug());
             return Err(UpstreamError::Connection(text));
         }
         let url = url.trim_end_matches('/');

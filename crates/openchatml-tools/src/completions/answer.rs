@@ -127,7 +127,7 @@ impl Completion for Answer {
                         self.response = None;
                         return Err(match self.until {
                             Some(until) if until <= deadline => {
-                                let text = "the completion takes longer than it may";
+                                let text = "the completion exceeds its time limit";
                                 UpstreamError::Connection(text.to_owned())
                             }
                             _ => silent(self.idle),
@@ -146,14 +146,14 @@ impl Answer {
         let fed = framing.feed(bytes, |data| self.event(data));
         self.framing = framing;
         fed.map_err(|TooLong| {
-            UpstreamError::Garbage(format!("more than {MOST_BYTES} bytes at once"))
+            UpstreamError::Garbage(format!("an event has more than {MOST_BYTES} bytes"))
         })
     }
 
     /// Takes the end.
     fn ended(&mut self) -> Result<(), UpstreamError> {
         self.response = None;
-        let ended = "the answer ended before the completion did";
+        let ended = "the response ended before the completion";
         let ended = || UpstreamError::Connection(ended.to_owned());
         let framing = std::mem::replace(&mut self.framing, Framing::Whole(Vec::new()));
         let has_begun = !self.tail.is_empty();

@@ -64,12 +64,13 @@ pub(super) fn read(data: &str) -> Result<Chunk, UpstreamError> {
     // llama.cpp tells them beside all else that is told to those who want to know more.
     let told = choice.get("token_ids").filter(|ids| ids.is_array());
     let told = told.or_else(|| value.get("__verbose").and_then(|more| more.get("tokens")));
-    let ids = match told.and_then(Value::as_array) {
-        Some(ids) => Some(ids.iter().map(id).collect::<Option<Vec<_>>>().ok_or_else(|| {
-            UpstreamError::Garbage(format!("no ids where ids are told in {}", quoted(data)))
-        })?),
-        None => None,
-    };
+    let ids =
+        match told.and_then(Value::as_array) {
+            Some(ids) => Some(ids.iter().map(id).collect::<Option<Vec<_>>>().ok_or_else(|| {
+                UpstreamError::Garbage(format!("no token ids in {}", quoted(data)))
+            })?),
+            None => None,
+        };
     let finish = choice.get("finish_reason").and_then(Value::as_str).map(|reason| match reason {
         "stop" => Finish::Stop(match choice.get("stop_reason") {
             Some(Value::String(text)) => Some(Stop::Text(text.clone())),

@@ -1,4 +1,4 @@
-//! The client of servers of completions.
+//! The client for completion servers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -40,9 +40,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// Where the prompt is ids, so is the completion, or it is refused: read from text, an ordinary
 /// token that spells a control token would become one.
 ///
-/// The answer is a stream of server-sent events, or of lines. A server that answers with one JSON
-/// object is understood, too. A server that says that it is busy (429, 503) is asked again for as
-/// long as [`CompletionsOptions::patience`] says.
+/// The response is a stream of server-sent events or of lines, or a single JSON object. If the
+/// server is busy (429, 503), the request is repeated for the duration of
+/// [`CompletionsOptions::patience`].
 ///
 /// ```
 /// use openchatml_tools::{Completions, CompletionsOptions, Engine};
@@ -61,29 +61,29 @@ pub struct Completions {
     server: Arc<OnceCell<Server>>,
 }
 
-/// How a server of completions is asked.
+/// Options for requests to a completion server.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct CompletionsOptions {
-    /// What kind of server it is. `None`: it is asked.
+    /// The kind of server. `None`: the client asks the server.
     pub engine: Option<Engine>,
-    /// The name of the model. A server that has one need not be told.
+    /// The name of the model. It is optional if the server has only one model.
     pub model: Option<String>,
-    /// What proves that the caller may ask: it is sent as a bearer token.
+    /// The key of the API. It is sent as a bearer token.
     pub api_key: Option<String>,
-    /// What else is sent: `temperature`, `max_tokens` (as much as there is room for, and 16,384 at
-    /// most, if this does not say), `stop`, …
+    /// Further parameters: `temperature`, `max_tokens`, `stop`, … By default, `max_tokens` is the
+    /// free space of the context, at most 16,384.
     pub sampling: Map<String, Value>,
-    /// How long it may take until the server answers the telephone.
+    /// The timeout for connecting.
     pub connect_timeout: Duration,
-    /// How long nothing of a completion may arrive. What only keeps the connection alive is nothing.
+    /// The timeout between two pieces of a completion. Keep-alive data does not reset it.
     pub idle_timeout: Duration,
-    /// How long a completion may take. `None`: as long as it wants.
+    /// The timeout of a completion. `None`: no timeout.
     pub total_timeout: Option<Duration>,
-    /// For how long a server that is busy, or loads its model, is asked again.
+    /// How long requests are repeated while the server is busy or loads its model.
     pub patience: Duration,
-    /// The pause before it is asked again for the first time, if it does not say. Each is twice as
-    /// long as the one before, and 10 s at most.
+    /// The pause before the first repetition, if the server does not specify one. Each further
+    /// pause is twice as long, at most 10 s.
     pub backoff: Duration,
 }
 
@@ -134,13 +134,13 @@ impl Completions {
     ///
     /// # Errors
     ///
-    /// The address is none of HTTP, or the key cannot be sent.
+    /// The address is not an HTTP address, or the key is not allowed in a header.
     pub fn new(url: &str, options: CompletionsOptions) -> Result<Self, UpstreamError> {
         let address = Address::of(url)?;
         if let Some(key) = &options.api_key
             && HeaderValue::from_str(key).is_err()
         {
-            let text = "the API key has characters that no header can hold";
+            let text = "the API key contains characters that are not allowed in a header";
             return Err(UpstreamError::Connection(text.to_owned()));
         }
         let client = crate::client::builder()
@@ -152,7 +152,7 @@ impl Completions {
         Ok(Self { client, address, options: Arc::new(options), server: Arc::default() })
     }
 
-    /// The address that is asked for completions, if the server is this engine.
+    /// Returns the URL for completions, if the server is this engine.
     pub fn url(&self, engine: Engine) -> String {
         self.address.completions(engine)
     }
@@ -276,13 +276,13 @@ async fn refused(response: Response, idle: Duration) -> UpstreamError {
 
 /// Nothing came for so long.
 pub(super) fn silent(idle: Duration) -> UpstreamError {
-    UpstreamError::Connection(format!("nothing came for {} s", idle.as_secs_f64()))
+    UpstreamError::Connection(format!("no data for {} s", idle.as_secs_f64()))
 }
 
 /// What `reqwest` says, with the reasons behind it and without the address.
 pub(super) fn unreachable(error: &reqwest::Error) -> UpstreamError {
     use std::error::Error as _;
-    let mut text = if error.is_timeout() { "it took too long".to_owned() } else { String::new() };
+    let mut text = if error.is_timeout() { "timeout".to_owned() } else { String::new() };
     let mut cause = error.source();
     while let Some(reason) = cause {
         if !text.is_empty() {

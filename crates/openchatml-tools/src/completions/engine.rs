@@ -1,4 +1,4 @@
-//! The kinds of servers: what is sent to each, and how each tells what the model said.
+//! The kinds of completion servers: the fields of their requests and responses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,9 +11,9 @@ use super::UpstreamError;
 
 /// A kind of server of completions.
 ///
-/// Servers differ in what they must be told so that control tokens stay in the completion, in how
-/// they tell its ids, and in what they refuse: some answer a field that they do not know with an
-/// error. So each is sent what it knows, and nothing else.
+/// Servers require different fields to keep control tokens in the completion, return token ids in
+/// different ways, and reject different fields: some servers report an error for an unknown field.
+/// The client sends each server only the fields that it supports.
 ///
 /// ```
 /// use openchatml_tools::Engine;
@@ -185,7 +185,7 @@ const OPEN_AI: Facts = Facts {
 };
 
 impl Engine {
-    /// All of them.
+    /// All engines.
     pub const ALL: &'static [Self] =
         &[Self::LlamaCpp, Self::Vllm, Self::Sglang, Self::Ollama, Self::OpenAi];
 
@@ -199,7 +199,7 @@ impl Engine {
         }
     }
 
-    /// Its name, in lower case.
+    /// Returns its name in lower case.
     pub fn as_str(self) -> &'static str {
         self.facts().word
     }
@@ -219,7 +219,7 @@ impl Engine {
         })
     }
 
-    /// Whether it can tell the ids of a completion.
+    /// Whether the engine can return the ids of a completion.
     pub fn tells_ids(self) -> bool {
         !self.facts().tells_ids.is_empty()
     }
@@ -231,13 +231,13 @@ impl fmt::Display for Engine {
     }
 }
 
-/// A name that is that of no [`Engine`].
+/// The error for a name that is not an [`Engine`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownEngine(String);
 
 impl fmt::Display for UnknownEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no engine that is known", self.0.escape_debug())
+        write!(f, "unknown engine `{}`", self.0.escape_debug())
     }
 }
 

@@ -1,8 +1,9 @@
-//! Models that are asked for raw completions: what an upstream is, and the client of servers that
-//! offer `/v1/completions`.
+//! Models for raw completions: the trait [`Upstream`], and the client for servers with
+//! `/v1/completions`.
 //!
-//! A raw completion goes on where the prompt ends, control tokens included. Only so are channels,
-//! recipients and the ends of messages what the model said, and not what a server made of it.
+//! A raw completion continues the prompt and contains control tokens. This is necessary to see the
+//! channels, the recipients and the ends of messages as the model wrote them, and not as a server
+//! interpreted them.
 
 #[cfg(feature = "completions")]
 mod address;
@@ -31,7 +32,7 @@ pub use self::client::{Completions, CompletionsOptions};
 #[cfg(feature = "completions")]
 pub use self::engine::{Engine, UnknownEngine};
 
-/// A model that goes on where a prompt ends.
+/// A model that continues a prompt.
 ///
 /// ```
 /// use openchatml_tools::{Completion, NextPiece, Opening, Piece, Prompt, Request, Upstream};
@@ -73,56 +74,56 @@ pub trait Upstream: Send + Sync {
     }
 }
 
-/// How grammars are given to an upstream, which may have to be asked that.
+/// The future of [`TakesGrammars`]: an upstream may have to ask its server.
 pub type AskedForGrammars<'u> =
     Pin<Box<dyn Future<Output = Result<TakesGrammars, UpstreamError>> + Send + 'u>>;
 
-/// How grammars are given to an upstream.
+/// How an upstream accepts grammars.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TakesGrammars {
-    /// Their language.
+    /// The language of the grammars.
     pub language: Language,
-    /// The control tokens at which it stops by itself, so that a grammar leaves them out. `None`: what
-    /// the engines of the language do.
+    /// The control tokens at which the upstream stops by itself, so that a grammar omits them.
+    /// `None`: the tokens of the usual engine of the language.
     pub stops: Option<Vec<Control>>,
 }
 
 impl TakesGrammars {
-    /// It takes grammars in this language, and stops where its engines do.
+    /// Creates a description with this language and the stop tokens of its usual engine.
     pub fn new(language: Language) -> Self {
         Self { language, stops: None }
     }
 }
 
-/// What a completion is held to.
+/// The constraint of a completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Constraint {
     /// The language of the grammar.
     pub language: Language,
-    /// The grammar of what may be said.
+    /// The grammar of the allowed output.
     pub grammar: String,
-    /// The ids that may not be sampled: tokens that stand in no completion of the format, and those
-    /// that end one in the wrong way.
+    /// The ids that the model must not sample: tokens that no completion of the format contains,
+    /// and tokens that end a completion in the wrong way.
     pub banned_ids: Vec<u32>,
-    /// Whether the grammar leaves out what ends a completion, since the upstream ends it in any of the
-    /// tokens that do. Which it is, is told by the message that ends then.
+    /// Whether the grammar omits the last token of the completion, because the upstream stops at
+    /// any of its stop tokens. The message at the end then determines the token.
     pub any_end: bool,
 }
 
 impl Constraint {
-    /// A grammar alone.
+    /// Creates a constraint with only a grammar.
     pub fn new(language: Language, grammar: String) -> Self {
         Self { language, grammar, banned_ids: Vec::new(), any_end: false }
     }
 }
 
-/// A completion that begins.
+/// The future of a completion that begins.
 pub type Opening<'u> =
     Pin<Box<dyn Future<Output = Result<Box<dyn Completion>, UpstreamError>> + Send + 'u>>;
 
-/// A completion, while it arrives.
+/// A completion that arrives in pieces.
 pub trait Completion: Send {
     /// The next piece; `None` at the end. What is dropped half-way loses no piece.
     ///
@@ -132,32 +133,32 @@ pub trait Completion: Send {
     fn next(&mut self) -> NextPiece<'_>;
 }
 
-/// A piece that arrives.
+/// The future of the next piece.
 pub type NextPiece<'c> =
     Pin<Box<dyn Future<Output = Result<Option<Piece>, UpstreamError>> + Send + 'c>>;
 
-/// What is asked for.
+/// A request for a completion.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Request<'r> {
-    /// What stands before the completion.
+    /// The text or the ids before the completion.
     pub prompt: Prompt,
-    /// The spellings of the dialect's control tokens, which the completion is to hold.
+    /// The spellings of the control tokens of the dialect. The completion must contain them.
     pub controls: &'r [&'static str],
-    /// The ids that end a completion, where they are known.
+    /// The ids that end a completion, if they are known.
     pub stop_ids: &'r [u32],
-    /// What the completion is held to.
+    /// The constraint of the completion.
     pub constraint: Option<&'r Constraint>,
 }
 
 impl<'r> Request<'r> {
-    /// A request of which nothing but the prompt is known.
+    /// Creates a request with only a prompt.
     pub fn new(prompt: Prompt) -> Self {
         Self { prompt, controls: &[], stop_ids: &[], constraint: None }
     }
 }
 
-/// What stands before a completion.
+/// The text or the ids before a completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prompt {
     /// Text, in which control tokens are spelled.
@@ -180,7 +181,7 @@ pub enum Piece {
     Usage(Usage),
 }
 
-/// What a completion took, in tokens, as the server counts them.
+/// The tokens of a completion, as the server counts them.
 ///
 /// ```
 /// use openchatml_tools::Usage;
@@ -192,27 +193,27 @@ pub enum Piece {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {
-    /// The prompt.
+    /// The tokens of the prompt.
     pub prompt: u64,
-    /// What the model said.
+    /// The tokens of the completion.
     pub completion: u64,
-    /// As much of the prompt as the server knew from before, if it tells that.
+    /// The tokens of the prompt that the server had cached, if it reports them.
     pub cached: Option<u64>,
 }
 
 impl Usage {
-    /// So many tokens of the prompt, and so many that the model said.
+    /// Creates a usage with these numbers of tokens.
     pub const fn new(prompt: u64, completion: u64) -> Self {
         Self { prompt, completion, cached: None }
     }
 
-    /// The prompt and what the model said.
+    /// The tokens of the prompt and of the completion.
     pub fn total(self) -> u64 {
         self.prompt.saturating_add(self.completion)
     }
 }
 
-/// Why there is no completion, or no more of it.
+/// The error of a completion that failed or broke off.
 ///
 /// ```
 /// use openchatml_tools::UpstreamError;
@@ -258,8 +259,8 @@ pub enum UpstreamError {
 }
 
 impl UpstreamError {
-    /// Whether the same request may succeed later: nobody answers, the connection broke, or the server
-    /// says that it is busy or broken.
+    /// Whether the same request may succeed later: the server is unreachable or busy, the
+    /// connection broke, or the server reported an internal error.
     ///
     /// ```
     /// use openchatml_tools::UpstreamError;
@@ -283,7 +284,7 @@ impl UpstreamError {
 impl fmt::Display for UpstreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Connection(why) => write!(f, "no connection to the upstream: {why}"),
+            Self::Connection(why) => write!(f, "cannot connect to the upstream: {why}"),
             Self::Refused { status, message } if message.is_empty() => {
                 write!(f, "the upstream answers {status}")
             }
@@ -291,24 +292,23 @@ impl fmt::Display for UpstreamError {
                 write!(f, "the upstream answers {status}: {message}")
             }
             Self::Failed(message) => write!(f, "the upstream failed: {message}"),
-            Self::Garbage(what) => write!(f, "the upstream does not speak completions: {what}"),
+            Self::Garbage(what) => write!(f, "the upstream does not support completions: {what}"),
             Self::NoIds(engine) => write!(
                 f,
-                "the upstream ({engine}) tells no token ids, and in text an ordinary token may spell \
-                 a control token"
+                "the upstream ({engine}) returns no token ids, and in text an ordinary token can spell a control token"
             ),
             Self::NoGrammars { upstream, language } => {
                 let name = upstream.as_ref().map_or(String::new(), |name| format!(" ({name})"));
                 let kind = language.map_or(String::new(), |it| format!(" in {}", it.as_str()));
-                write!(f, "the upstream{name} takes no grammars{kind}")
+                write!(f, "the upstream{name} does not support grammars{kind}")
             }
             Self::TwoGrammars(field) => write!(
                 f,
-                "the sampling options have a grammar of their own (`{field}`), beside that of the format"
+                "the sampling options contain a grammar (`{field}`), but the format also sets one"
             ),
             Self::NoRoom { prompt, context } => write!(
                 f,
-                "the prompt of {prompt} tokens leaves no room: the upstream takes {context}"
+                "the prompt has {prompt} tokens and leaves no room for an answer: the context of the upstream is {context} tokens"
             ),
         }
     }

@@ -72,8 +72,9 @@ fn constrain(
     const BIAS: &str = "logit_bias";
     let way = engine.takes_grammars(Some(constraint.language))?;
     let grammar = match way.is_json {
-        true => serde_json::from_str(&constraint.grammar)
-            .map_err(|error| UpstreamError::Garbage(format!("the grammar is no JSON: {error}")))?,
+        true => serde_json::from_str(&constraint.grammar).map_err(|error| {
+            UpstreamError::Garbage(format!("the grammar is not valid JSON: {error}"))
+        })?,
         false => json!(constraint.grammar),
     };
     let (key, value) = match way.field.split_once('.') {

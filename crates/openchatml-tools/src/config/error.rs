@@ -1,25 +1,25 @@
-//! What is wrong with a file of tools, and where.
+//! Errors in a tools file, with their places.
 
 use std::fmt;
 use std::ops::Range;
 
 use openchatml::Lines;
 
-/// What is wrong with a file of tools.
+/// An error in a tools file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConfigError {
-    /// The bytes that are wrong.
+    /// The span of the error.
     pub span: Range<usize>,
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// The key, if it is one, as the file could have it: `tools.weather.command`, `tools."a b"`.
+    /// The key, if the error concerns one, as in the file: `tools.weather.command`, `tools."a b"`.
     pub key: String,
-    /// What is wrong, and what was expected.
+    /// The error, and the expected value.
     pub message: String,
-    /// The server that somebody has to log in at first: `tickets` of `[mcp.tickets]`.
+    /// The server that requires a login first: `tickets` for `[mcp.tickets]`.
     pub needs_login: Option<String>,
 }
 

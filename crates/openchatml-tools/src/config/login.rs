@@ -1,4 +1,4 @@
-//! Logging in at the servers of a file, and logging out.
+//! Login and logout at the servers of a tools file.
 
 use std::path::Path;
 use std::time::Duration;
@@ -43,9 +43,8 @@ pub(super) fn authorization(
             Ok(Authorization::Client(client))
         }
         Grant::AuthorizationCode => {
-            let folder = folder.ok_or_else(|| {
-                oauth.place.error("there is no folder for the tokens of those who log in")
-            })?;
+            let folder = folder
+                .ok_or_else(|| oauth.place.error("no folder for login tokens is configured"))?;
             let mut login = Login::new(folder);
             (login.client_id, login.client_secret) = (client_id, client_secret);
             (login.scopes, login.issuer) = (scopes, issuer);
@@ -61,7 +60,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// There is no such server, or nobody can log in there, or nobody does within this time.
+    /// There is no such server, the server does not support a login, or the login was not completed
+    /// in time.
     pub async fn login(
         &self,
         server: &str,
@@ -83,8 +83,7 @@ impl Config {
     pub async fn logout(&self, server: &str) -> Result<bool, ConfigError> {
         let (section, url, login) = self.login_at(server)?;
         let removed = login.tokens.remove(&url).await;
-        removed
-            .map_err(|error| section.place.error(format!("the token cannot be removed: {error}")))
+        removed.map_err(|error| section.place.error(format!("cannot delete the token: {error}")))
     }
 
     /// The server of this name, its URL, and how somebody logs in there.
@@ -94,20 +93,21 @@ impl Config {
             let known: Vec<_> =
                 known.iter().map(|it| format!("`{}`", it.name.escape_debug())).collect();
             let known = match known.as_slice() {
-                [] => "there is none where somebody can log in".to_owned(),
-                known => format!("somebody can log in at {}", known.join(", ")),
+                [] => "no server has a login".to_owned(),
+                known => format!("servers with a login: {}", known.join(", ")),
             };
-            let why = format!("there is no server `{}`: {known}", server.escape_debug());
+            let why = format!("unknown server `{}`: {known}", server.escape_debug());
             return Err(Place::start().error(why));
         };
         let (Reach::Url { url, oauth, .. }, true) = (&section.reach, section.takes_logins()) else {
-            let why = "nobody logs in there: it is a program, or has another authorization";
+            let why = "this server has no login: it is a program, or uses another authorization";
             return Err(section.place.error(why));
         };
         let url = url.fill()?;
-        let folder = self.tokens.as_deref().ok_or_else(|| {
-            section.place.error("there is no folder for the tokens of those who log in")
-        })?;
+        let folder = self
+            .tokens
+            .as_deref()
+            .ok_or_else(|| section.place.error("no folder for login tokens is configured"))?;
         match authorization(&url, &[], oauth.as_deref(), Some(folder))? {
             Authorization::Login(login) => Ok((section, url, login)),
             Authorization::None | Authorization::Client(_) => {

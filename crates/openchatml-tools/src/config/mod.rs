@@ -1,7 +1,7 @@
-//! Files of tools: `tools.toml`.
+//! Tools files: `tools.toml`.
 //!
-//! Each section is one kind of tools. Every key is checked, and what is wrong is told all at once,
-//! each with its place. Paths are relative to the file.
+//! Each section defines one kind of tools. The parser checks every key and reports all errors
+//! together, each with its place. Paths are relative to the file.
 //!
 //! ```
 //! use openchatml_tools::config::Config;
@@ -84,21 +84,21 @@ use self::sections::{BrowserSection, Mcp, OpenApi, Program, PythonSection};
 use crate::Entry;
 use crate::offer::{ServerPrompt, ServerResource, ServerResourceTemplate};
 
-/// What one section of a file offers.
+/// The tools and other offers of one section.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Offer {
     /// The section: `mcp.files`.
     pub section: String,
-    /// Its tools, by the names that models call them by.
+    /// The tools, with the names that models use.
     pub tools: Vec<(String, Entry)>,
-    /// The resources that the server lists, if the section is one.
+    /// The resources that the server lists, if the section is a server.
     pub resources: Vec<ServerResource>,
-    /// The templates of resources that the server lists, if the section is one.
+    /// The resource templates that the server lists, if the section is a server.
     pub resource_templates: Vec<ServerResourceTemplate>,
-    /// The prompts that the server lists, if the section is one.
+    /// The prompts that the server lists, if the section is a server.
     pub prompts: Vec<ServerPrompt>,
-    /// What the server has beside tools and does not list, and why.
+    /// The lists that the server failed to return, with the reasons.
     pub unlisted: Vec<ConfigError>,
 }
 
@@ -115,7 +115,7 @@ impl Offer {
     }
 }
 
-/// A file of tools that was read. Nothing of it was opened or started yet.
+/// A parsed tools file. Nothing has been opened or started yet.
 ///
 /// ```
 /// use openchatml_tools::config::Config;
@@ -129,7 +129,7 @@ impl Offer {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// What the router keeps to.
+    /// The settings of the router.
     pub router: RouterSettings,
     programs: Vec<Program>,
     apis: Vec<OpenApi>,
@@ -149,7 +149,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// All that is wrong with it, in the order of the file.
+    /// All errors of the file, in order.
     pub fn parse(text: &str) -> Result<Self, Vec<ConfigError>> {
         let (table, malformed) = DeTable::parse_recoverable(text);
         let mut findings = Findings { lines: Lines::new(text), errors: Vec::new() };
@@ -168,8 +168,8 @@ impl Config {
         }
     }
 
-    /// The same tools, for a conversation that had an interpreter before (the tool `python`): the first
-    /// reply of the new one says that the variables are gone.
+    /// Marks the conversation as one that already used an interpreter (the tool `python`): the
+    /// first reply of the new interpreter says that the variables are lost.
     ///
     /// ```
     /// use openchatml_tools::config::Config;
@@ -183,8 +183,9 @@ impl Config {
         self
     }
 
-    /// The same tools, of which those of servers that somebody logged in at are called in their name: the
-    /// tokens are in this folder (`kinds::mcp::TokenFolder`). Without it, nobody is logged in.
+    /// Sets the folder with the tokens of logged-in users (`kinds::mcp::TokenFolder`). Tools of
+    /// servers with a login are called in the name of that user. Without the folder, nobody is
+    /// logged in.
     ///
     /// ```
     /// use openchatml_tools::config::Config;
@@ -200,7 +201,8 @@ impl Config {
     /// The same tools, of which servers that are programs say on their standard error what `tell` is told: the name
     /// of the server, and a line. Without it, they have the standard error of this process.
     ///
-    /// A line is the server's word, and may hold control characters: escape it before you print it.
+    /// A line comes from the server and may contain control characters: escape it before you print
+    /// it.
     #[cfg(all(unix, feature = "mcp"))]
     pub fn with_stderr(mut self, tell: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
         self.stderr = Some(crate::kinds::mcp::ServerStderr::new("", tell));

@@ -1,4 +1,4 @@
-//! From what a file says to tools that can be called.
+//! Opens the tools of a tools file.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// Each section that could not be opened, and why.
+    /// Each section that could not be opened, with the reason.
     pub async fn open(self, base: impl AsRef<Path>) -> Result<Toolbox, Vec<ConfigError>> {
         let opened = self.open_all(base.as_ref()).await;
         if opened.errors.is_empty() { Ok(opened.tools) } else { Err(opened.errors) }
@@ -64,8 +64,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// Each section that could not be opened, and why. What a server does not list is
-    /// [`Offer::unlisted`].
+    /// Each section that could not be opened, with the reason. Lists that a server failed to return
+    /// are in [`Offer::unlisted`].
     pub async fn offers(self, base: impl AsRef<Path>) -> Result<Vec<Offer>, Vec<ConfigError>> {
         let mut opened = self.open_all(base.as_ref()).await;
         opened.ask_servers().await;
@@ -101,7 +101,7 @@ impl Config {
 fn valid(schema: Value<'static>, place: &Place) -> Found<Value<'static>> {
     match check_schema("", &schema) {
         Ok(()) => Ok(schema),
-        Err(bad) => Err(place.error(format!("this is no JSON Schema: {}", bad.why))),
+        Err(bad) => Err(place.error(format!("not a valid JSON Schema: {}", bad.why))),
     }
 }
 
@@ -237,7 +237,7 @@ impl Opening {
     #[cfg(any(feature = "http", all(unix, feature = "process")))]
     fn read(&self, path: &Path, place: &Place) -> Found<String> {
         std::fs::read_to_string(self.path(path))
-            .map_err(|error| place.error(format!("`{}` cannot be read: {error}", path.display())))
+            .map_err(|error| place.error(format!("cannot read `{}`: {error}", path.display())))
     }
 
     #[cfg(not(all(unix, feature = "process")))]
@@ -264,7 +264,8 @@ impl Opening {
                     continue;
                 }
                 let skipped = api.skipped().iter().find(|it| it.operation == *name);
-                let why = skipped.map_or("it is not in the document", |skipped| &skipped.why);
+                let why =
+                    skipped.map_or("it does not exist in the document", |skipped| &skipped.why);
                 return Err(place.error(format!("operation `{}`: {why}", name.escape_debug())));
             }
             entries.retain(|it| names.contains(&it.0));
@@ -334,7 +335,7 @@ impl Opening {
         let mut names = std::collections::HashSet::new();
         if let Some((name, _)) = entries.iter().find(|it| !names.insert(it.0.as_str())) {
             let why = format!(
-                "the server has two tools that models would call `{name}`: name it in `exclude_tools`"
+                "the server has two tools with the name `{name}` for models: exclude one with `exclude_tools`"
             );
             return Err(one(section.place.error(why)));
         }
@@ -484,5 +485,5 @@ fn filled(templates: &[(String, Template)]) -> Found<Vec<(String, String)>> {
 
 #[cfg(not(all(unix, feature = "browser", feature = "oauth", feature = "python")))]
 fn missing(place: &Place, feature: &str) -> ConfigError {
-    place.error(format!("this build knows no such tools: it is without the feature `{feature}`"))
+    place.error(format!("this build does not support such tools: it lacks the feature `{feature}`"))
 }

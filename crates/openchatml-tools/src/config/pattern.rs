@@ -1,4 +1,4 @@
-//! Which tools of a server are offered.
+//! Patterns that select the tools of a server.
 
 use super::error::{ConfigError, Place};
 
@@ -38,7 +38,7 @@ impl Selection {
         let is_empty =
             || names.clone().next().is_some() && !names.clone().any(|it| self.offers(it));
         if errors.is_empty() && is_restricted && is_empty() {
-            errors.push(self.place.error("no tool of the server is left"));
+            errors.push(self.place.error("the server has no tool left after filtering"));
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }

@@ -1,4 +1,4 @@
-//! Reads tables key by key, and collects what is wrong with them.
+//! Reads tables key by key and collects their errors.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -69,7 +69,7 @@ impl<'f, 't> Section<'f, 't> {
             let near = self.asked.iter().map(|it| (strsim::osa_distance(it, name), it)).min();
             let message = match near.filter(|near| near.0 <= 2.max(name.len() / 3)) {
                 Some((_, near)) => format!("unknown key; did you mean `{near}`?"),
-                None => format!("unknown key; known are `{}`", self.asked.join("`, `")),
+                None => format!("unknown key; the known keys are `{}`", self.asked.join("`, `")),
             };
             let place = self.findings.place(key.span(), join(&self.path, name));
             self.findings.errors.push(place.error(message));
@@ -110,7 +110,7 @@ impl<'f, 't> Section<'f, 't> {
     /// A text that has to be there.
     pub(super) fn required(&mut self, key: &'static str) -> Option<String> {
         if !self.has(key) {
-            let message = format!("it needs `{key}`");
+            let message = format!("missing key `{key}`");
             self.complain(self.place().error(message));
         }
         self.text(key)
@@ -131,7 +131,7 @@ impl<'f, 't> Section<'f, 't> {
             let number = number.and_then(|it| u64::from_str_radix(it.as_str(), it.radix()).ok());
             // What TOML has at most.
             let number = number.filter(|it| (least..=i64::MAX as u64).contains(it));
-            number.ok_or_else(|| format!("a whole number, at least {least}"))
+            number.ok_or_else(|| format!("a whole number of at least {least}"))
         })
     }
 
@@ -209,7 +209,7 @@ impl<'f, 't> Section<'f, 't> {
     /// A text that may name variables of the environment, and has to be there.
     pub(super) fn required_template(&mut self, key: &'static str) -> Option<Template> {
         if !self.has(key) {
-            let message = format!("it needs `{key}`");
+            let message = format!("missing key `{key}`");
             self.complain(self.place().error(message));
         }
         self.template(key)
@@ -226,7 +226,7 @@ impl<'f, 't> Section<'f, 't> {
         let place = self.key_place(key)?;
         self.read(key, |value| match value {
             DeValue::Table(_) => {
-                let schema = json(value).ok_or_else(|| "what JSON can say".to_owned());
+                let schema = json(value).ok_or_else(|| "a value that JSON supports".to_owned());
                 schema.map(|schema| Schema::Inline(schema, place))
             }
             DeValue::String(path) => Ok(Schema::File(PathBuf::from(path.as_ref()), place)),

@@ -1,4 +1,4 @@
-//! What the sections of a file say.
+//! The sections of a tools file.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::section::{Schema, Section};
 use super::template::Template;
 use crate::{Approve, Envelope, RouterOptions, Routes};
 
-/// `[router]`: what is not said is the router's default.
+/// `[router]`: the router uses its default for each missing key.
 ///
 /// ```
 /// use openchatml_tools::config::Config;
@@ -20,30 +20,30 @@ use crate::{Approve, Envelope, RouterOptions, Routes};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RouterSettings {
-    /// `at_once`: how many calls run at once.
+    /// `at_once`: the number of concurrent calls.
     pub at_once: Option<usize>,
-    /// `queue`: how many calls wait.
+    /// `queue`: the number of waiting calls.
     pub queue: Option<usize>,
-    /// `timeout_ms`: how long a call may take that says nothing.
+    /// `timeout_ms`: the timeout of a call that specifies none.
     pub timeout: Option<Duration>,
-    /// `longest_ms`: how long a call may take whatever it says.
+    /// `longest_ms`: the maximum timeout of any call.
     pub longest: Option<Duration>,
-    /// `output_bytes`: the content of a reply.
+    /// `output_bytes`: the maximum size of the content of a reply.
     pub output_bytes: Option<usize>,
-    /// `retries`: how often a call is made again.
+    /// `retries`: the number of retries of a call.
     pub retries: Option<u32>,
-    /// `backoff_ms`: how long to wait before that.
+    /// `backoff_ms`: the pause before a retry.
     pub backoff: Option<Duration>,
     /// `envelope`: the form of replies.
     pub envelope: Option<Envelope>,
-    /// `routes`: on which channels functions are called.
+    /// `routes`: the channels on which functions are called.
     pub routes: Option<Routes>,
-    /// `approve`: which calls are approved, of tools that do not say.
+    /// `approve`: the calls that require approval, for tools without a setting of their own.
     pub approve: Option<Approve>,
 }
 
 impl RouterSettings {
-    /// The options of a router that keeps to this.
+    /// Returns the options of a router with these settings.
     ///
     /// ```
     /// use openchatml_tools::config::Config;
@@ -284,7 +284,7 @@ impl OAuthSection {
         let (client_id, client_secret) = match grant {
             Grant::AuthorizationCode => {
                 if section.has("client_secret") && !section.has("client_id") {
-                    section.complain(section.place().error("it needs `client_id`"));
+                    section.complain(section.place().error("missing key `client_id`"));
                 }
                 (section.template("client_id"), section.template("client_secret"))
             }
@@ -417,7 +417,7 @@ pub(super) struct BrowserSection {
 impl BrowserSection {
     pub(super) fn read(mut section: Section<'_, '_>) -> Option<Self> {
         if section.has("index") && section.has("search_url") {
-            let message = "it searches either `index` or `search_url`";
+            let message = "`index` and `search_url` cannot be combined";
             let error = section.place().error(message);
             section.complain(error);
         }

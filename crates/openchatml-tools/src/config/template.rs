@@ -1,4 +1,4 @@
-//! Texts with variables of the environment in them.
+//! Texts that contain environment variables.
 
 use std::env::VarError;
 
@@ -34,7 +34,10 @@ impl Template {
                     parts.push(Part::Variable(name.into()));
                     text = rest;
                 }
-                _ => return Err(place.error("`$` begins `${NAME}`, or is written `$$`")),
+                _ => {
+                    return Err(place
+                        .error("`$` must be followed by `{NAME}`; write `$$` for a dollar sign"));
+                }
             }
         }
         parts.push(Part::Text(text.into()));

@@ -1,4 +1,4 @@
-//! Declarations of tools: what other programs say of theirs, and what the model reads of ours.
+//! Declarations of tools: those of other programs, and those that the model receives.
 
 mod read;
 mod write;

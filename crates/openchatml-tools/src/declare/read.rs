@@ -1,4 +1,4 @@
-//! Reading declarations as other programs write them.
+//! Reads declarations of tools in the formats of other programs.
 
 use std::borrow::Cow;
 
@@ -14,8 +14,8 @@ use crate::Entry;
 ///
 /// # Errors
 ///
-/// The text is no JSON, or something in it is no declaration of a function. The diagnostic knows
-/// where: by [`span`](Diagnostic::span) and by [`pointer`](Diagnostic::pointer).
+/// The text is not JSON, or a part of it is not a declaration of a function. The diagnostic has a
+/// [`span`](Diagnostic::span) and a [`pointer`](Diagnostic::pointer).
 ///
 /// ```
 /// use openchatml_tools::declare;
@@ -40,22 +40,21 @@ pub fn read(text: &str) -> Result<Vec<Tool<'static>>, Diagnostic> {
         None => (&value, ""),
     };
     let Some(items) = list.as_list() else {
-        return Err(wrong(list, path, "a list of tools was expected"));
+        return Err(wrong(list, path, "expected a list of tools"));
     };
     let tool = |(at, item): (usize, &Value<'_>)| tool(item, &format!("{path}/{at}"));
     items.iter().enumerate().map(tool).collect()
 }
 
 fn wrong(value: &Value<'_>, path: &str, message: &str) -> Diagnostic {
-    let mut found =
-        Code::ParseJson.at(value.span, format!("{message}, and this is {}", value.kind()));
+    let mut found = Code::ParseJson.at(value.span, format!("{message}, found {}", value.kind()));
     found.pointer = Some(path.to_owned());
     found
 }
 
 fn tool(value: &Value<'_>, path: &str) -> Result<Tool<'static>, Diagnostic> {
     if let Some(kind) = value.get("type").filter(|kind| kind.as_str() != Some("function")) {
-        let text = "only functions can be declared here";
+        let text = "only functions can be declared";
         return Err(wrong(kind, &format!("{path}/type"), text));
     }
     match value.get("function") {
@@ -66,14 +65,14 @@ fn tool(value: &Value<'_>, path: &str) -> Result<Tool<'static>, Diagnostic> {
 
 fn fields(value: &Value<'_>, path: &str) -> Result<Tool<'static>, Diagnostic> {
     let Some(fields) = value.as_map() else {
-        return Err(wrong(value, path, "the declaration of a function was expected"));
+        return Err(wrong(value, path, "expected the declaration of a function"));
     };
     let mut tool = Tool::default();
     for (key, value) in fields {
         let at = || format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
         let text = || match value.as_str() {
             Some(text) => Ok(Cow::Owned(text.to_owned())),
-            None => Err(wrong(value, &at(), "a text was expected")),
+            None => Err(wrong(value, &at(), "expected a string")),
         };
         match key.as_ref() {
             "type" => {}
@@ -91,7 +90,7 @@ fn fields(value: &Value<'_>, path: &str) -> Result<Tool<'static>, Diagnostic> {
 }
 
 impl Entry {
-    /// The same tool, with the description and the schema of a declaration.
+    /// Sets the description and the schema of a declaration.
     ///
     /// ```
     /// use openchatml_tools::{Entry, Output, declare, function};

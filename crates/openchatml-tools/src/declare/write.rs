@@ -1,4 +1,4 @@
-//! Declaring tools to the model.
+//! Declares tools to the model.
 
 use openchatml::declare::{Namespace, ToolPlace};
 use openchatml::{Conversation, Data, Dialect, Header, Role, Settings, Tool, Value, function_name};
@@ -9,8 +9,8 @@ use crate::{Entry, Toolbox};
 const BUILTINS: [fn() -> Namespace<'static>; 2] = [Namespace::browser, Namespace::python];
 
 impl Toolbox {
-    /// The functions as they are declared to the model: for `tools` of a conversation, which the
-    /// writer of each format says in its own way.
+    /// Returns the declarations of the functions, for `tools` of a conversation. The writer of each
+    /// format writes them in its own way.
     ///
     /// ```
     /// use openchatml::{Conversation, RenderOptions, convert};
@@ -34,8 +34,9 @@ impl Toolbox {
         functions.collect()
     }
 
-    /// The built-in tools, `browser` and `python`, in the words that the models were trained on: for
-    /// the tools of Harmony's system message. Of `browser` only what there is.
+    /// Returns the built-in tools, `browser` and `python`, with the descriptions that the models
+    /// were trained on, for the system message of Harmony. Functions of `browser` that are not in
+    /// the toolbox are omitted.
     ///
     /// ```
     /// use openchatml_tools::{Entry, Output, Toolbox, function};
@@ -56,8 +57,8 @@ impl Toolbox {
         here.collect()
     }
 
-    /// The tools of all other namespaces, for the tools of Harmony's developer message. A tool
-    /// without a namespace is none of them: no format declares it.
+    /// Returns the tools of all other namespaces, for the developer message of Harmony. A tool
+    /// without a namespace is omitted, because no format can declare it.
     ///
     /// ```
     /// use openchatml_tools::{Entry, Output, Toolbox, function};
@@ -89,8 +90,8 @@ impl Toolbox {
         namespaces
     }
 
-    /// All tools, by namespace: functions, built-in tools, and the others. What a model may call, for
-    /// the grammar of its completions.
+    /// Returns all tools that a model may call, by namespace: functions, built-in tools and others.
+    /// Use it for the grammar of completions.
     ///
     /// ```
     /// use openchatml_tools::{Entry, Output, Toolbox, function};
@@ -115,8 +116,8 @@ impl Toolbox {
     /// has it, or else in what the developer says, as types of TypeScript in OpenChatML 2.x, or in
     /// what the system says, as JSON.
     ///
-    /// Built-in tools are listed in the header of OpenChatML 2.x. In Harmony they are part of the
-    /// system message: see [`builtins`](Self::builtins). To declare the same tools again changes
+    /// In OpenChatML 2.x, built-in tools are listed in the header. In Harmony, they are part of the
+    /// system message: see [`builtins`](Self::builtins). Declaring the same tools again changes
     /// nothing.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Whether a call may run: only one that is certain does (OpenChatML 2.2 §8).
+//! Checks whether a call may run: only a certain call runs (OpenChatML 2.2 §8).
 
 mod arguments;
 
@@ -49,8 +49,8 @@ impl Core {
         is_certain(message).map_err(refuse)?;
         if !has_own_id {
             let text = match call_id {
-                None | Some("") => "the call has no call_id: add one to its header".to_owned(),
-                Some(id) => format!("call_id {} was used before: each call has its own", quote(id)),
+                None | Some("") => "the call has no `call_id`: add one to its header".to_owned(),
+                Some(id) => format!("duplicate `call_id` {}: give each call its own id", quote(id)),
             };
             return Err(refuse(Failure::with_code(Code::ParseHeader, text)));
         }
@@ -73,7 +73,7 @@ impl Core {
         // Some formats leave out the namespace of functions.
         let bare = || self.tools.get(&format!("functions.{name}")).filter(|_| !name.contains('.'));
         self.tools.get(name).or_else(bare).ok_or_else(|| {
-            let mut text = format!("there is no tool {}", quote(name));
+            let mut text = format!("unknown tool {}", quote(name));
             if let Some(meant) = self.similar(name) {
                 text.push_str(&format!(": did you mean {}?", quote(meant)));
             }
@@ -103,12 +103,14 @@ impl Core {
 fn is_certain(message: &Message<'_>) -> Result<(), Failure> {
     let wrong = |code, text: &str| Err(Failure::with_code(code, text));
     match message.end {
-        End::Open | End::Prompt => wrong(Code::StreamTruncated, "the call was cut off"),
+        End::Open | End::Prompt => wrong(Code::StreamTruncated, "the call is incomplete"),
         _ if message.recovered => {
-            wrong(Code::ParseFrame, "the call is malformed, and was not run on a guess")
+            wrong(Code::ParseFrame, "the call is malformed, so it did not run")
         }
         End::Call => Ok(()),
-        End::End | End::Return => wrong(Code::ParseFrame, "the call does not end as calls do"),
+        End::End | End::Return => {
+            wrong(Code::ParseFrame, "the call does not end with the token of calls")
+        }
     }
 }
 
@@ -122,7 +124,7 @@ fn is_routed(message: &Message<'_>, settings: &Settings, routes: Routes) -> Resu
     }
     let words: Vec<_> = allowed.iter().map(|channel| channel.as_str()).collect();
     let text =
-        format!("{} is called on `{}`, not on `{channel}`", quote(name), words.join("` or `"));
+        format!("{} must be called on `{}`, not on `{channel}`", quote(name), words.join("` or `"));
     Err(Failure::with_code(Code::CallRoute, text))
 }
 

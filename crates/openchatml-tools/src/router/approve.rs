@@ -1,24 +1,24 @@
-//! Calls that somebody approves before they are made.
+//! Approval of calls before they run.
 
 use std::future::Future;
 use std::pin::Pin;
 
-/// A call that waits for approval: it is in order, and did not begin.
+/// A valid call that waits for approval and has not started.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Proposal<'p> {
-    /// Its id.
+    /// The id of the call.
     pub call_id: &'p str,
-    /// The tool, as the model named it.
+    /// The name of the tool, as the model wrote it.
     pub name: &'p str,
-    /// The arguments, as the tool will get them.
+    /// The arguments that the tool will receive.
     pub arguments: &'p str,
-    /// Why the arguments cannot be used that stood in the last answer, if there was one. After three
-    /// such answers the call is refused.
+    /// The reason why the arguments of the last answer are invalid, if there was one. After three
+    /// such answers, the call is rejected.
     pub problem: Option<&'p str>,
 }
 
-/// What somebody says to a [`Proposal`].
+/// The answer to a [`Proposal`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approval {
     /// The call may be made.
@@ -30,12 +30,12 @@ pub enum Approval {
     No(String),
 }
 
-/// What somebody says, once it is said.
+/// The future of an answer.
 pub type Asked<'a> = Pin<Box<dyn Future<Output = Approval> + Send + 'a>>;
 
 /// Somebody who approves calls: a person, or a policy.
 ///
-/// One call is asked for at a time, and the time that the answer takes does not count towards the
+/// Proposals are presented one at a time. The time of the answer does not count towards the
 /// deadline of the call.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! What happened in a turn and was not told yet.
+//! Happenings of a turn that have not been returned yet.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,8 +10,8 @@ use crate::Progress;
 
 /// Something that happened in a turn.
 ///
-/// The id is the call's, letter for letter. It is empty where a call had no id of its own: none at
-/// all, or one that was used before.
+/// The id is that of the call, unchanged. It is empty if the call had no id, or an id that was
+/// already used.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Happening {

@@ -1,4 +1,4 @@
-//! The router: it takes the calls of a turn, and answers each of them once.
+//! The router: it receives the calls of a turn and answers each call once.
 
 mod admit;
 mod approve;
@@ -28,8 +28,8 @@ use crate::{Approve, Entry, Toolbox};
 
 /// Runs the calls of turns: several at once, each on time, and each once.
 ///
-/// Clones share what they have: the tools and the limits on how many calls run. A panic of a tool
-/// is its own misfortune only where panics unwind, which is the default.
+/// Clones share the tools and the limits on concurrent calls. A panic of a tool affects only its
+/// own call if panics unwind, which is the default.
 ///
 /// ```
 /// use openchatml_tools::{Entry, Output, Router, RouterOptions, Toolbox, function};
@@ -87,8 +87,8 @@ impl Router {
     ///
     /// # Errors
     ///
-    /// The parameters of a tool are no JSON Schema, or one that refers to something that is not in
-    /// it: nothing is fetched.
+    /// The parameters of a tool are not a JSON Schema, or the schema refers to a document outside
+    /// itself. The router fetches nothing.
     pub fn new(tools: Toolbox, options: RouterOptions) -> Result<Self, BadSchema> {
         let mut known = HashMap::new();
         for (name, entry) in tools.iter() {
@@ -110,7 +110,7 @@ impl Router {
         Ok(Self { core: Arc::new(core) })
     }
 
-    /// A new turn of a conversation whose calls have had these ids.
+    /// Starts a turn of a conversation in which these call ids are already used.
     pub fn turn(&self, taken: impl IntoIterator<Item = String>) -> Turn {
         Turn::new(self.core.clone(), taken.into_iter().collect())
     }

@@ -1,4 +1,4 @@
-//! What a router keeps to.
+//! Options of a router.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::Approve;
 /// Tells the time, as RFC 3339.
 type Clock = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// What a [`Router`](crate::Router) keeps to.
+/// Options of a [`Router`](crate::Router).
 ///
 /// ```
 /// use std::time::Duration;
@@ -25,35 +25,36 @@ type Clock = Arc<dyn Fn() -> String + Send + Sync>;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct RouterOptions {
-    /// How many calls run at once, those of all turns counted together. At least 1.
+    /// The number of calls that run concurrently in all turns. At least 1.
     pub at_once: usize,
-    /// How many calls wait for their turn to run. While so many do,
-    /// [`dispatch`](crate::Turn::dispatch) waits. At least 1.
+    /// The number of calls that wait. While the queue is full, [`dispatch`](crate::Turn::dispatch)
+    /// waits. At least 1.
     pub queue: usize,
-    /// How long a call may take that names no `deadline_ms`, of a tool that has no timeout of its
-    /// own. The time in the queue counts.
+    /// The timeout of a call without `deadline_ms`, if its tool has no timeout. The time in the
+    /// queue counts.
     pub timeout: Duration,
-    /// How long a call may take whatever it or its tool says.
+    /// The maximum timeout of any call.
     pub longest: Duration,
-    /// The content of a reply, in bytes. What is longer is no output, but an error.
+    /// The maximum size of the content of a reply, in bytes. A longer output is replaced by an
+    /// error.
     pub output_bytes: usize,
-    /// How often a call is made again after a failure that may pass, if its tool is idempotent.
+    /// How often a call is repeated after a temporary failure, if its tool is idempotent.
     pub retries: u32,
-    /// How long to wait before a call is made again; twice as long each time.
+    /// The pause before a call is repeated. Each further pause is twice as long.
     pub backoff: Duration,
-    /// The form of the replies.
+    /// The form of replies.
     pub envelope: Envelope,
-    /// On which channels functions are called.
+    /// The channels on which functions are called.
     pub routes: Routes,
-    /// Which calls are approved before they are made, of tools that [do not say](crate::Entry).
+    /// The calls that require approval, for tools [without a setting](crate::Entry) of their own.
     pub approve: Approve,
-    /// Who approves them. Without one, calls that would have to be approved are not made.
+    /// The approver. Without one, calls that require approval do not run.
     pub approver: Option<Arc<dyn Approver>>,
-    /// Tells when a reply was made, as RFC 3339. Without it, replies do not say when.
+    /// Returns the time of a reply in RFC 3339. Without a clock, replies have no time.
     pub clock: Option<Clock>,
 }
 
-/// On which channels functions are called.
+/// The channels on which functions are called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Routes {
     /// On `commentary` alone (OpenChatML 2.2 §8.3).

@@ -1,4 +1,4 @@
-//! What calls are answered with.
+//! The replies to calls.
 
 use std::fmt::Write as _;
 
@@ -65,7 +65,7 @@ impl Replies {
         let Output { content, provenance } = output;
         let most = self.options.output_bytes;
         if !is_shallow(&content, DEPTH) {
-            let text = format!("the output nests deeper than {DEPTH} levels");
+            let text = format!("the output is nested deeper than {DEPTH} levels");
             return Err(Failure::with_code(Code::ToolOutput, text));
         }
         let spelled = match content.as_str() {
@@ -73,7 +73,7 @@ impl Replies {
             None => content.to_json(),
         };
         if spelled.len() > most {
-            let text = format!("the output has {} bytes, and at most {most} fit", spelled.len());
+            let text = format!("the output has {} bytes, but the maximum is {most}", spelled.len());
             return Err(Failure::with_code(Code::ToolOutput, text));
         }
         if self.options.envelope == Envelope::Raw {

@@ -1,4 +1,4 @@
-//! The JSON Schemas of tools, ready for use.
+//! The compiled JSON Schemas of tools.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -16,19 +16,19 @@ pub(super) struct Schema {
     properties: HashSet<String>,
 }
 
-/// The parameters of a tool that are no JSON Schema.
+/// The error for parameters of a tool that are not a JSON Schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BadSchema {
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// What is wrong with its schema.
+    /// The error in the schema.
     pub why: String,
 }
 
 impl fmt::Display for BadSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the parameters of `{}` are no JSON Schema: {}", self.name, self.why)
+        write!(f, "the parameters of `{}` are not a valid JSON Schema: {}", self.name, self.why)
     }
 }
 
@@ -115,7 +115,7 @@ fn to_serde(value: &Value<'_>, path: &mut String) -> Result<serde_json::Value, M
         Data::String(text) => text.as_ref().into(),
         Data::Number(spelling) => number(spelling).map(Into::into).ok_or_else(|| Misfit {
             path: path.clone(),
-            message: format!("{spelling} is a number beyond all bounds"),
+            message: format!("the number {spelling} is out of range"),
         })?,
         Data::List(items) => {
             let mut list = Vec::with_capacity(items.len());

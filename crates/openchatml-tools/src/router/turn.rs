@@ -23,7 +23,7 @@ use crate::{Approve, Failure};
 ///
 /// Whoever drops it does not wait for the calls that still run: they are cancelled.
 ///
-/// It lives on a tokio runtime with its timers enabled.
+/// A turn requires a tokio runtime with timers.
 ///
 /// ```
 /// use openchatml::{Channel, Code, End, Message, Role};
@@ -78,8 +78,8 @@ impl Turn {
         Self { core, settings, board, taken, by_id, running }
     }
 
-    /// The same turn, in a conversation whose header says this: which tools are built in, and on
-    /// which channels tools are called.
+    /// Sets the settings from the header of the conversation: the built-in tools, and the channels
+    /// on which tools are called.
     pub fn with_settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
@@ -87,9 +87,10 @@ impl Turn {
 
     /// Takes a finished message. `false` if it is no call: then there is nothing to do.
     ///
-    /// A call that is in order runs as soon as there is room, while the turn goes on. One that is
-    /// not gets a reply that says why. While the queue is full, this waits, though no longer than the
-    /// call may take. It is cancel safe: a call whose dispatch is dropped was never taken.
+    /// Starts a call. A valid call runs as soon as there is room, while the turn continues. An
+    /// invalid call gets a reply with the reason. While the queue is full, this function waits, at
+    /// most for the timeout of the call. It is cancel safe: a call whose dispatch is dropped was
+    /// never started.
     pub async fn dispatch(&mut self, message: &Message<'_>) -> bool {
         if !message.is_call() || message.foreign {
             return false;
@@ -141,15 +142,16 @@ impl Turn {
         self.taken.insert(call_id);
     }
 
-    /// An id that no call of the conversation has: `call_1`, `call_2`, … For formats whose calls
-    /// have none (Harmony, OpenChatML 2.0), which are given one before they are dispatched.
+    /// Returns an id that no call of the conversation has: `call_1`, `call_2`, … Use it for formats
+    /// without call ids (Harmony, OpenChatML 2.0), whose calls need an id before they are
+    /// dispatched.
     pub fn unused_id(&self) -> String {
         let mut ids = (self.taken.len() + 1..).map(|number| format!("call_{number}"));
         ids.find(|id| !self.taken.contains(id)).unwrap_or_default()
     }
 
-    /// Cancels one call (`tool.cancel`): its reply says so, and whatever the tool still does is not
-    /// heard. `false` if there is no such call, or if it has its reply.
+    /// Cancels a call (`tool.cancel`). Its reply says so, and later output of the tool is dropped.
+    /// Returns `false` if there is no such call, or if it already has a reply.
     pub fn cancel(&mut self, call_id: &str, reason: &str) -> bool {
         self.by_id.get(call_id).copied().is_some_and(|call| self.cancel_call(call, reason))
     }
@@ -170,8 +172,9 @@ impl Turn {
         is_first
     }
 
-    /// The next thing that happens. `None` once every call that was dispatched has its reply, and
-    /// all was fetched; more calls may be dispatched after that. It is cancel safe.
+    /// Returns the next happening, or `None` after every dispatched call has its reply and all
+    /// happenings were returned. More calls may be dispatched after that. This function is cancel
+    /// safe.
     pub async fn next(&mut self) -> Option<Happening> {
         loop {
             match self.board.take() {

@@ -1,4 +1,4 @@
-//! One call, from the queue to its outcome.
+//! A call, from the queue to its outcome.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub(super) async fn run(job: Job, queued: OwnedSemaphorePermit) {
 
 /// What a call is told that was not done in time.
 pub(super) fn late() -> Failure {
-    Failure::with_code(Code::ToolTimeout, "the call was not done by its deadline")
+    Failure::with_code(Code::ToolTimeout, "the call did not finish before its deadline")
 }
 
 /// So many answers may have arguments that cannot be used.
@@ -69,11 +69,11 @@ const ANSWERS: usize = 3;
 
 /// What a call is told whose time was over before its tool began with it.
 fn unmade() -> Failure {
-    Failure::with_code(Code::ToolTimeout, "its deadline passed before the call was made")
+    Failure::with_code(Code::ToolTimeout, "the deadline passed before the call ran")
 }
 
 /// Why a call is not made that nobody can approve.
-pub(super) const NOBODY: &str = "there is nobody to approve it";
+pub(super) const NOBODY: &str = "the call requires an approval, but nobody can approve it";
 
 /// What a call is told that nobody approved.
 pub(super) fn denied(reason: &str) -> Failure {
@@ -150,7 +150,7 @@ impl Job {
                 Err(failure) => problem = Some(failure),
             }
         }
-        Err(denied("the arguments that were put in their place cannot be used"))
+        Err(denied("the replaced arguments are invalid"))
     }
 
     /// Makes the call once there is room.

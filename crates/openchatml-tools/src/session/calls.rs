@@ -1,4 +1,4 @@
-//! The calls of one turn, from the router's queue to their replies.
+//! The calls of a turn, from the queue of the router to their replies.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

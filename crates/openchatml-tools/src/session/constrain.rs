@@ -1,4 +1,4 @@
-//! What the completions of a model are held to.
+//! Constraints of the completions of a model.
 
 use openchatml::harmony::Namespace;
 use openchatml::{Control, TextFormat};
@@ -7,7 +7,7 @@ use openchatml_tokens::{Encoding, Tokenizer};
 
 use crate::{Constraint, TakesGrammars};
 
-/// What the completions of a model are held to: the grammar of its format and of its tools.
+/// Constrains the completions of a model to the grammar of its format and its tools.
 ///
 /// ```
 /// use openchatml::TextFormat;
@@ -26,18 +26,18 @@ use crate::{Constraint, TakesGrammars};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Constrained {
-    /// The tools that may be called.
+    /// The tools that the model may call.
     pub tools: Vec<Namespace<'static>>,
-    /// The language of the grammars. `None`: the one that the upstream takes.
+    /// The language of the grammars. `None`: the language that the upstream accepts.
     pub language: Option<Language>,
-    /// What completions may be. A call that must be made ([`Choice::Required`], [`Choice::Named`]) is
-    /// made in the first completion of a run; the others may be answers. Which tokens there are, and
-    /// where the server stops, is found out where this does not say.
+    /// The options of the grammars. A required call ([`Choice::Required`], [`Choice::Named`]) is
+    /// made in the first completion of a run; later completions may be answers. The vocabulary and
+    /// the stop tokens are determined automatically if they are not given.
     pub options: Options,
 }
 
 impl Constrained {
-    /// Any completion of the format, with calls of these tools.
+    /// Allows any completion of the format with calls of these tools.
     pub fn new(tools: Vec<Namespace<'static>>) -> Self {
         let mut options = Options::default();
         // The servers that take it do not say which version of it they have.

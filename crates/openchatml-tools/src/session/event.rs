@@ -1,4 +1,4 @@
-//! What a session tells.
+//! The events of a session.
 
 use openchatml::{Code, Event, Policy};
 
@@ -7,7 +7,7 @@ use crate::{Progress, Usage};
 /// What a [`Session`](super::Session) tells, in the order in which it happens: the events of the
 /// completions, and those of the loop around them.
 ///
-/// Messages are numbered through the whole session, those that it begins with included.
+/// Messages are numbered through the whole session, beginning with the messages of the transcript.
 ///
 /// ```
 /// use openchatml_tools::SessionEvent;
@@ -87,7 +87,7 @@ pub enum SessionEvent<'e> {
 }
 
 impl SessionEvent<'_> {
-    /// Its name.
+    /// Returns the name of the event.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Step { .. } => "run.step",
@@ -103,8 +103,8 @@ impl SessionEvent<'_> {
         }
     }
 
-    /// Whether a user may see it: of what the model says what is [for users](Event::is_for_user),
-    /// and nothing of its calls, of which not even the number is theirs to know.
+    /// Whether a user may see the event: output of the model that is [for
+    /// users](Event::is_for_user). Calls are hidden, including their number.
     pub fn is_for_user(&self, policy: Policy) -> bool {
         match self {
             Self::Said(event) | Self::Replied(event) => event.is_for_user(policy),
@@ -112,7 +112,7 @@ impl SessionEvent<'_> {
         }
     }
 
-    /// The event as a user may see it, if a user may: see [`Event::for_user`].
+    /// Returns the event as a user may see it, or `None`: see [`Event::for_user`].
     pub fn for_user(self, policy: Policy) -> Option<Self> {
         match self {
             Self::Said(event) => event.for_user(policy).map(Self::Said),
@@ -121,14 +121,14 @@ impl SessionEvent<'_> {
         }
     }
 
-    /// The event as JSON, on one line.
+    /// Returns the event as JSON, on one line.
     pub fn to_json(&self) -> String {
         let mut out = String::with_capacity(128);
         self.write_json(&mut out);
         out
     }
 
-    /// Adds the event as JSON to `out`, on one line and without a line break.
+    /// Appends the event as JSON to `out`, on one line and without a line break.
     pub fn write_json(&self, out: &mut String) {
         if let Self::Said(event) | Self::Replied(event) = self {
             return event.write_json(out);

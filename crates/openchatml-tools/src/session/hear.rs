@@ -1,4 +1,4 @@
-//! A completion, as it is heard: what of it is certain, and when it says no more that counts.
+//! Reads a completion: which parts are certain, and where its relevant part ends.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! The loop: a transcript, the tools that it calls and, perhaps, a model that goes on with it.
+//! The loop of a session: a transcript, the tools that it calls, and optionally a model that
+//! continues it.
 
 mod calls;
 mod constrain;
@@ -41,9 +42,9 @@ use crate::{Approve, Failure, Router, Toolbox, UpstreamError};
 
 /// A transcript, the tools that it calls and, perhaps, a model that goes on with it.
 ///
-/// [`run`](Self::run) makes the calls that have no reply and, if there is a model, asks it to go on,
-/// until it answers. A call begins when its message is complete, while the rest of the turn still
-/// arrives.
+/// [`run`](Self::run) runs the calls without a reply. If there is a model, it then asks the model
+/// to continue until the model answers. A call starts when its message is complete, while the rest
+/// of the turn still arrives.
 ///
 /// ```
 /// use openchatml::{Format, ReadOptions, parse};
@@ -122,29 +123,28 @@ struct Known {
     fate: Fate,
 }
 
-/// How a session goes.
+/// Options of a session.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionOptions {
-    /// How often the model is asked at most.
+    /// The maximum number of requests to the model.
     pub most_steps: usize,
-    /// How many calls one run makes at most. `None`: as many as the model wants.
+    /// The maximum number of calls in one run. `None`: no limit.
     pub most_calls: Option<usize>,
-    /// After how many tokens, of all prompts and completions of one run, the model is not asked
-    /// again. Servers count them; where one does not, only ids can be counted.
+    /// The number of tokens of all prompts and completions of one run after which the model is not
+    /// asked again. The server counts tokens. If it does not, only ids can be counted.
     pub most_tokens: Option<u64>,
-    /// How often the model is asked again where that may help: the server is down or fails, the
-    /// connection breaks, or the completion has no message that is certain. So often in a row, and each
-    /// time is a step. Calls of a completion that broke are made all the same, and once.
+    /// How often a failed request is repeated in a row: the server is down or fails, the connection
+    /// breaks, or the completion has no certain message. Each attempt is a step. Calls of a broken
+    /// completion run exactly once.
     pub most_retries: usize,
-    /// The pause before the model is asked again for the first time. Each is twice as long as the one
-    /// before, and 30 s at most.
+    /// The pause before the first repetition. Each further pause is twice as long, at most 30 s.
     pub backoff: Duration,
-    /// How long one run may take. Then calls are cancelled, and their replies say so.
+    /// The maximum time of one run. Then calls are cancelled, and their replies say so.
     pub most_time: Option<Duration>,
-    /// How completions and the transcript are read.
+    /// The options for reading completions and the transcript.
     pub read: ReadOptions,
-    /// How the transcript is written.
+    /// The options for writing the transcript.
     pub render: RenderOptions,
 }
 
@@ -164,7 +164,7 @@ impl Default for SessionOptions {
     }
 }
 
-/// What would become of a call that has no reply.
+/// What happens to a call without a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outlook {
@@ -202,7 +202,7 @@ pub enum Ended {
     Cancelled,
 }
 
-/// Why a session cannot go on. What was done is in the transcript.
+/// The error of a session that cannot continue. The transcript contains everything that was done.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SessionError {
@@ -235,9 +235,9 @@ impl fmt::Display for SessionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Upstream(error) => error.fmt(f),
-            Self::Prompt(error) => write!(f, "the prompt cannot be written: {error}"),
-            Self::Grammar(error) => write!(f, "there is no such grammar: {error}"),
-            Self::Transcript(error) => write!(f, "the transcript cannot be written: {error}"),
+            Self::Prompt(error) => write!(f, "cannot write the prompt: {error}"),
+            Self::Grammar(error) => write!(f, "cannot make the grammar: {error}"),
+            Self::Transcript(error) => write!(f, "cannot write the transcript: {error}"),
             Self::Io(error) => error.fmt(f),
         }
     }
@@ -258,7 +258,7 @@ impl From<io::Error> for SessionError {
 }
 
 impl Session {
-    /// A session that goes on with this conversation, whose transcript is in this format.
+    /// Creates a session that continues this conversation. The transcript has this format.
     pub fn new(conversation: Conversation<'static>, format: Format, router: Router) -> Self {
         let told = conversation.messages.len();
         Self {
@@ -280,16 +280,16 @@ impl Session {
         }
     }
 
-    /// The same session with a model that goes on.
+    /// Adds a model that continues the transcript.
     #[must_use]
     pub fn with_model(mut self, model: Model) -> Self {
         self.model = Some(Arc::new(model));
         self
     }
 
-    /// The same session, whose transcript is kept here. Its router has the tools that the desk
-    /// [guards](Desk::guard). What the model said before a crash, and the transcript does not say
-    /// yet, is part of the conversation.
+    /// Sets the desk that stores the transcript. The router must have the tools that the desk
+    /// [guards](Desk::guard). Output of the model before a crash that is not in the transcript yet
+    /// becomes part of the conversation.
     #[must_use]
     pub fn with_desk(mut self, desk: Desk) -> Self {
         let said = desk.recover();
@@ -299,22 +299,22 @@ impl Session {
         self
     }
 
-    /// The same session, whose transcript is laid out like this where it is JSON.
+    /// Sets the layout of a transcript in JSON.
     #[must_use]
     pub fn with_shape(mut self, shape: Shape) -> Self {
         self.shape = Some(shape);
         self
     }
 
-    /// The same session with these options.
+    /// Sets the options.
     #[must_use]
     pub fn with_options(mut self, options: SessionOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// The same session, whose transcript [declares](Toolbox::declare_in) these tools, unless it
-    /// declares tools already.
+    /// [Declares](Toolbox::declare_in) these tools in the transcript, unless it already declares
+    /// tools.
     #[must_use]
     pub fn declare(mut self, tools: &Toolbox) -> Self {
         let functions = tools.declare();
@@ -331,30 +331,29 @@ impl Session {
         self
     }
 
-    /// What the grammars of the last [run](Self::run) did not say, if the model is
-    /// [constrained](Model::constrained).
+    /// Returns the requirements that the grammars of the last [run](Self::run) did not express, if
+    /// the model is [constrained](Model::constrained).
     pub fn unsaid(&self) -> &[Unsaid] {
         &self.unsaid
     }
 
-    /// Whether there were completions in the last [run](Self::run) of which nobody counted the tokens:
-    /// then [`most_tokens`](SessionOptions::most_tokens) did not bound it.
+    /// Whether the tokens of some completion in the last [run](Self::run) were not counted. In that
+    /// case, [`most_tokens`](SessionOptions::most_tokens) did not limit the run.
     pub fn has_uncounted_tokens(&self) -> bool {
         self.spent.is_uncounted
     }
 
-    /// What the format of the prompts of the last [run](Self::run) has no place for: the first loss of
-    /// each kind.
+    /// Returns the first loss of each kind in the prompts of the last [run](Self::run).
     pub fn prompt_losses(&self) -> &[Loss] {
         &self.prompt_losses
     }
 
-    /// The conversation.
+    /// Returns the conversation.
     pub fn conversation(&self) -> &Conversation<'static> {
         &self.conversation
     }
 
-    /// The calls that [`run`](Self::run) would make first, each with what would become of it.
+    /// Returns the calls that [`run`](Self::run) would handle first, each with its outlook.
     pub fn waiting(&self) -> Vec<(Message<'static>, Outlook)> {
         let messages = &self.conversation.messages;
         let Next::Answer(waiting) = plan::next(&self.conversation) else { return Vec::new() };
@@ -385,12 +384,12 @@ impl Session {
         calls.collect()
     }
 
-    /// How many calls have no reply and are not made, since the user went on without one.
+    /// The number of calls without a reply that do not run, because the user continued without one.
     pub fn left_behind(&self) -> usize {
         plan::left_behind(&self.conversation.messages)
     }
 
-    /// What the format of the transcript could not carry, when the transcript was last written.
+    /// Returns the losses of the last write of the transcript.
     pub fn losses(&self) -> &[Loss] {
         &self.losses
     }
@@ -399,7 +398,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Its format cannot say what is in it.
+    /// The format cannot represent the conversation.
     pub fn text(&mut self) -> Result<String, RenderError> {
         self.written().map(|text| self.laid_out(text))
     }
@@ -431,7 +430,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Its format cannot say what is in it, or the file cannot be written.
+    /// The format cannot represent the conversation, or the file cannot be written.
     pub async fn keep(&mut self) -> Result<(), SessionError> {
         self.save(&HashMap::new()).await
     }

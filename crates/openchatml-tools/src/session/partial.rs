@@ -1,4 +1,4 @@
-//! What becomes of what a model said before it broke off.
+//! Handles the output of a model that broke off.
 
 use openchatml::convert::convert;
 use openchatml::{Conversation, Document, Message, Role, Visibility, parse};

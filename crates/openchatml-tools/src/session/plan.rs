@@ -1,4 +1,4 @@
-//! What is to be done next: a question to the transcript alone.
+//! Determines the next step from the transcript alone.
 
 use std::collections::{HashMap, HashSet};
 

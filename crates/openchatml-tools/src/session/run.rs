@@ -22,16 +22,16 @@ use crate::{Completion, Constraint, Failure, Piece, Prompt, Usage};
 const CANCELLED: &str = "the session was cancelled";
 
 /// What the reply to a call says whose output the transcript or the prompt cannot say.
-const UNWRITABLE: &str = "the output cannot be written in the format of the transcript";
+const UNWRITABLE: &str = "the format of the transcript cannot express the output";
 
 /// What the reply to a call says that began before a crash.
-const INTERRUPTED: &str = "interrupted; may or may not have been done";
+const INTERRUPTED: &str = "interrupted; the call may have run";
 
 /// Why the model is asked again whose completion is of no use.
-const NOTHING: &str = "the completion has no message that is certain";
+const NOTHING: &str = "the completion has no certain message";
 
 /// Why the model is asked again that stopped in the middle of a message.
-const BROKEN: &str = "the completion broke off";
+const BROKEN: &str = "the completion is incomplete";
 
 /// No pause before the model is asked again is longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -57,7 +57,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// The upstream fails, or something cannot be written. What was done until then is kept.
+    /// The upstream fails, or a file cannot be written. Everything done before that is stored.
     pub async fn run(
         &mut self,
         cancel: &CancellationToken,

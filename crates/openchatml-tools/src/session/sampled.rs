@@ -1,4 +1,4 @@
-//! What a model said, in the ids in which it said it.
+//! The output of a model, with the ids that it sampled.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -1,4 +1,4 @@
-//! How a transcript in JSON is laid out.
+//! The layout of a transcript in JSON.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use openchatml::render::JsonStyle;
 use openchatml::{Carrier, Format};
 use serde_json::value::RawValue;
 
-/// How a transcript in JSON is laid out: what the session writes looks like what it read.
+/// The layout of a transcript in JSON: a session writes the same layout that it read.
 ///
 /// ```
 /// use openchatml_tools::Shape;
@@ -27,7 +27,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of a transcript in this format.
+    /// Returns the shape of a transcript in this format.
     pub fn of(text: &str, format: Format) -> Self {
         if format.carrier() != Carrier::Json {
             return Self::default();
@@ -40,8 +40,8 @@ impl Shape {
         }
     }
 
-    /// A transcript in this shape. Where that is a list, the tools that the session declared to the
-    /// model have no place; the next session declares them again.
+    /// Returns a transcript in this shape. If the shape is a list, the tools that the session
+    /// declared to the model are omitted; the next session declares them again.
     pub fn apply(&self, text: String) -> String {
         let Some(style) = &self.style else { return text };
         let mut laid_out = match self.is_list.then(|| messages(&text)).flatten() {

@@ -1,4 +1,4 @@
-//! Text that spells control tokens, in formats that have no escape for them.
+//! Text that contains spellings of control tokens, in formats without an escape.
 
 use openchatml::lex::{Escape, TokenTable};
 use openchatml::{Carrier, Format, Message};

@@ -1,4 +1,4 @@
-//! A transcript that is read to be gone on with.
+//! Reads a transcript in order to continue it.
 
 use openchatml::convert::convert;
 use openchatml::{
@@ -10,9 +10,9 @@ use super::shape::Shape;
 
 /// A transcript that was read to be gone on with.
 ///
-/// A session rewrites its transcript. A transcript may have errors that stay what they are when it
-/// is written again, such as a call whose arguments are no JSON: its model was told of it and went
-/// on. Others would be lost, or would look certain from then on.
+/// A session rewrites its transcript. Some errors remain the same when the transcript is written
+/// again, such as a call whose arguments are not JSON: the model received an error reply and
+/// continued. Other errors would be lost or would look certain afterwards.
 ///
 /// ```
 /// use openchatml_tools::Transcript;
@@ -30,19 +30,19 @@ use super::shape::Shape;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Transcript {
-    /// The conversation. `None` for a document of another kind.
+    /// The conversation. `None` for another kind of document.
     pub conversation: Option<Conversation<'static>>,
-    /// What was found.
+    /// The diagnostics.
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether the transcript says the same when it is written again, errors included. Only then
-    /// may a [`Session`](crate::Session) go on with it.
+    /// Whether a rewritten transcript has the same content and the same errors. Only then may a
+    /// [`Session`](crate::Session) continue it.
     pub is_faithful: bool,
-    /// How it is laid out, if it is JSON.
+    /// The layout, if the transcript is JSON.
     pub shape: Shape,
 }
 
 impl Transcript {
-    /// Reads a transcript. One that has errors is written and read once more.
+    /// Reads a transcript. If it has errors, it is written and read once more.
     pub fn read(text: &str, format: Format, options: &ReadOptions) -> Self {
         let parsed = parse(text, format, options);
         let has_errors = parsed.has_errors();
@@ -56,13 +56,13 @@ impl Transcript {
         Self { conversation, diagnostics, is_faithful, shape: Shape::of(text, format) }
     }
 
-    /// Whether its last message is an answer that was cut off: a session asks for it again.
+    /// Whether the last message is a truncated answer. A session asks for it again.
     pub fn is_answer_open(&self) -> bool {
         let conversation = self.conversation.as_ref();
         conversation.and_then(|it| it.messages.last()).is_some_and(is_partial)
     }
 
-    /// Whether errors were found.
+    /// Whether the transcript has errors.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|found| found.severity == Severity::Error)
     }

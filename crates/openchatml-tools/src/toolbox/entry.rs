@@ -1,4 +1,4 @@
-//! A tool, and what the router has to know of it.
+//! A tool with its properties for the router.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,29 +8,29 @@ use openchatml::Value;
 
 use crate::{Approve, Tool};
 
-/// A tool, and what the router has to know of it.
+/// A tool with its properties for the router.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Entry {
-    /// What runs.
+    /// The tool.
     pub tool: Arc<dyn Tool>,
-    /// What it does, in the words that the model reads.
+    /// The description for the model.
     pub description: Option<String>,
-    /// The JSON Schema of its arguments. Without one, it takes any text.
+    /// The JSON Schema of the arguments. Without one, the tool accepts any text.
     pub parameters: Option<Value<'static>>,
-    /// Whether a call may be made twice. Only then it is made again after a failure that may pass.
+    /// Whether a call may run twice. Only then is it repeated after a temporary failure.
     pub is_idempotent: bool,
-    /// Whether its calls are made one after the other, in the order in which they were dispatched.
-    /// Those of a tool that keeps something from one call to the next may have to be.
+    /// Whether calls run one after another, in the order of their dispatch. Tools that keep state
+    /// between calls may require it.
     pub is_sequential: bool,
-    /// How long a call may take that names no `deadline_ms`. The router's default, if none.
+    /// The timeout of a call without `deadline_ms`. The default is that of the router.
     pub timeout: Option<Duration>,
-    /// Which of its calls somebody approves before they are made. The router's default, if none.
+    /// The calls that require approval. The default is that of the router.
     pub approve: Option<Approve>,
 }
 
 impl Entry {
-    /// A tool of which nothing else is known.
+    /// Creates an entry with default properties.
     pub fn new(tool: impl Tool + 'static) -> Self {
         Self {
             tool: Arc::new(tool),

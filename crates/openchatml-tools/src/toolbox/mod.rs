@@ -1,4 +1,4 @@
-//! The tools that a router has, by the names that models call them by.
+//! The tools of a router, with the names that models use.
 
 mod entry;
 
@@ -9,7 +9,7 @@ use openchatml::Role;
 
 pub use self::entry::Entry;
 
-/// The tools that a router has.
+/// The tools of a router.
 ///
 /// ```
 /// use openchatml_tools::{Entry, Output, Toolbox, function};
@@ -33,7 +33,7 @@ impl Toolbox {
     ///
     /// # Errors
     ///
-    /// If the name is taken, that of a role, or none that a header can carry.
+    /// The name is already used, is the name of a role, or is not allowed in a header.
     pub fn insert(&mut self, name: impl Into<String>, entry: Entry) -> Result<(), NotAName> {
         let name = name.into();
         if self.entries.contains_key(&name) {
@@ -43,19 +43,19 @@ impl Toolbox {
             return Err(NotAName { name, why: "is the name of a role" });
         }
         if !is_name(&name) {
-            return Err(NotAName { name, why: "is no recipient that a header can carry" });
+            return Err(NotAName { name, why: "cannot be written as a recipient in a header" });
         }
         self.names.push(name.clone());
         self.entries.insert(name, entry);
         Ok(())
     }
 
-    /// The tool of this name.
+    /// Returns the tool with this name.
     pub fn get(&self, name: &str) -> Option<&Entry> {
         self.entries.get(name)
     }
 
-    /// All tools, in the order in which they came.
+    /// Returns all tools, in the order of their insertion.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.names.iter().map(|name| (name.as_str(), &self.entries[name]))
     }
@@ -70,13 +70,13 @@ fn is_name(name: &str) -> bool {
     name.split('.').all(is_part)
 }
 
-/// A name that a tool cannot have.
+/// The error for an invalid name of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotAName {
     /// The name.
     pub name: String,
-    /// What is wrong with it.
+    /// The reason.
     pub why: &'static str,
 }
 

@@ -13,9 +13,8 @@ use tokio::process::Command;
 
 use super::support::{answer, dispatch, done, router};
 
-const BROKE: &str =
-    "E-TOOL-FAILED: the connection to the server broke; the call may or may not have been done";
-const GONE: &str = "E-TOOL-FAILED: the server of the tool is gone; the call was not made";
+const BROKE: &str = "E-TOOL-FAILED: the connection to the server broke; the call may have run";
+const GONE: &str = "E-TOOL-FAILED: the server of the tool has stopped; the call did not run";
 
 /// A server in a shell. It writes down when it starts, and each call. It dies when it is told to, and lists
 /// `old` only the first time.
@@ -106,11 +105,11 @@ async fn a_call_whose_time_is_over_before_there_is_a_connection_was_not_made() {
     let router = router(&[&server]);
     assert_eq!(answer(&router, "functions.die", "{}").await, Err(BROKE.to_owned()));
     std::fs::write(folder.path().join("server"), "cat > log").unwrap();
-    let unmade = "E-TOOL-TIMEOUT: its deadline passed before the call was made".to_owned();
+    let unmade = "E-TOOL-TIMEOUT: the deadline passed before the call ran".to_owned();
     let body = r#"{"deadline_ms":300}"#;
     assert_eq!(answer(&router, "functions.echo", body).await, Err(unmade));
     std::fs::write(folder.path().join("server"), script()).unwrap();
-    let late = "E-TOOL-TIMEOUT: the call was not done by its deadline".to_owned();
+    let late = "E-TOOL-TIMEOUT: the call did not finish before its deadline".to_owned();
     assert_eq!(answer(&router, "functions.hang", body).await, Err(late));
 }
 

@@ -138,7 +138,7 @@ async fn the_reference_server_is_killed_over_stdio() {
     assert!(answer(&router, "functions.echo", r#"{"message":"on"}"#).await.is_ok());
     let pid = std::fs::read_to_string(pid).unwrap();
     assert!(Command::new("kill").args(["-9", pid.trim()]).status().await.unwrap().success());
-    let broke = "the connection to the server broke; the call may or may not have been done";
+    let broke = "the connection to the server broke; the call may have run";
     assert_eq!(done(&mut turn).await, ("a".to_owned(), Err(format!("E-TOOL-FAILED: {broke}"))));
     // The next call starts it again.
     assert!(answer(&router, "functions.echo", r#"{"message":"on"}"#).await.is_ok());

@@ -139,8 +139,7 @@ async fn an_expired_session_that_a_list_finds_out_about_costs_no_call() {
 async fn an_answer_that_breaks_off_leaves_the_call_uncertain() {
     let (http, state, server) = connected().await;
     let router = router(&[&server]);
-    let broke =
-        "E-TOOL-FAILED: the connection to the server broke; the call may or may not have been done";
+    let broke = "E-TOOL-FAILED: the connection to the server broke; the call may have run";
     assert_eq!(answer(&router, "functions.break", "{}").await, Err(broke.to_owned()));
     assert!(answer(&router, "functions.echo", "{}").await.is_ok());
     assert_eq!(*state.calls.lock().unwrap(), ["break", "echo"]);
@@ -151,7 +150,7 @@ async fn an_answer_that_breaks_off_leaves_the_call_uncertain() {
     assert!(answer(&router, "functions.echo", "{}").await.is_ok());
     assert_eq!(state.session.load(Ordering::SeqCst), session);
     drop(http);
-    let gone = "E-TOOL-FAILED: the server of the tool is gone; the call was not made".to_owned();
+    let gone = "E-TOOL-FAILED: the server of the tool has stopped; the call did not run".to_owned();
     assert_eq!(answer(&router, "functions.echo", "{}").await, Err(gone));
 }
 
@@ -202,20 +201,20 @@ async fn what_is_wrong_with_a_server_is_told_in_plain_words() {
             "401 Unauthorized",
             "text/plain",
             "",
-            "the server answers with the status 401: it asks for an authorization that it was not given",
+            "the server answers with the status 401: it requires an authorization",
         ),
         ("200 OK", "text/html", "<p>", "it answers with `text/html`"),
-        ("200 OK", json, "{", "it answers with something that is no message of the protocol"),
+        ("200 OK", json, "{", "it returned an invalid message"),
     ] {
         let told = answered(status, kind, body).await;
-        assert_eq!(told, format!("no connection to the server: {why}"));
+        assert_eq!(told, format!("cannot connect to the server: {why}"));
     }
     for (body, why) in [
         (
             error,
             r"it answers `initialize` with the error -1: no\nway\u{1b} [secret] [secret] [secret]",
         ),
-        (junk, "it answers `initialize` with something that is no result"),
+        (junk, "it returned an invalid result of `initialize`"),
     ] {
         let told = answered("200 OK", json, body).await;
         assert_eq!(told, format!("the server cannot be used: {why}"));

@@ -183,7 +183,7 @@ async fn resources_and_prompts_are_listed_page_by_page() {
     assert_eq!(error.why, "it lists more than 3 resources");
     state.lock().unwrap().prompts.splice(..0, [Vec::new()]);
     let error = server.prompts().await.unwrap_err();
-    assert_eq!(error.why, "it lists a page without prompts, and more");
+    assert_eq!(error.why, "it returns an empty page of prompts that is not the last page");
 }
 
 #[tokio::test]

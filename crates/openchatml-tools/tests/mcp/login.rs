@@ -204,7 +204,7 @@ async fn somebody_logs_in_and_the_token_is_kept_and_shown() {
     let place = Place::new().await;
     place.set(|state| state.accepted = "access1".to_owned());
     let error = place.connect(place.how()).await.unwrap_err();
-    assert_eq!((error.why.as_str(), error.needs_login), ("nobody is logged in", true));
+    assert_eq!((error.why.as_str(), error.needs_login), ("not logged in", true));
     let queries = Mutex::new(None);
     let show = |page: &str| {
         let asked = form(page.split_once('?').unwrap().1);
@@ -259,7 +259,7 @@ async fn who_is_not_let_in_is_not_logged_in() {
     let place = Place::new().await;
     let denied = ["error=access_denied&error_description=No%0A%1B%5B2J&state=STATE"];
     let error = place.log_in(&place.how(), &denied).await.unwrap_err();
-    assert_eq!(error.why, r"the authorization server refuses: access_denied: No\n\u{1b}[2J");
+    assert_eq!(error.why, r"the authorization server refused: access_denied: No\n\u{1b}[2J");
     let error = place.log_in(&place.how(), &["code=wrong&state=STATE"]).await.unwrap_err();
     assert!(error.why.contains("invalid_grant"), "{error}");
     // Somebody else gave the code.
@@ -269,7 +269,7 @@ async fn who_is_not_let_in_is_not_logged_in() {
     assert_eq!(place.grants().len(), 1);
     let url = place.http.url("/mcp");
     let late = place.how().log_in(&url, Duration::from_millis(20), |_| {}).await.unwrap_err();
-    assert_eq!(late.why, "nobody logged in in time");
+    assert_eq!(late.why, "timeout: there was no login");
     assert!(!TokenFolder::new(place.tokens()).holds(&url));
 }
 
@@ -320,9 +320,9 @@ async fn a_login_that_is_not_renewed_is_forgotten() {
     place.set(|state| (state.accepted, state.refresh) = ("access2".to_owned(), "other".to_owned()));
     let error = place.connect(place.how()).await.unwrap_err();
     assert!(error.needs_login, "{error}");
-    assert_eq!(error.why, "the authorization server does not renew the login");
+    assert_eq!(error.why, "the authorization server does not renew the token");
     let error = place.connect(place.how()).await.unwrap_err();
-    assert_eq!((error.why.as_str(), error.needs_login), ("nobody is logged in", true));
+    assert_eq!((error.why.as_str(), error.needs_login), ("not logged in", true));
 }
 
 #[tokio::test]
@@ -332,13 +332,15 @@ async fn a_token_is_for_one_server() {
     let other = Place::new().await;
     for url in [other.http.url("/mcp"), place.http.url("/other"), place.http.url("/")] {
         let error = mcp::connect_logged_in(&url, [], place.how(), &options).await.unwrap_err();
-        assert_eq!((error.why.as_str(), error.needs_login), ("nobody is logged in", true));
+        assert_eq!((error.why.as_str(), error.needs_login), ("not logged in", true));
     }
     assert!(other.http.asked().is_empty());
     // Nor does somebody who moves the file change that.
     let kept = std::fs::read_to_string(place.file()).unwrap();
     let moved = kept.replacen(&place.http.url("/mcp"), &other.http.url("/mcp"), 1);
-    for (text, why) in [(moved.as_str(), "the token of another server"), ("{}", "holds no token")] {
+    for (text, why) in
+        [(moved.as_str(), "the token of another server"), ("{}", "contains no token")]
+    {
         std::fs::write(place.file(), text).unwrap();
         let error = place.connect(place.how()).await.unwrap_err();
         assert!(error.needs_login && error.why.contains(why), "{error}");
@@ -352,7 +354,7 @@ async fn a_token_is_for_one_server() {
     for (path, open, closed) in [(place.tokens(), 0o770, 0o700), (place.file(), 0o666, 0o600)] {
         set_mode(path.clone(), open);
         let error = place.connect(place.how()).await.unwrap_err();
-        assert!(error.why.contains("others can write into"), "{error}");
+        assert!(error.why.contains("other users can write to"), "{error}");
         set_mode(path, closed);
     }
     let mut by_another = place.how();
@@ -367,7 +369,7 @@ async fn a_token_is_for_one_server() {
     assert!(place.connect(named).await.is_ok());
     let open = "http://tools.example/mcp";
     let error = mcp::connect_logged_in(open, [], place.how(), &options).await.unwrap_err();
-    assert_eq!(error.why, "`http://tools.example` would be told the token without TLS");
+    assert_eq!(error.why, "the token would be sent to `http://tools.example` without TLS");
 }
 
 #[tokio::test]
@@ -393,7 +395,7 @@ async fn an_authorization_server_has_its_endpoints_itself_unless_it_is_named() {
     );
     place.set(|state| state.metadata = json!({"token_endpoint": "http://tokens.example/token"}));
     let error = place.log_in(&named, &[]).await.unwrap_err();
-    assert_eq!(error.why, "`http://tokens.example` would be told the secret without TLS");
+    assert_eq!(error.why, "the secret would be sent to `http://tokens.example` without TLS");
     place.set(|state| state.metadata = json!({"issuer": "https://other.example"}));
     let error = place.log_in(&place.how(), &[]).await.unwrap_err();
     assert!(error.why.contains("https://other.example"), "{error}");

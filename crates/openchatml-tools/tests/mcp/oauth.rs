@@ -198,20 +198,20 @@ async fn what_is_wrong_with_an_authorization_is_told_without_the_secret() {
     // Nobody is there who could say where tokens are.
     let nobody = Server::new(|_| server::answer("404 Not Found", "text/plain", "")).await;
     let error = connect(&http, oauth(Some(nobody.url("")))).await.unwrap_err();
-    assert_eq!(error.why, "no authorization server says what it can do");
+    assert_eq!(error.why, "no authorization server returned its metadata");
     // It says that it is somebody else.
     let liar = Server::new(move |asked| match asked.target() {
         "/.well-known/oauth-authorization-server" => metadata(&issuer),
         _ => server::answer("404 Not Found", "text/plain", ""),
     });
     let error = connect(&http, oauth(Some(liar.await.url("")))).await.unwrap_err();
-    assert!(error.why.starts_with("no authorization: "), "{error}");
+    assert!(error.why.starts_with("authorization failed: "), "{error}");
     let error = connect(&http, oauth(Some("http://login.example".to_owned()))).await.unwrap_err();
-    assert!(error.why.contains("would be told the secret without TLS"), "{error}");
+    assert!(error.why.contains("without TLS"), "{error}");
     let header = [("Authorization", "Basic 1234")];
     let options = ServerOptions::default();
     let error = mcp::connect_authorized(&http.url("/mcp"), header, oauth(None), &options).await;
-    assert_eq!(error.unwrap_err().why, "a header is an authorization already");
+    assert_eq!(error.unwrap_err().why, "a header already contains an authorization");
     assert!(http.asked().is_empty());
 }
 
@@ -242,7 +242,7 @@ async fn a_named_authorization_server_may_have_its_tokens_elsewhere() {
     // But nowhere without TLS.
     let login = with_token_endpoint("http://tokens.example/token".to_owned()).await;
     let error = connect(&http, oauth(Some(login.url("")))).await.unwrap_err();
-    assert_eq!(error.why, "`http://tokens.example` would be told the secret without TLS");
+    assert_eq!(error.why, "the secret would be sent to `http://tokens.example` without TLS");
 }
 
 #[tokio::test]

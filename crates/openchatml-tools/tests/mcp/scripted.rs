@@ -157,7 +157,7 @@ async fn results_come_through() {
         ("nothing", r#""""#),
         (
             "several",
-            r#""Look:\n[image: image/png, 3 bytes that are left out]\n[link to a: file:///a.txt]\n[resource file:///b]\n<|end|>""#,
+            r#""Look:\n[image: image/png, 3 bytes omitted]\n[link to a: file:///a.txt]\n[resource file:///b]\n<|end|>""#,
         ),
     ] {
         let content = answer(&router, &format!("functions.{name}"), r#"{"x":1.5,"a":[]}"#).await;
@@ -247,12 +247,12 @@ async fn a_server_that_dies_takes_its_own_calls_with_it() {
     let mut turn = router.turn([]);
     dispatch(&mut turn, "hang", "functions.hang", "{}").await;
     dispatch(&mut turn, "die", "functions.die", "{}").await;
-    let broke = "the connection to the server broke; the call may or may not have been done";
+    let broke = "the connection to the server broke; the call may have run";
     for _ in 0..2 {
         assert_eq!(done(&mut turn).await.1, Err(format!("E-TOOL-FAILED: {broke}")));
     }
     assert!(dying.is_gone() && !other.is_gone());
-    let gone = "E-TOOL-FAILED: the server of the tool is gone; the call was not made".to_owned();
+    let gone = "E-TOOL-FAILED: the server of the tool has stopped; the call did not run".to_owned();
     assert_eq!(answer(&router, "functions.echo", "{}").await, Err(gone));
     assert_eq!(answer(&router, "other.echo", "{}").await, Ok(Data::from("{}")));
 }
@@ -281,7 +281,10 @@ async fn a_server_that_lists_nonsense_is_refused() {
     options.tools = 3;
     let many = vec![vec![tool("a"), tool("b")], vec![tool("c"), tool("d")]];
     for (pages, why) in [
-        (vec![vec![tool("a/b"), tool("a.b")]], "its tool `a.b` is a second `functions.a_b`"),
+        (
+            vec![vec![tool("a/b"), tool("a.b")]],
+            "its tool `a.b` has the same name `functions.a_b` as another tool",
+        ),
         (many, "it lists more than 3 tools"),
     ] {
         let error = connected(pages, &options).await.0.unwrap_err();
@@ -296,7 +299,10 @@ async fn a_server_that_lists_nonsense_is_refused() {
     options.timeout = Duration::from_millis(20);
     let (read, write) = tokio::io::split(ours);
     let error = mcp::connect(read, write, &options).await.unwrap_err();
-    assert_eq!(error.to_string(), "no connection to the server: it did not answer in time");
+    assert_eq!(
+        error.to_string(),
+        "cannot connect to the server: the server did not answer in time"
+    );
 }
 
 #[cfg(unix)]
@@ -308,14 +314,14 @@ async fn a_program_that_is_no_server_is_refused() {
         command.args(arguments);
         let error = mcp::connect_stdio(command, &ServerOptions::default()).await.unwrap_err();
         assert!(!error.why.is_empty(), "{program}");
-        assert!(!program.contains('/') || error.why.contains("`/nonexistent/server` cannot be"));
+        assert!(!program.contains('/') || error.why.contains("cannot start `/nonexistent/server`"));
     }
     let mut command = tokio::process::Command::new("true");
     command.current_dir("/nonexistent");
     let error = mcp::connect_stdio(command, &ServerOptions::default()).await.unwrap_err();
-    assert!(error.why.starts_with("`true` cannot run in `/nonexistent`: "), "{error}");
+    assert!(error.why.starts_with("cannot run `true` in `/nonexistent`: "), "{error}");
     let options = ServerOptions::default();
     let no_header = mcp::connect_http("http://127.0.0.1:9/", [("a b", "c")], &options).await;
-    assert_eq!(no_header.unwrap_err().why, "`a b` is no header");
+    assert_eq!(no_header.unwrap_err().why, "invalid header `a b`");
     assert!(mcp::connect_http("http://127.0.0.1:9/", [], &options).await.is_err());
 }

@@ -147,7 +147,9 @@ fn a_bad_schema_is_an_error_that_names_the_tool() {
         let error = Router::new(tools, RouterOptions::default()).unwrap_err();
         assert_eq!(error.name, "functions.f", "{schema}");
         assert!(
-            error.to_string().starts_with("the parameters of `functions.f` are no JSON Schema: ")
+            error
+                .to_string()
+                .starts_with("the parameters of `functions.f` are not a valid JSON Schema: ")
         );
         assert!(error.why.contains(why), "{schema}: {error}");
     }
@@ -160,10 +162,10 @@ fn a_tool_has_a_name_that_a_header_can_carry() {
     for (name, why) in [
         ("functions.f", "`functions.f` is the name of another tool"),
         ("assistant", "`assistant` is the name of a role"),
-        ("", "`` is no recipient that a header can carry"),
-        ("functions.", "`functions.` is no recipient that a header can carry"),
-        ("a b", "`a b` is no recipient that a header can carry"),
-        ("f\n<|end|>", "`f\\n<|end|>` is no recipient that a header can carry"),
+        ("", "`` cannot be written as a recipient in a header"),
+        ("functions.", "`functions.` cannot be written as a recipient in a header"),
+        ("a b", "`a b` cannot be written as a recipient in a header"),
+        ("f\n<|end|>", "`f\\n<|end|>` cannot be written as a recipient in a header"),
     ] {
         assert_eq!(tools.insert(name, echo()).unwrap_err().to_string(), why);
     }

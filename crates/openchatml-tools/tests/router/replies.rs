@@ -107,7 +107,7 @@ async fn output_that_cannot_be_used_is_an_error() {
     for output in floods {
         let (code, reply) = answer(options.clone(), Ok(output)).await;
         assert_eq!(code, Some(Code::ToolOutput));
-        assert!(reply.body.text().contains("9 bytes, and at most 8 fit"), "{reply:?}");
+        assert!(reply.body.text().contains("9 bytes, but the maximum is 8"), "{reply:?}");
     }
     let mut deep = Value::from("x");
     for _ in 0..200 {

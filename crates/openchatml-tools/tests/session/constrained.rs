@@ -127,7 +127,7 @@ async fn a_call_that_is_required_is_made_first() {
     assert_eq!(banned(first), wrong);
     assert_eq!(banned(second), [id(FOREIGN)]);
     // That the server may end it in any stop token is no concern: the others are banned.
-    let unsaid = |name: &str| format!("functions.{name}: JSON strings may hold control tokens");
+    let unsaid = |name: &str| format!("functions.{name}: JSON strings can contain control tokens");
     assert_eq!(came.unsaid, ["echo", "fail", "evil"].map(unsaid));
 }
 
@@ -159,7 +159,10 @@ async fn a_server_that_takes_no_grammar_is_not_asked() {
     let gbnf = Some(Language::Gbnf);
     let came = run("vllm", turns(), |it| it.language = gbnf).await;
     assert_eq!(refused(came), (none("vllm", gbnf), 0));
-    assert_eq!(none("vllm", gbnf).to_string(), "the upstream (vllm) takes no grammars in gbnf");
+    assert_eq!(
+        none("vllm", gbnf).to_string(),
+        "the upstream (vllm) does not support grammars in gbnf"
+    );
 }
 
 #[tokio::test]

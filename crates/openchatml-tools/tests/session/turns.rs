@@ -163,7 +163,7 @@ async fn what_is_wrong_with_a_call_goes_back_to_the_model() {
     .checked("openchatml-2.2")
     .ends(Ended::Answered);
     assert!(log.lines().is_empty(), "{:?}", log.lines());
-    for words in ["E-CALL-SCHEMA", "E-CALL-UNKNOWN", "was used before", "it does not work"] {
+    for words in ["E-CALL-SCHEMA", "E-CALL-UNKNOWN", "duplicate `call_id`", "it does not work"] {
         assert!(came.text.contains(words), "{words}: {}", came.text);
     }
     // The call whose id was used before has one of its own now.

@@ -1,5 +1,5 @@
-//! `E-BODY-CONSTRAINT-VIOLATION`: the body is not what it declares to be (SPEC 2.2 §6, §14);
-//! `E-CALL-SCHEMA`: the arguments of a call are missing or of no use (SPEC 2.2 §8).
+//! `E-BODY-CONSTRAINT-VIOLATION`: the body does not match its declared type (SPEC 2.2 §6, §14).
+//! `E-CALL-SCHEMA`: the arguments of a call are missing or invalid (SPEC 2.2 §8).
 
 use super::Scene;
 use crate::diagnostic::quote;
@@ -9,7 +9,7 @@ use crate::{Code, Diagnostic, Span, function_name};
 
 pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
     if matches!(message.end, End::Open | End::Prompt) {
-        // What was cut off violates nothing yet; that it was cut off is reported already.
+        // An incomplete body cannot violate its type yet, and is already reported as incomplete.
         return;
     }
     match message.content_type.as_deref() {
@@ -18,8 +18,8 @@ pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Di
         }
         Some("json" | "text" | "markdown") | None => {}
         Some(other) if message.constrained => {
-            let text = format!("no checker knows the content type {}", quote(other));
-            let help = "`json`, `text` and `markdown` are known";
+            let text = format!("cannot check the body: unknown content type {}", quote(other));
+            let help = "use a known type: `json`, `text` or `markdown`";
             found.push(Code::ContentType.at(message.header_span(), text).help(help));
         }
         Some(_) => {}
@@ -27,7 +27,7 @@ pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Di
     let is_function = message.recipient.as_deref().and_then(function_name).is_some();
     if message.is_call() && is_function && message.body.text().trim().is_empty() {
         let text = "the call has no arguments";
-        let help = "write `{}` for a call without arguments";
+        let help = "write `{}` as the body if the call has no arguments";
         found.push(Code::CallSchema.at(message.span, text).help(help));
     }
 }
@@ -43,14 +43,14 @@ fn check_json(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnost
             Some(_) => Code::Limit,
             None => Code::BodyConstraintViolation,
         };
-        let text = format!("the body is not one JSON value: {}", error.message);
+        let text = format!("the body is not valid JSON: {}", error.message);
         found.push(code.at(message.body_span(error.span), text));
         return;
     }
     for (key, span) in checked.duplicates {
-        let text = format!("key {} is given twice", quote(&key));
+        let text = format!("duplicate key {}", quote(&key));
         let span = message.body_span(span);
-        let diagnostic = Code::DuplicateKey.at(span, text).help("the last one counts");
+        let diagnostic = Code::DuplicateKey.at(span, text).help("the last value is used");
         found.push(diagnostic.severity(scene.tolerated()));
     }
     if message.is_call() && memchr::memmem::find(body.as_bytes(), b"\"deadline_ms\"").is_some() {
@@ -58,7 +58,7 @@ fn check_json(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnost
     }
 }
 
-/// `deadline_ms` is a whole number of milliseconds (SPEC 2.2 §8.2).
+/// Checks that `deadline_ms` is a whole number of milliseconds (SPEC 2.2 §8.2).
 fn check_deadline(
     scene: &Scene<'_>,
     message: &Message<'_>,
@@ -72,7 +72,7 @@ fn check_deadline(
         _ => false,
     };
     if !is_whole {
-        let text = "`deadline_ms` is not a whole number of milliseconds";
+        let text = "`deadline_ms` must be a whole number of milliseconds";
         let span = Span::new(deadline.span.start, deadline.span.end);
         found.push(Code::CallSchema.at(message.body_span(span), text));
     }

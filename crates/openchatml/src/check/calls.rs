@@ -1,18 +1,19 @@
-//! Every call has an id of its own and a reply, every reply a call (SPEC 2.2 §6, §8.2; SPEC 2.0 §8).
+//! Each call must have its own id and a reply, and each reply a call (SPEC 2.2 §6, §8.2; SPEC 2.0
+//! §8).
 
 use crate::diagnostic::quote;
 use crate::model::{End, Message, Role, bare_name};
 use crate::pairing::{Paired, Pairing, Pairs};
 use crate::{Code, Diagnostic, Span};
 
-/// What is known of the calls so far.
+/// The calls so far.
 #[derive(Debug)]
 pub(super) struct Calls {
     pairing: Pairing,
     pairs: Pairs,
-    /// Where each call's header stands.
+    /// The span of each call's header.
     spans: Vec<Span>,
-    /// How many of them the conversation has left behind.
+    /// The number of calls before the last user message or answer.
     passed: usize,
 }
 
@@ -21,7 +22,7 @@ impl Calls {
         Self { pairing, pairs: Pairs::default(), spans: Vec::new(), passed: 0 }
     }
 
-    /// Takes a call or a reply.
+    /// Checks a call or a reply.
     pub(super) fn message(&mut self, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
         if self.pairing == Pairing::None || message.end == End::Prompt {
             return;
@@ -38,14 +39,14 @@ impl Calls {
         let tool = message.recipient.as_deref().unwrap_or_default();
         let id = self.id(message);
         if self.pairing == Pairing::ById && id.is_none() {
-            let diagnostic = Code::ParseHeader.at(span, "the call has no call_id");
+            let diagnostic = Code::ParseHeader.at(span, "the call has no `call_id`");
             found.push(diagnostic.help("add `call_id=` to its header"));
         }
         match (self.pairs.call(id, tool), id) {
             (None, Some(id)) => {
-                let text = format!("call_id {} is used twice", quote(id));
+                let text = format!("duplicate `call_id` {}", quote(id));
                 let diagnostic = Code::ParseHeader.at(span, text);
-                found.push(diagnostic.help("each call has an id of its own"));
+                found.push(diagnostic.help("give each call its own id"));
             }
             _ => self.spans.push(span),
         }
@@ -54,16 +55,16 @@ impl Calls {
     fn reply(&mut self, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
         let (id, name) = (self.id(message), message.name.as_deref());
         let wrong = match (self.pairs.reply(id, name), id) {
-            (Paired::Unknown, None) => "no call before this reply waits for it".to_owned(),
+            (Paired::Unknown, None) => "no earlier call waits for this reply".to_owned(),
             (Paired::Unknown, Some(id)) => {
-                format!("no call before this reply has the call_id {}", quote(id))
+                format!("no earlier call has the `call_id` {}", quote(id))
             }
             (Paired::Again(_), id) => {
                 let id = quote(id.unwrap_or_default());
-                format!("the call {id} has been answered already")
+                format!("the call {id} already has a reply")
             }
             (Paired::Answer(_), None) if self.pairing == Pairing::ById => {
-                "the reply has no call_id".to_owned()
+                "the reply has no `call_id`".to_owned()
             }
             (Paired::Answer(call), Some(id)) => {
                 let tool = self.pairs.tool(call);
@@ -71,30 +72,29 @@ impl Calls {
                     return;
                 };
                 let (id, name, tool) = (quote(id), quote(name), quote(tool));
-                format!("the reply to {id} comes from {name}, but {tool} was called")
+                format!("the reply to call {id} comes from {name}, but the call was to {tool}")
             }
             (Paired::Answer(_), None) => return,
         };
         found.push(Code::ParseHeader.at(message.header_span(), wrong));
     }
 
-    /// The id that counts.
+    /// Returns the id, if calls and replies are paired by id.
     fn id<'m>(&self, message: &'m Message<'_>) -> Option<&'m str> {
         message.call_id.as_deref().filter(|_| self.pairing == Pairing::ById)
     }
 
-    /// Takes note of a turn that leaves the calls before it behind: the user speaks again, or the
-    /// assistant answers.
+    /// Handles a message of the user or an answer. Calls before it can no longer get a reply.
     pub(super) fn turn(&mut self, message: &Message<'_>) {
         if message.role == Role::User || message.is_answer() && message.end != End::Prompt {
             self.passed = self.pairs.len();
         }
     }
 
-    /// Reports the calls that were never answered, though the conversation went on.
+    /// Reports calls without a reply before the last user message or answer.
     pub(super) fn finish(&mut self, found: &mut Vec<Diagnostic>) {
         for call in (0..self.passed).filter(|call| !self.pairs.is_answered(*call)) {
-            let text = format!("the call to {} is never answered", quote(self.pairs.tool(call)));
+            let text = format!("the call to {} has no reply", quote(self.pairs.tool(call)));
             found.push(Code::ParseHeader.at(self.spans[call], text));
         }
     }

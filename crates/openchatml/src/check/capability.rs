@@ -1,4 +1,5 @@
-//! `E-CAPABILITY`: the transcript uses what its own `capabilities` do not declare (SPEC 2.2 §2).
+//! `E-CAPABILITY`: the transcript uses something that its `capabilities` do not declare (SPEC 2.2
+//! §2).
 
 use super::Scene;
 use crate::diagnostic::quote;
@@ -8,7 +9,8 @@ use crate::{Code, Control, Diagnostic};
 pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
     let Some(declared) = &scene.settings.capabilities else { return };
     let mut missing = |kind: &str, word: &str| {
-        let message_text = format!("{kind} {} is not among the declared capabilities", quote(word));
+        let message_text =
+            format!("the header's capabilities do not declare {kind} {}", quote(word));
         let help = format!("add it to `capabilities.{kind}s`");
         found.push(Code::Capability.at(message.header_span(), message_text).help(help));
     };

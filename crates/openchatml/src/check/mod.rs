@@ -1,7 +1,7 @@
-//! What a conversation must keep to beyond its grammar: one rule, one file.
+//! The rules of conversations beyond their grammar: one rule per file.
 //!
-//! Rules look at one message at a time and remember little, so that a stream is checked by the
-//! same rules as a whole document.
+//! A rule checks one message at a time and stores little, so that the same rules apply to streams
+//! and to whole documents.
 
 mod body;
 mod calls;
@@ -26,7 +26,7 @@ use crate::options::{Mode, ReadOptions};
 use crate::pairing::Pairing;
 use crate::{Diagnostic, Header, Severity, Span};
 
-/// What a rule knows.
+/// The context of a rule.
 pub(crate) struct Scene<'s> {
     pub(crate) controls: &'static TokenTable,
     pub(crate) settings: &'s Settings,
@@ -34,22 +34,22 @@ pub(crate) struct Scene<'s> {
     pub(crate) limits: &'s Limits,
 }
 
-/// Looks at one message and notes what it finds.
+/// Checks one message and adds diagnostics.
 pub(crate) type Rule = fn(&Scene<'_>, &Message<'_>, &mut Vec<Diagnostic>);
 
-/// What the conversations of a format are checked by.
+/// The rules for the conversations of a format.
 pub(crate) struct Book {
     pub(crate) controls: &'static TokenTable,
-    /// The versions that a header may name, the newest first: `2.2`, or `1.` for all of 1.x.
+    /// The supported versions in a header, newest first: `2.2`, or `1.` for all of 1.x.
     pub(crate) versions: &'static [&'static str],
     pub(crate) pairing: Pairing,
-    /// Whether each message of the assistant says on which channel it is.
+    /// Whether each message of the assistant requires a channel.
     pub(crate) requires_channels: bool,
     pub(crate) rules: &'static [Rule],
 }
 
 impl Book {
-    /// The rules that hold for all, where the order of calls and replies pairs them.
+    /// Returns the rules for all formats, with calls and replies paired by order.
     pub(crate) const fn by_order(controls: &'static TokenTable) -> Self {
         let pairing = Pairing::ByOrder;
         Self { controls, versions: &[], pairing, requires_channels: false, rules: RULES_OF_ALL }
@@ -62,7 +62,7 @@ impl fmt::Debug for Book {
     }
 }
 
-/// The rules that hold whatever the version: a body is what it declares to be.
+/// The rules for all versions: a body must match its declared type.
 pub(crate) const RULES_OF_ALL: &[Rule] = &[body::check];
 
 /// The rules of OpenChatML 2.2.
@@ -88,7 +88,6 @@ pub(crate) const RULES_2_0: &[Rule] = &[
     reply::check_envelope,
 ];
 
-/// Checks messages as they come.
 /// The rules of Harmony.
 pub(crate) const RULES_OF_HARMONY: &[Rule] = &[
     channel::check_given,
@@ -104,22 +103,22 @@ pub(crate) struct Checker {
     book: &'static Book,
     settings: Settings,
     calls: Calls,
-    /// Whether the header says a version before 2, and no message has shown yet that it is another.
+    /// Whether the header names a version before 2, and no message has contradicted it yet.
     is_before_2: bool,
 }
 
 impl Checker {
-    /// A checker by the rules of `book`.
+    /// Creates a checker with the rules of `book`.
     pub(crate) fn new(book: &'static Book) -> Self {
         let (settings, calls) = (Settings::default(), Calls::new(book.pairing));
         Self { book, settings, calls, is_before_2: false }
     }
 
-    /// Takes the header, which stands at `span`.
+    /// Checks the header at `span`.
     pub(crate) fn header(&mut self, header: &Header<'_>, span: Span, found: &mut Vec<Diagnostic>) {
         let (settings, mut wrong) = Settings::read(header);
         found.append(&mut wrong);
-        // A header that could not be read has no fields; that was said already.
+        // An invalid header has no fields and is already reported.
         if !header.fields().is_empty() {
             check_version(header, span, self.book.versions, found);
             self.is_before_2 = version::is_before_2(header);
@@ -127,23 +126,24 @@ impl Checker {
         self.settings = settings;
     }
 
-    /// Whether `tool` may be a role of its own here (HIP-1 §3, §5).
+    /// Whether `tool` can be a role here (HIP-1 §3, §5).
     pub(crate) fn has_builtin(&self, tool: &str) -> bool {
         is_builtin(&self.settings.builtin_tools, tool)
             || (self.is_harmony() && is_builtin_tool(tool))
     }
 
-    /// Whether the header declares this stream event, or none at all (SPEC 2.2 §2, §9).
+    /// Whether the header declares this stream event, or no events at all (SPEC 2.2 §2, §9).
     pub(crate) fn has_event(&self, event: &str) -> bool {
         self.settings.capabilities.as_ref().is_none_or(|declared| declared.has_event(event))
     }
 
-    /// Whether the Harmony profile is in force.
+    /// Whether the Harmony profile is enabled.
     pub(crate) fn is_harmony(&self) -> bool {
         self.settings.harmony.as_ref().is_some_and(|profile| profile.enabled)
     }
 
-    /// Takes a complete message if no rule is about its like, as with most. Whether it did.
+    /// Accepts a complete message to which no rule applies, as for most messages. Returns whether
+    /// it did.
     #[inline]
     pub(crate) fn passes(&mut self, message: &Message<'_>) -> bool {
         let is_plain = message.role != Role::Tool
@@ -164,7 +164,7 @@ impl Checker {
         passes
     }
 
-    /// Takes a complete message, and notes what is wrong with it.
+    /// Checks a complete message and adds diagnostics.
     pub(crate) fn message(
         &mut self,
         message: &Message<'_>,
@@ -172,7 +172,7 @@ impl Checker {
         found: &mut Vec<Diagnostic>,
     ) {
         if message.recovered {
-            // What is wrong with it has been said; the calls must know of it all the same.
+            // Its errors are already reported. Later checks of calls still need the message.
             self.calls.message(message, &mut Vec::new());
             self.calls.turn(message);
             return;
@@ -196,7 +196,7 @@ impl Checker {
         tone(&mut found[before..], lenient);
     }
 
-    /// Takes the end of the conversation.
+    /// Ends the conversation.
     pub(crate) fn finish(&mut self, options: &ReadOptions, found: &mut Vec<Diagnostic>) {
         let lenient = options.mode == Mode::Lenient || self.is_harmony();
         let before = found.len();
@@ -212,7 +212,8 @@ fn tone(found: &mut [Diagnostic], lenient: bool) {
 }
 
 impl Scene<'_> {
-    /// An error in strict mode, a warning otherwise.
+    /// Returns the severity of tolerable errors: an error in strict mode, a warning in lenient
+    /// mode.
     pub(crate) fn tolerated(&self) -> Severity {
         match self.mode {
             Mode::Strict => Severity::Error,
@@ -222,7 +223,7 @@ impl Scene<'_> {
 }
 
 impl Message<'_> {
-    /// Where a byte of its body stands in the input.
+    /// Returns the place in the input of a byte of the body.
     fn body_place(&self, at: usize) -> usize {
         let pieces = self.pieces.as_deref().map_or(&[][..], |pieces| &pieces.0);
         match pieces[..pieces.partition_point(|(start, _)| *start <= at)].last() {
@@ -231,7 +232,7 @@ impl Message<'_> {
         }
     }
 
-    /// Where its header stands, or all of it where that is not known.
+    /// Returns the span of the header, or of the whole message if unknown.
     pub(crate) fn header_span(&self) -> Span {
         match self.body_at {
             0 => self.span,
@@ -240,7 +241,7 @@ impl Message<'_> {
         }
     }
 
-    /// Where a place in its body stands in the input; all of it where that is not known.
+    /// Returns the place in the input of a span of the body, or of the whole message if unknown.
     pub(crate) fn body_span(&self, place: Span) -> Span {
         if self.body_at == 0 {
             return self.span;

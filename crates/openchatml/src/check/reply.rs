@@ -1,35 +1,35 @@
-//! What a tool's reply must say of itself (SPEC 2.2 §6, §8; SPEC 2.0 §6).
+//! Required fields of tool replies (SPEC 2.2 §6, §8; SPEC 2.0 §6).
 
 use super::Scene;
 use crate::model::{End, Message, Role};
 use crate::reply::Reply;
 use crate::{Code, Diagnostic, Severity};
 
-/// A reply of role `tool` names the tool (SPEC 2.2 §6).
+/// Checks that a reply of role `tool` names the tool (SPEC 2.2 §6).
 pub(super) fn check_name(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
     if message.role == Role::Tool && message.name.is_none() && message.end != End::Prompt {
-        let text = "the reply does not say which tool it comes from";
+        let text = "the reply does not name its tool";
         let diagnostic = Code::ParseHeader.at(message.header_span(), text);
-        let diagnostic = diagnostic.help("add `name=` and the name of the tool");
+        let diagnostic = diagnostic.help("add `name=` and the name of the tool to the header");
         found.push(diagnostic.severity(scene.tolerated()));
     }
 }
 
-/// A reply says whom it is for (SPEC 2.0 §6).
+/// Checks that a reply has a recipient (SPEC 2.0 §6).
 pub(super) fn check_recipient(
     scene: &Scene<'_>,
     message: &Message<'_>,
     found: &mut Vec<Diagnostic>,
 ) {
     if message.role == Role::Tool && message.recipient.is_none() && message.end != End::Prompt {
-        let text = "the reply does not say whom it is for";
+        let text = "the reply has no recipient";
         let diagnostic = Code::ParseHeader.at(message.header_span(), text);
-        let diagnostic = diagnostic.help("add `to=assistant`");
+        let diagnostic = diagnostic.help("add `to=assistant` to the header");
         found.push(diagnostic.severity(scene.tolerated()));
     }
 }
 
-/// Notes the errors that replies report in the recommended envelope (SPEC 2.2 §8.2, §14).
+/// Reports errors in the recommended envelope of replies, as notes (SPEC 2.2 §8.2, §14).
 pub(super) fn check_envelope(
     scene: &Scene<'_>,
     message: &Message<'_>,

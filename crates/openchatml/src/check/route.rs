@@ -1,4 +1,5 @@
-//! `E-CALL-ROUTE`: the call is on a channel where such a tool is not called (SPEC 2.2 §8.3, §12.5).
+//! `E-CALL-ROUTE`: the call is on a channel that is not allowed for this kind of tool (SPEC 2.2
+//! §8.3, §12.5).
 
 use super::Scene;
 use crate::model::Message;
@@ -13,7 +14,7 @@ pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Di
     }
     let words: Vec<_> = allowed.iter().map(|channel| format!("`{channel}`")).collect();
     let kind = if scene.settings.is_builtin(tool) { "a built-in tool" } else { "a function" };
-    let text = format!("{kind} is called on `{channel}`");
-    let help = format!("call it on {}", words.join(" or "));
+    let text = format!("{kind} cannot be called on channel `{channel}`");
+    let help = format!("use channel {}", words.join(" or "));
     found.push(Code::CallRoute.at(message.header_span(), text).help(help));
 }

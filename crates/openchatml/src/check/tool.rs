@@ -1,4 +1,4 @@
-//! The names of functions: `functions.` and what a word of the grammar has (SPEC 2.2 §15).
+//! Function names: `functions.` and a word of the grammar (SPEC 2.2 §15).
 
 use super::Scene;
 use crate::diagnostic::quote;
@@ -12,18 +12,18 @@ pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Di
     };
     let Some(name) = name else { return };
     let Some(bare) = name.strip_prefix("functions.") else { return };
-    // DEVIATION: with dots, as in the example of 2.0, `functions.browser.search`.
+    // DEVIATION: dots are allowed, as in the example of 2.0, `functions.browser.search`.
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     if !bare.is_empty() && bare.bytes().all(is_word) {
         return;
     }
-    // What no value of a header can have was said already.
+    // Names that are not header values are already reported.
     let is_value = !name.chars().any(|c| c.is_whitespace() || c.is_control())
         && scene.controls.find(name).is_none();
     if is_value {
-        let text = format!("{} is no name of a function", quote(name));
+        let text = format!("invalid function name {}", quote(name));
         let found_here = Code::ParseHeader.at(message.header_span(), text);
-        let help = "functions have names of letters, digits, `_`, `-` and `.`";
+        let help = "a function name contains only ASCII letters, digits, `_`, `-` and `.`";
         found.push(found_here.help(help).severity(scene.tolerated()));
     }
 }

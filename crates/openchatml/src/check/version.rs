@@ -1,19 +1,22 @@
-//! `E-PARSE-VERSION`: the transcript says that it is in another version of the format.
+//! `E-PARSE-VERSION`: the transcript is in another version of the format.
 
 use super::Scene;
 use crate::diagnostic::quote;
 use crate::model::{End, Segment};
 use crate::{Code, Control, Diagnostic, Header, Message, Role, Span, Value};
 
-/// Checks `version` against the versions that the reader knows: `2.2`, or `1.` for all of 1.x.
+/// Checks `version` against the supported versions: `2.2`, or `1.` for all of 1.x.
 pub(crate) fn check(header: &Header<'_>, span: Span, known: &[&str], found: &mut Vec<Diagnostic>) {
     let Some(value) = header.get("version") else {
         let found_at = Code::ParseHeader.at(Span::at(span.start), "the header has no `version`");
-        found.push(found_at.help("add the line `version: 2.2`, or the version that it is in"));
+        found.push(
+            found_at.help("add a line with the version of the transcript, such as `version: 2.2`"),
+        );
         return;
     };
     let Some(version) = value.as_spelling() else {
-        let message = format!("`version` is {}, not major.minor", value.kind());
+        let message =
+            format!("`version` must have the form `major.minor`, but it is {}", value.kind());
         found.push(Code::ParseHeader.at(value.span, message));
         return;
     };
@@ -24,28 +27,31 @@ pub(crate) fn check(header: &Header<'_>, span: Span, known: &[&str], found: &mut
                 if one.ends_with('.') { version.starts_with(*one) } else { *one == version }
             };
             if !known.iter().any(matches) {
-                let message = format!("version {} cannot be read as this format", quote(version));
+                let message = format!("this format does not support version {}", quote(version));
                 let known: Vec<_> = known.iter().map(|it| spelled(it)).collect();
-                let help = format!("the versions that this format reads are {}", known.join(", "));
+                let help = format!(
+                    "it supports {}; for other versions, read the text as another format",
+                    known.join(", ")
+                );
                 found.push(Code::ParseVersion.at(value.span, message).help(help));
             }
         }
         _ => {
-            let message = format!("{} is no version", quote(version));
-            let help = "write major.minor, such as `2.2`";
+            let message = format!("invalid version {}", quote(version));
+            let help = "write it as `major.minor`, such as `2.2`";
             found.push(Code::ParseHeader.at(value.span, message).help(help));
         }
     }
 }
 
-/// Whether the header says a version before 2.
+/// Whether the header names a version before 2.
 pub(super) fn is_before_2(header: &Header<'_>) -> bool {
     let version = header.get("version").and_then(Value::as_spelling);
     version.is_some_and(|version| version.starts_with("0.") || version.starts_with("1."))
 }
 
-/// Notes what 1.x does not have, if a message has it (SPEC 2.2 §13). Whether it does. The reader
-/// knows the versions `known`, the newest first.
+/// Reports a feature that 1.x does not have, if a message uses one (SPEC 2.2 §13). Returns whether
+/// it does. `known` are the supported versions, newest first.
 pub(super) fn shows_2(
     scene: &Scene<'_>,
     message: &Message<'_>,
@@ -53,14 +59,14 @@ pub(super) fn shows_2(
     found: &mut Vec<Diagnostic>,
 ) -> bool {
     let Some((lacks, place)) = beyond_1(scene, message) else { return false };
-    let text = format!("the header says a version before 2, which has no {lacks}");
+    let text = format!("the header names a version before 2.0, which does not support {lacks}");
     let newest = known.first().copied().unwrap_or("2.2");
-    let help = format!("say `version: {newest}` in the header");
+    let help = format!("write `version: {newest}` in the header");
     found.push(Code::ParseVersion.at(place, text).help(help).severity(scene.tolerated()));
     true
 }
 
-/// What a message has that 1.x does not, and where that stands.
+/// Returns a feature of a message that 1.x does not have, and its place.
 fn beyond_1(scene: &Scene<'_>, message: &Message<'_>) -> Option<(&'static str, Span)> {
     let lacks = match () {
         () if message.channel.is_some() => "channels",
@@ -76,7 +82,7 @@ fn beyond_1(scene: &Scene<'_>, message: &Message<'_>) -> Option<(&'static str, S
     Some((lacks, message.header_span()))
 }
 
-/// The same, for the body and its end.
+/// The same for the body and its end.
 fn in_body(scene: &Scene<'_>, message: &Message<'_>) -> Option<(&'static str, Span)> {
     let header = message.header_span();
     let len = |control| scene.controls.spelling(control).map_or(0, str::len);
@@ -84,8 +90,8 @@ fn in_body(scene: &Scene<'_>, message: &Message<'_>) -> Option<(&'static str, Sp
     for segment in message.body.segments() {
         match segment {
             Segment::Text(text) => before += text.len(),
-            Segment::Marker(_) => return Some(("markers of reasoning", header)),
-            // Where an empty block stands is not known.
+            Segment::Marker(_) => return Some(("reasoning markers", header)),
+            // The place of an empty block is unknown.
             Segment::Literal(text) if text.is_empty() || message.in_json => {
                 return Some(("literal blocks", header));
             }
@@ -107,7 +113,7 @@ fn in_body(scene: &Scene<'_>, message: &Message<'_>) -> Option<(&'static str, Sp
     Some(("`<|return|>`", place))
 }
 
-/// A version, or all of a major one.
+/// Returns a version, or a major version such as `1.x`.
 fn spelled(known: &str) -> String {
     let rest = if known.ends_with('.') { "x" } else { "" };
     format!("{known}{rest}")

@@ -1,11 +1,11 @@
-//! Makes a document one that a format carries, by the [rules](crate::rules) of what it does.
+//! Adapts a document to what a format can express, by the [rules](crate::rules) of the format.
 
 use crate::dialects;
 use crate::model::{Content, Conversation, Document, Part};
 use crate::rules::{self, Carries, Loss};
 
-/// The document as `carries` carries it, and where the messages of a conversation stood. `None` if it
-/// carries it as it is.
+/// Returns the document as `carries` can express it, and the original positions of the messages.
+/// Returns `None` if it needs no change.
 pub(super) fn document<'a>(
     document: &Document<'a>,
     carries: &Carries,
@@ -24,7 +24,8 @@ pub(super) fn document<'a>(
     }
 }
 
-/// The conversation as `carries` carries it, and where its messages stood. `None` if it carries it as it is.
+/// Returns the conversation as `carries` can express it, and the original positions of its
+/// messages. Returns `None` if it needs no change.
 pub(super) fn conversation<'a>(
     conversation: &Conversation<'a>,
     carries: &Carries,
@@ -39,8 +40,8 @@ pub(super) fn conversation<'a>(
     Some((adapted, places))
 }
 
-/// The files as `carries` carries the conversations among them. `None` if it carries all of them as they
-/// are.
+/// Returns the files with conversations as `carries` can express them. Returns `None` if they need
+/// no change.
 fn files<'a>(
     parts: &[Part<'a>],
     carries: &Carries,
@@ -51,7 +52,7 @@ fn files<'a>(
         let Content::Conversation(it) = &part.content else { continue };
         let first = losses.len();
         let Some((adapted, _)) = conversation(it, carries, losses) else { continue };
-        // The places of messages are places in a document that is a conversation.
+        // Positions of messages exist only in a document that is a conversation.
         losses[first..].iter_mut().for_each(|loss| loss.message = None);
         let changed = changed.get_or_insert_with(|| parts.to_vec());
         changed[index].content = Content::Conversation(adapted);

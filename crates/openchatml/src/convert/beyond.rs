@@ -1,4 +1,4 @@
-//! What a document says in the JSON that it was read from, and in no other format.
+//! Data that only the JSON form of the input can express.
 
 use crate::dialect::Format;
 use crate::dialects;
@@ -7,8 +7,8 @@ use crate::model::{Beyond, Conversation, Document, DocumentLayout, FormId, Messa
 use crate::rules::{Loss, Lost, lost, lost_field, medium};
 use crate::{Carrier, Span};
 
-/// Adds what the document loses on the way to `target`, or to no format that has a name, in the order of its
-/// messages. Whether there is any.
+/// Adds the losses of a conversion to `target`, or to an unnamed format, in the order of the
+/// messages. Returns whether there are any.
 pub(super) fn lose(
     document: &Document<'_>,
     target: Option<Format>,
@@ -23,7 +23,7 @@ pub(super) fn lose(
     true
 }
 
-/// What the conversation loses on the way to `target`.
+/// Returns the losses of a conversion of this conversation to `target`.
 pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) -> Vec<Loss> {
     let mut losses = Vec::new();
     let target = target.filter(|target| target.carrier == Carrier::Json);
@@ -53,8 +53,9 @@ pub(crate) fn losses(conversation: &Conversation<'_>, target: Option<Format>) ->
     losses
 }
 
-/// Drops what was said in other JSON than that of `target`: its loss is told. The content that messages of
-/// this form were read from stays, also where text is written: a template may ask for it.
+/// Drops data that only another JSON form than `target` can express; the losses are already
+/// reported. The original content of messages of this form stays, even if the output is text,
+/// because a template can use it.
 pub(super) fn forget(document: &mut Document<'_>, target: Format) {
     let Document::Conversation(conversation) = document else { return };
     if let Some(layout) = conversation.layout.as_deref_mut()
@@ -72,12 +73,12 @@ pub(super) fn forget(document: &mut Document<'_>, target: Format) {
     }
 }
 
-/// Whether a format writes again what was said beyond the model in JSON of this form.
+/// Whether a format can write the data that only this JSON form can express.
 fn keeps(target: Format, form: FormId) -> bool {
     target.carrier == Carrier::Json && target.dialect.form() == form
 }
 
-/// The messages that are written again with the content that they were read from.
+/// The messages that are written with their original JSON content.
 fn still_says(conversation: &Conversation<'_>, target: Option<Format>) -> Vec<usize> {
     let Some(target) = target else { return Vec::new() };
     let Some(rules) = target.dialect.json.as_ref().and_then(|json| json.contents) else {
@@ -122,7 +123,7 @@ fn of_fields(beyond: Option<&Beyond<'_>>, place: Span, losses: &mut Vec<Loss>) {
     of_items(&beyond.items, losses);
 }
 
-/// Items that are no messages.
+/// The losses of items that are not messages.
 fn of_items(items: &[Value<'_>], losses: &mut Vec<Loss>) {
     for item in items {
         let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is put into a conversation because options ask for it, or because its tools are declared in words.
+//! Adds to a conversation what options request, or what its format declares as text.
 
 use crate::Carrier;
 use crate::declare::ToolPlace;
@@ -9,20 +9,20 @@ use crate::options::{RenderOptions, Values};
 use crate::rules::{Loss, Lost, declare_as_text};
 use crate::signs::Framing;
 
-/// Fills in something. `None` if nothing is missing.
+/// A step that adds something. Returns `None` if nothing is missing.
 pub(super) type Step = for<'a> fn(&Conversation<'a>, Format, &RenderOptions) -> Option<Filled<'a>>;
 
-/// A conversation with something filled in.
+/// A conversation with an addition.
 pub(super) struct Filled<'a> {
     pub(super) conversation: Conversation<'a>,
-    /// The place of a message that was put in.
+    /// The position of the added message, if any.
     pub(super) inserted: Option<usize>,
-    /// What is lost by that.
+    /// The losses of this step.
     pub(super) losses: Vec<Loss>,
 }
 
-/// The system message that the options ask for, where prompts of the target begin with one and the
-/// conversation has none.
+/// Adds the system message that the options describe, if prompts of the target begin with one and
+/// the conversation has none.
 pub(super) fn open<'a>(
     conversation: &Conversation<'a>,
     target: Format,
@@ -33,7 +33,8 @@ pub(super) fn open<'a>(
     Some(Filled { conversation, inserted: Some(0), losses: Vec::new() })
 }
 
-/// The response formats that the options ask for, where the target has them and the developer names none.
+/// Adds the response formats of the options, if the target supports them and the developer message
+/// has none.
 pub(super) fn ask<'a>(
     conversation: &Conversation<'a>,
     target: Format,
@@ -44,7 +45,7 @@ pub(super) fn ask<'a>(
     Some(Filled { conversation, inserted, losses: Vec::new() })
 }
 
-/// The tools in what the developer says, where the target carries them so.
+/// Adds the tools to the developer message, if the target declares tools there.
 pub(super) fn declare<'a>(
     conversation: &Conversation<'a>,
     target: Format,
@@ -66,8 +67,9 @@ pub(super) fn declare<'a>(
     Some(Filled { conversation, inserted, losses })
 }
 
-/// What the writer changes of a prepared document because `options` say so: the profile of a renderer
-/// leaves something out, or a header cannot hold a value. At the messages of that document.
+/// Returns the changes that the writer makes to a prepared document because of `options`: a profile
+/// drops something, or a header value must be sanitized. The messages are those of the prepared
+/// document.
 pub(super) fn changed_in_writing(
     document: &Document<'_>,
     target: Format,
@@ -80,7 +82,7 @@ pub(super) fn changed_in_writing(
     let opening = target.dialect.opening.filter(|_| target.carries().declared_tools);
     let mut losses =
         opening.map_or_else(Vec::new, |it| (it.left_out)(options.profile, conversation));
-    // The names of tools in pairs are strings of JSON, which hold any value.
+    // In formats with sections, the name of a tool is a JSON string, which can be any text.
     if options.values == Values::Sanitize && form.signs.framing != Framing::Pairs {
         let messages = conversation.messages.iter().enumerate();
         let messages = messages.filter(|(_, it)| needs_sanitizing(it, form.controls));

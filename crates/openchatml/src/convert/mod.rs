@@ -1,7 +1,8 @@
-//! From one format to another, with what is lost on the way.
+//! Converts between formats, and reports what is lost.
 //!
-//! Conversion never makes hidden text visible and never gives a message more authority than it
-//! had, with one named exception: where there is no `developer`, it becomes `system`.
+//! A conversion never makes hidden text visible and never gives a message more authority than it
+//! had, with one exception that is reported by name: in a format without `developer`, such a
+//! message becomes `system`.
 
 mod adapt;
 mod beyond;
@@ -26,7 +27,7 @@ use crate::options::{ReadOptions, RenderOptions};
 use crate::parse::parse;
 use crate::writing::RenderError;
 
-/// What a conversion gives.
+/// The result of a conversion.
 ///
 /// ```
 /// use openchatml::convert::{self, Conversion};
@@ -45,16 +46,18 @@ use crate::writing::RenderError;
 pub struct Conversion {
     /// The document in the target format.
     pub output: String,
-    /// What the target format could not carry, in the order of the document.
+    /// What the target format cannot express, in the order of the document.
     pub losses: Vec<Loss>,
 }
 
-/// Writes `document` in `target`, leaving out what that format cannot carry and naming it.
+/// Writes `document` in the format `target`. It drops what the format cannot express, and reports
+/// each loss.
 ///
 /// # Errors
 ///
-/// What no leaving out can help: content that spells a control token where there is no escape,
-/// values that a header cannot hold, a kind of document that the format does not have.
+/// The conversion fails if dropping does not help: content contains a control token that cannot be
+/// escaped, a header value contains characters that are not allowed, or the format does not support
+/// this kind of document.
 ///
 /// ```
 /// use openchatml::{RenderOptions, convert, parse};
@@ -94,7 +97,7 @@ pub fn convert(
     Ok(Conversion { output, losses })
 }
 
-/// What was written, read again, and where its messages stood.
+/// Returns the output as it is read again, and the original positions of its messages.
 fn read_again<'o>(
     prepared: &Document<'_>,
     output: &'o str,
@@ -108,13 +111,13 @@ fn read_again<'o>(
     (again, origins)
 }
 
-/// Whether a loss is that of what a reader noted of a message that it could not read as it should.
+/// Whether the loss is that of a mark which the reader set on a malformed message.
 fn is_of_marks(loss: &Loss) -> bool {
     matches!(loss.lost, Lost::Unread | Lost::Recovered)
 }
 
-/// Takes back the losses of marks that are there when the output is read again: a header that could not
-/// be read may have been written as it stood.
+/// Removes the losses of marks that the output still has when it is read again, because a malformed
+/// header was written unchanged.
 fn forget_kept_marks(
     document: &Document<'_>,
     again: &Conversation<'_>,
@@ -131,15 +134,15 @@ fn forget_kept_marks(
     losses.retain(|loss| !(is_of_marks(loss) && loss.message.is_some_and(|at| kept.contains(&at))));
 }
 
-/// The same, with what the target format cannot carry kept in a [`Sidecar`] as far as that can hold
-/// it: what is still a loss is named.
+/// Like [`convert`], but keeps what the target format cannot express in a [`Sidecar`]. The result
+/// reports only losses that the sidecar cannot hold.
 ///
-/// To know what the output carries, it is read again: this takes the time of a conversion and of a
-/// [`parse`] of its output, and the memory of both.
+/// To find what the output expresses, this reads the output again. It takes the time and memory of
+/// a conversion and of a [`parse`] of its output.
 ///
 /// # Errors
 ///
-/// As for [`convert`].
+/// The same as [`convert`].
 ///
 /// ```
 /// use openchatml::convert::convert_with_sidecar;
@@ -177,12 +180,12 @@ pub fn convert_with_sidecar(
     Ok((conversion, sidecar))
 }
 
-/// The document as `target` carries it, with what `target` requires and `options` ask for filled in,
-/// and what is lost.
+/// Prepares the document for `target`: adapts it to what the format can express, and adds what the
+/// format requires and what `options` request. Also returns the losses.
 ///
 /// # Errors
 ///
-/// Something that the template of [`Profile::HfTemplate`](crate::options::Profile) has no words for.
+/// The template of [`Profile::HfTemplate`](crate::options::Profile) cannot write the document.
 ///
 /// ```
 /// use openchatml::convert::prepare;
@@ -193,7 +196,7 @@ pub fn convert_with_sidecar(
 /// let prepared = prepare(&document, "harmony".parse()?, &Default::default())?;
 /// assert!(prepared.losses.is_empty());
 /// let message = &prepared.document.as_conversation().unwrap().messages[0];
-/// assert_eq!(message.channel, Some(openchatml::Channel::Final)); // It must be on one.
+/// assert_eq!(message.channel, Some(openchatml::Channel::Final)); // Harmony requires a channel.
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn prepare<'d>(
@@ -226,7 +229,7 @@ pub fn prepare<'d>(
     Ok(Prepared { document: prepared, losses, origins })
 }
 
-/// Adds what the writer of a prepared document leaves out or changes.
+/// Adds the changes that the writer makes to a prepared document.
 fn changed_in_writing(
     prepared: &Document<'_>,
     origins: &Origins,
@@ -242,7 +245,7 @@ fn changed_in_writing(
     }
 }
 
-/// Whether a header is written without the comments that it had.
+/// Whether the header loses its comments.
 fn loses_comments(before: &Document<'_>, after: &Document<'_>, target: Format) -> bool {
     let header = |document: &Document<'_>| match document {
         Document::Conversation(it) => it.header.as_ref().map(crate::Header::has_comments),
@@ -252,8 +255,8 @@ fn loses_comments(before: &Document<'_>, after: &Document<'_>, target: Format) -
     header(before) == Some(true) && header(after).is_some_and(|has| !has || is_json)
 }
 
-/// What of a document is lost on the way to a writer that can say what `carries` says, and is none
-/// of the formats here.
+/// Returns the losses of a document in a writer that can express `carries` but is not a format of
+/// this library.
 ///
 /// ```
 /// use openchatml::convert::losses;
@@ -272,8 +275,8 @@ pub fn losses(document: &Document<'_>, carries: &Carries) -> Vec<Loss> {
     losses
 }
 
-/// The document with what `options` ask for, and nothing else; and whether a chat template made it,
-/// so that it is one that the target can carry.
+/// Adds what `options` request and nothing else. Also returns whether a chat template composed the
+/// document, so that the target can express it.
 pub(crate) fn open<'d>(
     document: &'d Document<'_>,
     target: Format,
@@ -302,7 +305,7 @@ impl<'d> Draft<'d> {
         Self { document, target, losses: Vec::new(), origins: Origins::default() }
     }
 
-    /// Takes steps, one after the other.
+    /// Applies steps in order.
     fn fill(&mut self, options: &RenderOptions, steps: &[Step]) {
         for step in steps {
             let conversation = self.document.as_conversation();
@@ -316,8 +319,7 @@ impl<'d> Draft<'d> {
         }
     }
 
-    /// Fills in what the format requires, unless the document was read in this very form: then it stays as
-    /// it is.
+    /// Adds what the format requires. A document that was read in this form stays unchanged.
     fn require(&mut self, rules: &[ConversationRule]) {
         let carries = self.target.carries();
         let own = self.target.dialect.text.map(|form| form.id);
@@ -336,7 +338,7 @@ impl<'d> Draft<'d> {
         }
     }
 
-    /// Makes the document one that the format carries.
+    /// Adapts the document to what the format can express.
     fn adapt(&mut self) {
         let mut losses = Vec::new();
         let adapted = adapt::document(&self.document, self.target.carries(), &mut losses);
@@ -350,8 +352,8 @@ impl<'d> Draft<'d> {
     }
 }
 
-/// What a chat template makes of the document, where there is one to write the target and the
-/// document has not been there yet. What only a conversion tells is apart.
+/// Composes the document with the chat template of the target, if there is one and it has not been
+/// applied yet. Losses that only a conversion reports are separate.
 fn by_template<'d>(
     document: &'d Document<'_>,
     target: Format,
@@ -365,7 +367,7 @@ fn by_template<'d>(
     let composer = composer(conversation, options)?;
     let mut draft = Draft::of(document, target);
     draft.require(rules::NAMES);
-    // What is made of messages that borrow does not copy what they say.
+    // Messages with borrowed text are composed without a copy.
     let tools: &[Tool<'d>] = &conversation.tools;
     let mut conversation: Conversation<'d> = match draft.document {
         Cow::Owned(named) => Conversation { tools: Vec::new(), ..named.into_conversation() },
@@ -398,7 +400,8 @@ fn by_template<'d>(
     })
 }
 
-/// What of `document` the target can carry, and what it cannot. `None` if it can carry all.
+/// Adapts `document` to what the target can express, and returns the losses. The document is `None`
+/// if it needs no change.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role, convert};
@@ -420,8 +423,8 @@ pub fn adapt<'a>(document: &Document<'a>, target: Format) -> (Option<Document<'a
     (adapted, losses)
 }
 
-/// The document as `target` carries it, but for what its own JSON says beyond the model. `None` if it carries
-/// it as it is.
+/// Adapts the document to what `target` can express, except for data that only its own JSON can
+/// express. Returns `None` if it needs no change.
 pub(crate) fn carried<'a>(
     document: &Document<'a>,
     target: Format,

@@ -1,4 +1,4 @@
-//! What does not travel with a conversation, beside it.
+//! Sidecars: what a format cannot express, stored next to the output.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,11 +11,11 @@ use crate::options::ReadOptions;
 use crate::rules::{Loss, Lost, Origins};
 use crate::{Code, Diagnostic, Span};
 
-/// The fields of a conversation that a format cannot carry, to be kept beside what is written in
-/// that format, and put back when it is read again (HIP-1 §2, §6).
+/// The fields of a conversation that a format cannot express. Store it next to the output, and
+/// restore the fields after reading the output (HIP-1 §2, §6).
 ///
-/// Its JSON is canonical JSON with nothing but these fields: an object for each message that was
-/// written. What is `null` was put in, and was not there before.
+/// Its JSON is canonical JSON with only these fields, one object for each written message. `null`
+/// marks a message that the conversion added.
 ///
 /// ```
 /// use openchatml::convert::{Sidecar, prepare};
@@ -41,29 +41,30 @@ use crate::{Code, Diagnostic, Span};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sidecar {
-    /// The header, if it is another one: there may have been none.
+    /// The original header, if it differs. The inner value is `None` if there was none.
     header: Option<Option<Header<'static>>>,
     messages: Vec<Beside>,
-    /// Where messages stand in the original, and here, in order. Unknown of a sidecar that was read.
+    /// Pairs of positions of a message: in the original, and in the output, in order. Unknown in a
+    /// sidecar that was read from JSON.
     places: Vec<(usize, usize)>,
 }
 
-/// What is beside one message.
+/// The stored fields of one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Beside {
-    /// It was not in the original.
+    /// The original does not have this message.
     New,
-    /// These of its fields are other ones.
+    /// The fields that differ, with their original values.
     Changed(Vec<(&'static Field, Option<String>)>),
 }
 
 /// A field of a message.
 struct Field {
     name: &'static str,
-    /// What is lost when it is not carried.
+    /// The losses that this field prevents.
     losses: &'static [Lost],
     get: for<'m> fn(&'m Message<'_>) -> Option<Cow<'m, str>>,
-    /// Whether the message can have it.
+    /// Sets the field. Returns whether the value is valid.
     set: fn(&mut Message<'static>, Option<&str>) -> bool,
 }
 
@@ -81,7 +82,7 @@ impl fmt::Debug for Field {
     }
 }
 
-/// A field that is any text.
+/// Defines a field with any text.
 macro_rules! text {
     ($name:ident, $lost:ident) => {
         Field {
@@ -96,7 +97,7 @@ macro_rules! text {
     };
 }
 
-/// A field that is a word or nothing.
+/// Defines a field that is an optional word.
 macro_rules! word {
     ($name:ident, $of:ident, [$($lost:ident),+]) => {
         Field {
@@ -111,7 +112,7 @@ macro_rules! word {
     };
 }
 
-/// A field that is always a word.
+/// Defines a field that is always a word.
 macro_rules! always {
     ($name:ident, $of:ident, [$($lost:ident),+]) => {
         Field {
@@ -167,7 +168,7 @@ static FIELDS: &[Field] = &[
     },
 ];
 
-/// A sidecar that belongs to another conversation.
+/// The error for a sidecar that belongs to another conversation.
 ///
 /// ```
 /// use openchatml::Conversation;
@@ -175,7 +176,7 @@ static FIELDS: &[Field] = &[
 ///
 /// let sidecar = Sidecar::from_json(r#"{"messages":[{"name":"Eric"}]}"#).unwrap();
 /// let error = sidecar.restore(&mut Conversation::default()).unwrap_err();
-/// assert_eq!(error.to_string(), "the sidecar is for 1 message, and there are 0");
+/// assert_eq!(error.to_string(), "the sidecar belongs to a conversation of 1 message, but this one has 0");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OtherConversation {
@@ -187,15 +188,18 @@ impl fmt::Display for OtherConversation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { expected, found } = self;
         let s = if *expected == 1 { "" } else { "s" };
-        write!(f, "the sidecar is for {expected} message{s}, and there are {found}")
+        write!(
+            f,
+            "the sidecar belongs to a conversation of {expected} message{s}, but this one has {found}"
+        )
     }
 }
 
 impl std::error::Error for OtherConversation {}
 
 impl Sidecar {
-    /// What `original` has and `carried` has not: `carried` is what is read of what was written, and
-    /// `origins` says where its messages stand in the original.
+    /// Returns the differences between `original` and `carried`. `carried` is the output, read
+    /// again. `origins` has the positions of its messages in the original.
     pub fn between(
         original: &Conversation<'_>,
         carried: &Conversation<'_>,
@@ -209,7 +213,7 @@ impl Sidecar {
             let had_reasoning =
                 before.visibility() == Visibility::User && before.body.has_markers();
             if had_reasoning && message.visibility() == Visibility::Hidden {
-                // It may be that reasoning, and the fields of the message would show it.
+                // The message can be that reasoning, and its fields would reveal it.
                 return Beside::Changed(Vec::new());
             }
             let differ = FIELDS.iter().filter(|it| (it.get)(before) != (it.get)(message));
@@ -226,7 +230,7 @@ impl Sidecar {
         }
     }
 
-    /// Whether there is nothing to keep.
+    /// Whether the sidecar stores nothing.
     ///
     /// ```
     /// assert!(openchatml::convert::Sidecar::default().is_empty());
@@ -237,8 +241,8 @@ impl Sidecar {
         self.header.is_none() && self.messages.iter().all(says_nothing)
     }
 
-    /// Whether what was lost is in here. Not so after [`from_json`](Self::from_json), which does not
-    /// know the original.
+    /// Whether the sidecar prevents this loss. Always false after [`from_json`](Self::from_json),
+    /// which does not know the original.
     pub fn holds(&self, loss: &Loss) -> bool {
         let Some(lost) = loss.message else {
             let of_header = matches!(loss.lost, Lost::Header | Lost::Capabilities | Lost::Profiles);
@@ -254,7 +258,7 @@ impl Sidecar {
         })
     }
 
-    /// As JSON, on one line.
+    /// Writes the sidecar as JSON, on one line.
     pub fn to_json(&self) -> String {
         let mut out = String::from("{");
         match &self.header {
@@ -289,11 +293,11 @@ impl Sidecar {
         out
     }
 
-    /// Reads the JSON of a sidecar.
+    /// Reads a sidecar from JSON.
     ///
     /// # Errors
     ///
-    /// It is not the JSON of one.
+    /// The JSON is not a sidecar.
     ///
     /// ```
     /// use openchatml::convert::Sidecar;
@@ -308,12 +312,12 @@ impl Sidecar {
         let value = json.value().and_then(|value| json.end().map(|()| value));
         let value = value.map_err(|error| Code::ParseJson.at(error.span, error.message))?;
         if let Some((key, span)) = json.take_duplicates().into_iter().next() {
-            let text = format!("key {} is given twice", quote(&key));
+            let text = format!("duplicate key {}", quote(&key));
             return Err(Code::DuplicateKey.at(span, text));
         }
         let wrong = |span: Span, what: &str| Code::ParseJson.at(span, what);
         let Data::Map(entries) = value.data else {
-            return Err(wrong(value.span, "a sidecar is an object"));
+            return Err(wrong(value.span, "a sidecar must be an object"));
         };
         let mut sidecar = Self::default();
         for (key, value) in entries {
@@ -326,17 +330,22 @@ impl Sidecar {
                     let messages = messages.into_iter().map(beside);
                     sidecar.messages = messages.collect::<Result<_, _>>()?;
                 }
-                _ => return Err(wrong(value.span, "a sidecar has a `header` and `messages`")),
+                _ => {
+                    return Err(wrong(
+                        value.span,
+                        "a sidecar must have an object or `null` as `header` and an array as `messages`",
+                    ));
+                }
             }
         }
         Ok(sidecar)
     }
 
-    /// Puts everything back where it was.
+    /// Restores all fields.
     ///
     /// # Errors
     ///
-    /// There are more messages, or fewer, than were written.
+    /// The conversation has more or fewer messages than the output.
     pub fn restore(&self, conversation: &mut Conversation<'_>) -> Result<(), OtherConversation> {
         let (expected, found) = (self.messages.len(), conversation.messages.len());
         if expected != found {
@@ -370,23 +379,30 @@ fn beside(value: Value<'_>) -> Result<Beside, Diagnostic> {
     let entries = match value.data {
         Data::Null => return Ok(Beside::New),
         Data::Map(entries) => entries,
-        _ => return Err(wrong(value.span, "what is beside a message is an object or `null`")),
+        _ => {
+            return Err(wrong(
+                value.span,
+                "each item of `messages` in a sidecar must be an object or `null`",
+            ));
+        }
     };
     let mut fields = Vec::with_capacity(entries.len());
     for (key, value) in entries {
         let field = FIELDS.iter().find(|field| field.name == key);
-        let field = field.ok_or_else(|| wrong(value.span, "a message has no such field"))?;
+        let field = field.ok_or_else(|| wrong(value.span, "unknown field of a message"))?;
         let text = match (&value.data, field.name) {
             (Data::Null, _) => None,
             (Data::Bool(is_set), "constrained") => is_set.then(|| "true".to_owned()),
-            (_, "constrained") => return Err(wrong(value.span, "this field is `true` or `false`")),
+            (_, "constrained") => {
+                return Err(wrong(value.span, "this field must be `true` or `false`"));
+            }
             (Data::Number(text), "weight") => Some(text.clone().into_owned()),
-            (_, "weight") => return Err(wrong(value.span, "this field is a number")),
+            (_, "weight") => return Err(wrong(value.span, "this field must be a number")),
             (Data::String(text), _) => Some(text.clone().into_owned()),
-            _ => return Err(wrong(value.span, "this field is a text")),
+            _ => return Err(wrong(value.span, "this field must be a string")),
         };
         if !(field.set)(&mut Message::new(Role::User, ""), text.as_deref()) {
-            return Err(wrong(value.span, "this field has no such value"));
+            return Err(wrong(value.span, "invalid value of this field"));
         }
         fields.push((field, text));
     }

@@ -1,4 +1,4 @@
-//! Declarations of tools, as models read them.
+//! Declarations of tools as text for models.
 
 mod namespace;
 mod place;
@@ -14,14 +14,14 @@ pub use self::typescript::typescript;
 
 use crate::model::Tool;
 
-/// Whether a declaration says all of a tool: every keyword of its schema, and no field such as
-/// `strict` beside it.
+/// Whether a declaration expresses the whole tool: every keyword of its schema, and no additional
+/// field such as `strict`.
 pub(crate) fn says_all(tool: &Tool<'_>, style: Style) -> bool {
     let schema = tool.parameters.as_ref();
     tool.extra.is_empty() && schema.is_none_or(|schema| typescript(schema, style).1.is_empty())
 }
 
-/// In which way a schema is written.
+/// The style of a schema.
 ///
 /// ```
 /// use openchatml::declare::{Style, typescript};
@@ -34,16 +34,16 @@ pub(crate) fn says_all(tool: &Tool<'_>, style: Style) -> bool {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Style {
-    /// All that a type can say is said, in the format that Harmony's documentation describes.
+    /// Expresses everything that a type can, in the format of Harmony's documentation.
     #[default]
     Documented,
-    /// What the reference renderer writes, its habits included: `anyOf`, `$ref`, `const` and
-    /// numbers in `enum` are `any` or left out, an array of alternatives lacks its parentheses, and
-    /// the second line of a description leaves its comment.
+    /// Writes the same as the reference renderer, including its peculiarities: `anyOf`, `$ref`,
+    /// `const` and numbers in `enum` become `any` or are dropped, an array of alternatives has no
+    /// parentheses, and the second line of a description is outside of its comment.
     Reference,
 }
 
-/// A keyword of a schema that a type does not say, and the JSON pointer of the schema it is in.
+/// A keyword of a schema that the type does not express, and the JSON pointer of its schema.
 ///
 /// ```
 /// use openchatml::declare::{Style, Unsaid, typescript};
@@ -61,8 +61,9 @@ pub enum Style {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unsaid {
-    /// Where, from the root of the schema (RFC 6901).
+    /// The place, from the root of the schema (RFC 6901).
     pub pointer: String,
-    /// The keyword; `schema` for what is no schema, and `depth` below the limit on depth.
+    /// The keyword. `schema` means that the value is not a schema, `depth` means that it is nested
+    /// too deeply.
     pub keyword: String,
 }

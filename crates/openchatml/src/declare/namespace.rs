@@ -1,11 +1,11 @@
-//! Tools of a namespace, as models read them that were trained on Harmony.
+//! Namespaces of tools, as text for models that were trained on Harmony.
 
 use std::borrow::Cow;
 
 use super::{Style, lines, one_line, typescript};
 use crate::model::Tool;
 
-/// Tools under a name of their own.
+/// A namespace of tools.
 ///
 /// ```
 /// use openchatml::harmony::Namespace;
@@ -16,21 +16,21 @@ use crate::model::Tool;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Namespace<'a> {
-    /// Its name: the recipient of a call is this, a dot, and the tool's name.
+    /// The name. The recipient of a call is the name, a dot, and the name of the tool.
     pub name: Cow<'a, str>,
-    /// What it is for.
+    /// The description.
     pub description: Option<Cow<'a, str>>,
-    /// Its tools.
+    /// The tools.
     pub tools: Vec<Tool<'a>>,
 }
 
 impl<'a> Namespace<'a> {
-    /// The namespace of the application's own tools.
+    /// Creates the namespace of the application's functions.
     pub fn functions(tools: Vec<Tool<'a>>) -> Self {
         Self { name: FUNCTIONS.into(), description: None, tools }
     }
 
-    /// Its declaration.
+    /// Returns its declaration.
     fn text(&self, style: Style) -> String {
         let name = one_line(&self.name);
         let mut written = vec![format!("## {name}\n")];
@@ -55,13 +55,13 @@ impl<'a> Namespace<'a> {
     }
 }
 
-/// The namespace of the application's own tools.
+/// The namespace of the application's functions.
 pub(crate) const FUNCTIONS: &str = "functions";
 
-/// The heading of the section that declares tools.
+/// The heading of the section with tools.
 pub(crate) const TOOLS: &str = "# Tools";
 
-/// The section that declares tools, in the order of their namespaces' names.
+/// Writes the section with tools, sorted by the names of the namespaces.
 pub(crate) fn tools_section(namespaces: &[Namespace<'_>], style: Style) -> Option<String> {
     if namespaces.is_empty() {
         return None;

@@ -5,7 +5,7 @@ use super::namespace::{FUNCTIONS, Namespace, tools_section};
 use crate::json::{Data, Value};
 use crate::model::{Body, Conversation, Message, Role, Tool};
 
-/// Where tools are declared in the conversations of a format.
+/// The place of declarations in conversations of a format.
 ///
 /// ```
 /// use openchatml::declare::{Namespace, ToolPlace};
@@ -21,18 +21,19 @@ use crate::model::{Body, Conversation, Message, Role, Tool};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolPlace {
-    /// Among the [`tools`](Conversation::tools) of the conversation, which the format writes in its way.
+    /// In the [`tools`](Conversation::tools) of the conversation, which the format writes in its
+    /// own way.
     Conversation,
-    /// In what this role says, as types of TypeScript.
+    /// In the message of this role, as TypeScript types.
     Types(Role),
-    /// In what this role says, as JSON.
+    /// In the message of this role, as JSON.
     Json(Role),
 }
 
 impl ToolPlace {
-    /// Declares tools in a conversation. To declare the same ones again changes nothing. The tools of a
-    /// conversation itself have no namespace but `functions`: others are left out there. Gives the place
-    /// of a message that was put in for this.
+    /// Declares tools in a conversation. Repeated declarations change nothing. The tools of a
+    /// conversation can only have the namespace `functions`; other namespaces are dropped there.
+    /// Returns the position of a message that was added.
     pub fn declare(
         self,
         conversation: &mut Conversation<'_>,
@@ -50,8 +51,8 @@ impl ToolPlace {
         }
     }
 
-    /// Declares tools in words, in a style. To declare the same ones again changes nothing. Gives the place
-    /// of a message that was put in for this.
+    /// Declares tools as text, in a style. Repeated declarations change nothing. Returns the
+    /// position of a message that was added.
     pub(crate) fn say(
         self,
         conversation: &mut Conversation<'_>,
@@ -85,7 +86,7 @@ impl ToolPlace {
     }
 }
 
-/// Tools as JSON, under a heading.
+/// Writes tools as JSON, under a heading.
 fn json<'a>(namespaces: Vec<Namespace<'a>>) -> String {
     let all = namespaces.into_iter().flat_map(|Namespace { name, tools, .. }| {
         let named = move |tool: Tool<'a>| match name == FUNCTIONS {
@@ -101,7 +102,7 @@ fn json<'a>(namespaces: Vec<Namespace<'a>>) -> String {
     }
 }
 
-/// A declaration in the shape of a function of Chat Completions, with all that it declares.
+/// Returns a declaration in the form of Chat Completions functions, with all fields.
 pub(crate) fn whole_function(tool: &Tool<'_>) -> Value<'static> {
     let mut value = function(tool.clone().into_owned());
     if let Data::Map(entries) = &mut value.data
@@ -115,7 +116,7 @@ pub(crate) fn whole_function(tool: &Tool<'_>) -> Value<'static> {
     value
 }
 
-/// A declaration in the shape of a function of Chat Completions.
+/// Returns a declaration in the form of Chat Completions functions.
 fn function(tool: Tool<'_>) -> Value<'_> {
     let mut function = vec![("name".into(), Value::from(tool.name.into_owned()))];
     let description = tool.description.map(|it| Value::from(it.into_owned()));

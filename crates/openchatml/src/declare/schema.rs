@@ -1,4 +1,4 @@
-//! What of a JSON Schema a declaration says.
+//! The parts of a JSON Schema that a declaration expresses.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -6,11 +6,11 @@ use std::collections::HashSet;
 use super::Style;
 use crate::json::{Data, Value};
 
-/// The types that a schema may have (JSON Schema 2020-12).
+/// The types of a schema (JSON Schema 2020-12).
 pub(super) const TYPES: &[&str] =
     &["object", "array", "string", "number", "integer", "boolean", "null"];
 
-/// Whether a list of `required` names is one of properties among these entries of a schema.
+/// Whether all `required` names are properties in these entries of a schema.
 pub(super) fn all_are_properties(
     required: &Value<'_>,
     entries: &[(Cow<'_, str>, Value<'_>)],
@@ -22,28 +22,28 @@ pub(super) fn all_are_properties(
     required.as_list().is_some_and(|names| names.iter().all(is_one))
 }
 
-/// Whether a schema lists the values it allows.
+/// Whether a schema lists its allowed values.
 pub(super) fn is_enum(schema: &Value<'_>) -> bool {
     schema.get("enum").and_then(Value::as_list).is_some_and(|values| !values.is_empty())
 }
 
-/// The text behind a key.
+/// Returns the string under a key.
 pub(super) fn text<'s>(schema: &'s Value<'_>, key: &str) -> Option<&'s str> {
     schema.get(key)?.as_str()
 }
 
-/// Whether a property must be given.
+/// Whether a property is required.
 pub(super) fn is_required(object: &Value<'_>, property: &str) -> bool {
     let required = object.get("required").and_then(Value::as_list).unwrap_or_default();
     required.iter().any(|name| name.as_str() == Some(property))
 }
 
-/// Whether `null` is allowed besides what the type says.
+/// Whether `null` is allowed in addition to the type.
 pub(super) fn is_nullable(schema: &Value<'_>) -> bool {
     schema.get("nullable").and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// What a `$ref` inside of the same document points at (RFC 6901).
+/// Resolves a `$ref` in the same document (RFC 6901).
 pub(super) fn resolve<'s, 'a>(root: &'s Value<'a>, reference: &str) -> Option<&'s Value<'a>> {
     let pointer = reference.strip_prefix('#')?;
     let mut at = root;
@@ -58,7 +58,7 @@ pub(super) fn resolve<'s, 'a>(root: &'s Value<'a>, reference: &str) -> Option<&'
     Some(at)
 }
 
-/// `default: …`. A word stands in quotes unless it is `bare`.
+/// Returns `default: …`. A string is quoted unless it is `bare`.
 pub(super) fn default_of(schema: &Value<'_>, bare: bool, style: Style) -> Option<String> {
     let default = schema.get("default")?;
     let is_plain = |word: &&str| style == Style::Reference || !word.contains(is_break);
@@ -69,23 +69,23 @@ pub(super) fn default_of(schema: &Value<'_>, bare: bool, style: Style) -> Option
     })
 }
 
-/// A value as JSON, on one line whoever reads it.
+/// Returns a value as JSON on a single line.
 pub(crate) fn literal(value: &Value<'_>) -> String {
     let text = value.to_json();
     if !text.contains(is_break) {
         return text;
     }
-    // JSON escapes the others itself.
+    // JSON escapes the others.
     let escaped = |c| format!("\\u{:04x}", u32::from(c));
     text.chars().map(|c| if is_break(c) { escaped(c) } else { c.into() }).collect()
 }
 
-/// Whether a new line begins after this: for TypeScript, for Unicode, or for a terminal.
+/// Whether the character breaks a line in TypeScript, in Unicode, or on a terminal.
 pub(crate) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// A text on one line.
+/// Returns a text on one line.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     match text.contains(is_break) {
         true => lines(text).collect::<Vec<_>>().join(" ").into(),
@@ -93,12 +93,12 @@ pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The lines of a text.
+/// Returns the lines of a text.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().flat_map(|line| line.split(is_break))
 }
 
-/// A type that can be part of another one.
+/// Returns a type that can be part of another type.
 pub(super) fn grouped(text: String) -> String {
     if text.contains(" | ") || text.contains(" & ") { format!("({text})") } else { text }
 }

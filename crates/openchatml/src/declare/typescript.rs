@@ -1,4 +1,4 @@
-//! JSON Schema as a TypeScript type, the way Harmony declares the arguments of a function.
+//! Writes a JSON Schema as a TypeScript type, as Harmony declares arguments of functions.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -10,16 +10,16 @@ use super::schema::{
 use super::{Style, Unsaid};
 use crate::json::{Data, Value};
 
-/// So deep may schemas stand in each other, references followed.
+/// The maximum nesting depth of schemas, including followed references.
 const DEPTH: usize = 64;
 
-/// A type is no longer than this, in bytes: what follows is `any`.
+/// The maximum length of a type in bytes. The rest becomes `any`.
 const BYTES: usize = 1 << 20;
 
-/// A JSON Schema as a TypeScript type, and what of it the type does not say.
+/// Returns a JSON Schema as a TypeScript type, and the keywords that the type does not express.
 ///
-/// References inside of the schema are followed. Where they run in a circle, below a depth of 64,
-/// and after a megabyte, the type is `any`.
+/// References in the schema are followed. The type is `any` for circular references, below a depth
+/// of 64, and after a megabyte.
 ///
 /// ```
 /// use openchatml::declare::{Style, typescript};
@@ -54,16 +54,16 @@ pub fn typescript(schema: &Value<'_>, style: Style) -> (String, Vec<Unsaid>) {
     (text, printer.unsaid)
 }
 
-/// Keywords of a schema that a type says.
+/// The keywords of a schema that a type expresses.
 type Said = Vec<&'static str>;
 
-/// Whether a keyword is said beside a type: in a comment, or by what the type is part of.
+/// Whether a keyword is expressed outside of the type: in a comment, or by the enclosing type.
 type Beside = fn(Style, &str, &Value<'_>) -> bool;
 
-/// Nothing is said beside the type.
+/// No keyword is expressed outside of the type.
 const NOTHING: Beside = |_, _, _| false;
 
-/// What is said beside the type of a property, or of a variant.
+/// The keywords that are expressed outside of the type of a property or a variant.
 fn of_property(style: Style, keyword: &str, value: &Value<'_>) -> bool {
     match keyword {
         "title" | "description" => value.as_str().is_some(),
@@ -74,7 +74,7 @@ fn of_property(style: Style, keyword: &str, value: &Value<'_>) -> bool {
     }
 }
 
-/// What is said beside the type of a variant.
+/// The keywords that are expressed outside of the type of a variant.
 fn of_variant(_: Style, keyword: &str, value: &Value<'_>) -> bool {
     match keyword {
         "description" => value.as_str().is_some(),
@@ -92,13 +92,13 @@ struct Printer<'s, 'a> {
     pointer: String,
     /// The references that are being followed.
     following: Vec<String>,
-    /// All that were followed.
+    /// All references that were followed.
     followed: BTreeSet<String>,
     unsaid: Vec<Unsaid>,
 }
 
 impl Printer<'_, '_> {
-    /// A type. What it does not say of the schema is noted, but for what is said `beside` it.
+    /// Returns a type. Records the keywords that neither the type nor `beside` expresses.
     fn type_of(&mut self, schema: &Value<'_>, beside: Beside, indent: &str) -> String {
         if self.depth >= DEPTH || self.bytes >= BYTES {
             return self.any("depth");
@@ -118,7 +118,7 @@ impl Printer<'_, '_> {
         text
     }
 
-    /// A type, and the keywords that it says.
+    /// Returns a type, and the keywords that it expresses.
     fn type_inside(&mut self, schema: &Value<'_>, indent: &str) -> (String, Said) {
         if let Some(variants) = schema.get("oneOf").and_then(Value::as_list) {
             return (self.one_of(variants, indent), vec!["oneOf"]);
@@ -143,15 +143,15 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Notes the keywords that are not said.
+    /// Records the keywords that are not expressed.
     fn note(&mut self, entries: &[(Cow<'_, str>, Value<'_>)], said: &[&str], beside: Beside) {
         for (keyword, value) in entries {
             let is_said = match keyword.as_ref() {
-                // They say nothing of arguments.
+                // They do not restrict arguments.
                 "$schema" | "$id" | "$comment" | "$anchor" => true,
-                // What is referred to is said there.
+                // Definitions are expressed where they are referred to.
                 "$defs" | "definitions" => self.pointer.is_empty(),
-                // That nothing else is allowed is what a type says without it.
+                // A type always excludes other properties.
                 "additionalProperties" if value.as_bool().is_some() => true,
                 "nullable" if value.as_bool() == Some(false) => true,
                 "required" if said.contains(&"required") => all_are_properties(value, entries),
@@ -164,7 +164,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Notes definitions that nothing refers to.
+    /// Records definitions without a reference.
     fn note_definitions(&mut self) {
         for keyword in ["$defs", "definitions"] {
             let Some(definitions) = self.root.get(keyword) else { continue };
@@ -180,7 +180,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// What the reference renderer has no words for.
+    /// Handles what the reference renderer cannot express.
     fn beyond_reference(&mut self, schema: &Value<'_>, indent: &str) -> Option<(String, Said)> {
         if let Some(reference) = text(schema, "$ref") {
             let is_circle = self.following.iter().any(|it| it == reference);
@@ -192,7 +192,7 @@ impl Printer<'_, '_> {
             self.following.pop();
             return Some((text, vec!["$ref"]));
         }
-        // Values have a type.
+        // Values must have a type.
         let with_type = |keyword| match text(schema, "type") {
             Some(kind) if TYPES.contains(&kind) => vec![keyword, "type"],
             _ => vec![keyword],
@@ -366,7 +366,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// A property that is one of several variants, each on a line of its own.
+    /// Writes a property with several variants, one per line.
     fn variants(
         &mut self,
         out: &mut String,
@@ -402,7 +402,7 @@ impl Printer<'_, '_> {
         out.push_str(&format!("{indent},\n"));
     }
 
-    /// A type that is one of several variants, each on a line of its own.
+    /// Returns a type with several variants, one per line.
     fn one_of(&mut self, variants: &[Value<'_>], indent: &str) -> String {
         let mut out = String::new();
         for (index, variant) in variants.iter().enumerate() {
@@ -410,7 +410,7 @@ impl Printer<'_, '_> {
             let text_of =
                 self.at(&format!("oneOf/{index}"), |it| it.nullable(variant, of_variant, &inner));
             let own = text(variant, "description").map(|own| self.one_line(own));
-            // A default that is a word stands in quotes here, even among those listed.
+            // A default that is a string is quoted here, even among listed values.
             let notes = [own, default_of(variant, false, self.style)];
             out.push_str(&format!("\n{indent} | {text_of}"));
             trailing(&mut out, notes);
@@ -426,7 +426,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Writes a comment above what it is about.
+    /// Writes a comment above its subject.
     fn comment(&self, out: &mut String, text: &str, indent: &str) {
         match self.style {
             Style::Reference => out.push_str(&format!("{indent}// {text}\n")),
@@ -439,7 +439,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// A comment after what it is about has one line.
+    /// Returns a comment on one line, for the same line as its subject.
     fn one_line(&self, text: &str) -> String {
         match self.style {
             Style::Reference => text.to_owned(),

@@ -1,24 +1,24 @@
-//! JSON formats: which of them a document fits, by its keys and by those of its messages.
+//! Detects JSON formats by the keys of a document and of its messages.
 //!
-//! Each format lists the keys that it knows, and those that speak for it alone. A document fits a
-//! format as well as its keys are known there; what the messages say is not looked at.
+//! Each format lists its known keys, and the keys that are evidence for it alone. The more keys a
+//! format knows, the better a document matches it. The text of messages is ignored.
 
 use super::{Candidate, candidate};
 use crate::dialect::Carrier;
 use crate::dialects::ALL;
 use crate::signs::{Case, Items, JsonSigns, Kind, Seen, Sign, Sketch};
 
-/// What counts against a format.
+/// The score against a format for each unknown key.
 const MISFIT: u32 = 20;
 
-/// The items that a format takes for messages: those under one of its keys, those of a list, or the
-/// document itself.
+/// Returns the items that a format reads as messages: those under one of its keys, those of a list,
+/// or the document itself.
 fn items_of<'s>(sketch: &'s Sketch, holders: &[&str]) -> &'s Items {
     let held = holders.iter().find_map(|holder| sketch.items.get(*holder));
     held.or_else(|| sketch.items.get("")).unwrap_or(&sketch.message)
 }
 
-/// The formats that JSON documents may be in.
+/// Returns the formats that JSON documents can be in.
 pub(super) fn detect(sketch: &Sketch) -> Vec<Candidate> {
     let forms = ALL.iter().filter_map(|dialect| Some((*dialect, dialect.json.as_ref()?)));
     let cases = forms.filter_map(|(dialect, form)| {
@@ -29,7 +29,8 @@ pub(super) fn detect(sketch: &Sketch) -> Vec<Candidate> {
     cases.collect()
 }
 
-/// A format that is recognized and that no dialect reads: its name, and what speaks for it.
+/// Finds a format that is recognized but not supported. Returns its score, its name and the
+/// evidence.
 pub(super) fn foreign(sketch: &Sketch) -> Option<(u32, &'static str, Seen)> {
     let items = items_of(sketch, &["messages"]);
     let found = FOREIGN.iter().filter_map(|(name, signs)| {
@@ -42,7 +43,7 @@ pub(super) fn foreign(sketch: &Sketch) -> Option<(u32, &'static str, Seen)> {
     found.max_by_key(|(score, ..)| *score)
 }
 
-/// Formats and records that are recognized, so that they are refused by name.
+/// Formats and records that are recognized, so that an error can name them.
 const FOREIGN: &[(&str, &[(Sign, u32)])] = &[
     (
         "Anthropic Messages",
@@ -79,7 +80,7 @@ const FOREIGN: &[(&str, &[(Sign, u32)])] = &[
     ("a prompt and its completion", &[(Sign::Key("prompt"), 40), (Sign::Key("completion"), 60)]),
 ];
 
-/// How well documents fit a format.
+/// Computes how well documents match a format.
 fn score(sketch: &Sketch, signs: &JsonSigns, case: &mut Case) {
     let holder = signs.holders.iter().find(|holder| sketch.keys.contains_key(**holder));
     let is_list = sketch.list.is_some();
@@ -120,14 +121,14 @@ fn score(sketch: &Sketch, signs: &JsonSigns, case: &mut Case) {
     case.score = case.score.min(100).saturating_sub(MISFIT * misfits);
 }
 
-/// How many keys of the document a format does not know.
+/// Counts the keys of the document that a format does not know.
 fn unknown_keys(sketch: &Sketch, signs: &JsonSigns) -> u32 {
     let is_known = |key: &str| signs.holders.contains(&key) || signs.keys.contains(&key);
     let unknown = sketch.keys.keys().filter(|key| !is_known(key)).count();
     u32::try_from(unknown).unwrap_or(u32::MAX).min(5)
 }
 
-/// How many keys and kinds of content a format does not know.
+/// Counts the keys and kinds of content that a format does not know.
 fn misfits(sketch: &Sketch, items: &Items, is_message: bool, signs: &JsonSigns) -> u32 {
     let is_known = |key: &str| signs.required.contains(&key) || signs.message_keys.contains(&key);
     let of_messages = match signs.message_keys {

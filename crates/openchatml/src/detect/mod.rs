@@ -1,7 +1,7 @@
-//! Which format a text is in, and the evidence for it.
+//! Detects the format of a text, with the evidence.
 //!
-//! Only structure counts: the framing of messages and the keys of JSON. What messages say may quote
-//! any other format.
+//! Only structure is evidence: the framing of messages and the keys of JSON. The text of messages
+//! is ignored, because it can quote any format.
 
 mod json;
 
@@ -12,10 +12,10 @@ use crate::dialects::ALL;
 use crate::limits::Limits;
 use crate::signs::{Around, Case, Scan, Sketch};
 
-/// How much of a text is looked at, in bytes.
+/// How many bytes of a text are inspected.
 const LOOK_BYTES: usize = 1 << 20;
 
-/// A format that a text may be in.
+/// A format that a text can be in.
 ///
 /// ```
 /// use openchatml::detect;
@@ -31,14 +31,14 @@ const LOOK_BYTES: usize = 1 << 20;
 pub struct Candidate {
     /// The format.
     pub format: Format,
-    /// How sure that is, from 1 to 100. It compares formats; it is not a probability.
+    /// The confidence from 1 to 100. It compares formats and is not a probability.
     pub confidence: u8,
-    /// The evidence for it.
+    /// The evidence for the format.
     pub evidence: Vec<Evidence>,
 }
 
 impl Candidate {
-    /// The confidence below which a format is a guess, and should be named by the user.
+    /// The confidence below which a format is only a guess. Ask the user to name the format.
     pub const CERTAIN: u8 = 40;
 
     /// Whether the confidence is at least [`CERTAIN`](Self::CERTAIN).
@@ -53,7 +53,7 @@ impl Candidate {
     }
 }
 
-/// A format or a kind of record that is recognized, and that is none of [`Format`].
+/// A format or a kind of record that is recognized but not supported.
 ///
 /// ```
 /// use openchatml::{detect, recognize};
@@ -65,13 +65,14 @@ impl Candidate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recognized {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
-    /// What it is recognized by.
+    /// The evidence.
     pub evidence: Evidence,
 }
 
-/// The formats that `text` may be in, the likeliest first. Empty if there is evidence for none.
+/// Returns the formats that `text` can be in, the most likely one first. Empty if there is no
+/// evidence for any format.
 ///
 /// ```
 /// use openchatml::detect;
@@ -85,8 +86,8 @@ pub fn detect(text: &str) -> Vec<Candidate> {
     detect_records([text])
 }
 
-/// The formats that all of these records may be in, such as the lines of a file: the likeliest
-/// first. A record tells what the others leave open.
+/// Returns the formats that all these records can be in, such as the lines of a file, the most
+/// likely one first. A record can decide what the others leave open.
 ///
 /// ```
 /// use openchatml::detect_records;
@@ -114,7 +115,7 @@ pub fn detect_records<'t>(records: impl IntoIterator<Item = &'t str>) -> Vec<Can
     found
 }
 
-/// What these records are, if it is recognized and none of the formats here.
+/// Returns what these records are, if they are recognized but in no supported format.
 ///
 /// ```
 /// use openchatml::recognize;
@@ -132,7 +133,7 @@ pub fn recognize<'t>(records: impl IntoIterator<Item = &'t str>) -> Option<Recog
     (score > best.unwrap_or(0)).then_some(Recognized { name, evidence })
 }
 
-/// A sketch of the records if they are JSON; and the first of them, as far as it is looked at.
+/// Returns a sketch of the records if they are JSON, and the inspected part of the first record.
 fn sketch<'t>(records: impl IntoIterator<Item = &'t str>) -> (Option<Sketch>, Option<&'t str>) {
     let mut sketch = Sketch::default();
     let (mut first, mut is_json, mut looked) = (None, false, 0);
@@ -141,7 +142,7 @@ fn sketch<'t>(records: impl IntoIterator<Item = &'t str>) -> (Option<Sketch>, Op
         if first.is_none() && !record.trim_ascii().is_empty() {
             first = Some(record);
             let text = record.trim_start_matches('\u{feff}').trim_start();
-            // No markup begins like JSON with something in it.
+            // No markup begins like a JSON document that is not empty.
             let inside = text.strip_prefix(['{', '[']).map(str::trim_start);
             is_json =
                 inside.is_some_and(|it| it.is_empty() || it.starts_with(['"', '{', '}', ']']));
@@ -173,7 +174,7 @@ fn markup(text: &str) -> Vec<Candidate> {
     found.collect()
 }
 
-/// The format that a case is about, if anything speaks for it.
+/// Returns the format of a case, if there is evidence for it.
 fn candidate(case: Case, dialect: &'static Dialect, carrier: Carrier) -> Option<Candidate> {
     let Case { evidence, score, is_doubtful } = case;
     let most = if is_doubtful { Candidate::CERTAIN - 1 } else { 100 };

@@ -1,18 +1,18 @@
-//! The codes: stable names for kinds of findings.
+//! Diagnostic codes: stable names for kinds of diagnostics.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::Severity;
 
-/// Declares the codes in one table: variant, name, usual severity, what it is, what an end user
-/// may be told.
+/// Declares all codes in one table: variant, name, usual severity, title, and summary for end
+/// users.
 macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $severity:ident, $title:literal, $user:literal;)+) => {
-        /// What kind of finding a [`Diagnostic`](super::Diagnostic) is.
+        /// The kind of a [`Diagnostic`](super::Diagnostic).
         ///
-        /// The first eight are the error taxonomy of OpenChatML 2.2 §14; the others are of the
-        /// same style and cover what none of the eight fits. Names never change their meaning.
+        /// The first eight are the error taxonomy of OpenChatML 2.2 §14. The others follow its
+        /// style and cover all other cases. The meaning of a code never changes.
         ///
         /// ```
         /// use openchatml::Code;
@@ -27,15 +27,15 @@ macro_rules! codes {
         pub enum Code { $($(#[$doc])* #[doc = concat!("`", $name, "`: ", $title, ".")] $variant),+ }
 
         impl Code {
-            /// Every code, the specification's first.
+            /// All codes, with those of the specification first.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Its stable name.
+            /// Returns the stable name.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// What it is about, in a few words.
+            /// Returns a short description.
             ///
             /// ```
             /// use openchatml::Code;
@@ -46,13 +46,13 @@ macro_rules! codes {
                 match self { $(Self::$variant => $title),+ }
             }
 
-            /// What an end user may be told: it names no place and quotes nothing, so it is the
-            /// same whatever hidden text says (OpenChatML 2.2 §14).
+            /// Returns the text for end users. It names no place and quotes nothing, so it does not
+            /// depend on hidden text (OpenChatML 2.2 §14).
             ///
             /// ```
             /// use openchatml::Code;
             ///
-            /// // Two findings about hidden text, and one answer.
+            /// // Two diagnostics about hidden text have the same summary.
             /// let told = [Code::ParseHeader, Code::ParseFrame].map(Code::user_summary);
             /// assert_eq!(told, ["Part of this conversation could not be read."; 2]);
             /// ```
@@ -60,7 +60,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => $user),+ }
             }
 
-            /// What it means, with an example and the way to mend it, as Markdown.
+            /// Returns the explanation with an example and its fix, as Markdown.
             ///
             /// ```
             /// use openchatml::Code;
@@ -73,7 +73,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => include_str!(concat!("explain/", $name, ".md"))),+ }
             }
 
-            /// How bad such a finding is unless it says otherwise.
+            /// Returns the usual severity.
             pub(crate) const fn severity(self) -> Severity {
                 match self { $(Self::$variant => Severity::$severity),+ }
             }
@@ -85,9 +85,9 @@ codes! {
     ParseHeader = "E-PARSE-HEADER", Error,
         "malformed header", "Part of this conversation could not be read.";
     ParseChannelMissing = "E-PARSE-CHANNEL-MISSING", Error,
-        "channel absent where the profile requires one", "Part of this conversation could not be read.";
+        "missing channel that the profile requires", "Part of this conversation could not be read.";
     BodyConstraintViolation = "E-BODY-CONSTRAINT-VIOLATION", Error,
-        "body is not of the type that it declares", "The assistant produced data that could not be read.";
+        "body does not match its declared type", "The assistant produced data that could not be read.";
     CallSchema = "E-CALL-SCHEMA", Error,
         "tool arguments missing or invalid", "The assistant could not use a tool.";
     ToolTimeout = "E-TOOL-TIMEOUT", Error,
@@ -97,57 +97,57 @@ codes! {
     StreamTruncated = "E-STREAM-TRUNCATED", Error,
         "message ends without a stop token", "The answer was cut off.";
     PermVisibility = "E-PERM-VISIBILITY", Error,
-        "attempt to display what is hidden", "Part of this conversation is not for display.";
+        "attempt to display hidden text", "Part of this conversation is not for display.";
     ParseFrame = "E-PARSE-FRAME", Error,
-        "text or control token outside its place", "Part of this conversation could not be read.";
+        "misplaced text or control token", "Part of this conversation could not be read.";
     ParseYaml = "E-PARSE-YAML", Error,
-        "header is not readable YAML", "Part of this conversation could not be read.";
+        "invalid YAML in the header", "Part of this conversation could not be read.";
     ParseJson = "E-PARSE-JSON", Error,
-        "input is not the JSON that the format wants", "This conversation could not be read.";
+        "input is not the JSON that the format requires", "This conversation could not be read.";
     ParseVersion = "E-PARSE-VERSION", Error,
-        "text of another version of the format", "This conversation is in another format.";
+        "text in another version of the format", "This conversation is in another format.";
     FormatUnknown = "E-FORMAT-UNKNOWN", Error,
-        "format cannot be told", "This conversation could not be read.";
+        "format cannot be detected", "This conversation could not be read.";
     ParseUtf8 = "E-PARSE-UTF8", Error,
         "input is not UTF-8", "Part of this conversation could not be read.";
     ParseToken = "E-PARSE-TOKEN", Error,
-        "token id that stands for nothing here", "Part of this conversation could not be read.";
+        "unknown token id", "Part of this conversation could not be read.";
     ParseSlip = "E-PARSE-SLIP", Error,
-        "slip of the pen that the reader mended", "Part of this conversation could not be read.";
+        "typing error that the reader corrected", "Part of this conversation could not be read.";
     DuplicateKey = "E-DUPLICATE-KEY", Error,
-        "key given twice", "Part of this conversation could not be read.";
+        "duplicate key", "Part of this conversation could not be read.";
     UnknownKey = "E-UNKNOWN-KEY", Error,
-        "key that the format does not know", "Part of this conversation could not be read.";
+        "unknown key", "Part of this conversation could not be read.";
     Limit = "E-LIMIT", Error,
         "limit exceeded", "This conversation is too large.";
     Capability = "E-CAPABILITY", Error,
-        "use of what the capabilities do not declare", "Part of this conversation could not be read.";
+        "use of an undeclared capability", "Part of this conversation could not be read.";
     CallRoute = "E-CALL-ROUTE", Error,
         "tool call on the wrong channel", "The assistant could not use a tool.";
     CallUnknown = "E-CALL-UNKNOWN", Error,
-        "call of a tool that there is not", "The assistant could not use a tool.";
+        "call to an unknown tool", "The assistant could not use a tool.";
     ToolFailed = "E-TOOL-FAILED", Error,
         "tool failed", "A tool failed.";
     ToolOutput = "E-TOOL-OUTPUT", Error,
-        "tool output that cannot be used", "A tool failed.";
+        "unusable tool output", "A tool failed.";
     CompletionRole = "E-COMPLETION-ROLE", Error,
-        "completion that speaks for somebody else or goes on after its end", "Part of the answer was withheld.";
+        "completion speaks for another role or continues after its end", "Part of the answer was withheld.";
     RenderControl = "E-RENDER-CONTROL", Error,
-        "content spells a control token that cannot be escaped", "This conversation cannot be shown in that format.";
+        "content contains a control token that cannot be escaped", "This conversation cannot be shown in that format.";
     RenderUnsupported = "E-RENDER-UNSUPPORTED", Error,
-        "document that the format cannot carry", "This conversation cannot be shown in that format.";
+        "format cannot express the document", "This conversation cannot be shown in that format.";
     TemplateSyntax = "E-TEMPLATE-SYNTAX", Error,
-        "chat template that cannot be read", "This conversation cannot be shown in that format.";
+        "invalid chat template", "This conversation cannot be shown in that format.";
     TemplateRender = "E-TEMPLATE-RENDER", Error,
-        "chat template that cannot write the conversation", "This conversation cannot be shown in that format.";
+        "chat template cannot render the conversation", "This conversation cannot be shown in that format.";
     Loss = "W-LOSS", Warning,
-        "conversion loses something", "Something could not be carried over.";
+        "conversion drops or changes something", "Something could not be carried over.";
     Return = "W-RETURN", Warning,
         "`<|return|>` outside of `final`", "The answer ended in an unusual way.";
     ContentType = "W-CONTENT-TYPE", Warning,
-        "content type that nobody can check", "The assistant used an unknown type of data.";
+        "unknown content type", "The assistant used an unknown type of data.";
     LegacyRole = "W-LEGACY-ROLE", Note,
-        "role spelled the old way", "This conversation uses an old spelling.";
+        "role in an old spelling", "This conversation uses an old spelling.";
 }
 
 impl fmt::Display for Code {

@@ -1,12 +1,13 @@
-//! What a reader did not take into the document.
+//! Kinds of dropped input.
 
 use crate::words::words;
 
-/// The kind of input that a reader dropped: it is in no message, header or field of the document.
+/// The kind of input that a reader dropped: no message, header or field of the document contains
+/// it.
 ///
-/// A finding that drops input is always an error, and says so in
-/// [`Diagnostic::dropped`](super::Diagnostic::dropped). Whoever goes on with the document decides
-/// whether that is acceptable.
+/// A diagnostic that drops input is always an error and has this in
+/// [`Diagnostic::dropped`](super::Diagnostic::dropped). The caller decides whether to continue with
+/// the document.
 ///
 /// ```
 /// use openchatml::{Dropped, parse};
@@ -20,21 +21,21 @@ use crate::words::words;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Dropped {
-    /// A key that the format does not know, with its value.
+    /// An unknown key and its value.
     Key,
-    /// All but the last value of a key that an object has twice.
+    /// All values of a duplicate key except the last one.
     Duplicate,
-    /// A value of the wrong type, or a word that the format does not know.
+    /// A value of the wrong type, or an unknown word.
     Value,
     /// A header that cannot be read.
     Header,
-    /// An object that is no message, tool or part of the format.
+    /// An object that is not a message, tool or part of the format.
     Item,
-    /// Text or a control token outside of its place.
+    /// Misplaced text, or a misplaced control token.
     Text,
-    /// Everything beyond a limit.
+    /// Input that exceeds a limit.
     Limit,
-    /// A line or a document that cannot be read at all.
+    /// A whole line or document that cannot be read.
     Record,
 }
 

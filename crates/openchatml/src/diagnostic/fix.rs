@@ -1,9 +1,9 @@
-//! Changes to the input that fix a finding.
+//! Fixes: changes to the input that fix a diagnostic.
 
 use crate::Span;
 use crate::words::words;
 
-/// Whether a fix may be applied without asking.
+/// Whether a fix can be applied without asking.
 ///
 /// ```
 /// use openchatml::{Applicability, parse};
@@ -12,19 +12,19 @@ use crate::words::words;
 /// let found = parse(text, "openchatml-2.2".parse()?, &Default::default()).diagnostics;
 /// let kinds: Vec<_> =
 ///     found.iter().filter_map(|found| Some(found.fix.as_ref()?.applicability)).collect();
-/// // The header is missing for certain. Whether the message is complete, nobody knows.
+/// // The missing header is certain. Whether the message is complete is unknown.
 /// assert_eq!(kinds, [Applicability::Safe, Applicability::Unsafe]);
 /// assert_eq!(Applicability::Unsafe.as_str(), "unsafe");
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Applicability {
-    /// The conversation stays the same, and so does what a user sees of it and what is uncertain in
-    /// it; nothing is lost, and no new finding appears. This holds for the options that the text
-    /// was read with, unless the longer text exceeds one of their limits.
+    /// The fix changes neither the conversation, nor what a user can see of it, nor what is
+    /// uncertain in it. It loses nothing and causes no new diagnostic. This holds for the options
+    /// that the text was read with, unless the longer text exceeds one of their limits.
     Safe,
-    /// A suggestion: it may change what the conversation says. It closes what was cut off, chooses
-    /// between two readings, or moves text into a message or out of it.
+    /// A suggestion, which can change the meaning of the conversation. It ends an incomplete
+    /// message, chooses between two readings, or moves text into or out of a message.
     Unsafe,
 }
 
@@ -33,9 +33,9 @@ words!(pub Applicability {
     Unsafe = "unsafe",
 });
 
-/// A change that fixes a finding.
+/// A change that fixes a diagnostic.
 ///
-/// [`apply_fixes`] applies fixes of any kind, and [`fix`](crate::fix) those that are asked for.
+/// [`apply_fixes`] applies fixes of any kind. [`fix`](crate::fix) applies those that are requested.
 ///
 /// ```
 /// use openchatml::{Applicability, apply_fixes, parse};
@@ -51,9 +51,9 @@ words!(pub Applicability {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fix {
-    /// Whether it may be applied without asking.
+    /// Whether the fix can be applied without asking.
     pub applicability: Applicability,
-    /// The replacements, in the order of the input and without overlap.
+    /// The replacements, in the order of the input, without overlaps.
     pub edits: Vec<Edit>,
 }
 
@@ -72,14 +72,15 @@ pub struct Fix {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// What to replace.
+    /// The text to replace.
     pub span: Span,
-    /// What to put there.
+    /// The new text.
     pub replacement: String,
 }
 
 impl Fix {
-    /// A fix that makes these replacements, which are in the order of the input and do not overlap.
+    /// Creates a fix from replacements. They must be in the order of the input and must not
+    /// overlap.
     ///
     /// ```
     /// use openchatml::{Applicability, Edit, Fix, Span};
@@ -91,22 +92,22 @@ impl Fix {
         Self { applicability, edits }
     }
 
-    /// Replaces what stands at `span`, which changes nothing that the conversation says.
+    /// Creates a fix that replaces the text at `span` and does not change the conversation.
     pub(crate) fn safe(span: Span, replacement: impl Into<String>) -> Self {
         Self::new(Applicability::Safe, vec![Edit { span, replacement: replacement.into() }])
     }
 
-    /// Suggests to replace what stands at `span`.
+    /// Creates a suggestion that replaces the text at `span`.
     pub(crate) fn suggestion(span: Span, replacement: impl Into<String>) -> Self {
         Self::new(Applicability::Unsafe, vec![Edit { span, replacement: replacement.into() }])
     }
 }
 
-/// Applies fixes to the text that they were found in, suggestions included, and says how many it
-/// applied.
+/// Applies fixes, including suggestions, to the text that they were found in. Returns the new text
+/// and the number of applied fixes.
 ///
-/// A fix that overlaps one before it is dropped whole; a second run will find it again. To apply
-/// what is safe and nothing else, select by [`Fix::applicability`], or call [`fix`](crate::fix).
+/// A fix that overlaps an earlier one is skipped; run again to apply it. To apply only safe fixes,
+/// select them by [`Fix::applicability`], or call [`fix`](crate::fix).
 ///
 /// ```
 /// use openchatml::{Applicability, Edit, Fix, Span, apply_fixes};

@@ -1,10 +1,10 @@
-//! A format that lacks what is asked of it.
+//! The error for an unknown format, or for a missing form of a format.
 
 use std::fmt;
 
 use super::UnknownName;
 
-/// No format has this name, or a format lacks the form that an operation needs.
+/// The error for an unknown format, or for a format without the form that an operation requires.
 ///
 /// ```
 /// use openchatml::{Format, FormatError, TextFormat};
@@ -14,18 +14,18 @@ use super::UnknownName;
 ///
 /// let error = "openchatml-7".parse::<TextFormat>().unwrap_err();
 /// assert!(matches!(error, FormatError::Unknown(_)));
-/// assert_eq!(error.to_string(), "no format is called `openchatml-7`");
+/// assert_eq!(error.to_string(), "unknown format `openchatml-7`");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// No format has this name.
+    /// The format is unknown.
     Unknown(UnknownName),
-    /// The format has no text form: it cannot be streamed, nor be written as token ids.
+    /// The format has no text form, so it has no streams and no token ids.
     NoText(String),
     /// The format has no JSON form.
     NoJson(String),
-    /// No grammar of completions in the format can be made.
+    /// The library cannot make a grammar of completions in the format.
     NoGrammar(String),
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for FormatError {
             Self::NoText(format) => write!(f, "`{format}` has no text form"),
             Self::NoJson(format) => write!(f, "`{format}` has no JSON form"),
             Self::NoGrammar(format) => {
-                write!(f, "there is no grammar of completions in `{format}`")
+                write!(f, "cannot make a grammar of completions in `{format}`")
             }
         }
     }

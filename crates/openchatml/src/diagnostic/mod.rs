@@ -1,4 +1,4 @@
-//! What is wrong, where, and what to do about it.
+//! Diagnostics: what is wrong, where, and how to fix it.
 
 mod code;
 mod dropped;
@@ -18,13 +18,13 @@ use std::fmt;
 
 use crate::Span;
 
-/// A message of a diagnostic is cut to this many bytes, so that a log line stays one.
+/// The maximum length of a message in bytes, so that log lines stay short.
 const MESSAGE_BYTES: usize = 4096;
 
-/// How many bytes of the input a message quotes at most.
+/// The maximum number of bytes of the input that a message quotes.
 const QUOTE_BYTES: usize = 64;
 
-/// How bad it is.
+/// The severity of a diagnostic.
 ///
 /// ```
 /// use openchatml::{Severity, parse};
@@ -32,22 +32,23 @@ const QUOTE_BYTES: usize = 64;
 /// let text = "<|start|>user<|message|>Hi";
 /// let parsed = parse(text, "openchatml-2.2".parse()?, &Default::default());
 /// let severities: Vec<_> = parsed.diagnostics.iter().map(|found| found.severity).collect();
-/// assert_eq!(severities, [Severity::Warning, Severity::Error]); // No header, and cut off.
+/// assert_eq!(severities, [Severity::Warning, Severity::Error]); // A missing header, and an incomplete message.
 /// assert_eq!(severities.iter().max().map(|worst| worst.as_str()), Some("error"));
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
-    /// Worth knowing.
+    /// Useful information.
     Note,
-    /// Accepted, but not as the specification wants it.
+    /// The reader accepts the input, although the specification does not allow it.
     Warning,
-    /// Not what the specification allows: something was guessed, hidden or refused.
+    /// The specification does not allow the input, and the reader guessed, hid or refused
+    /// something.
     Error,
 }
 
 impl Severity {
-    /// The word for it.
+    /// Returns the word for the severity.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -63,10 +64,10 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One finding: a stable code, where, what, and how to fix it.
+/// A diagnostic: a stable code, a place, a message and, if possible, a fix.
 ///
-/// The message may quote the input, hidden text included, and is for those who may see all of it.
-/// What an end user may read is [`Code::user_summary`].
+/// The message can quote the input, including hidden text, so it is only for people who can see all
+/// of it. The text for end users is [`Code::user_summary`].
 ///
 /// ```
 /// use openchatml::parse;
@@ -76,32 +77,32 @@ impl fmt::Display for Severity {
 /// let found = &parsed.diagnostics[0];
 /// assert_eq!(found.code.as_str(), "E-PARSE-HEADER");
 /// assert_eq!(&text[found.span.range()], "Final");
-/// assert_eq!(found.to_string(), "error[E-PARSE-HEADER] at bytes 43..48: `Final` is no channel");
+/// assert_eq!(found.to_string(), "error[E-PARSE-HEADER] at bytes 43..48: unknown channel `Final`");
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// What kind of finding it is.
+    /// The kind of diagnostic.
     pub code: Code,
     /// How bad it is.
     pub severity: Severity,
-    /// Where it is, in bytes of the input.
+    /// The place in the input, in bytes.
     pub span: Span,
-    /// What is wrong here, in a sentence without a full stop.
+    /// What is wrong, without a full stop.
     pub message: String,
-    /// What can be done about it.
+    /// What to do next.
     pub help: Option<String>,
-    /// How to fix it, for certain or as a suggestion.
+    /// A fix, safe or suggested.
     pub fix: Option<Fix>,
-    /// The JSON pointer (RFC 6901) of the place, where the input is JSON.
+    /// The JSON pointer (RFC 6901) of the place, for JSON input.
     pub pointer: Option<String>,
-    /// What kind of input the reader dropped here, if it dropped any.
+    /// The kind of input that the reader dropped, if any.
     pub dropped: Option<Dropped>,
 }
 
 impl Diagnostic {
-    /// The same finding, with what can be done about it.
+    /// Sets what to do next.
     ///
     /// ```
     /// use openchatml::{Code, Span};
@@ -115,7 +116,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same finding, which drops input of this kind: an error.
+    /// Marks the diagnostic as one that drops input of this kind, which makes it an error.
     pub(crate) fn drops(mut self, dropped: Dropped) -> Self {
         self.dropped = Some(dropped);
         self.severity = Severity::Error;
@@ -127,7 +128,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same finding, as bad as this; one that drops input stays an error.
+    /// Sets the severity. A diagnostic that drops input stays an error.
     pub(crate) fn severity(mut self, severity: Severity) -> Self {
         if self.dropped.is_none() {
             self.severity = severity;
@@ -146,7 +147,7 @@ impl fmt::Display for Diagnostic {
 impl std::error::Error for Diagnostic {}
 
 impl Code {
-    /// A finding of this kind at `span`, as bad as such findings are.
+    /// Creates a diagnostic of this kind at `span`, with its usual severity.
     ///
     /// ```
     /// use openchatml::{Code, Severity, Span};
@@ -168,7 +169,7 @@ impl Code {
     }
 }
 
-/// `text` as a message quotes it: on one line, between back quotes, and cut where it is long.
+/// Quotes `text` for a message: on one line, between backticks, and cut if it is long.
 pub(crate) fn quote(text: &str) -> String {
     let mut out = String::from("`");
     for (at, c) in text.char_indices() {

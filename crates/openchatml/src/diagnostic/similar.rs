@@ -1,11 +1,11 @@
-//! The word that was meant: of the known ones, the one that an unknown one is nearly spelled like.
+//! Finds the known word that is most similar to an unknown word.
 
 use super::quote;
 
-/// No known word is longer.
+/// The maximum length of a known word.
 const LONGEST: usize = 32;
 
-/// What to say of `word`, which is none of `known`: which of them may be meant, and `help`.
+/// Returns the help for the unknown `word`: the known word that is probably meant, and `help`.
 pub(crate) fn did_you_mean(word: &str, known: &[&str], help: &str) -> String {
     match similar(word, known) {
         Some(meant) => {
@@ -16,7 +16,7 @@ pub(crate) fn did_you_mean(word: &str, known: &[&str], help: &str) -> String {
     }
 }
 
-/// What formats call otherwise, and then how.
+/// Keys that other formats use, and the key that is meant.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("to", "recipient"),
     ("recipient", "to"),
@@ -26,8 +26,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("from", "role"),
 ];
 
-/// The one of `known` that other formats call so, or that is a third of its letters away at most,
-/// the nearest one first.
+/// Returns the known word that another format calls `word`, or the most similar known word. At most
+/// a third of its letters may differ.
 fn similar<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     if word.is_empty() || word.len() > LONGEST {
         return None;

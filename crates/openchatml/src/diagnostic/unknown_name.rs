@@ -1,14 +1,14 @@
-//! A name that nothing has.
+//! The error for an unknown name.
 
 use std::fmt;
 
-/// A name that stands for nothing.
+/// The name of no known format, code, dialect or carrier.
 ///
 /// ```
 /// use openchatml::Format;
 ///
 /// let error = "openchatml-7".parse::<Format>().unwrap_err();
-/// assert_eq!(error.to_string(), "no format is called `openchatml-7`");
+/// assert_eq!(error.to_string(), "unknown format `openchatml-7`");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName {
@@ -21,7 +21,7 @@ impl UnknownName {
         Self { what, name: name.to_owned() }
     }
 
-    /// The name, as it was given.
+    /// Returns the unknown name.
     ///
     /// ```
     /// use openchatml::Format;
@@ -36,7 +36,7 @@ impl UnknownName {
 
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no {} is called {}", self.what, super::quote(&self.name))
+        write!(f, "unknown {} {}", self.what, super::quote(&self.name))
     }
 }
 

@@ -1,6 +1,6 @@
-//! The dialects: one folder each, and this registry.
+//! The registry of dialects. Each dialect has its own folder.
 //!
-//! A dialect is data and a few functions. Adding one adds a folder and a line to [`ALL`].
+//! A dialect consists of data and a few functions. To add one, add a folder and a line in [`ALL`].
 
 mod apertus;
 mod canonical;
@@ -45,7 +45,7 @@ use crate::model::FormId;
 use crate::rules::Carries;
 use crate::text_format::TextFormat;
 
-/// Every dialect, the newest of a family first.
+/// All dialects, with the newest of a family first.
 ///
 /// ```
 /// use openchatml::dialects;
@@ -72,7 +72,7 @@ pub static ALL: &[&Dialect] = &[
     &SHAREGPT,
 ];
 
-/// What a form can say, if there is one.
+/// Returns what a form can carry, if the form exists.
 pub(crate) fn carried_by(form: FormId) -> Option<&'static Carries> {
     ALL.iter().find_map(|dialect| {
         let text = dialect.text.filter(|it| it.id == form).map(|_| dialect.carries);
@@ -81,8 +81,8 @@ pub(crate) fn carried_by(form: FormId) -> Option<&'static Carries> {
     })
 }
 
-/// The rules that conversations with a header of this version are checked by: those of the newest dialect
-/// with headers, if none has this version.
+/// Returns the rules for conversations with a header of this version, or those of the newest
+/// dialect with headers for other versions.
 pub(crate) fn book_of(version: &str) -> Option<&'static Book> {
     let books = ALL.iter().filter_map(|dialect| Some(dialect.text?.book));
     let mut books = books.filter(|book| !book.versions.is_empty());
@@ -90,13 +90,13 @@ pub(crate) fn book_of(version: &str) -> Option<&'static Book> {
     books.find(|book| book.versions.first() == Some(&version)).or(newest)
 }
 
-/// The dialect in whose name layout was kept.
+/// Returns the dialect of a layout's form.
 pub(crate) fn of_layout(form: FormId) -> Option<&'static Dialect> {
     ALL.iter().copied().find(|dialect| dialect.form() == form)
 }
 
 impl Format {
-    /// Canonical JSON: it can say whatever a conversation holds.
+    /// Canonical JSON, which can express every conversation.
     ///
     /// ```
     /// use openchatml::Format;
@@ -142,7 +142,7 @@ impl Format {
     /// ShareGPT: [`dialects::SHAREGPT`](SHAREGPT).
     pub const SHAREGPT: Self = Self { dialect: &SHAREGPT, carrier: Carrier::Json };
 
-    /// Every format.
+    /// Returns all formats.
     ///
     /// ```
     /// use openchatml::Format;
@@ -205,7 +205,7 @@ impl TextFormat {
     /// DeepSeek V3.1.
     pub const DEEPSEEK_V3_1: Self = Self::of(&DEEPSEEK_V3_1);
 
-    /// Every text format.
+    /// Returns all text formats.
     ///
     /// ```
     /// use openchatml::TextFormat;

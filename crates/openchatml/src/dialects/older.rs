@@ -1,4 +1,4 @@
-//! The turns of OpenChatML before 2.0: their tokens, and transcripts of 1.x in them.
+//! The turns of OpenChatML before 2.0: their tokens, and transcripts of 1.x with these turns.
 
 use crate::Control;
 use crate::check::Book;
@@ -25,7 +25,7 @@ pub(in crate::dialects) static CONTROLS: TokenTable = TokenTable::new(
     Escape::None,
 );
 
-/// The control tokens that messages of 2.x open with, and that no header of these turns has.
+/// The control tokens that open messages of 2.x, and that no header of these turns contains.
 pub(in crate::dialects) static NEWER: TokenTable = TokenTable::new(
     &[(Control::Start, "<|start|>"), (Control::Message, "<|message|>")],
     Escape::None,
@@ -35,7 +35,7 @@ pub(in crate::dialects) static NEWER: TokenTable = TokenTable::new(
 pub(in crate::dialects) const ROLES: &[Role] =
     &[Role::System, Role::Tool, Role::User, Role::Assistant];
 
-/// Transcripts of 1.x in this framing, as the readers of 2.x accept them (2.2 §13).
+/// Transcripts of 1.x in this framing, which readers of 2.x accept (2.2 §13).
 pub(in crate::dialects) static TRANSCRIPTS: TextForm = TextForm {
     id: FormId::new("openchatml-1.x"),
     reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
@@ -46,7 +46,7 @@ pub(in crate::dialects) static TRANSCRIPTS: TextForm = TextForm {
     legacy: None,
     completion: Mode::Body,
     book: &BOOK,
-    // Their version tells them.
+    // Their version identifies them.
     signs: TextSigns { framing: Framing::Turns, look: |_, _| {} },
     history: |_| History::Answered,
     stops: &[Control::Return],

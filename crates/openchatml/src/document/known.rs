@@ -1,4 +1,4 @@
-//! Values of which a format knows what is in them: what else stands there is reported, and dropped.
+//! Values with a known structure. Everything else in them is reported and dropped.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -8,27 +8,27 @@ use crate::diagnostic::{did_you_mean, quote};
 use crate::json::{Data, Json, Keys, Result, Value};
 use crate::{Code, Dropped, Span};
 
-/// What a format knows of a value. `null` is as good as none everywhere but in lists.
+/// The known structure of a value. `null` means that the value is missing, except in lists.
 #[derive(Debug)]
 pub(crate) enum Known {
     /// A string.
     Text,
-    /// One of these words, in capitals or not.
+    /// One of these words. Case is ignored.
     Word(&'static [&'static str]),
     /// `true` or `false`.
     Flag,
-    /// Whatever it is.
+    /// Any value.
     Any,
-    /// An array of such values.
+    /// An array of values with this structure.
     List(&'static Self),
-    /// An object of such values, under any keys.
+    /// An object of values with this structure, with any keys.
     Map(&'static Self),
     /// An object with these keys.
     Object(&'static [(&'static str, Self)]),
 }
 
 impl Sheet<'_> {
-    /// Reads what is `known` of a value. `None` if it is something else.
+    /// Reads a value with a `known` structure. Returns `None` for another kind of value.
     pub(crate) fn known<'a>(
         &mut self,
         json: &mut Json<'a>,
@@ -67,8 +67,8 @@ impl Sheet<'_> {
         if words.iter().any(|known| known.eq_ignore_ascii_case(&word)) {
             return Ok(Some(Data::String(word)));
         }
-        let text = format!("{} is none of the words that may stand here", quote(&word));
-        let usual = format!("they are {}", words.join(", "));
+        let text = format!("unknown value {}", quote(&word));
+        let usual = format!("use one of: {}", words.join(", "));
         let found = Code::ParseJson.at(span, text).drops(Dropped::Value);
         self.report(found.help(did_you_mean(&word, words, &usual)));
         Ok(None)
@@ -90,7 +90,7 @@ impl Sheet<'_> {
             Ok(())
         })?;
         if repeats {
-            // The last one counts.
+            // The last value is used.
             let mut seen = HashSet::new();
             entries.reverse();
             entries.retain(|(key, _)| seen.insert(key.clone()));
@@ -110,7 +110,7 @@ impl Sheet<'_> {
             let known = fields.iter().find(|field| field.0 == key).map_or(&Known::Any, |it| &it.1);
             let value = sheet.known(json, known)?;
             entries.retain(|entry| entry.0 != key);
-            // What is dropped is as good as none, and not what is usual where nothing is said.
+            // A dropped value is missing. It does not become the default.
             entries.push((key.into(), value.unwrap_or_default()));
             Ok(())
         })?;

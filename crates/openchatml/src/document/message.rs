@@ -1,4 +1,4 @@
-//! What JSON formats say of messages: who speaks, how, and what, within the limits.
+//! Messages in JSON formats: role, header fields and text, within the limits.
 
 use std::borrow::Cow;
 
@@ -11,28 +11,28 @@ use crate::reading::hide;
 use crate::writing::check_value;
 use crate::{Code, Dropped, Span, function_name};
 
-/// Who speaks, as an object says it.
+/// The speaker of an object.
 #[derive(Debug)]
 pub(crate) struct Speaker<'a> {
     role: Role,
     name: Option<Cow<'a, str>>,
-    /// Nobody knows who speaks: the least authority of all, and hidden.
+    /// The role is unknown, so the message has the least authority and is hidden.
     is_guess: bool,
 }
 
-/// What is said, as an object says it.
+/// The text of an object.
 #[derive(Debug, Default)]
 pub(crate) struct Written<'a> {
     pub(crate) body: Body<'a>,
-    /// Where the text begins; 0 where it is not the same in JSON as in the message.
+    /// The start of the text in the input, or 0 if the text differs there.
     at: usize,
-    /// Whether it exceeded `message_bytes`.
+    /// Whether the text exceeds `message_bytes`.
     is_cut: bool,
     /// Its first chain-of-thought marker.
     marker: Option<Box<MarkerPlace>>,
 }
 
-/// Where a chain-of-thought marker stands.
+/// The place of a chain-of-thought marker.
 #[derive(Debug)]
 pub(crate) struct MarkerPlace {
     span: Span,
@@ -40,19 +40,19 @@ pub(crate) struct MarkerPlace {
 }
 
 impl<'a> Speaker<'a> {
-    /// A role that is known.
+    /// Creates a speaker with a known role.
     pub(crate) fn known(role: Role) -> Self {
         Self { role, name: None, is_guess: false }
     }
 
-    /// The role; `None` if it is a guess.
+    /// Returns the role, or `None` if it is a guess.
     pub(crate) fn role(&self) -> Option<Role> {
         (!self.is_guess).then_some(self.role)
     }
 }
 
 impl<'a> Written<'a> {
-    /// Texts as one.
+    /// Joins texts.
     pub(crate) fn joined(mut texts: Vec<Self>) -> Self {
         if texts.len() < 2 {
             return texts.pop().unwrap_or_default();
@@ -62,38 +62,38 @@ impl<'a> Written<'a> {
         Self { body: Body::from(whole), is_cut, ..Self::default() }
     }
 
-    /// Text, and where it stands if it is the same there.
+    /// Creates a text, with its place if it is unchanged in the input.
     pub(crate) fn new(text: Cow<'a, str>, at: usize) -> Self {
         let at = if matches!(text, Cow::Borrowed(_)) { at } else { 0 };
         Self { body: Body::from(text), at, ..Self::default() }
     }
 
-    /// The same, which exceeded `message_bytes` if that is so.
+    /// Sets whether the text exceeds `message_bytes`.
     pub(crate) fn cut(mut self, is_cut: bool) -> Self {
         self.is_cut = is_cut;
         self
     }
 
-    /// Whether it says nothing.
+    /// Whether the text is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.body.is_empty()
     }
 
-    /// The body of `message`.
+    /// Sets the body of `message`.
     pub(crate) fn say(self, message: &mut Message<'a>) {
         message.body = self.body;
         message.body_at = self.at;
         message.recovered |= self.is_cut;
     }
 
-    /// Its first chain-of-thought marker, which is to be [placed](Sheet::place_marker).
+    /// Takes the first chain-of-thought marker, which must be [placed](Sheet::place_marker).
     pub(crate) fn take_marker(&mut self) -> Option<Box<MarkerPlace>> {
         self.marker.take()
     }
 }
 
 impl Sheet<'_> {
-    /// Who speaks; with `legacy`, `functions.search` is the tool of that name, too.
+    /// Reads the speaker. With `legacy`, `functions.search` is also the tool with that name.
     pub(crate) fn speaker<'a>(
         &mut self,
         json: &mut Json<'a>,
@@ -103,7 +103,7 @@ impl Sheet<'_> {
         Ok(Some(self.speaker_of(word, span, legacy)))
     }
 
-    /// The same of a word that is read.
+    /// Returns the speaker for a word that was read.
     pub(crate) fn speaker_of<'a>(
         &mut self,
         word: Cow<'a, str>,
@@ -115,14 +115,14 @@ impl Sheet<'_> {
         }
         let is_guess = !(legacy && function_name(&word).is_some());
         if is_guess {
-            let text = format!("{} is no role", quote(&word));
+            let text = format!("unknown role {}", quote(&word));
             let help = did_you_mean(&word, Role::WORDS, "the message is hidden");
             self.report(Code::ParseJson.at(span, text).help(help));
         }
         Speaker { role: Role::Tool, name: Some(word), is_guess }
     }
 
-    /// The speaker of the object at `span`, which may not have said it.
+    /// Returns the speaker of the object at `span`, which can be missing.
     pub(crate) fn spoken<'a>(&mut self, speaker: Option<Speaker<'a>>, span: Span) -> Speaker<'a> {
         speaker.unwrap_or_else(|| {
             let place = Span::new(span.start, span.start + 1);
@@ -132,10 +132,10 @@ impl Sheet<'_> {
         })
     }
 
-    /// Writes the speaker into a message that is complete otherwise.
+    /// Sets the speaker of a message whose other fields are complete.
     ///
-    /// A message has one name. Where the role names a tool, or is no role, and `name` says something
-    /// else, the word of the role is kept as one that could not be read.
+    /// A message has one name. If the role names a tool or is unknown, and `name` differs, the word
+    /// of the role is kept as an unknown word.
     #[inline]
     pub(crate) fn speak<'a>(&mut self, speaker: Speaker<'a>, message: &mut Message<'a>) {
         message.role = speaker.role;
@@ -144,7 +144,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// The same where the role says more than the role.
+    /// Handles a speaker with a name or an unknown role.
     fn speak_as<'a>(&mut self, speaker: Speaker<'a>, message: &mut Message<'a>) {
         if speaker.is_guess {
             message.channel = Some(Channel::Analysis);
@@ -156,8 +156,9 @@ impl Sheet<'_> {
             return;
         }
         if !speaker.is_guess {
-            let text = "the role names another tool than `name`";
-            let help = "write the role `tool`; the name counts, and the message is recovered";
+            let text = "the role and `name` name different tools";
+            let help =
+                "`name` is used and the message is marked as recovered; write the role `tool`";
             self.report(Code::ParseJson.at(message.span, text).help(help));
         }
         let before = message.unread.take().map(|it| format!("{it} ")).unwrap_or_default();
@@ -165,7 +166,7 @@ impl Sheet<'_> {
         message.recovered = true;
     }
 
-    /// Reads what a header says of a message, by the names of the canonical JSON.
+    /// Reads a header field, by its key in canonical JSON.
     pub(crate) fn field<'a>(
         &mut self,
         json: &mut Json<'a>,
@@ -188,14 +189,14 @@ impl Sheet<'_> {
         Ok(())
     }
 
-    /// The channel of a message. One that nobody knows hides the message, whatever it says.
+    /// Reads the channel. An unknown channel always hides the message.
     fn channel(&mut self, json: &mut Json<'_>, message: &mut Message<'_>) -> Result<()> {
         if json.peek() == Some(b'n') {
             return json.word().map(|_| ());
         }
         let is_hidden = message.recovered && message.channel == Some(Channel::Analysis);
         match self.word(json, "channel", Channel::WORDS, Channel::from_word)? {
-            // A message that is hidden already stays so.
+            // A message that is already hidden stays hidden.
             Some(_) if is_hidden => {}
             Some(channel) => message.channel = Some(channel),
             None => {
@@ -206,7 +207,7 @@ impl Sheet<'_> {
         Ok(())
     }
 
-    /// Reads the value of an attribute, which `message` goes without if it is too long.
+    /// Reads the value of an attribute. A value that is too long is dropped.
     pub(crate) fn value<'a>(
         &mut self,
         json: &mut Json<'a>,
@@ -216,7 +217,7 @@ impl Sheet<'_> {
         let is_null = json.peek() == Some(b'n');
         let most = self.options.limits.value_bytes;
         match self.string(json)? {
-            // That it is no string was said already.
+            // The wrong type is already reported.
             None if is_null || key != "recipient" => return Ok(None),
             None => {}
             Some((value, span)) if value.len() <= most => {
@@ -225,45 +226,47 @@ impl Sheet<'_> {
             }
             Some((_, span)) => {
                 let text = format!("`{key}` exceeds the limit `value_bytes` of {most}");
-                self.report(Code::Limit.at(span, text).help("it is dropped").drops(Dropped::Limit));
+                self.report(
+                    Code::Limit.at(span, text).help("it will be dropped").drops(Dropped::Limit),
+                );
             }
         }
         message.recovered = true;
         if key == "recipient" {
-            // It may be no answer to the user.
+            // The message could be hidden from the user.
             message.channel = Some(Channel::Analysis);
         }
         Ok(None)
     }
 
-    /// Reports a value that no header of the text form can hold (OpenChatML 2.2 §10, §15).
+    /// Reports a value that is not allowed in a header of the text form (OpenChatML 2.2 §10, §15).
     fn check_value(&mut self, key: &str, value: &str, span: Span) {
         let Some(controls) = self.header else { return };
         if let Err(error) = check_value(value, controls) {
-            let text = format!("`{key}` is no value of a header: {}", error.reason);
+            let text = format!("`{key}` cannot be written in a header: {}", error.reason);
             let text = match error.spelling {
                 "" => text,
                 spelling => format!("{text} `{spelling}`"),
             };
-            let help = "the text form cannot say it; write the value without";
+            let help = "the text form cannot hold the value; remove these characters";
             self.tolerate(Code::ParseHeader.at(span, text).help(help));
         }
     }
 
-    /// The messages that the object at `span` stands for, if the text form can say them.
+    /// Returns the messages of the object at `span`, if the text form can express them.
     pub(crate) fn sayable<'a>(
         &mut self,
         messages: std::result::Result<Vec<Message<'a>>, &'static str>,
         span: Span,
     ) -> Vec<Message<'a>> {
         messages.unwrap_or_else(|text| {
-            let help = "the text form has no place for this; the object is dropped";
+            let help = "the text form cannot express this; the object will be dropped";
             self.drop_item(Code::ParseJson.at(span, text).help(help));
             Vec::new()
         })
     }
 
-    /// Reads an object that stands for messages, up to the limit `messages`.
+    /// Reads an object with messages, up to the limit `messages`.
     pub(crate) fn message<'a>(
         &mut self,
         json: &mut Json<'a>,
@@ -279,7 +282,7 @@ impl Sheet<'_> {
         Ok(())
     }
 
-    /// Reads an array of objects that each stand for messages, up to the limit `messages`.
+    /// Reads an array of objects with messages, up to the limit `messages`.
     pub(crate) fn messages<'a>(
         &mut self,
         json: &mut Json<'a>,
@@ -287,7 +290,7 @@ impl Sheet<'_> {
         mut item: impl FnMut(&mut Self, &mut Json<'a>, &mut Vec<Message<'a>>) -> Result<()>,
     ) -> Result<()> {
         if json.peek() == Some(b'n') {
-            // A conversation is more than none.
+            // `null` is not an empty conversation.
             return self.wrong(json, "an array");
         }
         let most = self.options.limits.messages;
@@ -311,13 +314,12 @@ impl Sheet<'_> {
         Ok(())
     }
 
-    /// Hides the message that is being read: nobody knows how much of it a user may see.
+    /// Hides the current message, because it is unknown which part of it a user can see.
     pub(crate) fn hide_message(&mut self) {
         self.may_be_hidden = true;
     }
 
-    /// Reads an object that stands for messages. If something was dropped that may have hidden them,
-    /// they are hidden.
+    /// Reads an object with messages. If a dropped part could have hidden them, they are hidden.
     fn one<'a>(
         &mut self,
         json: &mut Json<'a>,
@@ -344,7 +346,9 @@ impl Sheet<'_> {
         let most = self.options.limits.messages;
         let text = format!("the conversation exceeds the limit `messages` of {most}");
         let span = Span::new(start, json.position());
-        self.report(Code::Limit.at(span, text).help("the rest is dropped").drops(Dropped::Limit));
+        self.report(
+            Code::Limit.at(span, text).help("the rest will be dropped").drops(Dropped::Limit),
+        );
     }
 
     /// Reads the text of a body.
@@ -356,7 +360,7 @@ impl Sheet<'_> {
         }))
     }
 
-    /// Reads a message that is a string.
+    /// Reads a message that is only a string.
     pub(crate) fn said<'a>(
         &mut self,
         json: &mut Json<'a>,
@@ -373,8 +377,8 @@ impl Sheet<'_> {
         }))
     }
 
-    /// Reports a marker where none may stand, as in text (OpenChatML 2.2 §7). In a message for the
-    /// user, what follows it becomes a hidden message of its own, which this gives.
+    /// Reports a marker that is not allowed, as in text (OpenChatML 2.2 §7). In a visible message,
+    /// the text after it becomes a separate hidden message, which is returned.
     pub(crate) fn place_marker<'a>(
         &mut self,
         message: &mut Message<'a>,
@@ -382,8 +386,8 @@ impl Sheet<'_> {
     ) -> Option<Message<'a>> {
         let MarkerPlace { span, pointer } = *marker?;
         if let Some((mut said, mut reasoning)) = message.split_reasoning() {
-            let text = "reasoning inside a message that a user may see";
-            let mut found = Code::PermVisibility.at(span, text).help("what follows is hidden");
+            let text = "reasoning in a message that a user can see";
+            let mut found = Code::PermVisibility.at(span, text).help("the text after it is hidden");
             found.pointer = Some(pointer);
             self.report(found);
             (said.recovered, reasoning.recovered) = (true, true);
@@ -394,8 +398,8 @@ impl Sheet<'_> {
         let is_thought =
             message.role == Role::Assistant && message.effective_channel() == Channel::Analysis;
         if !is_thought {
-            let text = "a marker outside of the assistant's `analysis`";
-            let help = "markers stand in reasoning only; the message is hidden anyway";
+            let text = "a reasoning marker outside of the assistant's `analysis` channel";
+            let help = "markers are allowed only in reasoning; the message is hidden in any case";
             let mut found = Code::ParseJson.at(span, text).help(help);
             found.pointer = Some(pointer);
             self.tolerate(found);
@@ -403,7 +407,7 @@ impl Sheet<'_> {
         None
     }
 
-    /// Reads text up to the limit `message_bytes`, and whether it exceeds that.
+    /// Reads text up to the limit `message_bytes`. Returns whether it exceeds the limit.
     pub(crate) fn long_text<'a>(
         &mut self,
         json: &mut Json<'a>,
@@ -412,7 +416,7 @@ impl Sheet<'_> {
         Ok(Some(self.limited(text, span)))
     }
 
-    /// Text that stands at `span` up to the limit `message_bytes`, and whether it exceeds that.
+    /// Cuts the text at `span` to the limit `message_bytes`. Returns whether it exceeds the limit.
     #[inline]
     pub(crate) fn limited<'a>(&mut self, text: Cow<'a, str>, span: Span) -> (Cow<'a, str>, bool) {
         if text.len() <= self.options.limits.message_bytes {
@@ -424,7 +428,7 @@ impl Sheet<'_> {
         (text, room.is_exceeded)
     }
 
-    /// Reads the text of a body, or its segments where there is more than plain text.
+    /// Reads the text of a body, or its segments if it is more than plain text.
     pub(crate) fn content<'a>(&mut self, json: &mut Json<'a>) -> Result<Option<Written<'a>>> {
         match json.peek() {
             Some(b'"' | b'n') => self.written(json),
@@ -436,7 +440,7 @@ impl Sheet<'_> {
                 self.array(json, |sheet, json| {
                     let start = json.offset();
                     let segment = segment(sheet, json, &mut room)?;
-                    // It may have been a marker.
+                    // The dropped segment could have been a marker.
                     sheet.may_be_hidden |= segment.is_none();
                     if let (None, Some(Segment::Marker(_))) = (&marker, &segment) {
                         let span = Span::new(start, json.position());
@@ -457,20 +461,21 @@ impl Sheet<'_> {
         if is_cut {
             let most = self.options.limits.message_bytes;
             let text = format!("the text exceeds the limit `message_bytes` of {most}");
-            let found = Code::Limit.at(span, text).help("the text beyond it is dropped");
+            let found =
+                Code::Limit.at(span, text).help("the text beyond the limit will be dropped");
             self.report(found.drops(Dropped::Limit));
         }
     }
 }
 
 impl Sheet<'_> {
-    /// Reports messages that are open, and not the last: in text they end where the next one begins.
+    /// Reports open messages other than the last. In text, they end where the next message begins.
     pub(crate) fn check_ends(&mut self, messages: &[Message<'_>]) {
         let Some((_, before)) = messages.split_last() else { return };
         let is_open = |it: &&Message<'_>| matches!(it.end, End::Open | End::Prompt);
         for message in before.iter().filter(is_open).filter(|it| !it.recovered) {
-            let text = "the message is open, and another one follows";
-            let help = "only the last message can be open";
+            let text = "the message is open, but another one follows";
+            let help = "only the last message of a conversation can be open";
             let found = Code::StreamTruncated.at(message.span, text).help(help);
             let severity = self.tolerated();
             self.pass(found.severity(severity));
@@ -478,7 +483,7 @@ impl Sheet<'_> {
     }
 }
 
-/// What is left of the limit `message_bytes`.
+/// The remaining part of the limit `message_bytes`.
 pub(crate) struct Room {
     left: usize,
     is_exceeded: bool,
@@ -489,7 +494,7 @@ impl Room {
         Self { left, is_exceeded: false }
     }
 
-    /// What there is room for of `text`.
+    /// Returns the part of `text` within the remaining limit.
     pub(crate) fn take<'a>(&mut self, text: Cow<'a, str>) -> Cow<'a, str> {
         let kept = text.floor_char_boundary(self.left);
         self.left -= kept;

@@ -1,4 +1,4 @@
-//! JSON documents: what readers of all JSON formats have in common, and parts that they write alike.
+//! JSON documents: what readers and writers of all JSON formats share.
 
 mod known;
 mod message;
@@ -19,5 +19,5 @@ pub(crate) use self::write::{
 
 use crate::lex::{Escape, TokenTable};
 
-/// The control tokens of a dialect that is JSON only.
+/// The control tokens of a dialect that has only a JSON form.
 pub(crate) static NO_TOKENS: TokenTable = TokenTable::new(&[], Escape::None);

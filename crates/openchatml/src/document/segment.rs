@@ -6,7 +6,7 @@ use crate::json::{Json, Result};
 use crate::model::{Marker, Segment};
 use crate::{Code, Span};
 
-/// What a segment is.
+/// The kind of a segment.
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
@@ -27,7 +27,7 @@ impl Kind {
     }
 }
 
-/// Reads a segment, with as much text as there is `room` for.
+/// Reads a segment, with the text within the remaining limit `room`.
 pub(crate) fn segment<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
@@ -39,7 +39,7 @@ pub(crate) fn segment<'a>(
     let mut marker = None;
     sheet.object(json, &["type", "text", "marker"], |sheet, json, key| {
         match key {
-            "type" => kind = sheet.word(json, "kind of segment", Kind::WORDS, Kind::from_word)?,
+            "type" => kind = sheet.word(json, "segment type", Kind::WORDS, Kind::from_word)?,
             "text" => text = sheet.text(json)?.map(|text| room.take(text)),
             _ => marker = sheet.word(json, "marker", Marker::WORDS, Marker::from_word)?,
         }
@@ -53,7 +53,7 @@ pub(crate) fn segment<'a>(
     };
     if segment.is_none() {
         let span = Span::new(start, json.position());
-        let text = "a segment has a `type`, and `text` or `marker`";
+        let text = "a segment must have a `type`, and `text` or `marker`";
         sheet.drop_item(Code::ParseJson.at(span, text));
     }
     Ok(segment)

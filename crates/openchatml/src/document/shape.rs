@@ -1,5 +1,5 @@
-//! What a JSON document is as a whole: an object with a key for the messages, a list of them, or one
-//! of them by itself.
+//! The structure of a JSON document: an object with messages under a key, a list of messages, or a
+//! single message.
 
 use super::Sheet;
 use crate::check::Book;
@@ -8,26 +8,26 @@ use crate::model::{Conversation, FormId, Message, Shape};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
 
-/// What a JSON document is as a whole.
+/// The structure of a JSON document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Root {
     /// An array of messages.
     List,
-    /// One message by itself.
+    /// A single message.
     Message,
-    /// An object that holds the messages under a key.
+    /// An object with messages under a key.
     Object,
-    /// A value that is no conversation.
+    /// Another value, which is not a conversation.
     Other,
 }
 
 impl Root {
-    /// What comes next as a whole document. An object is a message if it has a string under one of
-    /// these `keys`, and none of `holders` before that.
+    /// Detects the structure of the next document. An object is a message if it has a string under
+    /// one of these `keys`, before any of the `holders`.
     pub(crate) fn of(json: &mut Json<'_>, keys: &[&str], holders: &[&str]) -> Self {
         match json.peek() {
             Some(b'[') => Self::List,
-            // Nearly all documents begin so.
+            // Nearly all documents begin like this.
             Some(b'{') if json.begins_with(holders) => Self::Object,
             Some(b'{') if json.ahead(keys, holders).is_some() => Self::Message,
             Some(b'{') => Self::Object,
@@ -35,7 +35,7 @@ impl Root {
         }
     }
 
-    /// The shape of a conversation that is read so.
+    /// Returns the shape of a conversation with this structure.
     pub(crate) fn shape(self) -> Shape {
         match self {
             Self::List => Shape::List,
@@ -46,14 +46,14 @@ impl Root {
 }
 
 impl Sheet<'_> {
-    /// Drops a document that is no conversation: it is never an empty one.
+    /// Drops a document that is not a conversation. It is never read as an empty one.
     pub(crate) fn no_conversation(&mut self, json: &mut Json<'_>) -> Result<()> {
         self.wrong(json, "an object or an array")
     }
 }
 
-/// Reads a document that is an object that stands for messages, or an array of such objects. What
-/// its text form cannot say is reported.
+/// Reads a document that is an object with messages, or an array of such objects. Everything that
+/// its text form cannot express is reported.
 pub(crate) fn read_messages<'a>(
     form: FormId,
     text: &'a str,
@@ -77,15 +77,14 @@ pub(crate) fn read_messages<'a>(
     sheet.finish(json, read, conversation.into(), |_| Some(book))
 }
 
-/// Writes messages in the shape that they were read in, as far as they still fit it.
+/// Writes messages in their original shape, if they still fit it.
 ///
-/// `messages` writes the objects of the list, with commas between them, and gives how many there
-/// are. `rest` writes `,"key":value` for everything that stands beside them; there must be an object
-/// to hold that.
+/// `messages` writes the objects of the list, separated by commas, and returns their number. `rest`
+/// writes `,"key":value` for all other fields, which require an object.
 ///
 /// # Errors
 ///
-/// What `messages` refuses.
+/// The errors of `messages`.
 pub(crate) fn write_shaped<E>(
     shape: Shape,
     key: &str,

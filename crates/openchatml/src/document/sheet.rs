@@ -1,5 +1,4 @@
-//! What the readers of JSON formats have in common: findings with places and pointers, and fields
-//! of a known type.
+//! What all readers of JSON formats share: diagnostics with places and pointers, and typed fields.
 
 use std::borrow::Cow;
 
@@ -12,15 +11,15 @@ use crate::options::{Mode, ReadOptions};
 use crate::reading::{Findings, Parsed};
 use crate::{Code, Diagnostic, Dropped, Severity, Span};
 
-/// Whether a key says, in one format or another, that a message is not for the user: where its value
-/// is dropped, nobody knows who may see the message.
+/// Whether a key, in any format, can mean that a message is not for the user. If its value is
+/// dropped, it is unknown who can see the message.
 fn may_hide(key: &str) -> bool {
     const KEYS: &[&str] = &["channel", "recipient", "to", "phase"];
     KEYS.iter().any(|known| key.eq_ignore_ascii_case(known))
 }
 
-/// Those of the `known` keys that stand for the same thing, by their places: bit `n` is the one at
-/// place `n`.
+/// Returns the set of `keys` among the `known` keys that mean the same: bit `n` is the key at
+/// position `n`.
 pub(crate) const fn same(known: &[&str], keys: &[&str]) -> u64 {
     let (mut bits, mut at) = (0, 0);
     while at < known.len() {
@@ -39,7 +38,7 @@ pub(crate) const fn same(known: &[&str], keys: &[&str]) -> u64 {
     bits
 }
 
-/// Whether a weight is the very number that is spelled.
+/// Whether a weight has exactly the spelled value.
 fn says_same(number: &str, weight: Weight) -> bool {
     // Digits and exponent, without leading and trailing zeros.
     let parts = |text: &str| {
@@ -57,25 +56,25 @@ fn says_same(number: &str, weight: Weight) -> bool {
     parts(number) == parts(&weight.to_string())
 }
 
-/// The findings of a JSON document while it is read.
+/// The diagnostics of a JSON document while it is read.
 pub(crate) struct Sheet<'o> {
     pub(crate) options: &'o ReadOptions,
     found: Vec<Diagnostic>,
     findings: Findings,
-    /// The way from the root to where the reader is.
+    /// The path from the root to the current value.
     path: Vec<Step>,
-    /// The keys on this way that are in no list of keys.
+    /// The keys on this path that are in no list of keys.
     names: Vec<String>,
-    /// Whether something of the message that is being read was dropped that may have hidden it.
+    /// Whether a part of the current message was dropped that could have hidden it.
     pub(crate) may_be_hidden: bool,
-    /// The control tokens of the text form, if what that cannot say is reported.
+    /// The control tokens of the text form, if everything must be reported that it cannot express.
     pub(crate) header: Option<&'static TokenTable>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Key(&'static str),
-    /// The next one of `names`.
+    /// The next item of `names`.
     Name,
     Index(usize),
 }
@@ -95,7 +94,7 @@ impl<'o> Sheet<'o> {
         }
     }
 
-    /// A reader of `text` that goes on where it can: what it repairs is reported.
+    /// Creates a reader of `text` that continues after errors if possible and reports repairs.
     pub(crate) fn json<'a>(&self, text: &'a str) -> Json<'a> {
         Json::new(text, &self.options.limits).repairing()
     }
@@ -118,7 +117,7 @@ impl<'o> Sheet<'o> {
         read
     }
 
-    /// Reports a finding, with the pointer to where the reader is.
+    /// Reports a diagnostic, with a pointer to the current value.
     pub(crate) fn report(&mut self, mut diagnostic: Diagnostic) {
         if diagnostic.dropped.is_some() {
             self.may_be_hidden |= match (self.path.last(), self.names.last()) {
@@ -133,17 +132,18 @@ impl<'o> Sheet<'o> {
         self.pass(diagnostic);
     }
 
-    /// Reports a finding as it is.
+    /// Reports a diagnostic unchanged.
     pub(crate) fn pass(&mut self, diagnostic: Diagnostic) {
         self.found.extend(self.findings.report(diagnostic, &self.options.limits));
     }
 
-    /// Reports what is an error in strict mode and a warning otherwise.
+    /// Reports an error in strict mode, a warning in lenient mode.
     pub(crate) fn tolerate(&mut self, diagnostic: Diagnostic) {
         self.report(diagnostic.severity(self.tolerated()));
     }
 
-    /// An error in strict mode, a warning otherwise.
+    /// Returns the severity of tolerable errors: an error in strict mode, a warning in lenient
+    /// mode.
     pub(crate) fn tolerated(&self) -> Severity {
         match self.options.mode {
             Mode::Strict => Severity::Error,
@@ -151,14 +151,14 @@ impl<'o> Sheet<'o> {
         }
     }
 
-    /// Reports what only strict reading is interested in.
+    /// Reports a note in strict mode only.
     pub(crate) fn remark(&mut self, diagnostic: Diagnostic) {
         if self.options.mode == Mode::Strict {
             self.report(diagnostic.severity(Severity::Note));
         }
     }
 
-    /// The way from the root to where the reader is, as a JSON pointer.
+    /// Returns the path to the current value as a JSON pointer.
     pub(crate) fn pointer(&self) -> String {
         let mut pointer = String::new();
         let mut names = self.names.iter();
@@ -178,7 +178,7 @@ impl<'o> Sheet<'o> {
         pointer
     }
 
-    /// Reports that reading JSON came to an end too early.
+    /// Reports invalid JSON, which ends the reading.
     pub(crate) fn error(&mut self, error: JsonError) {
         let (code, dropped) = match error.limit {
             Some(_) => (Code::Limit, Dropped::Limit),
@@ -187,19 +187,19 @@ impl<'o> Sheet<'o> {
         self.report(code.at(error.span, error.message.into_owned()).drops(dropped));
     }
 
-    /// Reports what the reader of JSON repaired, `inside` of something else.
+    /// Reports a repair of the JSON reader, with `inside` before the message.
     pub(crate) fn repaired(&mut self, span: Span, repair: Repair, inside: &str) {
         let text = format!("{inside}{}", repair.as_str());
         match repair {
             Repair::HalfPair => {
                 let found = Code::ParseJson.at(span, text).drops(Dropped::Value);
-                self.report(found.help("U+FFFD stands for it"));
+                self.report(found.help("U+FFFD replaces it"));
             }
             Repair::Control | Repair::Comma => self.tolerate(Code::ParseJson.at(span, text)),
         }
     }
 
-    /// Reports a key that the format does not know, which is dropped with its value.
+    /// Reports an unknown key, and drops it with its value.
     fn unknown(
         &mut self,
         json: &mut Json<'_>,
@@ -211,48 +211,48 @@ impl<'o> Sheet<'o> {
         json.skip()
     }
 
-    /// Reports a key that the format does not know, and that is dropped.
+    /// Reports an unknown key that is dropped.
     pub(crate) fn unknown_key(&mut self, key: &str, known: &[&str], span: Span) {
         self.may_be_hidden |= may_hide(key);
-        let text = format!("unknown key {}: it is dropped with its value", quote(key));
+        let text = format!("unknown key {}: the key and its value will be dropped", quote(key));
         let help = did_you_mean(key, known, "");
         let found = Code::UnknownKey.at(span, text).drops(Dropped::Key);
         self.report(if help.is_empty() { found } else { found.help(help) });
     }
 
-    /// Reports a key that an object has already: the last value counts, the others are dropped.
+    /// Reports a duplicate key: the last value is used, the others are dropped.
     pub(crate) fn repeated(&mut self, key: &str, span: Span) {
         self.may_be_hidden |= may_hide(key);
-        let text = format!("key {} is given twice", quote(key));
+        let text = format!("duplicate key {}", quote(key));
         let found = Code::DuplicateKey.at(span, text).drops(Dropped::Duplicate);
-        self.report(found.help("the last value counts"));
+        self.report(found.help("the last value is used"));
     }
 
-    /// Reports a key that stands for the same as another one, which an object has already.
+    /// Reports a key with the same meaning as another key of the object.
     fn said_already(&mut self, key: &str, first: &str, span: Span) {
-        // Of two that speak, nobody knows which one does.
+        // If two keys name the speaker, the speaker is uncertain.
         self.may_be_hidden |= may_hide(key) || matches!(key, "role" | "from");
-        let text = format!("key {} stands for the same as {}", quote(key), quote(first));
+        let text = format!("keys {1} and {0} mean the same", quote(key), quote(first));
         let found = Code::DuplicateKey.at(span, text).drops(Dropped::Duplicate);
-        self.report(found.help(format!("{} counts; this one is dropped", quote(first))));
+        self.report(found.help(format!("{} is used; this one will be dropped", quote(first))));
     }
 
-    /// Reports a value that the format has no meaning for, and that is dropped.
+    /// Reports a value without a meaning in the format, which is dropped.
     pub(crate) fn drop_value(&mut self, diagnostic: Diagnostic) {
         self.report(diagnostic.drops(Dropped::Value));
     }
 
-    /// Reports an object that the format has no place for, and that is dropped.
+    /// Reports an object without a place in the format, which is dropped.
     pub(crate) fn drop_item(&mut self, diagnostic: Diagnostic) {
         self.report(diagnostic.drops(Dropped::Item));
     }
 
-    /// The object that begins at byte `start` lacks what makes it a conversation.
+    /// Reports that the object at byte `start` is not a conversation.
     pub(crate) fn lacks(&mut self, what: &str, start: usize) {
         self.report(Code::ParseJson.at(Span::new(start, start + 1), what).drops(Dropped::Record));
     }
 
-    /// A value of the wrong type or without a meaning: it is reported and left.
+    /// Reports and skips a value of the wrong type or without a meaning.
     pub(crate) fn wrong(&mut self, json: &mut Json<'_>, wanted: &'static str) -> Result<()> {
         let mut error = json.unexpected(wanted);
         let start = error.span.start;
@@ -262,7 +262,7 @@ impl<'o> Sheet<'o> {
         Ok(())
     }
 
-    /// A string and its place; `null` is as good as none.
+    /// Reads a string and its place. `null` means that the value is missing.
     pub(crate) fn string<'a>(
         &mut self,
         json: &mut Json<'a>,
@@ -274,12 +274,12 @@ impl<'o> Sheet<'o> {
         }
     }
 
-    /// The text of a string.
+    /// Reads a string.
     pub(crate) fn text<'a>(&mut self, json: &mut Json<'a>) -> Result<Option<Cow<'a, str>>> {
         Ok(self.string(json)?.map(|(text, _)| text))
     }
 
-    /// One of a closed set of words.
+    /// Reads one of a closed set of words.
     pub(crate) fn word<T>(
         &mut self,
         json: &mut Json<'_>,
@@ -290,7 +290,7 @@ impl<'o> Sheet<'o> {
         let Some((word, span)) = self.string(json)? else { return Ok(None) };
         let value = from_word(&word);
         if value.is_none() {
-            let text = format!("{} is no {what}", quote(&word));
+            let text = format!("unknown {what} {}", quote(&word));
             let help = did_you_mean(&word, known, "");
             let found = Code::ParseJson.at(span, text).drops(Dropped::Value);
             self.report(if help.is_empty() { found } else { found.help(help) });
@@ -298,21 +298,24 @@ impl<'o> Sheet<'o> {
         Ok(value)
     }
 
-    /// How much a message counts in training: a number, or `true` and `false` for 1 and 0.
+    /// Reads a weight for training: a number, or `true` and `false` for 1 and 0.
     pub(crate) fn weight(&mut self, json: &mut Json<'_>) -> Result<Option<Weight>> {
         let start = json.offset();
         let weight = match json.peek() {
             Some(b'0'..=b'9' | b'-') => {
                 let number = json.number()?;
                 let weight = number.parse().ok().and_then(Weight::new);
-                // A number that is not zero and too small for a weight would count for nothing.
+                // A nonzero number that is too small for a weight would become zero.
                 let digits = number.split(['e', 'E']).next().unwrap_or_default();
                 let is_zero = !digits.contains(|c: char| matches!(c, '1'..='9'));
                 let weight = weight.filter(|weight| weight.is_trained() || is_zero);
                 if weight.is_some_and(|weight| !says_same(number, weight)) {
                     let span = Span::new(start, json.position());
-                    let found = Code::ParseJson.at(span, "a weight does not hold so many digits");
-                    self.tolerate(found.help("it is rounded to the nearest double"));
+                    let found =
+                        Code::ParseJson.at(span, "the weight has more digits than can be stored");
+                    self.tolerate(
+                        found.help("it is rounded to the nearest double-precision number"),
+                    );
                 }
                 weight
             }
@@ -322,13 +325,13 @@ impl<'o> Sheet<'o> {
         };
         if weight.is_none() {
             let span = Span::new(start, json.position());
-            let found = Code::ParseJson.at(span, "this number is no weight: it is dropped");
-            self.drop_value(found.help("a weight is a finite number that is not negative"));
+            let found = Code::ParseJson.at(span, "invalid weight: it will be dropped");
+            self.drop_value(found.help("a weight must be a finite number, zero or greater"));
         }
         Ok(weight)
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub(crate) fn boolean(&mut self, json: &mut Json<'_>) -> Result<bool> {
         match json.peek() {
             Some(b't' | b'f') => json.boolean(),
@@ -337,7 +340,7 @@ impl<'o> Sheet<'o> {
         }
     }
 
-    /// An array. Anything else is reported and left.
+    /// Reads an array. Any other value is reported and skipped.
     pub(crate) fn array<'a>(
         &mut self,
         json: &mut Json<'a>,
@@ -358,8 +361,8 @@ impl<'o> Sheet<'o> {
         }
     }
 
-    /// An object whose keys `known` lists. `entry` takes the value of one of them; others, and
-    /// repeated ones, are reported. Anything but an object is reported and left.
+    /// Reads an object with the keys `known`. `entry` reads the value of one of them. Unknown and
+    /// duplicate keys are reported. Any other value is reported and skipped.
     pub(crate) fn object<'a>(
         &mut self,
         json: &mut Json<'a>,
@@ -369,8 +372,9 @@ impl<'o> Sheet<'o> {
         self.object_of(json, known, &[], entry)
     }
 
-    /// The same, where several keys stand for the same thing: of those in each set of `same`, the
-    /// first one that is not `null` counts, and the others are reported. [`same`] makes such a set.
+    /// Like [`object`](Self::object), for keys with the same meaning: of the keys in each set of
+    /// `same`, the first one that is not `null` is used, and the others are reported. [`same`]
+    /// creates such a set.
     pub(crate) fn object_of<'a>(
         &mut self,
         json: &mut Json<'a>,
@@ -381,7 +385,7 @@ impl<'o> Sheet<'o> {
         if json.peek() != Some(b'{') {
             return self.wrong(json, "an object").map(|()| None);
         }
-        // Which of the known keys came, and which of these with a value.
+        // Which known keys were seen, and which of them with a value.
         let (mut seen, mut given) = (0_u64, 0_u64);
         let span = json.object(|json, key, span| {
             let Some(at) = known.iter().position(|known| *known == key) else {
@@ -411,8 +415,8 @@ impl<'o> Sheet<'o> {
         Ok(Some(span))
     }
 
-    /// Ends the reading: notes what the reader repaired and which keys came twice, and checks the
-    /// conversation by the rules of its `book`, if it has one.
+    /// Ends the reading: reports repairs and duplicate keys, and checks the conversation by the
+    /// rules of its `book`, if it has one.
     pub(crate) fn finish<'a>(
         mut self,
         mut json: Json<'a>,
@@ -434,7 +438,7 @@ impl<'o> Sheet<'o> {
         {
             self.check(conversation, book);
         }
-        // In the order of the text; that there are more than the limit comes last.
+        // Sorted by place. The diagnostic about the limit comes last.
         let shown = self.found.len().min(self.options.limits.diagnostics);
         self.found[..shown].sort_by_key(|diagnostic| diagnostic.span.start);
         Parsed { document, diagnostics: self.found }
@@ -458,7 +462,7 @@ impl<'o> Sheet<'o> {
         self.note(&mut found);
     }
 
-    /// Reports findings of which only strict reading is interested in notes.
+    /// Reports diagnostics. Notes are only for strict mode.
     fn note(&mut self, found: &mut Vec<Diagnostic>) {
         for diagnostic in found.drain(..) {
             if self.options.mode == Mode::Strict || diagnostic.severity > Severity::Note {

@@ -6,7 +6,7 @@ use crate::lex::spells_token;
 use crate::model::Tool;
 use crate::{Code, Span};
 
-/// The tool that an object declares as a function.
+/// Returns the tool that an object declares as a function.
 pub(crate) fn function_of<'a>(sheet: &mut Sheet<'_>, value: Value<'a>) -> Option<Tool<'a>> {
     let Data::Map(fields) = value.data else { return None };
     let mut tool = Tool::default();
@@ -19,9 +19,9 @@ pub(crate) fn function_of<'a>(sheet: &mut Sheet<'_>, value: Value<'a>) -> Option
             ("description", Data::String(text)) => tool.description = Some(text),
             ("parameters", data) => {
                 if !matches!(data, Data::Map(_) | Data::Bool(_)) {
-                    let text = "the parameters of a function are no JSON Schema";
+                    let text = "the parameters of a function must be a JSON Schema";
                     let found = Code::CallSchema.at(field.span, text);
-                    sheet.report(found.help("a schema is an object, or `true`"));
+                    sheet.report(found.help("write an object, or `true` to allow everything"));
                 }
                 tool.parameters = Some(Value { data, span: field.span });
             }
@@ -29,17 +29,17 @@ pub(crate) fn function_of<'a>(sheet: &mut Sheet<'_>, value: Value<'a>) -> Option
         }
     }
     if tool.name.is_empty() {
-        sheet.drop_item(Code::ParseJson.at(value.span, "the function has no name"));
+        sheet.drop_item(Code::ParseJson.at(value.span, "the function has no `name`"));
         return None;
     }
     Some(tool)
 }
 
-/// A call names its tool in a header.
+/// Checks the name of a tool, because a call names its tool in a header.
 fn check_name(sheet: &mut Sheet<'_>, name: &str, span: Span) {
     let parts = |c: char| c.is_whitespace() || c.is_control();
     if name.contains(parts) || spells_token(name) {
-        let found = Code::ParseHeader.at(span, "no header can hold this name of a tool");
-        sheet.report(found.help("it has white space, or spells a control token"));
+        let found = Code::ParseHeader.at(span, "this tool name cannot be written in a header");
+        sheet.report(found.help("remove white space and control tokens from the name"));
     }
 }

@@ -1,4 +1,4 @@
-//! Parts of documents as canonical JSON has them, which other formats write in their JSON, too.
+//! Writes parts of canonical JSON, which other JSON formats also use.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub(crate) fn write_header(out: &mut String, header: &Header<'_>) {
         write_string(out, key);
         out.push(':');
         match (key.as_ref(), value.as_spelling()) {
-            // A number would lose its spelling to many a JSON reader.
+            // Many JSON readers would lose the spelling of a number.
             ("version", Some(version)) => write_string(out, version),
             _ => write_value(out, value),
         }
@@ -28,7 +28,7 @@ pub(crate) fn write_tool(out: &mut String, tool: &Tool<'_>) {
     out.push_str("}}");
 }
 
-/// Writes what a tool is as a function, without the braces.
+/// Writes the fields of a function, without braces.
 pub(crate) fn write_function(out: &mut String, tool: &Tool<'_>) {
     out.push_str("\"name\":");
     write_string(out, &tool.name);

@@ -1,7 +1,7 @@
-//! Brackets of JSON, followed as text arrives.
+//! Tracks JSON brackets while text arrives.
 
-/// How deep in brackets the reading is. Those in strings do not count. What is no JSON has a depth,
-/// too: any bracket that closes goes with any that opens.
+/// The nesting depth in brackets. Brackets in strings are ignored. Text that is not JSON has a
+/// depth too: any closing bracket matches any opening one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Brackets {
     depth: usize,
@@ -10,7 +10,8 @@ pub(crate) struct Brackets {
 }
 
 impl Brackets {
-    /// How many bytes at the front of `bytes` change nothing: they need not be taken.
+    /// Returns the number of bytes at the front of `bytes` that change nothing, so that they can be
+    /// skipped.
     #[inline]
     pub(crate) fn idle(self, bytes: &[u8]) -> usize {
         let next = match (self.in_string, self.escaped) {
@@ -23,7 +24,7 @@ impl Brackets {
         next.unwrap_or(bytes.len())
     }
 
-    /// The same, where a comma changes something, too.
+    /// The same, if a comma also changes something.
     #[inline]
     pub(crate) fn idle_before_comma(self, bytes: &[u8]) -> usize {
         let idle = self.idle(bytes);
@@ -39,7 +40,7 @@ impl Brackets {
         self.in_string
     }
 
-    /// Takes the next byte.
+    /// Processes the next byte.
     #[inline]
     pub(crate) fn step(&mut self, byte: u8) {
         match byte {

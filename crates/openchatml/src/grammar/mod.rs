@@ -1,5 +1,5 @@
-//! The families of dialects. What differs between the dialects of a family is data in the
-//! dialect's folder; what is common is here.
+//! The grammar families of dialects. The differences between the dialects of a family are data in
+//! the folder of the dialect. The shared code is here.
 
 mod brackets;
 pub(crate) mod frame;
@@ -15,7 +15,7 @@ use crate::options::Recover;
 use crate::reading::{Draft, Kept, Out, WITHHELD, hide, withhold};
 use crate::{Code, Diagnostic, Dropped, Span};
 
-/// A message that is a guess, and that nobody may see.
+/// Creates a hidden message that is marked as uncertain.
 pub(crate) fn hidden<'a>(role: Role, span: Span, body_at: usize) -> Message<'a> {
     let mut message = Message::new(role, "");
     hide(&mut message);
@@ -24,8 +24,8 @@ pub(crate) fn hidden<'a>(role: Role, span: Span, body_at: usize) -> Message<'a> 
     message
 }
 
-/// Hides what is no part of a completion of the assistant: what it says in the name of another, and
-/// what follows its stop token. The finding is at `span`.
+/// Hides a message that is not part of a completion of the assistant: a message of another role, or
+/// one after the stop token. The diagnostic is at `span`.
 pub(crate) fn check_speaker(message: &mut Message<'_>, span: Span, out: &mut Out<'_, '_>) {
     if out.options.continues != Some(Role::Assistant) {
         return;
@@ -33,18 +33,18 @@ pub(crate) fn check_speaker(message: &mut Message<'_>, span: Span, out: &mut Out
     let text = match message.role {
         Role::Assistant if !out.state.is_over => return,
         Role::Assistant => GOES_ON.to_owned(),
-        role => format!("a completion of `assistant` speaks as `{role}`"),
+        role => format!("a completion of `assistant` contains a message of `{role}`"),
     };
     let found = Code::CompletionRole.at(span, text);
     out.malformed(found.help(WITHHELD));
     withhold(message);
 }
 
-/// That a completion goes on.
-pub(crate) const GOES_ON: &str = "the completion goes on after its stop token";
+/// The message for a completion that continues after its stop token.
+pub(crate) const GOES_ON: &str = "the completion continues after its stop token";
 
-/// Gives on a message all of which is there: its text, which stands at `place` and is within the
-/// limit, and its end at byte `at`.
+/// Passes on a complete message: its text, which is at `place` and within the limit, and its end at
+/// byte `at`.
 #[inline(always)]
 pub(crate) fn whole<'a>(
     mut message: Message<'a>,
@@ -57,7 +57,7 @@ pub(crate) fn whole<'a>(
     if !text.is_empty() {
         out.to.text(text);
     }
-    // What will be checked must be kept, whatever the receiver wants.
+    // Bodies that will be checked must be kept, even if the receiver does not want them.
     if out.to.keeps_bodies() || message.constrained || message.is_call() {
         message.body = Body::from(out.keep.text(text, place));
     }
@@ -66,11 +66,11 @@ pub(crate) fn whole<'a>(
     out.end(message);
 }
 
-/// Reports text outside of any message, which stands at `span`, and keeps it as a hidden message if
-/// that is the policy. Whether it was kept.
+/// Reports text outside of messages at `span`, and keeps it as a hidden message if the policy says
+/// so. Returns whether it was kept.
 pub(crate) fn stray<'a>(mut text: Kept<'a>, span: Span, out: &mut Out<'a, '_>) -> bool {
     let text = text.take();
-    // The white space around it is nobody's.
+    // The white space around it belongs to no message.
     let before = text.len() - text.trim_ascii_start().len();
     let after = text.len() - text.trim_ascii_end().len();
     let place = match span.len() == text.len() {
@@ -85,9 +85,9 @@ pub(crate) fn stray<'a>(mut text: Kept<'a>, span: Span, out: &mut Out<'a, '_>) -
         out.malformed(found.drops(Dropped::Text));
         return false;
     }
-    out.malformed(found.help("it is kept as a hidden message"));
+    out.malformed(found.help("it is kept in a hidden message"));
     let mut message = hidden(Role::Assistant, span, span.start);
-    // Where somebody else spoke, it is no part of the completion either.
+    // After a message of another role, it is not part of the completion either.
     message.foreign = out.state.after_foreign;
     let mut draft = Draft::started(message, out);
     draft.push(&text, span, out);
@@ -95,7 +95,7 @@ pub(crate) fn stray<'a>(mut text: Kept<'a>, span: Span, out: &mut Out<'a, '_>) -
     true
 }
 
-/// The finding that a control token stands outside of any message.
+/// Returns the diagnostic for a control token outside of messages.
 pub(crate) fn stray_token(spelling: &str, span: Span, out: &Out<'_, '_>) -> Diagnostic {
     match out.state.is_over {
         false => Code::ParseFrame.at(span, format!("`{spelling}` outside of a message")),
@@ -106,8 +106,8 @@ pub(crate) fn stray_token(spelling: &str, span: Span, out: &Out<'_, '_>) -> Diag
     }
 }
 
-/// What of a text outside of any message, of which there are `len` bytes already, is within the limit.
-/// The rest ends the reading.
+/// Returns the part of a text outside of messages that is within the limit. `len` bytes came before
+/// it. The rest ends the reading.
 pub(crate) fn within_limit<'t>(
     text: &'t str,
     span: Span,

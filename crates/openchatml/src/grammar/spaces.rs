@@ -1,10 +1,10 @@
-//! White space in headers: one character of it stands between two words (SPEC 2.2 §15, 0.1 §3).
+//! White space in headers: a single character between words (SPEC 2.2 §15, 0.1 §3).
 
 use std::ops::Range;
 
 use crate::{Code, Diagnostic, Fix, Span};
 
-/// Where one space, or one tab, may stand in a text of a header that has words.
+/// Where a single space or tab is allowed in the text of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allowed {
     pub(crate) before: bool,
@@ -12,7 +12,7 @@ pub(crate) struct Allowed {
     pub(crate) after: bool,
 }
 
-/// The white space in a text of a header that cannot stand there, and what can.
+/// Finds white space in the text of a header that is not allowed, and its replacement.
 pub(crate) fn misplaced(
     text: &str,
     allowed: Allowed,
@@ -38,11 +38,11 @@ pub(crate) fn misplaced(
     })
 }
 
-/// The finding that white space at `span` cannot stand in a header, where this can.
+/// Returns the diagnostic for white space at `span`, with its replacement.
 pub(crate) fn finding(span: Span, wanted: &'static str) -> Diagnostic {
     let text = match wanted {
-        "" => "white space in a header where none can stand",
-        _ => "the words of a header are one space apart",
+        "" => "white space is not allowed here in a header",
+        _ => "words in a header must be separated by one space",
     };
     Code::ParseHeader.at(span, text).fix(Fix::safe(span, wanted))
 }

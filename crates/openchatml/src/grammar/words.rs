@@ -1,11 +1,11 @@
-//! The words of headers, eight bytes at a time.
+//! Finds the words of headers, eight bytes at a time.
 
 use crate::Span;
 
 const ONES: u64 = u64::from_le_bytes([1; 8]);
 const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
 
-/// The words of a text with their spans.
+/// Returns the words of a text with their spans.
 pub(crate) fn words(text: &str, at: usize) -> impl Iterator<Item = (&str, Span)> {
     let mut rest = text;
     let mut at = at;
@@ -21,7 +21,7 @@ pub(crate) fn words(text: &str, at: usize) -> impl Iterator<Item = (&str, Span)>
     })
 }
 
-/// How many bytes there are before the first white space.
+/// Returns the number of bytes before the first white space.
 fn word_len(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = bytes[at..].first_chunk() {
@@ -30,7 +30,7 @@ fn word_len(bytes: &[u8]) -> usize {
             at += 8;
             continue;
         }
-        // The first of these bits is right, whatever those after it say.
+        // Only the lowest bit is reliable; the bits above it may be wrong.
         at += (low.trailing_zeros() / 8) as usize;
         if bytes[at].is_ascii_whitespace() {
             return at;
@@ -41,7 +41,7 @@ fn word_len(bytes: &[u8]) -> usize {
     at + rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len())
 }
 
-/// Whether a text has no white space and no control characters.
+/// Whether a text contains no white space and no control characters.
 pub(crate) fn is_graphic(text: &str) -> bool {
     let (chunks, rest) = text.as_bytes().as_chunks();
     let is_ascii = |chunk: &[u8; 8]| {
@@ -53,7 +53,8 @@ pub(crate) fn is_graphic(text: &str) -> bool {
     is_plain || !text.chars().any(|c| c.is_control() || c.is_whitespace())
 }
 
-/// Sets the high bit of each byte that is no greater than a space, and perhaps of bytes after one.
+/// Sets the high bit of each byte that is not greater than a space. It may also set the high bit of
+/// bytes after such a byte.
 fn not_above_space(chunk: u64) -> u64 {
     chunk.wrapping_sub(ONES * (b' ' as u64 + 1)) & !chunk & HIGH
 }
@@ -65,7 +66,7 @@ mod tests {
 
     #[test]
     fn eight_bytes_at_a_time_are_as_one_by_one() {
-        // Each byte at each place, with others before it and after it.
+        // Each byte at each position, with other bytes before and after it.
         for byte in (0..0x80_u8).chain([0xC2]) {
             for place in 0..20 {
                 let mut bytes = *b"abcdefghijklmnopqrst";

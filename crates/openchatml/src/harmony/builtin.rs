@@ -1,14 +1,14 @@
-//! The tools that gpt-oss was trained on.
+//! The built-in tools of gpt-oss.
 
 use crate::declare::Namespace;
 use crate::json::{Data, Value};
 use crate::model::Tool;
 
-/// A property: its name, the types it may have, its default, and whether it must be given.
+/// A property: its name, its types, its default, and whether it is required.
 type Property = (&'static str, &'static [&'static str], Option<Data<'static>>, bool);
 
 impl Namespace<'_> {
-    /// The tool that browses: `browser.search`, `browser.open` and `browser.find`.
+    /// Returns the browser tool: `browser.search`, `browser.open` and `browser.find`.
     pub fn browser() -> Namespace<'static> {
         let latest = || Some(Data::Number("-1".into()));
         let search: &[Property] = &[
@@ -37,7 +37,7 @@ impl Namespace<'_> {
         }
     }
 
-    /// The tool that runs code: `python`.
+    /// Returns the tool that runs code: `python`.
     pub fn python() -> Namespace<'static> {
         Namespace { name: "python".into(), description: Some(PYTHON.into()), tools: Vec::new() }
     }
@@ -72,7 +72,7 @@ fn tool(name: &'static str, description: &'static str, properties: &[Property]) 
     }
 }
 
-// What the models were trained on, word for word: these are part of the format.
+// The exact texts that the models were trained on. They are part of the format.
 
 const BROWSER: &str = "Tool for browsing.
 The `cursor` appears in brackets before each browsing display: `[{cursor}]`.

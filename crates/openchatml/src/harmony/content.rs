@@ -1,4 +1,4 @@
-//! What the system and the developer say in Harmony: text with headings of its own.
+//! The contents of system and developer messages in Harmony: text with fixed headings.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use super::response::ResponseFormat;
 use crate::declare::{FUNCTIONS, Namespace, Style, tools_section};
 use crate::model::Channel;
 
-/// What the system message says: who the model is, when it speaks, how hard it thinks, and which
-/// channels and built-in tools it has.
+/// The content of the system message: the model's identity, the date, the reasoning effort, the
+/// channels and the built-in tools.
 ///
 /// ```
 /// use openchatml::declare::Style;
@@ -29,23 +29,23 @@ use crate::model::Channel;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SystemContent<'a> {
-    /// Who the model is.
+    /// The identity of the model.
     pub model_identity: Option<Cow<'a, str>>,
-    /// Up to when it was trained.
+    /// The end of its training data.
     pub knowledge_cutoff: Option<Cow<'a, str>>,
-    /// The date of the conversation, `YYYY-MM-DD`.
+    /// The current date, `YYYY-MM-DD`.
     pub current_date: Option<Cow<'a, str>>,
-    /// How hard it thinks.
+    /// The reasoning effort.
     pub reasoning_effort: Option<Effort>,
-    /// The channels it speaks on; empty leaves the section out.
+    /// The valid channels. Without any, the section is omitted.
     pub valid_channels: Vec<Cow<'a, str>>,
-    /// Whether each message must be on a channel.
+    /// Whether each message requires a channel.
     pub channel_required: bool,
-    /// Its built-in tools.
+    /// The built-in tools.
     pub tools: Vec<Namespace<'a>>,
 }
 
-/// How hard a model thinks.
+/// The reasoning effort of a model.
 ///
 /// ```
 /// use openchatml::harmony::Effort;
@@ -54,18 +54,18 @@ pub struct SystemContent<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effort {
-    /// Little.
+    /// Low.
     Low,
-    /// As usual.
+    /// Medium.
     Medium,
-    /// Much.
+    /// High.
     High,
 }
 
 crate::words::words!(pub Effort { Low = "low", Medium = "medium", High = "high" });
 
-/// What the developer message says: instructions, the tools of the application, and the forms that
-/// the answer may have.
+/// The content of the developer message: instructions, the tools of the application, and response
+/// formats.
 ///
 /// ```
 /// use openchatml::Tool;
@@ -95,11 +95,11 @@ crate::words::words!(pub Effort { Low = "low", Medium = "medium", High = "high" 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeveloperContent<'a> {
-    /// What is commonly called the system prompt.
+    /// The instructions, usually called the system prompt.
     pub instructions: Option<Cow<'a, str>>,
     /// The tools, by namespace.
     pub tools: Vec<Namespace<'a>>,
-    /// The forms that the answer may have.
+    /// The response formats.
     pub response_formats: Vec<ResponseFormat<'a>>,
 }
 
@@ -120,7 +120,8 @@ impl Default for SystemContent<'_> {
 const IDENTITY: &str = "You are ChatGPT, a large language model trained by OpenAI.";
 
 impl<'a> SystemContent<'a> {
-    /// The text of the message. `has_functions` says whether the developer declares functions.
+    /// Returns the text of the message. `has_functions` says whether the developer declares
+    /// functions.
     pub fn text(&self, has_functions: bool, style: Style) -> String {
         let mut sections = Vec::new();
         let about = [
@@ -151,7 +152,7 @@ impl<'a> SystemContent<'a> {
 }
 
 impl<'a> DeveloperContent<'a> {
-    /// The text of the message.
+    /// Returns the text of the message.
     pub fn text(&self, style: Style) -> String {
         let mut sections = Vec::new();
         if let Some(instructions) = &self.instructions {
@@ -163,7 +164,7 @@ impl<'a> DeveloperContent<'a> {
         sections.join("\n\n")
     }
 
-    /// Whether it declares functions.
+    /// Whether the content declares functions.
     pub fn has_functions(&self) -> bool {
         self.tools.iter().any(|it| it.name == FUNCTIONS && !it.tools.is_empty())
     }

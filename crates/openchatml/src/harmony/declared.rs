@@ -1,4 +1,4 @@
-//! Declarations in the JSON of the reference library, and the text that they stand for.
+//! Declarations in the JSON of the reference library, and their text.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use crate::json::Value;
 use crate::model::{Body, Conversation, Layout, Message, Tool};
 use crate::rules::{Loss, Lost};
 
-/// Gives messages the text that their declarations stand for, and the conversation the functions
-/// that they declare.
+/// Sets the text of messages from their declarations, and the tools of the conversation from the
+/// declared functions.
 pub(crate) fn declare(conversation: &mut Conversation<'_>) {
     let contents = Contents::of(conversation);
     for message in &mut conversation.messages {
@@ -25,24 +25,24 @@ pub(crate) fn declare(conversation: &mut Conversation<'_>) {
     conversation.tools = functions(conversation).into_iter().map(Tool::into_owned).collect();
 }
 
-/// The content that a message was read from as JSON of the reference library.
+/// Returns the original content of a message in the JSON of the reference library.
 fn content_of<'l, 'a>(layout: &'l Layout<'a>) -> Option<&'l Value<'a>> {
     layout.content.as_ref().filter(|_| layout.form == super::FORM)
 }
 
-/// The parts of all messages of a conversation.
+/// Returns the parts of all messages of a conversation.
 fn parts_of<'c, 'a>(conversation: &'c Conversation<'a>) -> impl Iterator<Item = &'c Value<'a>> {
     let layouts = conversation.messages.iter().filter_map(|message| message.layout.as_deref());
     layouts.filter_map(content_of).flat_map(|content| content.as_list().unwrap_or_default())
 }
 
-/// The functions that the developer declares.
+/// Returns the functions that the developer declares.
 fn functions<'c>(conversation: &'c Conversation<'_>) -> Vec<Tool<'c>> {
     let namespaces = parts_of(conversation).flat_map(namespaces).filter(|it| it.name == FUNCTIONS);
     namespaces.flat_map(|it| it.tools).collect()
 }
 
-/// Whether the tools of a conversation are those that its developer declares, and still does.
+/// Whether the tools of a conversation equal those that its developer declares.
 pub(crate) fn declares_tools(conversation: &Conversation<'_>) -> bool {
     let contents = Contents::of(conversation);
     let is_declared = |message: &Message<'_>| {
@@ -52,22 +52,22 @@ pub(crate) fn declares_tools(conversation: &Conversation<'_>) -> bool {
     functions(conversation) == conversation.tools && conversation.messages.iter().all(is_declared)
 }
 
-/// Reports what is lost where this content becomes text.
+/// Adds the losses if this content becomes text.
 pub(crate) fn lost(content: &Value<'_>, losses: &mut Vec<Loss>) {
     let parts = content.as_list().unwrap_or_default().iter();
     let declared = parts.filter(|part| parts::kind(part) != Some(parts::TEXT));
     losses.extend(declared.map(|part| Loss::new(None, part.span, Lost::DeclaredAsText)));
 }
 
-/// Whether the content that messages at these places were read from still says what they say.
+/// Whether the original content of the messages at these positions still matches them.
 pub(crate) fn still_say(conversation: &Conversation<'_>, places: &[usize]) -> Vec<bool> {
     let contents = Contents::of(conversation);
     let messages = &conversation.messages;
     places.iter().map(|at| contents.unchanged(&messages[*at]).is_some()).collect()
 }
 
-/// What the contents of a conversation's messages say. The system says something of functions if a
-/// developer declares some.
+/// The texts of the contents in a conversation. The text of the system depends on whether a
+/// developer declares functions.
 pub(crate) struct Contents {
     has_functions: bool,
 }
@@ -80,19 +80,19 @@ impl Contents {
         Self { has_functions }
     }
 
-    /// The content that a message was declared by, if that is still what it says.
+    /// Returns the original content of a message, if the message still matches it.
     pub(crate) fn unchanged<'m, 'a>(&self, message: &'m Message<'a>) -> Option<&'m Value<'a>> {
         let content = message.layout.as_deref().and_then(content_of)?;
         (message.body.text() == self.text(content)).then_some(content)
     }
 
-    /// The texts that the content of a message stands for in this style, if it still says that.
+    /// Returns the texts of a message's content in this style, if the message still matches it.
     pub(crate) fn texts_of(&self, message: &Message<'_>, style: Style) -> Option<Vec<String>> {
         Some(self.texts(self.unchanged(message)?, style).collect())
     }
 
-    /// What the developer declares in a message, if that is all of it and the message still says
-    /// that.
+    /// Returns the developer content of a message, if it is the whole content and the message still
+    /// matches it.
     pub(crate) fn developer_of<'m>(
         &self,
         message: &'m Message<'_>,
@@ -101,12 +101,12 @@ impl Contents {
         (parts::kind(part) == Some(parts::DEVELOPER)).then(|| developer(part))
     }
 
-    /// The text that content stands for.
+    /// Returns the text of content.
     fn text(&self, content: &Value<'_>) -> String {
         self.texts(content, Style::Documented).collect()
     }
 
-    /// The text that each part of content stands for.
+    /// Returns the text of each content part.
     fn texts(&self, content: &Value<'_>, style: Style) -> impl Iterator<Item = String> {
         let parts = content.as_list().unwrap_or_default().iter();
         parts.map(move |part| match parts::kind(part) {
@@ -121,8 +121,8 @@ fn word<'v>(value: &'v Value<'_>, key: &str) -> Option<Cow<'v, str>> {
     value.get(key).and_then(Value::as_spelling).map(Cow::Borrowed)
 }
 
-/// What is not said is as usual (as the reference library's Python package reads it, where its Rust
-/// package has nothing); what is `null` is left out.
+/// Reads system content. Missing fields have defaults, like in the Python package of the reference
+/// library (its Rust package leaves them empty). Fields that are `null` are empty.
 fn system<'v>(value: &'v Value<'_>) -> SystemContent<'v> {
     let usual = SystemContent::default();
     let word_or = |key, usual| if value.get(key).is_some() { word(value, key) } else { usual };
@@ -152,7 +152,7 @@ fn developer<'v>(value: &'v Value<'_>) -> DeveloperContent<'v> {
     DeveloperContent { instructions, tools: namespaces(value), response_formats: Vec::new() }
 }
 
-/// The namespaces of tools, by name.
+/// Reads the namespaces of tools, by name.
 fn namespaces<'v>(value: &'v Value<'_>) -> Vec<Namespace<'v>> {
     let tools = value.get("tools").and_then(Value::as_map).unwrap_or_default();
     let mut namespaces: Vec<_> = tools

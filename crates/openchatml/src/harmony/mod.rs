@@ -1,5 +1,5 @@
-//! What the system and the developer say in Harmony: text with headings of its own, which conversations in
-//! OpenChatML 2.2 have, too (HIP-1).
+//! The contents of system and developer messages in Harmony: text with fixed headings, which
+//! conversations in OpenChatML 2.2 can also have (HIP-1).
 
 mod builtin;
 mod content;
@@ -21,5 +21,5 @@ pub(crate) use self::response::Sections;
 
 use crate::model::FormId;
 
-/// The form that the contents of messages are kept under.
+/// The form of the stored contents of messages.
 pub(crate) const FORM: FormId = FormId::new("harmony");

@@ -1,4 +1,4 @@
-//! What a prompt for gpt-oss begins with, where a conversation does not say it: the system message,
+//! The beginning of a prompt for gpt-oss, if the conversation does not have it: the system message,
 //! instructions under their heading, response formats.
 
 use super::content::{INSTRUCTIONS, SystemContent};
@@ -11,9 +11,9 @@ use crate::declare::{FUNCTIONS, Namespace};
 use crate::model::{Body, Conversation, Layout, Message, Role};
 use crate::options::RenderOptions;
 
-/// The conversation with the system message that options ask for before all others. What a system or developer
-/// message says without a heading becomes the developer's instructions: that is where Harmony has
-/// what is commonly called the system prompt. `None` if there is a system message of Harmony's.
+/// Adds the system message of the options. The text of a system or developer message without
+/// headings becomes the developer's instructions, because Harmony has the usual system prompt
+/// there. Returns `None` if there is already a system message of Harmony.
 pub(crate) fn open<'a>(
     conversation: &Conversation<'a>,
     options: &RenderOptions,
@@ -35,7 +35,7 @@ pub(crate) fn open<'a>(
     Some(opened)
 }
 
-/// Whether a message is Harmony's system message, and not somebody's system prompt.
+/// Whether a message is a system message of Harmony, not a usual system prompt.
 pub(crate) fn is_system(message: &Message<'_>, conversation: &Conversation<'_>) -> bool {
     let form = super::FORM;
     let is_own = conversation.origin == form
@@ -45,7 +45,7 @@ pub(crate) fn is_system(message: &Message<'_>, conversation: &Conversation<'_>) 
     message.role == Role::System && (is_own || says_channels())
 }
 
-/// Makes what a message says the developer's instructions.
+/// Makes the text of a message the developer's instructions.
 fn instruct(message: &mut Message<'_>) {
     message.role = Role::Developer;
     let text = message.body.text();
@@ -58,7 +58,7 @@ fn instruct(message: &mut Message<'_>) {
     }
 }
 
-/// Whether functions are declared, or are about to be.
+/// Whether functions are declared, or will be.
 fn has_functions(conversation: &Conversation<'_>) -> bool {
     let declaration = format!("\nnamespace {FUNCTIONS} {{\n");
     let declares = |message: &Message<'_>| {
@@ -67,8 +67,9 @@ fn has_functions(conversation: &Conversation<'_>) -> bool {
     !conversation.tools.is_empty() || conversation.messages.iter().any(declares)
 }
 
-/// The conversation with response formats behind all else that the developer says, and the place of
-/// a message that was put in for that. `None` if there are none, or the developer names some.
+/// Adds response formats at the end of the developer message. Also returns the position of a
+/// message that was added. Returns `None` if there are none, or if the developer message already
+/// has some.
 pub(crate) fn ask<'a>(
     conversation: &Conversation<'a>,
     options: &RenderOptions,
@@ -87,7 +88,7 @@ pub(crate) fn ask<'a>(
     let Some(at) = asked.messages.iter().position(|it| it.role == Role::Developer) else {
         return Some(add(asked, section));
     };
-    // Tools that are declared are text from here on.
+    // Declared tools are text from here on.
     let declared =
         Contents::of(conversation).texts_of(&asked.messages[at], options.profile.style());
     let text = match declared {
@@ -107,8 +108,7 @@ pub(crate) fn ask<'a>(
     Some((asked, None))
 }
 
-/// The conversation with a message of the developer's behind the first of the system's, and the
-/// place of that message.
+/// Adds a developer message after the first system message, and returns its position.
 fn add<'a>(mut conversation: Conversation<'a>, text: String) -> (Conversation<'a>, Option<usize>) {
     let is_system = |message: &&Message<'_>| message.role == Role::System;
     let at = conversation.messages.iter().take_while(is_system).count();
@@ -117,7 +117,8 @@ fn add<'a>(mut conversation: Conversation<'a>, text: String) -> (Conversation<'a
 }
 
 impl SystemContent<'_> {
-    /// Reads the text of a system message back. `None` if it says more than its content could.
+    /// Parses the text of a system message. Returns `None` if the text contains more than its
+    /// content can express.
     pub(crate) fn read(text: &str) -> Option<SystemContent<'_>> {
         let line = |mark: &str| text.lines().find_map(|line| line.strip_prefix(mark));
         let names = |heading: &str| text.lines().any(|line| line == heading);

@@ -1,9 +1,9 @@
-//! What a prompt in Harmony says where the conversation does not.
+//! Options for the contents of a Harmony prompt.
 
 use super::{ResponseFormat, SystemContent};
 use crate::options::{DialectOptions, RenderOptions};
 
-/// What a prompt in Harmony says where the conversation does not.
+/// The contents that a Harmony prompt gets if the conversation does not have them.
 ///
 /// ```
 /// use openchatml::harmony::{PromptOptions, SystemContent};
@@ -21,17 +21,18 @@ use crate::options::{DialectOptions, RenderOptions};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct PromptOptions {
-    /// The system message of a conversation that has none. It is put in where it is given, and then
-    /// what a `system` message says in words of its own becomes the developer's instructions. Its
-    /// date is [`RenderOptions::date`](crate::RenderOptions::date) if it names none; where that alone
-    /// is given, the system message is the usual one with this date.
+    /// The system message for a conversation without one. If it is set, the text of an ordinary
+    /// `system` message becomes the developer's instructions. Without a date, it uses
+    /// [`RenderOptions::date`](crate::RenderOptions::date). If only that date is set, the default
+    /// system message with this date is used.
     pub system: Option<SystemContent<'static>>,
-    /// The forms that the answer may have, where the developer names none.
+    /// The response formats, if the developer message has none.
     pub response_formats: Vec<ResponseFormat<'static>>,
 }
 
 impl PromptOptions {
-    /// The system message that options ask for: if nobody says what is in it, the one that tells the date.
+    /// Returns the system message of the options: without one, the default message if there is a
+    /// date.
     pub(crate) fn system(options: &RenderOptions) -> Option<SystemContent<'static>> {
         let system = options.get::<Self>().and_then(|it| it.system.clone());
         let date = options.date.as_ref();
@@ -43,7 +44,7 @@ impl PromptOptions {
         Some(system)
     }
 
-    /// The forms of the answer that options ask for.
+    /// Returns the response formats of the options.
     pub(crate) fn response_formats(options: &RenderOptions) -> &[ResponseFormat<'static>] {
         options.get::<Self>().map_or(&[], |it| &it.response_formats)
     }

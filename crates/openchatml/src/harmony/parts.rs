@@ -1,4 +1,4 @@
-//! Reading content that is a list: text, and what the system and the developer declare.
+//! Reads content that is a list: text, and declarations of the system and the developer.
 
 use crate::document::{Known, Sheet};
 use crate::json::{Data, Json, JsonError, Value};
@@ -7,16 +7,16 @@ use crate::{Code, Dropped, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
-/// The type of a text.
+/// The type of a text part.
 pub(crate) const TEXT: &str = "text";
 
-/// The type of what the system says.
+/// The type of a part with system content.
 pub(crate) const SYSTEM: &str = "system_content";
 
-/// The type of what the developer says.
+/// The type of a part with developer content.
 pub(crate) const DEVELOPER: &str = "developer_content";
 
-/// What parts of content are made of, as the reference library serializes it.
+/// The structure of content parts, as the reference library serializes them.
 static PARTS: &[(&str, Known)] = &[
     (TEXT, Known::Object(&[("type", Known::Word(&[TEXT])), ("text", Known::Text)])),
     (
@@ -59,7 +59,7 @@ static TOOL: Known = Known::Object(&[
     ("parameters", Known::Any),
 ]);
 
-/// The type of a part.
+/// Returns the type of a part.
 pub(crate) fn kind<'v>(part: &'v Value<'_>) -> Option<&'v str> {
     part.get("type").and_then(Value::as_str)
 }
@@ -76,7 +76,7 @@ pub(crate) fn read<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Opt
     let most = sheet.options.limits.message_bytes;
     if span.len() > most {
         let text = format!("the content exceeds the limit `message_bytes` of {most}");
-        let found = Code::Limit.at(span, text).help("it is dropped");
+        let found = Code::Limit.at(span, text).help("it will be dropped");
         sheet.report(found.drops(Dropped::Limit));
         return Ok(None);
     }
@@ -90,17 +90,17 @@ fn part<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Value<'
     let Some((word, known)) = known else {
         json.skip()?;
         let span = Span::new(start, json.position());
-        let text = "content that is neither text nor a declaration";
-        let help = "`text`, `system_content` and `developer_content` are types of content";
+        let text = "unknown type of content part";
+        let help = "valid types: `text`, `system_content`, `developer_content`";
         sheet.drop_item(Code::ParseJson.at(span, text).help(help));
         return Ok(None);
     };
     let Some(mut part) = sheet.known(json, known)? else { return Ok(None) };
     let lack = match kind(&part) {
-        Some(kind) if kind != *word => Some("a part of content has one type"),
-        None => Some("a part of content has one type"),
+        Some(kind) if kind != *word => Some("a content part must have only one type"),
+        None => Some("a content part must have only one type"),
         Some(TEXT) if part.get("text").and_then(Value::as_str).is_none() => {
-            Some("a part of this type has a `text`")
+            Some("a part of this type must have a `text`")
         }
         _ => None,
     };
@@ -110,12 +110,12 @@ fn part<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Value<'
     }
     let nameless = take_nameless(&mut part);
     for tool in nameless {
-        sheet.drop_item(Code::ParseJson.at(tool.span, "the function has no name"));
+        sheet.drop_item(Code::ParseJson.at(tool.span, "the function has no `name`"));
     }
     Ok(Some(part))
 }
 
-/// Takes the tools that have no name out of a declaration.
+/// Removes tools without a name from a declaration.
 fn take_nameless<'a>(part: &mut Value<'a>) -> Vec<Value<'a>> {
     let mut nameless = Vec::new();
     let Some(Data::Map(namespaces)) = member(part, "tools") else { return nameless };
@@ -134,8 +134,8 @@ fn member<'v, 'a>(value: &'v mut Value<'a>, key: &str) -> Option<&'v mut Data<'a
     entries.iter_mut().find(|entry| entry.0 == key).map(|entry| &mut entry.1.data)
 }
 
-/// Drops what somebody else than `role` declares: the system is not the user, and the assistant is
-/// not the developer. `None` if nobody knows who speaks.
+/// Drops declarations of another speaker than `role`: the system is not the user, and the assistant
+/// is not the developer. `None` means that the speaker is unknown.
 pub(crate) fn keep_own(sheet: &mut Sheet<'_>, content: &mut Value<'_>, role: Option<Role>) {
     let Data::List(parts) = &mut content.data else { return };
     parts.retain(|part| {
@@ -146,8 +146,8 @@ pub(crate) fn keep_own(sheet: &mut Sheet<'_>, content: &mut Value<'_>, role: Opt
         };
         let is_own = role == Some(speaker);
         if !is_own {
-            let text = format!("`{speaker}_content` in a message that is not the {speaker}'s");
-            let help = format!("a message of role `{speaker}` declares it; it is dropped");
+            let text = format!("`{speaker}_content` requires a message of role `{speaker}`");
+            let help = format!("it will be dropped; move it to a message of role `{speaker}`");
             sheet.drop_item(Code::ParseJson.at(part.span, text).help(help));
         }
         is_own

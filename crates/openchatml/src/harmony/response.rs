@@ -1,4 +1,4 @@
-//! Response formats, and the developer's text read back.
+//! Response formats, and parsing of the developer's text.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,9 @@ use crate::diagnostic::quote;
 use crate::json::{Data, Json, JsonError, Value, write_value};
 use crate::{Code, Diagnostic, Limits};
 
-/// A form that the answer must have: a JSON Schema with a name.
+/// A required form of the answer: a JSON Schema with a name.
 ///
-/// The format asks the model for it, and does not make sure that it complies.
+/// The prompt asks the model for this form, but does not enforce it.
 ///
 /// ```
 /// use openchatml::declare::Style;
@@ -40,9 +40,9 @@ use crate::{Code, Diagnostic, Limits};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResponseFormat<'a> {
-    /// Its name.
+    /// The name.
     pub name: Cow<'a, str>,
-    /// What it is for.
+    /// The description.
     pub description: Option<Cow<'a, str>>,
     /// The JSON Schema of the answer.
     pub schema: Value<'a>,
@@ -52,7 +52,7 @@ pub struct ResponseFormat<'a> {
 const FORMATS: &str = "# Response Formats";
 
 impl<'a> ResponseFormat<'a> {
-    /// A response format without a description.
+    /// Creates a response format without a description.
     ///
     /// ```
     /// use openchatml::harmony::ResponseFormat;
@@ -65,14 +65,13 @@ impl<'a> ResponseFormat<'a> {
         Self { name: name.into(), description: None, schema }
     }
 
-    /// Reads JSON that names response formats as OpenAI's APIs take them: `name`, `description` and
-    /// `schema`, alone or as the `json_schema` of a `response_format`; or a list of such. One of type
-    /// `text` asks for nothing. `strict` is how a service keeps to a schema; no text says that.
+    /// Reads JSON with response formats as in OpenAI's APIs: `name`, `description` and `schema`,
+    /// directly or as the `json_schema` of a `response_format`, or a list of them. A format of type
+    /// `text` is ignored. `strict` is ignored too, because only a service can enforce it.
     ///
     /// # Errors
     ///
-    /// What is wrong, and where: it is no JSON, a name or a schema is missing, a key is unknown or
-    /// there twice.
+    /// The JSON is invalid, a name or a schema is missing, or a key is unknown or a duplicate.
     ///
     /// ```
     /// use openchatml::Limits;
@@ -83,7 +82,7 @@ impl<'a> ResponseFormat<'a> {
     /// let formats = ResponseFormat::from_json(json, &Limits::default()).unwrap();
     /// assert_eq!(formats[0].name, "list");
     /// let found = ResponseFormat::from_json(r#"{"type": "array"}"#, &Limits::default());
-    /// assert_eq!(found.unwrap_err().message, "a response format without a `name`");
+    /// assert_eq!(found.unwrap_err().message, "a response format must have a `name`");
     /// ```
     pub fn from_json(text: &'a str, limits: &Limits) -> Result<Vec<Self>, Box<Diagnostic>> {
         let mut json = Json::new(text, limits);
@@ -93,7 +92,7 @@ impl<'a> ResponseFormat<'a> {
             Box::new(code.at(span, message.into_owned()))
         })?;
         if let Some((key, span)) = json.take_duplicates().into_iter().next() {
-            let text = format!("key {} is given twice", quote(&key));
+            let text = format!("duplicate key {}", quote(&key));
             return Err(Box::new(Code::DuplicateKey.at(span, text)));
         }
         let formats = match value.data {
@@ -103,15 +102,15 @@ impl<'a> ResponseFormat<'a> {
         formats.map(|formats: Vec<_>| formats.into_iter().flatten().collect())
     }
 
-    /// The response format that a value is; `None` for one that asks for text.
+    /// Reads a response format. Returns `None` for one that requests text.
     fn from_value(value: Value<'a>) -> Result<Option<Self>, Box<Diagnostic>> {
         let span = value.span;
         if value.get("type").and_then(Value::as_str) == Some("text") {
             return Ok(None);
         }
         let missing = |what: &str| {
-            let text = format!("a response format without a `{what}`");
-            let help = "it has a `name`, a `schema`, and perhaps a `description`";
+            let text = format!("a response format must have a `{what}`");
+            let help = "its keys are `name`, `schema` and, optionally, `description`";
             Box::new(Code::ParseJson.at(span, text).help(help))
         };
         let (mut name, mut description, mut schema) = (None, None, None);
@@ -125,11 +124,11 @@ impl<'a> ResponseFormat<'a> {
                 ("name", Data::String(text)) if !text.contains('\n') => name = Some(text),
                 ("description", Data::String(text)) => description = Some(text),
                 ("schema", data) => schema = Some(Value { data, span: value.span }),
-                // How a service keeps to the schema, which no text says.
+                // How a service enforces the schema, which text cannot express.
                 ("strict", Data::Bool(_) | Data::Null) => {}
                 ("type", Data::String(kind)) if kind == "json_schema" => {}
                 (key, _) => {
-                    let text = format!("{} is no key of a response format", quote(key));
+                    let text = format!("unknown key {} in a response format", quote(key));
                     unknown.get_or_insert(Box::new(Code::UnknownKey.at(value.span, text)));
                 }
             }
@@ -145,7 +144,7 @@ impl<'a> ResponseFormat<'a> {
         Ok(Some(Self { name, description, schema }))
     }
 
-    /// The same response format, owning its text.
+    /// Returns the response format with owned text.
     ///
     /// ```
     /// use openchatml::harmony::ResponseFormat;
@@ -163,7 +162,7 @@ impl<'a> ResponseFormat<'a> {
         }
     }
 
-    /// The section that lists these. `None` if there are none.
+    /// Writes the section with these formats, or returns `None` if there are none.
     pub(crate) fn section(formats: &[Self]) -> Option<String> {
         if formats.is_empty() {
             return None;
@@ -179,7 +178,8 @@ impl<'a> ResponseFormat<'a> {
         Some(out)
     }
 
-    /// Reads what follows the heading of the section. `None` if it is no list of response formats.
+    /// Parses the text after the heading of the section. Returns `None` if it is not a list of
+    /// response formats.
     fn read_all(mut text: &'a str, limits: &Limits) -> Option<Vec<Self>> {
         let mut formats = Vec::new();
         while !text.is_empty() {
@@ -201,11 +201,11 @@ impl<'a> ResponseFormat<'a> {
     }
 }
 
-/// The text of a developer message, section by section.
+/// The text of a developer message by section.
 #[derive(Debug, Default)]
 pub(crate) struct Sections<'a> {
     pub(crate) instructions: Option<&'a str>,
-    /// Declarations of tools, as they are written.
+    /// The declarations of tools, as text.
     pub(crate) tools: Option<&'a str>,
     pub(crate) response_formats: Vec<ResponseFormat<'a>>,
 }
@@ -225,7 +225,7 @@ impl<'a> Sections<'a> {
     }
 }
 
-/// What stands before the last section with this heading, and what stands below the heading.
+/// Returns the text before the last section with this heading, and the text below the heading.
 fn last_section<'t>(text: &'t str, heading: &str) -> Option<(&'t str, &'t str)> {
     let (before, section) = text.rsplit_once(heading)?;
     let before = if before.is_empty() { before } else { before.strip_suffix("\n\n")? };
@@ -233,10 +233,10 @@ fn last_section<'t>(text: &'t str, heading: &str) -> Option<(&'t str, &'t str)> 
 }
 
 impl<'a> DeveloperContent<'a> {
-    /// Reads the text of a developer message back: its instructions and its response formats. Text
-    /// without headings is instructions.
+    /// Parses the text of a developer message into instructions and response formats. Text without
+    /// headings is instructions.
     ///
-    /// Tools are left out: a declaration says less than the schema that it was made of.
+    /// Tools are not parsed: a declaration expresses less than its schema.
     ///
     /// ```
     /// use openchatml::Limits;

@@ -1,7 +1,6 @@
-//! The capabilities that a transcript declares, and what two sides have in common.
+//! Declared capabilities, and their comparison.
 
-/// The `capabilities` of a header (OpenChatML 2.2 §2). A list that is absent declares nothing and
-/// restricts nothing.
+/// The `capabilities` of a header (OpenChatML 2.2 §2). A missing list allows everything.
 ///
 /// ```
 /// use openchatml::Capabilities;
@@ -15,17 +14,17 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capabilities {
-    /// The roles, `functions.*` standing for every function.
+    /// The roles. `functions.*` matches every function.
     pub roles: Option<Vec<String>>,
     /// The channels.
     pub channels: Option<Vec<String>>,
-    /// The control tokens, as they are spelled.
+    /// The control tokens, as spelled.
     pub tokens: Option<Vec<String>>,
     /// The stream events.
     pub streaming: Option<Vec<String>>,
 }
 
-/// What two sides can both do, and what only one of them can.
+/// The comparison of the capabilities of two sides.
 ///
 /// ```
 /// use openchatml::Capabilities;
@@ -43,16 +42,16 @@ pub struct Capabilities {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Negotiation {
-    /// What both declare.
+    /// The capabilities that both sides declare.
     pub common: Capabilities,
-    /// What the first side declares and the second does not, as `kind: word`.
+    /// What only the first side declares, as `kind: word`.
     pub missing: Vec<String>,
-    /// What the second side declares and the first does not, as `kind: word`.
+    /// What only the second side declares, as `kind: word`.
     pub unused: Vec<String>,
 }
 
 impl Capabilities {
-    /// Whether a role is declared, by its word.
+    /// Whether a role is declared.
     ///
     /// ```
     /// use openchatml::Capabilities;
@@ -81,7 +80,7 @@ impl Capabilities {
         has(self.channels.as_deref(), channel)
     }
 
-    /// Whether a control token is declared, by its spelling.
+    /// Whether a control token is declared.
     ///
     /// ```
     /// use openchatml::Capabilities;
@@ -95,7 +94,7 @@ impl Capabilities {
         has(self.tokens.as_deref(), token)
     }
 
-    /// Whether a stream event is declared, by its name.
+    /// Whether a stream event is declared.
     ///
     /// ```
     /// use openchatml::Capabilities;
@@ -109,8 +108,8 @@ impl Capabilities {
         has(self.streaming.as_deref(), event)
     }
 
-    /// What this side and the other have in common. A list that one side leaves out is the
-    /// other's.
+    /// Compares the capabilities of both sides. If one side has no list, the list of the other side
+    /// is used.
     ///
     /// ```
     /// use openchatml::Capabilities;
@@ -161,7 +160,7 @@ fn both(kind: &str, one: &List, two: &List, agreed: &mut Negotiation) -> List {
     }
     for word in two {
         if has(Some(one), word) {
-            // A word that the first side covers by a pattern is common, too.
+            // A word that matches a pattern of the first side is common too.
             if !common.contains(word) && !one.contains(word) {
                 common.push(word.clone());
             }

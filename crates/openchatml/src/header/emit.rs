@@ -1,11 +1,12 @@
-//! Headers as YAML: block style, two spaces a level, quoted wherever plain text could be misread.
+//! Writes headers as YAML: block style, two spaces per level, quotes wherever plain text is
+//! ambiguous.
 
 use super::yaml::is_plain;
 use crate::json;
 use crate::json::{Data, Value};
 use crate::model::Header;
 
-/// Writes `header` in the canonical layout, with the empty line that ends it.
+/// Writes `header` in the canonical layout, including the empty line at its end.
 pub(crate) fn emit(header: &Header<'_>) -> String {
     let mut out = String::new();
     for (key, value) in header.fields() {
@@ -48,7 +49,7 @@ fn entry(out: &mut String, key: &str, value: &Value<'_>, depth: usize) {
     }
 }
 
-/// An item of a block list. Its content is in flow style, which needs no further indentation.
+/// Writes an item of a block list. Its content is in flow style, so it needs no more indentation.
 fn item(out: &mut String, value: &Value<'_>, depth: usize) {
     indent(out, depth);
     out.push_str("- ");
@@ -87,7 +88,8 @@ fn flow(out: &mut String, value: &Value<'_>) {
     }
 }
 
-/// Text, plain where that is safe and as a JSON string, which YAML reads the same, otherwise.
+/// Writes a string: plain if that is unambiguous, otherwise as a JSON string, which YAML reads in
+/// the same way.
 fn text(out: &mut String, value: &str) {
     if is_plain(value) {
         out.push_str(value);

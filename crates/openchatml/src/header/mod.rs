@@ -1,4 +1,4 @@
-//! The YAML header of a transcript (OpenChatML 2.2 §2): reading, writing, and what it declares.
+//! The YAML header of a transcript (OpenChatML 2.2 §2): reading, writing, and its settings.
 
 mod capabilities;
 mod emit;

@@ -1,36 +1,36 @@
-//! Where the header ends and the messages begin (OpenChatML 2.2 §2).
+//! Finds the end of the header and the start of the messages (OpenChatML 2.2 §2).
 //!
-//! The header is bare YAML from the first byte to the first line that begins with a control token,
-//! which opens a message. Whether there is one shows in the first line that says anything: it is a key
-//! with a colon, or a fence. Anything else means that there is none, and it means so at once, so
-//! that a stream of model output is not held back.
+//! The header is YAML from the first byte to the first line that begins with a control token that
+//! opens a message. The first line that is not blank shows whether there is a header: it is a key
+//! with a colon, or a fence. For any other line there is no header. This is known at once, so that
+//! a stream of model output is not held back.
 
 use crate::lex::{Found, Mask, TokenTable};
 
-/// A key this long without a colon is no key.
+/// A key without a colon cannot be longer than this.
 const KEY_BYTES: usize = 128;
 
-/// Looks for the end of the header in a growing text.
+/// Searches the end of the header in a growing text.
 #[derive(Debug, Default)]
 pub(crate) struct Preamble {
-    /// Where the line begins that is looked at.
+    /// The start of the current line.
     line: usize,
-    /// Up to where there is no line break in it.
+    /// The end of the part without a line break.
     searched: usize,
-    /// Up to where it is white space.
+    /// The end of the white space at the beginning.
     blank: usize,
-    /// Whether the first line that says anything was that of a header.
+    /// Whether the first line that is not blank belongs to a header.
     is_header: bool,
 }
 
-/// What is known so far.
+/// The result so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scan {
-    /// Nothing yet, but that a header is at least so many bytes long.
+    /// Unknown; a header is at least this number of bytes long.
     More(usize),
     /// There is no header.
     None,
-    /// The header ends at this byte.
+    /// The end of the header.
     Header(usize),
 }
 
@@ -41,7 +41,7 @@ enum Line {
 }
 
 impl Preamble {
-    /// Looks at `text`, which is all that has arrived, and the `last` to arrive.
+    /// Scans `text`, which is everything that has arrived. `last` says whether it is complete.
     pub(crate) fn scan(&mut self, text: &str, last: bool, starts: &[&'static TokenTable]) -> Scan {
         let bytes = text.as_bytes();
         loop {
@@ -51,7 +51,7 @@ impl Preamble {
                 Line::Frame => return Scan::None,
                 Line::Other => {}
             }
-            // What was looked at before is not looked at again.
+            // The text that was scanned before is skipped.
             let rest = memchr::memchr(b'\n', &bytes[self.searched..]);
             let end = rest.map(|at| self.searched + at);
             self.searched = end.unwrap_or(bytes.len());
@@ -85,7 +85,7 @@ fn begins(line: &[u8], last: bool, starts: &[&'static TokenTable]) -> Line {
     let mut open = false;
     for controls in starts {
         match controls.at(line, Mask::ALL, last) {
-            // Any of them: YAML has no line that begins like that.
+            // Any token: no line of YAML begins with one.
             Found::Control(..) => return Line::Frame,
             Found::Prefix => open = true,
             Found::None => {}
@@ -95,16 +95,16 @@ fn begins(line: &[u8], last: bool, starts: &[&'static TokenTable]) -> Line {
 }
 
 enum First {
-    /// It says nothing: the next one decides.
+    /// A blank line: the next one decides.
     Blank,
     Header,
     Other,
-    /// More of it is needed.
+    /// More of the line is needed.
     Open,
 }
 
-/// Whether a line is the first of a header: its text, without the space before it and the line
-/// break, and whether that is all of it.
+/// Returns whether a line is the first line of a header. `text` is the line without white space at
+/// its beginning and without its line break. `complete` says whether it is complete.
 fn first_line(text: &[u8], complete: bool) -> First {
     let open = |otherwise| if complete { otherwise } else { First::Open };
     match text.first() {

@@ -1,4 +1,4 @@
-//! What a header declares, with its types checked.
+//! The settings of a header, with checked types.
 
 use super::Capabilities;
 use crate::diagnostic::quote;
@@ -6,9 +6,9 @@ use crate::json::Value;
 use crate::model::Channel;
 use crate::{Code, Diagnostic, Header};
 
-/// The settings of a header that the format gives a meaning to (OpenChatML 2.2 §2).
+/// The settings of a header that the format defines (OpenChatML 2.2 §2).
 ///
-/// Unknown keys are not here; they stay in the [`Header`].
+/// Unknown keys are not included; they stay in the [`Header`].
 ///
 /// ```
 /// use openchatml::{Settings, parse};
@@ -23,15 +23,15 @@ use crate::{Code, Diagnostic, Header};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// `version`, as it is spelled.
+    /// `version`, in its original spelling.
     pub version: Option<String>,
     /// `model`.
     pub model: Option<String>,
-    /// `generation_settings.temperature`, as it is spelled.
+    /// `generation_settings.temperature`, in its original spelling.
     pub temperature: Option<String>,
     /// `generation_settings.reasoning_effort`: `low`, `medium` or `high`.
     pub reasoning_effort: Option<String>,
-    /// `generation_settings.builtin_tools`: tools that need no schema.
+    /// `generation_settings.builtin_tools`: tools without a schema.
     pub builtin_tools: Vec<String>,
     /// `capabilities`, if declared.
     pub capabilities: Option<Capabilities>,
@@ -54,28 +54,28 @@ pub struct Settings {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HarmonyProfile {
-    /// Whether the profile is in force.
+    /// Whether the profile is enabled.
     pub enabled: bool,
-    /// The encoding; informative.
+    /// The encoding, for information.
     pub encoding: Option<String>,
-    /// An assistant message must be on one of these. Empty means no such rule.
+    /// The channels that an assistant message must be on. Empty means no rule.
     pub require_channels: Vec<Channel>,
-    /// Where function tools are called. The specification allows `commentary` alone, whatever this
-    /// says (OpenChatML 2.2 §8.3).
+    /// The channels for calls to functions. The specification allows only `commentary`, whatever is
+    /// here (OpenChatML 2.2 §8.3).
     pub tool_calls_in: Vec<Channel>,
-    /// Where built-in tools are called. Empty means the specification's rule: `analysis` or
-    /// `commentary`.
+    /// The channels for calls to built-in tools. Empty means the rule of the specification:
+    /// `analysis` or `commentary`.
     pub builtins_in: Vec<Channel>,
 }
 
-/// Where functions are called: they must be (OpenChatML 2.2 §8.3).
+/// The allowed channels for calls to functions (OpenChatML 2.2 §8.3).
 const FOR_FUNCTIONS: &[Channel] = &[Channel::Commentary];
 
-/// Where built-in tools may be called.
+/// The allowed channels for calls to built-in tools.
 const FOR_BUILTINS: &[Channel] = &[Channel::Analysis, Channel::Commentary];
 
 impl Settings {
-    /// Reads the settings of `header`, and says what is wrong with their types.
+    /// Reads the settings of `header`, with diagnostics for wrong types.
     ///
     /// ```
     /// use openchatml::{ReadOptions, Settings, parse};
@@ -93,14 +93,14 @@ impl Settings {
         (settings, check.found)
     }
 
-    /// Whether `tool` is a built-in one: the header lists it, or it is one of Harmony's.
+    /// Whether `tool` is a built-in tool: the header lists it, or Harmony has it.
     pub(crate) fn is_builtin(&self, tool: &str) -> bool {
         is_builtin_tool(tool) || is_builtin(&self.builtin_tools, tool)
     }
 
-    /// The channels on which `tool` is called: `commentary` for a function; for a built-in tool
-    /// what the profile says or, if it says nothing, `analysis` and `commentary` (OpenChatML 2.2
-    /// §8.3, §12.5).
+    /// Returns the channels for calls to `tool`: `commentary` for a function; for a built-in tool
+    /// those of the profile or, without any, `analysis` and `commentary` (OpenChatML 2.2 §8.3,
+    /// §12.5).
     ///
     /// ```
     /// use openchatml::{Channel, Settings};
@@ -153,14 +153,14 @@ impl Settings {
     }
 }
 
-/// Collects what has the wrong type.
+/// Collects diagnostics for wrong types.
 struct Check {
     found: Vec<Diagnostic>,
 }
 
 impl Check {
     fn wrong(&mut self, key: &str, value: &Value<'_>, wanted: &str) {
-        let message = format!("`{key}` is {}, not {wanted}", value.kind());
+        let message = format!("`{key}` must be {wanted}, but it is {}", value.kind());
         self.found.push(Code::ParseHeader.at(value.span, message));
     }
 
@@ -189,14 +189,14 @@ impl Check {
     fn effort(&mut self, value: &Value<'_>) -> Option<String> {
         let effort = self.text("reasoning_effort", value)?;
         if !matches!(effort.as_str(), "low" | "medium" | "high") {
-            let message = format!("{} is no reasoning effort", quote(&effort));
+            let message = format!("unknown reasoning effort {}", quote(&effort));
             let found = Code::ParseHeader.at(value.span, message);
             self.found.push(found.help("use `low`, `medium` or `high`"));
         }
         Some(effort)
     }
 
-    /// A list of texts; a single text counts as a list of one.
+    /// Reads a list of strings. A single string is a list with one item.
     fn texts(&mut self, key: &str, value: &Value<'_>) -> Vec<String> {
         if let Some(text) = value.as_str() {
             return vec![text.to_owned()];
@@ -215,7 +215,7 @@ impl Check {
             match Channel::from_word(&word) {
                 Some(channel) => channels.push(channel),
                 None => {
-                    let message = format!("{} is no channel", quote(&word));
+                    let message = format!("unknown channel {}", quote(&word));
                     let found = Code::ParseHeader.at(value.span, message);
                     self.found.push(found.help("use `analysis`, `commentary` or `final`"));
                 }
@@ -224,14 +224,16 @@ impl Check {
         channels
     }
 
-    /// The channels of tools. A profile can narrow what the specification allows, not widen it.
+    /// Reads the channels of tools. A profile can allow fewer channels than the specification, but
+    /// not more.
     fn calls(&mut self, key: &str, profile: &Value<'_>, allowed: &[Channel]) -> Vec<Channel> {
         let value = profile.get(key);
         let mut channels = self.channels(key, value);
         for channel in channels.extract_if(.., |channel| !allowed.contains(channel)) {
             let words: Vec<_> = allowed.iter().map(|it| format!("`{it}`")).collect();
-            let text = format!("`{key}` names `{channel}`, where such tools are not called");
-            let help = format!("name {}; `{channel}` is ignored", words.join(" or "));
+            let text =
+                format!("`{key}` contains `{channel}`, but such tools cannot be called there");
+            let help = format!("`{channel}` is ignored; use {}", words.join(" or "));
             let span = value.map_or(profile.span, |value| value.span);
             self.found.push(Code::ParseHeader.at(span, text).help(help));
         }
@@ -255,7 +257,7 @@ impl Check {
     }
 }
 
-/// A tool that needs no declaration: `browser` and `browser.search` are the same one.
+/// Whether a tool needs no declaration. `browser` and `browser.search` are the same tool.
 pub(crate) fn is_builtin(builtins: &[String], tool: &str) -> bool {
     if builtins.is_empty() {
         return false;
@@ -264,14 +266,14 @@ pub(crate) fn is_builtin(builtins: &[String], tool: &str) -> bool {
     builtins.iter().any(|builtin| builtin == tool || builtin == namespace)
 }
 
-/// The built-in tools of HIP-1 §5.
+/// Whether HIP-1 §5 has this built-in tool.
 pub(crate) fn is_builtin_tool(tool: &str) -> bool {
     tool == "python" || tool == "browser" || tool.starts_with("browser.")
 }
 
 impl HarmonyProfile {
-    /// What two sides can both keep to: in force where both have it in force and there are channels
-    /// that both allow, on these channels.
+    /// Combines the profiles of two sides: enabled if both enable it and both allow common
+    /// channels, on these channels.
     ///
     /// ```
     /// use openchatml::{Channel, HarmonyProfile};
@@ -291,7 +293,7 @@ impl HarmonyProfile {
             ([], rest) | (rest, []) => rest.to_vec(),
             _ => one.iter().copied().filter(|channel| two.contains(channel)).collect(),
         };
-        // What is required by either side is required.
+        // A channel that either side requires is required.
         let mut required = self.require_channels.clone();
         required
             .extend(other.require_channels.iter().filter(|c| !self.require_channels.contains(c)));

@@ -1,4 +1,4 @@
-//! YAML, read into [`Value`]s with the place and the spelling of everything.
+//! Reads YAML into [`Value`]s, with the place and the spelling of each value.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::{Code, Diagnostic, Header, Span};
 
 /// Reads the text of a header, which begins at byte `base` of the input.
 ///
-/// Gives the header, empty where the YAML cannot be read, and what was found.
+/// Returns the header (empty for invalid YAML) and the diagnostics.
 pub(crate) fn read<'a>(
     text: Cow<'a, str>,
     base: usize,
@@ -33,8 +33,8 @@ pub(crate) fn read<'a>(
     (Header::from_fields(fields).with_source(text), found)
 }
 
-/// The header that nearly every generated transcript has, `version: 2.2` and nothing else, without
-/// setting up a YAML parser: that would cost more than reading the messages.
+/// Reads the header of nearly all generated transcripts, which contains only `version: 2.2`,
+/// without a YAML parser. Creating the parser would cost more than reading the messages.
 fn minimal<'a>(text: &Cow<'a, str>, base: usize) -> Option<Header<'a>> {
     let version = text.strip_prefix("version: ")?.trim_end_matches('\n');
     let (major, minor) = version.split_once('.')?;
@@ -66,11 +66,13 @@ fn fields<'a>(
     match root {
         Ok(Value { data: Data::Map(fields), .. }) => fields,
         Ok(Value { data: Data::Null, .. }) => {
-            found.push(Code::ParseHeader.at(Span::new(base, base + text.len()), "empty header"));
+            found.push(
+                Code::ParseHeader.at(Span::new(base, base + text.len()), "the header is empty"),
+            );
             Vec::new()
         }
         Ok(other) => {
-            let message = format!("the header is {}, not a mapping", other.kind());
+            let message = format!("the header must be a mapping, but it is {}", other.kind());
             found.push(Code::ParseYaml.at(other.span, message));
             Vec::new()
         }
@@ -88,9 +90,9 @@ struct Reader<'a, 'l> {
     limits: &'l Limits,
     nodes: usize,
     aliases: usize,
-    /// What aliases stand for.
+    /// The values of anchors.
     anchors: BTreeMap<usize, Value<'a>>,
-    /// What was found about keys.
+    /// Diagnostics about keys.
     keys: Vec<Diagnostic>,
 }
 
@@ -108,7 +110,7 @@ impl<'a, 'l> Reader<'a, 'l> {
         Self { parser, text, base, limits, nodes: 0, aliases: 0, anchors, keys }
     }
 
-    /// The first document. What a fence (`---`) at the end opens must be empty.
+    /// Returns the first document. A fence (`---`) at the end can only open an empty document.
     fn document(&mut self) -> Result<Value<'a>> {
         let mut root = None;
         loop {
@@ -123,7 +125,7 @@ impl<'a, 'l> Reader<'a, 'l> {
                         None => root = Some(value),
                         Some(_) if value.data == Data::Null => {}
                         Some(_) => {
-                            let message = "a second YAML document in the header";
+                            let message = "the header must be a single YAML document";
                             return Err(Code::ParseYaml.at(value.span, message).into());
                         }
                     }
@@ -143,7 +145,11 @@ impl<'a, 'l> Reader<'a, 'l> {
             Event::SequenceStart(..) => self.list(span, depth)?,
             Event::MappingStart(..) => self.map(span, depth)?,
             Event::Alias(anchor) => self.alias(anchor, span, depth)?,
-            _ => return Err(Code::ParseYaml.at(span, "unexpected YAML here").into()),
+            _ => {
+                return Err(Code::ParseYaml
+                    .at(span, "this YAML syntax is not allowed in the header")
+                    .into());
+            }
         };
         if let Some(anchor) = anchor {
             self.anchors.insert(anchor, value.clone());
@@ -159,7 +165,8 @@ impl<'a, 'l> Reader<'a, 'l> {
         Ok(())
     }
 
-    /// The anchor of a node, which may have one if aliases are allowed, and no tag.
+    /// Returns the anchor of a node. Anchors require that aliases are allowed. Tags are not
+    /// allowed.
     fn anchor(&self, event: &Event<'_>, span: Span) -> Result<Option<usize>> {
         let (tag, anchor) = match event {
             Event::Scalar(_, _, anchor, tag)
@@ -168,7 +175,7 @@ impl<'a, 'l> Reader<'a, 'l> {
             _ => (false, 0),
         };
         if tag {
-            return Err(Code::ParseYaml.at(span, "a header has no YAML tags").into());
+            return Err(Code::ParseYaml.at(span, "YAML tags are not allowed in the header").into());
         }
         if anchor != 0 && self.limits.yaml_aliases == 0 {
             return Err(limit("yaml_aliases", 0, span));
@@ -176,15 +183,17 @@ impl<'a, 'l> Reader<'a, 'l> {
         Ok((anchor != 0).then_some(anchor))
     }
 
-    /// What an alias stands for. Its nodes count each time, so that aliases of aliases end at a
-    /// limit.
+    /// Returns the value of an alias. Its nodes count each time, so that aliases of aliases reach
+    /// the limit.
     fn alias(&mut self, anchor: usize, span: Span, depth: usize) -> Result<Value<'a>> {
         self.aliases += 1;
         if self.aliases > self.limits.yaml_aliases {
             return Err(limit("yaml_aliases", self.limits.yaml_aliases, span));
         }
         let Some(value) = self.anchors.get(&anchor) else {
-            return Err(Code::ParseYaml.at(span, "an alias of what it is part of").into());
+            return Err(Code::ParseYaml
+                .at(span, "an alias cannot refer to a value that contains it")
+                .into());
         };
         let Value { data, .. } = value.clone();
         let (nodes, deep) = extent(&data);
@@ -219,14 +228,13 @@ impl<'a, 'l> Reader<'a, 'l> {
                 }
                 Event::Scalar(key, style, ..) => {
                     if depth == 0 && style == ScalarStyle::Plain && spells_token(&key) {
-                        let message = format!("the key {} holds a control token", quote(&key));
-                        let help = "it may be a message that lost the token it begins with; quote the key \
-                                    if it is meant";
+                        let message = format!("the key {} contains a control token", quote(&key));
+                        let help = "if this line is a message, add its missing start token; if it is a key, quote it";
                         self.keys.push(Code::ParseFrame.at(key_span, message).help(help));
                     }
                     key
                 }
-                _ => return Err(Code::ParseYaml.at(key_span, "a key is not text").into()),
+                _ => return Err(Code::ParseYaml.at(key_span, "a key must be a string").into()),
             };
             if let Some(anchor) = anchor {
                 let data = Data::String(key.clone());
@@ -237,9 +245,9 @@ impl<'a, 'l> Reader<'a, 'l> {
             let value = self.node(event, span, depth + 1)?;
             match entries.iter_mut().find(|entry| entry.0 == key) {
                 Some(entry) => {
-                    let message = format!("key {} is given twice", quote(&key));
+                    let message = format!("duplicate key {}", quote(&key));
                     let found = Code::DuplicateKey.at(key_span, message);
-                    self.keys.push(found.help("the last one counts"));
+                    self.keys.push(found.help("the last value is used"));
                     entry.1 = value;
                 }
                 None => entries.push((key, value)),
@@ -251,9 +259,9 @@ impl<'a, 'l> Reader<'a, 'l> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
             Some(Err(error)) => Err(self.error(&error)),
-            None => {
-                Err(Code::ParseYaml.at(Span::at(self.base + self.text.len()), "early end").into())
-            }
+            None => Err(Code::ParseYaml
+                .at(Span::at(self.base + self.text.len()), "the YAML of the header is incomplete")
+                .into()),
         }
     }
 
@@ -274,7 +282,7 @@ impl<'a, 'l> Reader<'a, 'l> {
     }
 }
 
-/// How many nodes there are in a value, and how deep they nest.
+/// Returns the number of nodes in a value, and their nesting depth.
 fn extent(data: &Data<'_>) -> (usize, usize) {
     let inside = |(nodes, deep), value: &Value<'_>| {
         let inner = extent(&value.data);
@@ -298,7 +306,8 @@ fn limit(name: &str, most: usize, span: Span) -> Box<Diagnostic> {
     Code::Limit.at(span, message).into()
 }
 
-/// A scalar by the core schema. Numbers that JSON cannot spell (`0x1F`, `.5`, `.inf`) are text.
+/// Reads a scalar by the core schema. Numbers that JSON cannot spell (`0x1F`, `.5`, `.inf`) are
+/// strings.
 fn scalar(text: Cow<'_, str>, style: ScalarStyle) -> Data<'_> {
     if style != ScalarStyle::Plain {
         return Data::String(text);
@@ -312,8 +321,8 @@ fn scalar(text: Cow<'_, str>, style: ScalarStyle) -> Data<'_> {
     }
 }
 
-/// Whether `text`, written plain, would be read as this very text: not as another type, and
-/// without the characters that mean something in YAML.
+/// Whether plain `text` would be read as the same string: not as another type, and without special
+/// characters of YAML.
 pub(super) fn is_plain(text: &str) -> bool {
     let Some(first) = text.chars().next() else { return false };
     let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');

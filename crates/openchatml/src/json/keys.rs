@@ -1,9 +1,9 @@
-//! The keys of an object, to find those that are given twice.
+//! The keys of an object, to find duplicates.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// The keys of an object so far: a list as long as that is quick, a set afterwards.
+/// The keys of an object so far: a list while it is short, then a set.
 #[derive(Debug, Default)]
 pub(crate) struct Keys<'a> {
     few: Vec<Cow<'a, str>>,
@@ -13,7 +13,7 @@ pub(crate) struct Keys<'a> {
 impl<'a> Keys<'a> {
     const FEW: usize = 16;
 
-    /// Adds a key, or gives it back if it is not new.
+    /// Adds a key, or returns it if it is a duplicate.
     pub(crate) fn insert(&mut self, key: Cow<'a, str>) -> Result<(), Cow<'a, str>> {
         if self.few.contains(&key) || self.many.contains(&key) {
             return Err(key);

@@ -1,6 +1,6 @@
-//! JSON: a small pull reader that knows where everything stands, and a writer of strings.
+//! JSON: a small pull reader with exact places, and a writer.
 //!
-//! Numbers and escapes are `hifijson`'s; places, depth and repeated keys are ours, since
+//! `hifijson` reads numbers and escapes. Places, depth and duplicate keys are handled here, because
 //! diagnostics need them.
 
 mod keys;
@@ -26,16 +26,16 @@ pub(crate) fn is_number(text: &str) -> bool {
     starts && lexer.num_string().validated().is_ok() && lexer.as_slice().is_empty()
 }
 
-/// What a body that claims to be JSON turned out to be.
+/// The result of checking a JSON body.
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
-    /// Why and where it is not one JSON value.
+    /// The error, if the body is not exactly one JSON value.
     pub(crate) error: Option<JsonError>,
-    /// The keys that are given twice in an object.
+    /// The duplicate keys.
     pub(crate) duplicates: Vec<(String, Span)>,
 }
 
-/// Checks that `text` is one JSON value and no more, with its keys unique.
+/// Checks that `text` is exactly one JSON value, and finds duplicate keys.
 pub(crate) fn check(text: &str, limits: &Limits) -> Checked {
     let mut json = Json::new(text, limits).passing_halves();
     let error = json.skip().and_then(|()| json.end()).err();

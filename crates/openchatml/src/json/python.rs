@@ -1,8 +1,8 @@
-//! Values as Python writes them, which is what templates are run by.
+//! Writes values as Python does, because templates run in Python.
 
 use super::{Data, Value, write_string};
 
-/// A value as `json.dumps` writes it: a space after each comma and colon, numbers in Python's
+/// Writes a value like `json.dumps`: a space after each comma and colon, and numbers in Python's
 /// spelling.
 pub(crate) fn to_json(out: &mut String, value: &Value<'_>) {
     match &value.data {
@@ -36,7 +36,7 @@ pub(crate) fn to_json(out: &mut String, value: &Value<'_>) {
     }
 }
 
-/// A value as `str` writes it. `None` for a list and a mapping.
+/// Writes a value like `str`. Returns `None` for a list and a mapping.
 pub(crate) fn to_text(value: &Value<'_>) -> Option<String> {
     Some(match &value.data {
         Data::Null => "None".into(),
@@ -50,7 +50,7 @@ pub(crate) fn to_text(value: &Value<'_>) -> Option<String> {
     })
 }
 
-/// Whether a value that may be missing counts as true.
+/// Whether a value is true in Python. A missing value is false.
 pub(crate) fn is_true(value: Option<&Value<'_>>) -> bool {
     match value.map(|value| &value.data) {
         None | Some(Data::Null) => false,
@@ -70,7 +70,7 @@ enum Number {
     Float(f64),
 }
 
-/// A number of JSON: a whole one keeps its digits, however many.
+/// Converts a JSON number. A whole number keeps all its digits.
 fn number(spelling: &str) -> Number {
     if spelling.contains(['.', 'e', 'E']) {
         return Number::Float(spelling.parse().unwrap_or(0.0));
@@ -78,7 +78,7 @@ fn number(spelling: &str) -> Number {
     Number::Int(if spelling == "-0" { "0".into() } else { spelling.into() })
 }
 
-/// The shortest digits that give the number, with an exponent below 1e-4 and from 1e16 on.
+/// Writes the shortest digits of the number, with an exponent below 1e-4 and from 1e16 on.
 fn float(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "inf" } else { "-inf" }.into();

@@ -1,4 +1,4 @@
-//! Reading JSON, pulled piece by piece.
+//! Reads JSON step by step.
 
 use std::borrow::Cow;
 
@@ -9,72 +9,73 @@ use crate::Span;
 use crate::json::{Data, Value};
 use crate::limits::{DEEPEST, Limits};
 
-/// Why a text is not the JSON that was wanted, and where.
+/// The error for invalid JSON, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JsonError {
     pub(crate) span: Span,
     pub(crate) message: Cow<'static, str>,
-    /// The limit that was exceeded, if that is why.
+    /// The exceeded limit, if that is the reason.
     pub(crate) limit: Option<&'static str>,
 }
 
 /// What a reader repairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repair {
-    /// Half of a surrogate pair: JSON, but no text (RFC 8259 §8.2). U+FFFD stands for it.
+    /// Half of a surrogate pair: valid JSON, but not valid text (RFC 8259 §8.2). U+FFFD replaces
+    /// it.
     HalfPair,
-    /// A control character as it is.
+    /// A control character without an escape.
     Control,
     /// A comma before `]`.
     Comma,
 }
 
 impl Repair {
-    /// What was found.
+    /// Returns the message for the repair.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Self::HalfPair => "half of a surrogate pair: JSON allows it, but no text can hold it",
-            Self::Control => "a control character that is not escaped",
-            Self::Comma => "a comma before `]`",
+            Self::HalfPair => "half of a surrogate pair is not valid text",
+            Self::Control => "a control character must be escaped",
+            Self::Comma => "a comma is not allowed before `]`",
         }
     }
 }
 
-/// What is done about half of a surrogate pair in a string.
+/// How to handle half of a surrogate pair in a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Halves {
     Refuse,
-    /// U+FFFD, and that is noted.
+    /// Replace it with U+FFFD and record that.
     Repair,
-    /// Nothing: it is JSON.
+    /// Accept it: it is valid JSON.
     Pass,
 }
 
 pub(crate) type Result<T> = std::result::Result<T, JsonError>;
 
-/// Reads one JSON text from its front.
+/// Reads a JSON text from the front.
 ///
-/// What is at the front is known from [`peek`](Self::peek); each method takes one thing, with the
-/// white space before it.
+/// [`peek`](Self::peek) shows what is next. Each method reads one item, with the white space before
+/// it.
 #[derive(Debug)]
 pub(crate) struct Json<'a> {
     pub(crate) text: &'a str,
     pub(crate) at: usize,
     depth: usize,
     max_depth: usize,
-    /// No more of each kind are noted: more findings than the limit are not shown.
+    /// The maximum number of notes of each kind. More diagnostics would not be shown.
     max_notes: usize,
     duplicates: Vec<(String, Span)>,
-    /// Whether raw control characters in strings, and commas before `]`, are repaired.
+    /// Whether to repair control characters in strings, and commas before `]`.
     pub(crate) repairs: bool,
     pub(crate) halves: Halves,
     repaired: Vec<(Span, Repair)>,
-    /// The text of the last string that had escapes.
+    /// The text of the last string with escapes.
     pub(crate) unescaped: String,
 }
 
 impl<'a> Json<'a> {
-    /// A reader of `text` within the limits `json_depth` and `diagnostics`.
+    /// Creates a reader of `text` with the limits `json_depth` and `diagnostics`.
     pub(crate) fn new(text: &'a str, limits: &Limits) -> Self {
         Self {
             text,
@@ -90,89 +91,89 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Repairs what can be repaired: U+FFFD for half a surrogate pair, raw line breaks and other
-    /// control characters taken as they are.
+    /// Makes the reader repair what it can: U+FFFD replaces half of a surrogate pair, and control
+    /// characters are accepted.
     pub(crate) fn repairing(mut self) -> Self {
         self.repairs = true;
         self.halves = Halves::Repair;
         self
     }
 
-    /// Takes half a surrogate pair for what it is: JSON (RFC 8259 §8.2).
+    /// Makes the reader accept half of a surrogate pair (RFC 8259 §8.2).
     pub(crate) fn passing_halves(mut self) -> Self {
         self.halves = Halves::Pass;
         self
     }
 
-    /// Notes no keys that are given twice.
+    /// Makes the reader ignore duplicate keys.
     pub(crate) fn without_notes(mut self) -> Self {
         self.max_notes = 0;
         self
     }
 
-    /// Where the next thing begins.
+    /// Returns the start of the next item.
     pub(crate) fn offset(&mut self) -> usize {
         self.white_space();
         self.at
     }
 
-    /// Where the last thing ended.
+    /// Returns the end of the last item.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
 
-    /// The text that is not read yet.
+    /// Returns the text that is not read yet.
     pub(crate) fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
-    /// The text from `start` up to the end of the last thing.
+    /// Returns the text from `start` to the end of the last item.
     pub(crate) fn since(&self, start: usize) -> &'a str {
         &self.text[start..self.at]
     }
 
-    /// Goes back to where something began, and forgets what was found since.
+    /// Goes back to the start of an item, and forgets the notes since then.
     pub(crate) fn rewind(&mut self, start: usize) {
         self.at = start;
         self.duplicates.retain(|(_, span)| span.start < start);
         self.repaired.retain(|(span, _)| span.start < start);
     }
 
-    /// How much was repaired so far.
+    /// Returns the number of repairs so far.
     pub(crate) fn repaired(&self) -> usize {
         self.repaired.len()
     }
 
-    /// Takes `bytes` bytes without looking at them.
+    /// Skips `bytes` bytes without checks.
     pub(crate) fn advance(&mut self, bytes: usize) {
         self.at += bytes;
     }
 
-    /// The keys that were given twice in an object, and where.
+    /// Returns the duplicate keys and their places.
     pub(crate) fn take_duplicates(&mut self) -> Vec<(String, Span)> {
         std::mem::take(&mut self.duplicates)
     }
 
-    /// What was repaired, and where.
+    /// Returns the repairs and their places.
     pub(crate) fn take_repaired(&mut self) -> Vec<(Span, Repair)> {
         std::mem::take(&mut self.repaired)
     }
 
-    /// Notes a key that is given twice.
+    /// Records a duplicate key.
     pub(crate) fn duplicate(&mut self, key: &str, span: Span) {
         if self.duplicates.len() < self.max_notes {
             self.duplicates.push((key.to_owned(), span));
         }
     }
 
-    /// Notes something that is repaired.
+    /// Records a repair.
     pub(crate) fn repair(&mut self, span: Span, what: Repair) {
         if self.repaired.len() < self.max_notes {
             self.repaired.push((span, what));
         }
     }
 
-    /// The first byte of the next thing.
+    /// Returns the first byte of the next item.
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
         self.white_space();
@@ -187,17 +188,17 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// An error at the next thing.
+    /// Creates an error at the next item.
     #[cold]
     pub(crate) fn unexpected(&mut self, wanted: &'static str) -> JsonError {
         let found = match self.peek() {
-            None => "the end",
+            None => "the end of the text",
             Some(b'{') => "an object",
             Some(b'[') => "an array",
             Some(b'"') => "a string",
             Some(b'0'..=b'9' | b'-') => "a number",
             Some(b't' | b'f' | b'n') => "a word",
-            Some(_) => "something else",
+            Some(_) => "an unexpected character",
         };
         let end = self.at + self.rest().chars().next().map_or(0, char::len_utf8);
         JsonError {
@@ -212,7 +213,7 @@ impl<'a> Json<'a> {
         JsonError { span, message: message.into(), limit: None }
     }
 
-    /// Takes `byte`.
+    /// Reads `byte`.
     #[inline]
     pub(crate) fn expect(&mut self, byte: u8, wanted: &'static str) -> Result<()> {
         if self.peek() == Some(byte) {
@@ -222,7 +223,7 @@ impl<'a> Json<'a> {
         Err(self.unexpected(wanted))
     }
 
-    /// Whether the first key of the object that comes next is one of these, as it is spelled.
+    /// Whether the first key of the next object is one of these, in the same spelling.
     pub(crate) fn begins_with(&mut self, keys: &[&str]) -> bool {
         let at = self.offset();
         let inside = self.text[at..].strip_prefix('{').map(|rest| rest.trim_ascii_start());
@@ -230,8 +231,8 @@ impl<'a> Json<'a> {
         keys.iter().any(|key| first.strip_prefix(key).is_some_and(|rest| rest.starts_with('"')))
     }
 
-    /// The first string under one of these `keys` in the object that comes next, if there is one
-    /// before the keys in `stops`. Nothing is taken.
+    /// Returns the first string under one of these `keys` in the next object, if it precedes the
+    /// keys in `stops`. Nothing is consumed.
     pub(crate) fn ahead(&mut self, keys: &[&str], stops: &[&str]) -> Option<Cow<'a, str>> {
         let at = self.offset();
         let mut ahead = Json {
@@ -242,7 +243,7 @@ impl<'a> Json<'a> {
             ..*self
         };
         let mut found = None;
-        // That it was found ends the reading.
+        // Finding it stops the reading.
         let _ = ahead.object(|json, name, span| {
             if keys.contains(&name.as_ref()) && json.peek() == Some(b'"') {
                 found = Some(json.string()?.0);
@@ -254,13 +255,13 @@ impl<'a> Json<'a> {
         found
     }
 
-    /// Nothing but white space may be left.
+    /// Checks that only white space follows.
     pub(crate) fn end(&mut self) -> Result<()> {
         match self.peek() {
             None => Ok(()),
             Some(_) => {
                 let span = Span::new(self.at, self.text.len());
-                Err(self.error(span, "more text after the JSON value"))
+                Err(self.error(span, "unexpected text after the JSON value"))
             }
         }
     }
@@ -276,7 +277,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Takes an array, calling `item` at each of its items.
+    /// Reads an array and calls `item` at each item.
     pub(crate) fn array(&mut self, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<Span> {
         let start = self.offset();
         self.expect(b'[', "an array")?;
@@ -304,7 +305,7 @@ impl<'a> Json<'a> {
         Ok(Span::new(start, self.at))
     }
 
-    /// Takes an object, calling `entry` at the value of each key.
+    /// Reads an object and calls `entry` at the value of each key.
     pub(crate) fn object(
         &mut self,
         mut entry: impl FnMut(&mut Self, Cow<'a, str>, Span) -> Result<()>,
@@ -335,7 +336,7 @@ impl<'a> Json<'a> {
         Ok(Span::new(start, self.at))
     }
 
-    /// Takes a number as it is spelled.
+    /// Reads a number and returns its spelling.
     pub(crate) fn number(&mut self) -> Result<&'a str> {
         use hifijson::num::LexWrite as _;
         let start = self.offset();
@@ -345,13 +346,13 @@ impl<'a> Json<'a> {
         let len = rest.len() - lexer.as_slice().len();
         if !valid || len == 0 {
             let end = (start + len.max(1)).min(self.text.len());
-            return Err(self.error(Span::new(start, end), "this is not a number"));
+            return Err(self.error(Span::new(start, end), "invalid number"));
         }
         self.at = start + len;
         Ok(&self.text[start..self.at])
     }
 
-    /// Takes `true`, `false` or `null`.
+    /// Reads `true`, `false` or `null`.
     pub(crate) fn word(&mut self) -> Result<Option<bool>> {
         self.white_space();
         for (word, value) in [("true", Some(true)), ("false", Some(false)), ("null", None)] {
@@ -363,7 +364,7 @@ impl<'a> Json<'a> {
         Err(self.unexpected("a value"))
     }
 
-    /// Takes a boolean.
+    /// Reads a boolean.
     pub(crate) fn boolean(&mut self) -> Result<bool> {
         match self.peek() {
             Some(b't' | b'f') => Ok(self.word()?.unwrap_or_default()),
@@ -371,7 +372,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Takes a value of any kind.
+    /// Reads a value of any kind.
     pub(crate) fn value(&mut self) -> Result<Value<'a>> {
         let start = self.offset();
         let data = match self.peek() {
@@ -405,7 +406,7 @@ impl<'a> Json<'a> {
             Ok(())
         })?;
         if repeats {
-            // The last one counts, in the place of the first.
+            // The last value is used, at the position of the first.
             let mut at = std::collections::HashMap::new();
             let mut unique: Vec<(Cow<'a, str>, Value<'a>)> = Vec::new();
             for (key, value) in entries {
@@ -425,7 +426,7 @@ impl<'a> Json<'a> {
         Ok(Data::Map(entries))
     }
 
-    /// Takes a value of any kind and leaves it. Whoever reads it has its keys to check.
+    /// Skips a value of any kind. The caller checks its keys when it reads the value later.
     pub(crate) fn pass(&mut self) -> Result<()> {
         let noted = self.duplicates.len();
         self.skip()?;
@@ -433,7 +434,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Takes a value of any kind and leaves it, noting repeated keys.
+    /// Skips a value of any kind, but records duplicate keys.
     pub(crate) fn skip(&mut self) -> Result<()> {
         match self.peek() {
             Some(b'"') => self.skip_string(),

@@ -1,4 +1,4 @@
-//! Reading strings: escapes, and what is wrong in them.
+//! Reads JSON strings and their escapes.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::reader::{Halves, Json, Repair, Result};
 use crate::Span;
 
 impl<'a> Json<'a> {
-    /// Takes a string. Its span includes the quotes.
+    /// Reads a string. Its span includes the quotes.
     #[inline]
     pub(crate) fn string(&mut self) -> Result<(Cow<'a, str>, Span)> {
         let open = self.offset();
@@ -19,8 +19,7 @@ impl<'a> Json<'a> {
         Ok((text, Span::new(open, self.at)))
     }
 
-    /// Takes a string and leaves it. Half of a surrogate pair is nothing wrong there: nobody needs the
-    /// text that it stands for.
+    /// Skips a string. Half of a surrogate pair is accepted, because the text is not needed.
     pub(crate) fn skip_string(&mut self) -> Result<()> {
         let open = self.offset();
         self.expect(b'"', "a string")?;
@@ -30,7 +29,7 @@ impl<'a> Json<'a> {
         left
     }
 
-    /// Goes to the end of the string at `open`, whose quote is taken, and copies nothing.
+    /// Skips to the end of the string at `open`, after its opening quote, without copying.
     fn leave(&mut self, open: usize) -> Result<()> {
         let mut odd = String::new();
         while !self.run(open)?.1 {
@@ -45,7 +44,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Takes the string at `open`. If it has escapes, its text is `unescaped` then.
+    /// Reads the string at `open`. If it has escapes, its text is in `unescaped`.
     #[inline]
     fn as_it_stands(&mut self, open: usize) -> Result<Option<&'a str>> {
         self.expect(b'"', "a string")?;
@@ -57,10 +56,10 @@ impl<'a> Json<'a> {
         Ok(None)
     }
 
-    /// Takes the rest of a string that begins with `run` and a backslash.
+    /// Reads the rest of a string that begins with `run` and a backslash.
     fn unescape(&mut self, open: usize, run: &str) -> Result<()> {
-        // One for all strings: each text is copied to where it is kept, and takes no more than it
-        // needs.
+        // All strings share one buffer: each text is copied to its final place, with the exact
+        // size.
         let mut out = std::mem::take(&mut self.unescaped);
         out.clear();
         out.reserve((run.len() * 2).max(256));
@@ -77,7 +76,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Takes text up to the next quote or backslash, and that. Whether it was the quote.
+    /// Reads text up to and including the next quote or backslash. Returns whether it was a quote.
     #[inline(always)]
     fn run(&mut self, open: usize) -> Result<(&'a str, bool)> {
         let (text, start) = (self.text, self.at);
@@ -90,7 +89,7 @@ impl<'a> Json<'a> {
         Ok((&text[start..end], bytes[end] == b'"'))
     }
 
-    /// Where a run ends that has control characters in it, or no end.
+    /// Returns the end of a run with control characters, or without an end.
     #[cold]
     fn odd_run(&mut self, open: usize) -> Result<usize> {
         let (text, start) = (self.text, self.at);
@@ -99,11 +98,11 @@ impl<'a> Json<'a> {
                 self.raw_control(&text[start..start + len], start)?;
                 Ok(start + len)
             }
-            None => Err(self.error(Span::new(open, text.len()), "the string has no end")),
+            None => Err(self.error(Span::new(open, text.len()), "the string is not closed")),
         }
     }
 
-    /// Takes the rest of an escape, whose backslash is taken.
+    /// Reads the rest of an escape, after its backslash.
     #[inline]
     fn escape(&mut self, out: &mut String) -> Result<()> {
         use hifijson::escape::Lex as _;
@@ -127,7 +126,7 @@ impl<'a> Json<'a> {
                     Err(error) => self.bad_escape(out, start, &error),
                 };
             }
-            None => return Err(self.error(Span::new(start, start + 1), "the string has no end")),
+            None => return Err(self.error(Span::new(start, start + 1), "the string is not closed")),
         };
         self.at += 1;
         out.push(simple);
@@ -156,10 +155,11 @@ impl<'a> Json<'a> {
             Some(_) => span,
             None => Span::new(start, start + 1),
         };
-        Err(self.error(span, if half { Repair::HalfPair.as_str() } else { "no such escape" }))
+        Err(self
+            .error(span, if half { Repair::HalfPair.as_str() } else { "unknown escape sequence" }))
     }
 
-    /// A raw control character in a string is an error, or is repaired.
+    /// Handles a control character in a string: an error, or a repair.
     #[cold]
     fn raw_control(&mut self, run: &str, start: usize) -> Result<()> {
         let at = start + run.bytes().position(|byte| byte < 0x20).unwrap_or(0);
@@ -172,14 +172,14 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Whether a byte of a string is no text: a quote, a backslash or a control character.
+/// Whether a byte of a string is special: a quote, a backslash or a control character.
 #[inline]
 fn is_special(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }
 
-/// How many bytes at the front are text. Most strings are short, or have an escape soon: eight
-/// bytes are looked at a time, and more only where it has gone well for a while.
+/// Returns the number of plain bytes at the front. Most strings are short or have an early escape,
+/// so it checks eight bytes at a time, and larger blocks only after a while.
 #[inline]
 fn plain(bytes: &[u8]) -> usize {
     const WORD: usize = 8;
@@ -204,7 +204,7 @@ fn plain(bytes: &[u8]) -> usize {
     bytes.len() - rest.len() + tail
 }
 
-/// The highest bit of each byte that is no text; behind the first of them, perhaps others.
+/// Returns the highest bit of each special byte. After the first one, other bits can be wrong.
 #[inline]
 fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;

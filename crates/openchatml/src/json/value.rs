@@ -1,4 +1,4 @@
-//! Data as YAML headers and JSON carry it: ordered, with the spelling of its numbers.
+//! Data of YAML headers and JSON: in order, with the spelling of numbers.
 
 use std::borrow::Cow;
 
@@ -7,9 +7,9 @@ use crate::json::{Json, JsonError};
 use crate::limits::Limits;
 use crate::{Code, Diagnostic, Span};
 
-/// A piece of data and where it stands in the input.
+/// A value and its place in the input.
 ///
-/// Two values are equal when their data is; where they stand does not count.
+/// Two values are equal if their data is equal. Places do not count.
 ///
 /// ```
 /// use openchatml::{Value, parse};
@@ -26,11 +26,11 @@ use crate::{Code, Diagnostic, Span};
 pub struct Value<'a> {
     /// The data.
     pub data: Data<'a>,
-    /// Where it was read; empty for a value that was not read.
+    /// The place where it was read, or empty.
     pub span: Span,
 }
 
-/// What a [`Value`] is.
+/// The data of a [`Value`].
 ///
 /// ```
 /// use openchatml::{Data, Limits, Reply};
@@ -48,18 +48,18 @@ pub enum Data<'a> {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number as it was spelled: `2.0` is not `2`, and `1e400` stays `1e400`.
+    /// A number in its original spelling: `2.0` is not `2`, and `1e400` stays `1e400`.
     Number(Cow<'a, str>),
-    /// Text.
+    /// A string.
     String(Cow<'a, str>),
     /// A list.
     List(Vec<Value<'a>>),
-    /// A mapping, in its order. Keys are unique.
+    /// A mapping, in order. Keys are unique.
     Map(Vec<(Cow<'a, str>, Value<'a>)>),
 }
 
 impl<'a> Value<'a> {
-    /// The text of a string.
+    /// Returns the text of a string.
     ///
     /// ```
     /// use openchatml::{Data, Value};
@@ -74,7 +74,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The text of a string or the spelling of a number.
+    /// Returns the text of a string or the spelling of a number.
     ///
     /// ```
     /// use openchatml::{Data, Value};
@@ -90,7 +90,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A boolean.
+    /// Returns a boolean.
     ///
     /// ```
     /// use openchatml::Value;
@@ -105,7 +105,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The items of a list.
+    /// Returns the items of a list.
     ///
     /// ```
     /// use openchatml::{Data, Value};
@@ -120,7 +120,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The entries of a mapping.
+    /// Returns the entries of a mapping.
     ///
     /// ```
     /// use openchatml::{Data, Value};
@@ -136,7 +136,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value of `key` in a mapping.
+    /// Returns the value of `key` in a mapping.
     ///
     /// ```
     /// use openchatml::{Data, Value};
@@ -148,7 +148,7 @@ impl<'a> Value<'a> {
         self.as_map()?.iter().find(|entry| entry.0 == key).map(|entry| &entry.1)
     }
 
-    /// What kind of data it is, for messages.
+    /// Returns the kind of data, for messages.
     ///
     /// ```
     /// use openchatml::Value;
@@ -166,7 +166,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as JSON, on one line. A number whose spelling is none in JSON is a string.
+    /// Writes the value as JSON, on one line. A number with an invalid spelling becomes a string.
     ///
     /// ```
     /// use openchatml::{Data, Value};
@@ -180,11 +180,11 @@ impl<'a> Value<'a> {
         out
     }
 
-    /// The value that a JSON text is: one value, nested no deeper than [`Limits::json_depth`].
+    /// Parses a JSON text: one value, nested at most [`Limits::json_depth`] deep.
     ///
     /// # Errors
     ///
-    /// It is something else, or an object in it has a key twice.
+    /// The text is not one JSON value, or an object in it has a duplicate key.
     ///
     /// ```
     /// use openchatml::{Code, Data, Limits, Value};
@@ -207,12 +207,12 @@ impl<'a> Value<'a> {
         match json.take_duplicates().into_iter().next() {
             None => Ok(value),
             Some((key, span)) => {
-                Err(Code::DuplicateKey.at(span, format!("{} is given twice", quote(&key))))
+                Err(Code::DuplicateKey.at(span, format!("duplicate key {}", quote(&key))))
             }
         }
     }
 
-    /// The same value, owning its text.
+    /// Returns the value with owned text.
     ///
     /// ```
     /// use openchatml::Value;

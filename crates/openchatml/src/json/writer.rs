@@ -1,4 +1,4 @@
-//! Writing JSON.
+//! Writes JSON.
 
 use std::fmt::Write as _;
 
@@ -33,7 +33,8 @@ pub(crate) fn write_string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Writes `text` as a JSON string that YAML reads the same: what YAML does not print is escaped.
+/// Writes `text` as a JSON string that YAML reads in the same way: characters that are not
+/// printable in YAML are escaped.
 pub(crate) fn write_ascii_string(out: &mut String, text: &str) {
     let mut json = String::new();
     write_string(&mut json, text);
@@ -69,7 +70,7 @@ fn escape(out: &mut String, byte: u8) {
     }
 }
 
-/// Writes a number. What is spelled like none becomes a string: it cannot be structure.
+/// Writes a number. An invalid spelling becomes a string, so that it cannot be structure.
 pub(crate) fn write_number(out: &mut String, spelling: &str) {
     match super::is_number(spelling) {
         true => out.push_str(spelling),

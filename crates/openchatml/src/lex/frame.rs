@@ -1,18 +1,18 @@
-//! A whole frame at once, where it is all there and nothing about it is unusual.
+//! Reads a whole frame at once, if it is complete and has no special cases.
 
 use super::{ESCAPE, Escape, Found, Lexer, Mask, Mode, begins_with};
 use crate::{Control, Span};
 
-/// The pieces of a framed message that has no control token but those that frame it: no escape, no
-/// literal block, no marker, nothing out of its place.
+/// The pieces of a message whose only control tokens are those of its frame: no escape, no literal
+/// block, no marker, no misplaced token.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame<'t> {
     /// `<|start|>`.
     pub(crate) start: Span,
     pub(crate) header: Piece<'t>,
-    /// What follows `<|channel|>`, and the token.
+    /// The text after `<|channel|>`, and the token.
     pub(crate) channel: Option<(Span, Piece<'t>)>,
-    /// What follows `<|constrain|>`, and the token.
+    /// The text after `<|constrain|>`, and the token.
     pub(crate) constrain: Option<(Span, Piece<'t>)>,
     /// `<|message|>`.
     pub(crate) message: Span,
@@ -21,12 +21,12 @@ pub(crate) struct Frame<'t> {
     pub(crate) end: (Control, Span),
 }
 
-/// Text, and where it stands.
+/// Text and its place.
 pub(crate) type Piece<'t> = (&'t str, Span);
 
 impl Lexer {
-    /// Whether a message may begin at the front of what is left, and a control token is one wherever
-    /// its spelling stands.
+    /// Whether a message can begin at the front of the rest, and every spelling of a control token
+    /// is one.
     pub(crate) fn is_between(&self) -> bool {
         self.mode == Mode::Outside
             && self.pending.is_none()
@@ -34,9 +34,9 @@ impl Lexer {
             && self.controls.is_separable()
     }
 
-    /// Takes a whole frame from the front of `text`, the same that it would give lexeme by lexeme.
-    /// `None`, with nothing taken, if there is no such frame, or more to it, or its header is longer
-    /// than `most` bytes. The lexer must be [between](Self::is_between) messages.
+    /// Reads a whole frame from the front of `text`, with the same result as lexeme by lexeme.
+    /// Returns `None` and reads nothing if there is no complete simple frame, or if its header is
+    /// longer than `most` bytes. The lexer must be [between](Self::is_between) messages.
     pub(crate) fn frame<'t>(&mut self, text: &mut &'t str, most: usize) -> Option<Frame<'t>> {
         let all = *text;
         let at = self.at;
@@ -78,8 +78,8 @@ impl Lexer {
         Some(frame)
     }
 
-    /// Takes a whole frame whose body begins at byte `from` of `text`: the body, and the control
-    /// token that ends it. `None`, with nothing taken, if there is more to it.
+    /// Reads the body of a frame, which begins at byte `from` of `text`, and the control token that
+    /// ends it. Returns `None` and reads nothing if the body has special cases.
     #[inline]
     pub(crate) fn body<'t>(
         &mut self,
@@ -99,14 +99,14 @@ impl Lexer {
         Some((body, end))
     }
 
-    /// The control token at the front of `text`, and its length.
+    /// Returns the control token at the front of `text`, and its length.
     #[inline]
     pub(crate) fn control_at(&self, text: &str) -> Option<(Control, usize)> {
         self.controls.front(text)
     }
 
-    /// The text between byte `from` of `text` and the control token `end`, if that is the next, in
-    /// a dialect without escapes. Nothing is taken.
+    /// Returns the text between byte `from` of `text` and the control token `end`, if that token is
+    /// the next one, in a dialect without escapes. Reads nothing.
     #[inline]
     pub(crate) fn up_to<'t>(
         &self,
@@ -120,21 +120,20 @@ impl Lexer {
         is_it.then_some((piece, Span::new(piece.1.end, piece.1.end + len)))
     }
 
-    /// Takes all up to the end of the control token that ends at byte `end` of the input.
+    /// Reads everything up to the end of the control token that ends at byte `end` of the input.
     #[inline]
     pub(crate) fn take(&mut self, text: &mut &str, control: Control, end: usize) {
         *text = &text[end - self.at..];
         self.pass(control, end);
     }
 
-    /// Takes `text`, which is known to be text, from the front of what is left.
+    /// Reads `text`, which must be plain text at the front of the rest.
     pub(crate) fn skip(&mut self, rest: &mut &str, text: &str) {
         *rest = &rest[text.len()..];
         self.at += text.len();
     }
 
-    /// The first control token at or after byte `from`. `None` where there is none, or where it is
-    /// cut off.
+    /// Returns the first complete control token at or after byte `from`, or `None`.
     #[inline]
     fn find(&self, text: &str, from: usize) -> Option<(usize, Control, usize)> {
         match self.search.next(text.as_bytes(), from, Mask::ALL, false) {

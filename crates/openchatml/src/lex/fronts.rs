@@ -1,50 +1,50 @@
-//! Which control token stands at a place in text: the longest one that is spelled there.
+//! Finds the control token at a place in text: the longest match.
 
 use std::fmt;
 
 use super::Mask;
 use crate::Control;
 
-/// The spellings of a token table as they are compared with text.
+/// The spellings of a token table, prepared for comparison.
 ///
-/// One byte of a text says which few entries may stand there; they are compared word by word.
+/// One byte of the text selects a few entries. These are compared word by word.
 pub(super) struct Fronts {
     entries: &'static [(Control, &'static str)],
     fronts: [Front; MOST],
-    /// The place of the byte that tells most entries apart. All spellings are longer.
+    /// The position of the byte that distinguishes most entries. All spellings are longer.
     key: usize,
-    /// The first entry with a certain byte there.
+    /// The first entry for each value of this byte.
     first: [u8; 256],
 }
 
-/// How many spellings a table has at most.
+/// The maximum number of spellings in a table.
 pub(super) const MOST: usize = 128;
 
-/// The number of no entry.
+/// The number that means no entry.
 const NONE: u8 = u8::MAX;
 
-/// How many bytes of a spelling its front covers.
+/// The number of bytes of a spelling that its front covers.
 const FRONT: usize = 16;
 
-/// The first bytes of a spelling as numbers: most are compared in two steps.
+/// The first bytes of a spelling as numbers, so that most comparisons take two steps.
 #[derive(Clone, Copy)]
 struct Front {
-    /// The first eight bytes and the next eight, and which of them count.
+    /// The first and the next eight bytes, each with a mask.
     words: [u64; 2],
     masks: [u64; 2],
     control: Control,
     len: usize,
-    /// The next entry with the same byte at the key. An entry comes after those that begin with
-    /// its spelling, so the first one that matches is the longest.
+    /// The next entry with the same key byte. An entry follows those that begin with its spelling,
+    /// so the first match is the longest.
     next: u8,
 }
 
-/// What stands at a place in text.
+/// The result at a place in text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// This control token, so many bytes long.
+    /// This control token, and its length in bytes.
     Control(Control, usize),
-    /// The text ends before that can be said.
+    /// Undecided, because the text ends too early.
     Prefix,
     /// No control token.
     None,
@@ -56,7 +56,7 @@ impl Fronts {
         let key = key(entries);
         let fronts = [Front::new(Control::Start, ""); MOST];
         let mut all = Self { entries, fronts, key, first: [NONE; 256] };
-        // From the end, so that each chain is in the order of the table.
+        // In reverse, so that each chain has the order of the table.
         let mut index = entries.len();
         while index > 0 {
             index -= 1;
@@ -86,8 +86,8 @@ impl Fronts {
         }
     }
 
-    /// The longest control token at the front of `text`, of those that are `spelled`. More text may
-    /// follow unless it is the `last`.
+    /// Returns the longest control token at the front of `text`, of those that are `spelled`.
+    /// `last` says whether the text is complete.
     #[inline(always)] // A search does little else.
     pub(super) fn at(&self, text: &[u8], spelled: Mask, last: bool) -> Found {
         let Some((front, rest)) = text.split_first_chunk::<FRONT>() else {
@@ -114,7 +114,7 @@ impl Fronts {
         Found::None
     }
 
-    /// Whether the entry `index` stands where its front stands, and then `rest`.
+    /// Compares the rest of the entry `index` after its front has matched.
     #[inline(never)]
     fn at_long(&self, index: usize, rest: &[u8], last: bool) -> Found {
         let (control, spelling) = self.entries[index];
@@ -128,14 +128,14 @@ impl Fronts {
         }
     }
 
-    /// The same as [`at`](Self::at) near the end of the text.
+    /// Like [`at`](Self::at), near the end of the text.
     #[inline(never)]
     fn at_end(&self, text: &[u8], spelled: Mask, last: bool) -> Found {
         let mut found = Found::None;
         let mut longest = 0;
         for (control, spelling) in self.entries {
             let spelling = spelling.as_bytes();
-            // Most text that begins with the first byte of a token goes on otherwise.
+            // Most text that begins like a token differs here.
             let is_other = text.get(self.key).is_some_and(|byte| *byte != spelling[self.key]);
             if is_other || !spelled.has(*control) {
                 continue;
@@ -172,12 +172,13 @@ impl Front {
     }
 }
 
-/// The place of the byte that tells most spellings apart, among those that all of them have.
+/// Returns the position of the byte that distinguishes most spellings, among the positions that all
+/// spellings have.
 const fn key(entries: &[(Control, &str)]) -> usize {
     let (mut best, mut fewest) = (0, usize::MAX);
     let mut at = 0;
     while at < FRONT {
-        // How many pairs of entries have the same byte there.
+        // The number of pairs of entries with the same byte there.
         let mut alike = 0;
         let mut with = [0; 256];
         let mut index = 0;

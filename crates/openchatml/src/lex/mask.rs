@@ -1,14 +1,14 @@
-//! Which control tokens a carrier spells.
+//! Sets of control tokens.
 
 use crate::Control;
 
-/// A set of control tokens: those that a carrier writes as their spelling. In text that is all of
-/// them; among token ids, those that have no id of their own (OpenChatML 2.2 §3, portability).
+/// A set of control tokens: those that a carrier spells. In text, these are all of them. Among
+/// token ids, these are the ones without an id (OpenChatML 2.2 §3, portability).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mask(u64);
 
 impl Mask {
-    /// All of them.
+    /// All control tokens.
     pub(crate) const ALL: Self = Self(u64::MAX);
 
     pub(crate) fn of(controls: &[Control]) -> Self {

@@ -1,8 +1,8 @@
-//! From text to lexemes: the only code that looks for control tokens in text.
+//! The lexer: turns text into lexemes. Only this code searches for control tokens in text.
 //!
-//! The lexer takes a piece of text at a time, a whole document or a chunk that just arrived, and
-//! gives [`Lexeme`]s. Escapes and literal blocks are its business alone; a reader never sees them
-//! as anything but text between [`Control::Literal`] and [`Control::EndLiteral`].
+//! The lexer reads a piece of text at a time (a whole document, or a chunk) and returns
+//! [`Lexeme`]s. It handles escapes and literal blocks completely: a reader sees them only as text
+//! between [`Control::Literal`] and [`Control::EndLiteral`].
 
 mod frame;
 mod fronts;
@@ -27,7 +27,7 @@ pub use self::utf8::{Utf8Decoder, Utf8Piece};
 
 use crate::{Control, Span};
 
-/// What every carrier of a conversation is made of: text, token ids, a JSON wire list.
+/// The unit of every carrier: text, token ids, a JSON wire list.
 ///
 /// ```
 /// use openchatml::{Control, Span, lex::Lexeme};
@@ -42,24 +42,23 @@ use crate::{Control, Span};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lexeme<'t> {
-    /// A control token, and where it stands.
+    /// A control token and its place.
     Control(Control, Span),
-    /// Text that is nothing but text, and where it stands. The span of escaped text begins after
-    /// the escape.
+    /// Plain text and its place. The span of escaped text begins after the escape.
     Text(&'t str, Span),
 }
 
-/// What stands around the names of control tokens in most dialects.
+/// The text around the names of control tokens in most dialects.
 const AROUND_NAMES: &[(&str, &str)] = &[("<|", "|>"), ("<｜", "｜>")];
 
-/// Whether `text` looks like it spells a control token, of whatever dialect.
+/// Whether `text` looks like the spelling of a control token of any dialect.
 pub(crate) fn spells_token(text: &str) -> bool {
     AROUND_NAMES.iter().any(|(open, close)| text.contains(open) && text.contains(close))
 }
 
-/// Whether `text` begins with `front`. For a few words this is faster than a call of `memcmp`, and
-/// for none by far: some compare under a mask, and a mask over memory that is not there, as that of
-/// an empty string, costs a hundred nanoseconds.
+/// Whether `text` begins with `front`. For a few words, this is faster than `memcmp`. For an empty
+/// string it is much faster: some implementations read masked memory that is not mapped, which
+/// costs a hundred nanoseconds.
 #[inline]
 pub(crate) fn begins_with(text: &str, front: &str) -> bool {
     let (text, front) = (text.as_bytes(), front.as_bytes());
@@ -74,14 +73,14 @@ pub(crate) fn begins_with(text: &str, front: &str) -> bool {
 }
 
 impl Lexeme<'_> {
-    /// Where it stands.
+    /// Returns the place.
     pub fn span(&self) -> Span {
         match self {
             Self::Control(_, span) | Self::Text(_, span) => *span,
         }
     }
 
-    /// Whether it is nothing but white space.
+    /// Whether the lexeme is only white space.
     pub(crate) fn is_space(&self) -> bool {
         matches!(self, Self::Text(text, _) if text.trim_ascii().is_empty())
     }

@@ -1,4 +1,4 @@
-//! Where in text control tokens stand.
+//! Searches for control tokens in text.
 
 use std::sync::OnceLock;
 
@@ -8,18 +8,18 @@ use super::Mask;
 use super::fronts::{Found, Fronts};
 use crate::Control;
 
-/// What the spellings of a table begin with.
+/// How the spellings of a table begin.
 #[derive(Debug)]
 pub(super) struct Beginnings {
-    /// Whether a byte is the first of a spelling, and whether it may follow the first.
+    /// For each byte, whether it is the first byte of a spelling, and whether it can be the second.
     is_first: [bool; 256],
     is_second: [bool; 256],
-    /// The first bytes, as far as there is room, and how many there are.
+    /// The first bytes, as far as they fit, and their number.
     firsts: [u8; 3],
     count: usize,
-    /// The first two bytes, if they are the same in all spellings.
+    /// The first two bytes, if all spellings share them.
     pair: Option<[u8; 2]>,
-    /// Searches for the pair. Setting it up costs as much as reading a message.
+    /// The search for these two bytes. Creating it costs as much as reading a message.
     finder: OnceLock<Finder<'static>>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Beginnings {
 pub(crate) struct Search<'t> {
     fronts: &'t Fronts,
     beginnings: &'t Beginnings,
-    /// Finds the two bytes that all spellings begin with, if they do.
+    /// The search for the first two bytes, if all spellings share them.
     finder: Option<&'t Finder<'static>>,
 }
 
@@ -50,7 +50,7 @@ impl Beginnings {
             }
             match spelling {
                 [_, second, ..] => is_second[*second as usize] = true,
-                // Any byte may follow.
+                // Any byte can follow.
                 _ => is_second = [true; 256],
             }
             pair = match (pair, spelling) {
@@ -69,7 +69,8 @@ impl Beginnings {
         self.is_first[byte as usize]
     }
 
-    /// The first place in `text` where a spelling may begin, if their first bytes are several.
+    /// Returns the first place in `text` where a spelling can begin, if there are several first
+    /// bytes.
     #[inline(never)]
     fn find(&self, text: &[u8]) -> Option<usize> {
         let [one, two, three] = self.firsts;
@@ -100,14 +101,14 @@ impl<'t> Search<'t> {
         Self { fronts, beginnings, finder: beginnings.pair.as_ref().map(setup) }
     }
 
-    /// The byte that all spellings begin with, if there is one.
+    /// Returns the first byte of all spellings, if they share it.
     pub(crate) fn first(&self) -> Option<u8> {
         (self.beginnings.count == 1).then_some(self.beginnings.firsts[0])
     }
 
-    /// The first place at or after byte `from` where a control token stands or may stand, of those
-    /// that are `spelled`; the end of the text if there is none. More text may follow unless it is
-    /// the `last`.
+    /// Returns the first place at or after byte `from` with a control token, or where one can
+    /// begin, of those that are `spelled`. Returns the end of the text if there is none. `last`
+    /// says whether the text is complete.
     #[inline(always)] // What its callers do with a token takes less time than a call.
     pub(crate) fn next(
         &self,
@@ -126,8 +127,8 @@ impl<'t> Search<'t> {
         }
         (text.len(), Found::None)
     }
-    /// The first place in `text` where a spelling may begin. Where all begin with the same two bytes,
-    /// such as `<|`, one of them alone, in code or in arithmetic, costs nothing.
+    /// Returns the first place in `text` where a spelling can begin. If all spellings share two
+    /// bytes, such as `<|`, a single one of them (in code or arithmetic) costs nothing.
     #[inline(always)]
     fn candidate(&self, text: &[u8]) -> Option<usize> {
         let Some(finder) = self.finder else {
@@ -138,7 +139,7 @@ impl<'t> Search<'t> {
             };
         };
         let at = finder.find(text);
-        // What follows the last byte may have yet to arrive.
+        // The byte after the last one may not have arrived yet.
         let ends = || text.last().is_some_and(|byte| self.beginnings.has(*byte));
         at.or_else(|| ends().then(|| text.len() - 1))
     }

@@ -1,12 +1,12 @@
-//! Text whose control tokens are known by their place.
+//! Text with control tokens at known places.
 
 use super::{Mask, TokenTable};
 use crate::{Control, Span};
 
-/// Text whose control tokens are known by their place, and not by how they are spelled: what token
-/// ids stand for.
+/// Text with control tokens at known places, such as the text of token ids. The tokens are not
+/// found by their spelling.
 ///
-/// What was added as text is text, even if it spells a control token.
+/// Text that was added as text stays text, even if it spells a control token.
 ///
 /// ```
 /// use openchatml::lex::Tape;
@@ -32,7 +32,7 @@ pub struct Tape {
 }
 
 impl Tape {
-    /// An empty tape for a dialect with these control tokens.
+    /// Creates an empty tape for a dialect with these control tokens.
     pub fn new(controls: &'static TokenTable) -> Self {
         Self {
             dialect: controls,
@@ -42,8 +42,8 @@ impl Tape {
         }
     }
 
-    /// The same, where these control tokens count when text spells them: the carrier has no other
-    /// means for them (OpenChatML 2.2 §3, portability).
+    /// Sets the control tokens that text can spell, because the carrier has no other way to write
+    /// them (OpenChatML 2.2 §3, portability).
     ///
     /// ```
     /// use openchatml::lex::Tape;
@@ -67,7 +67,7 @@ impl Tape {
         self
     }
 
-    /// Adds a control token. One that the dialect lacks adds nothing.
+    /// Adds a control token. A token that the dialect does not have adds nothing.
     pub fn control(&mut self, control: Control) {
         let start = self.text.len();
         let Some(spelling) = self.dialect.spelling(control) else { return };
@@ -81,17 +81,17 @@ impl Tape {
         self.text.push_str(text);
     }
 
-    /// All of it as text, control tokens as their spelling. Spans are places in it.
+    /// Returns everything as text, with spelled control tokens. Spans are places in this text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The text of it.
+    /// Returns the text.
     pub fn into_string(self) -> String {
         self.text
     }
 
-    /// The control tokens, and where they stand.
+    /// Returns the control tokens and their places.
     pub fn controls(&self) -> &[(Control, Span)] {
         &self.controls
     }

@@ -1,27 +1,27 @@
-//! The lexer of text, whole or in chunks.
+//! The lexer for text, whole or in chunks.
 
 use super::{ESCAPE, Escape, Found, Lexeme, Mask, Search, TokenTable};
 use crate::{Control, Span};
 
-/// Which control tokens count, and whether escapes do.
+/// The mode of the lexer: which control tokens it recognizes, and whether there are escapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Between messages: escapes count.
+    /// Between messages, with escapes.
     Outside,
-    /// In a body: escapes count, and literal blocks.
+    /// In a body, with escapes and literal blocks.
     Body,
-    /// In a header: nothing can be escaped (SPEC 2.2 §11: values are sanitized instead).
+    /// In a header, without escapes (SPEC 2.2 §11: values are sanitized instead).
     Header,
-    /// In a literal block: nothing counts but its end.
+    /// In a literal block: only its end is recognized.
     Literal,
 }
 
 impl Mode {
-    /// The mode after a control token. Writers keep to the same rule as the lexer.
+    /// Returns the mode after a control token. Writers and the lexer use the same rule.
     pub(crate) fn after(self, control: Control) -> Self {
         match control {
             Control::Start => Self::Header,
-            // A message that lost its beginning.
+            // A message without its start token.
             Control::Channel | Control::Constrain if self == Self::Outside => Self::Header,
             Control::Message => Self::Body,
             Control::Literal if self == Self::Body => Self::Literal,
@@ -31,7 +31,7 @@ impl Mode {
         }
     }
 
-    /// Which of the control tokens that are `spelled` in a text count in this mode.
+    /// Returns the control tokens among those `spelled` in a text that this mode recognizes.
     pub(crate) fn counted(self, spelled: Mask) -> Mask {
         match self {
             Self::Literal if spelled.has(Control::EndLiteral) => Mask::of(&[Control::EndLiteral]),
@@ -41,11 +41,11 @@ impl Mode {
     }
 }
 
-/// Turns text into lexemes, remembering between chunks what mode it is in.
+/// Turns text into lexemes, and remembers the mode between chunks.
 ///
-/// It keeps no text. Given a chunk that is not the last, it stops before an end that may still
-/// become a control token, at most [`TokenTable::longest`] bytes, and the caller brings these again
-/// in front of the next chunk.
+/// It stores no text. In a chunk that is not the last, it stops before an end that can still become
+/// a control token (at most [`TokenTable::longest`] bytes). The caller passes these bytes again
+/// before the next chunk.
 #[derive(Debug)]
 pub(crate) struct Lexer {
     pub(super) controls: &'static TokenTable,
@@ -54,50 +54,50 @@ pub(crate) struct Lexer {
     pub(super) spelled: Mask,
     pub(super) mode: Mode,
     pub(super) at: usize,
-    /// The control token that is known to stand at the front, and its length.
+    /// The control token at the front, if already known, and its length.
     pub(super) pending: Option<(Control, usize)>,
 }
 
 impl Lexer {
-    /// A lexer whose first byte is byte `at` of the input.
+    /// Creates a lexer whose first byte is byte `at` of the input.
     pub(crate) fn new(controls: &'static TokenTable, mode: Mode, at: usize) -> Self {
         let search = controls.search();
         Self { controls, search, spelled: Mask::ALL, mode, at, pending: None }
     }
 
-    /// Looks for these control tokens only.
+    /// Sets the control tokens to search for.
     pub(crate) fn set_spelled(&mut self, spelled: Mask) {
         self.spelled = spelled;
     }
 
-    /// Whether there is nothing to look for in text.
+    /// Whether there is nothing to search for in text.
     pub(crate) fn is_blind(&self) -> bool {
         self.spelled.is_empty()
     }
 
-    /// Goes on after a control token that the carrier has other means for than its spelling.
+    /// Continues after a control token that the carrier does not spell.
     pub(crate) fn pass(&mut self, control: Control, end: usize) {
         self.mode = self.mode.after(control);
         self.at = end;
     }
 
-    /// No more than this many bytes are ever held back.
+    /// Returns the maximum number of bytes that are held back.
     pub(crate) fn longest(&self) -> usize {
         self.controls.longest()
     }
 
-    /// The offset of the next byte that it will take.
+    /// Returns the offset of the next byte.
     pub(crate) fn offset(&self) -> usize {
         self.at
     }
 
-    /// Goes on counting at byte `at`: what was given was not as long as what it stood for.
+    /// Sets the offset of the next byte, because the given text had another length than its place.
     pub(crate) fn seek(&mut self, at: usize) {
         self.at = at;
     }
 
-    /// Takes the next lexeme from the front of `text`. `None` if nothing certain is left: the text
-    /// is used up or, unless it is the `last`, what is left may become a control token.
+    /// Returns the next lexeme at the front of `text`, or `None` if nothing certain is left: the
+    /// text is used up, or (unless it is the `last`) its rest can become a control token.
     #[inline]
     pub(crate) fn next<'t>(&mut self, text: &mut &'t str, last: bool) -> Option<Lexeme<'t>> {
         if let Some((control, len)) = self.pending.take() {
@@ -139,7 +139,7 @@ impl Lexer {
         }
     }
 
-    /// `text` has an escape at `at - 1`, a control token of `len` bytes at `at`.
+    /// Handles an escape at `at - 1` before a control token of `len` bytes at `at`.
     fn escaped<'t>(&mut self, text: &mut &'t str, at: usize, len: usize) -> Option<Lexeme<'t>> {
         if at > 1 {
             return self.text(text, at - 1);

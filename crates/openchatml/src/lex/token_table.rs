@@ -1,4 +1,4 @@
-//! The control tokens of a dialect, and how to find one in text.
+//! The control tokens of a dialect, and their search in text.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use super::fronts::{Found, Fronts};
 use super::search::{Beginnings, Search};
 use crate::Control;
 
-/// How text that spells a control token is written as text.
+/// How text is escaped that spells a control token.
 ///
 /// ```
 /// use openchatml::{Format, lex::Escape};
@@ -19,19 +19,19 @@ use crate::Control;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escape {
-    /// There is no way: such text is refused.
+    /// Not at all: such text is refused.
     None,
-    /// By one more `<` in front of it, or in a literal block (OpenChatML 2.2 §3).
+    /// With one more `<` before it, or in a literal block (OpenChatML 2.2 §3).
     DoublingOrLiteral,
 }
 
-/// What escapes a control token that follows it ([`Escape::DoublingOrLiteral`]).
+/// The escape before a control token ([`Escape::DoublingOrLiteral`]).
 pub(crate) const ESCAPE: u8 = b'<';
 
-/// The token table of a dialect: each control token, what it means and how it is spelled.
+/// The token table of a dialect: each control token, its meaning and its spelling.
 ///
-/// A spelling may begin with any character, and with another spelling: the longest one that stands
-/// at a place counts. A meaning may have several spellings: the first is written, all are read.
+/// A spelling can begin with any character, and with another spelling: the longest match is used. A
+/// meaning can have several spellings: all are read, and the first one is written.
 ///
 /// ```
 /// use openchatml::{Control, dialects};
@@ -47,18 +47,18 @@ pub struct TokenTable {
     longest: usize,
     beginnings: Beginnings,
     fronts: Fronts,
-    /// The spelling of each control, by its number; empty where there is none.
+    /// The spelling of each control by its number, or empty.
     spellings: [&'static str; Control::COUNT],
     is_separable: bool,
 }
 
 impl TokenTable {
-    /// A table of `(meaning, spelling)` in the order of the specification.
+    /// Creates a table of `(meaning, spelling)` pairs, in the order of the specification.
     ///
     /// # Panics
     ///
-    /// There are more than 128 entries, a spelling is empty or occurs twice, or the spellings are
-    /// not fit for the escape. In a `static`, as here, that is an error at compile time.
+    /// The table has more than 128 entries, a spelling is empty or a duplicate, or the spellings do
+    /// not suit the escape. In a `static`, as here, this is a compile error.
     ///
     /// ```
     /// use openchatml::Control;
@@ -74,7 +74,7 @@ impl TokenTable {
         let is_separable = is_separable(entries, &beginnings);
         let mut spellings = [""; Control::COUNT];
         let mut longest = 0;
-        // From the end, so that the first spelling of a control stays.
+        // In reverse, so that the first spelling of a control is kept.
         let mut index = entries.len();
         while index > 0 {
             index -= 1;
@@ -93,7 +93,7 @@ impl TokenTable {
         Self { entries, escape, longest, beginnings, fronts, spellings, is_separable }
     }
 
-    /// The meanings and spellings, in the order of the specification.
+    /// Returns the meanings and spellings, in the order of the specification.
     ///
     /// ```
     /// use openchatml::dialects;
@@ -106,7 +106,7 @@ impl TokenTable {
         self.entries
     }
 
-    /// How text that spells one of them is written.
+    /// Returns how text is escaped that spells a control token.
     ///
     /// ```
     /// use openchatml::{dialects, lex::Escape};
@@ -118,12 +118,12 @@ impl TokenTable {
         self.escape
     }
 
-    /// The length of the longest spelling, in bytes: no more than this is ever held back.
+    /// Returns the length of the longest spelling in bytes, which is the maximum that is held back.
     pub fn longest(&self) -> usize {
         self.longest
     }
 
-    /// How `control` is written, if the dialect has it.
+    /// Returns the spelling of `control`, if the dialect has it.
     ///
     /// ```
     /// use openchatml::{Control, dialects};
@@ -137,7 +137,7 @@ impl TokenTable {
         (!spelling.is_empty()).then_some(spelling)
     }
 
-    /// The control token that is spelled exactly like this.
+    /// Returns the control token with exactly this spelling.
     ///
     /// ```
     /// use openchatml::{Control, dialects};
@@ -150,7 +150,7 @@ impl TokenTable {
         self.entries.iter().find(|entry| entry.1 == spelling).map(|entry| entry.0)
     }
 
-    /// The first control token in `text`: where it begins, which one, and its length.
+    /// Finds the first control token in `text`: its start, the token, and its length.
     ///
     /// ```
     /// use openchatml::{Control, dialects};
@@ -166,7 +166,7 @@ impl TokenTable {
         }
     }
 
-    /// The control token that `text` begins with, and its length in bytes.
+    /// Returns the control token at the beginning of `text`, and its length in bytes.
     #[inline]
     pub(crate) fn front(&self, text: &str) -> Option<(Control, usize)> {
         let first = *text.as_bytes().first()?;
@@ -179,19 +179,19 @@ impl TokenTable {
         }
     }
 
-    /// What finds them in text.
+    /// Returns the search for these tokens.
     pub(crate) fn search(&self) -> Search<'_> {
         Search::new(&self.fronts, &self.beginnings)
     }
 
-    /// Whether the spelling of one of them begins with this byte.
+    /// Whether a spelling begins with this byte.
     #[inline]
     pub(crate) fn begins_with(&self, byte: u8) -> bool {
         self.beginnings.has(byte)
     }
 
-    /// The longest control token at the front of `text`, of those that are `spelled`. More text may
-    /// follow unless it is the `last`.
+    /// Returns the longest control token at the front of `text`, of those that are `spelled`.
+    /// `last` says whether the text is complete.
     #[inline]
     pub(crate) fn at(&self, text: &[u8], spelled: Mask, last: bool) -> Found {
         self.fronts.at(text, spelled, last)
@@ -209,13 +209,13 @@ impl TokenTable {
         !text.is_empty() && self.at(text, Mask::ALL, false) == Found::Prefix
     }
 
-    /// Whether `text` has a spelling of `control`.
+    /// Whether `text` contains a spelling of `control`.
     pub(crate) fn has(&self, control: Control, text: &str) -> bool {
         self.entries.iter().any(|(it, spelling)| *it == control && text.contains(spelling))
     }
 
-    /// Whether a token is told from what stands around it, whatever that is: no spelling begins
-    /// with another one, and none ends as another one begins.
+    /// Whether tokens are always distinct from the text around them: no spelling begins with
+    /// another one, and no spelling ends with the beginning of another one.
     #[inline]
     pub(crate) fn is_separable(&self) -> bool {
         self.is_separable
@@ -230,7 +230,7 @@ impl fmt::Debug for TokenTable {
     }
 }
 
-/// Whether no spelling has another one, or the beginning of another one, at its beginning or later.
+/// Whether no spelling contains another one, or the beginning of another one.
 const fn is_separable(entries: &[(Control, &str)], beginnings: &Beginnings) -> bool {
     let mut is_separable = true;
     let mut index = 0;
@@ -260,7 +260,7 @@ const fn is_separable(entries: &[(Control, &str)], beginnings: &Beginnings) -> b
     is_separable
 }
 
-/// Whether the end of `spelling` from byte `at` on begins with `other`, or is what that begins with.
+/// Whether the end of `spelling` from byte `at` on begins with `other`, or `other` begins with it.
 const fn overlap(spelling: &str, at: usize, other: &str) -> bool {
     let (spelling, other) = (spelling.as_bytes(), other.as_bytes());
     let mut same = 0;
@@ -270,8 +270,8 @@ const fn overlap(spelling: &str, at: usize, other: &str) -> bool {
     at + same == spelling.len() || same == other.len()
 }
 
-/// What doubling the first byte relies on: it is the first one of all spellings, and stands nowhere
-/// else in them.
+/// Checks what the doubling of the first byte requires: all spellings share it, and it occurs
+/// nowhere else in them.
 const fn check_escape(entries: &[(Control, &str)]) {
     let mut index = 0;
     while index < entries.len() {

@@ -1,10 +1,10 @@
-//! Bytes that arrive in chunks, as text.
+//! Decodes bytes that arrive in chunks.
 
-/// Decodes UTF-8 that arrives in chunks: joins a sequence that a chunk boundary cut, and tells text
-/// from bytes that are not UTF-8.
+/// Decodes UTF-8 that arrives in chunks. It joins sequences that a chunk boundary has cut, and
+/// separates text from bytes that are not UTF-8.
 ///
-/// Invalid bytes are told apart as the standard library and the Unicode Standard do: each longest
-/// part that could begin a sequence is one piece, for which one U+FFFD stands.
+/// Invalid bytes are grouped as in the standard library and the Unicode Standard: each longest part
+/// that could begin a sequence is one piece, which one U+FFFD replaces.
 ///
 /// ```
 /// use openchatml::lex::{Utf8Decoder, Utf8Piece};
@@ -22,13 +22,13 @@
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Utf8Decoder {
-    /// The first bytes of a sequence whose rest has not arrived.
+    /// The first bytes of an incomplete sequence.
     open: Sequence,
     /// The sequence that the last chunk completed.
     joined: Sequence,
 }
 
-/// What a [`Utf8Decoder`] gives.
+/// A piece of decoded input.
 ///
 /// ```
 /// use openchatml::lex::{Utf8Decoder, Utf8Piece};
@@ -39,9 +39,9 @@ pub struct Utf8Decoder {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Utf8Piece<'c> {
-    /// Text, never empty.
+    /// Text that is not empty.
     Text(&'c str),
-    /// So many bytes that are not UTF-8: U+FFFD stands for all of them.
+    /// A number of bytes that are not UTF-8. One U+FFFD replaces them.
     Invalid(usize),
 }
 
@@ -60,13 +60,13 @@ struct Pieces<'c> {
 }
 
 impl Utf8Decoder {
-    /// Whether nothing is left of the chunks so far: no sequence is open.
+    /// Whether there is no incomplete sequence.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.open.len == 0
     }
 
-    /// The pieces of the next chunk. Bytes that are not taken from the iterator are lost.
+    /// Decodes the next chunk. Bytes that are not taken from the iterator are lost.
     pub fn decode<'c>(&'c mut self, chunk: &'c [u8]) -> impl Iterator<Item = Utf8Piece<'c>> {
         let Self { open, joined } = self;
         let (first, rest) = match open.len {
@@ -76,15 +76,15 @@ impl Utf8Decoder {
         Pieces { first, rest, open }
     }
 
-    /// What is left when nothing more will arrive: a sequence that no chunk completed.
+    /// Ends the input. Returns a piece for an incomplete sequence.
     pub fn finish(&mut self) -> Option<Utf8Piece<'static>> {
         let len = std::mem::take(&mut self.open).len;
         (len > 0).then_some(Utf8Piece::Invalid(len))
     }
 }
 
-/// Takes the bytes that belong to the open sequence. Gives the piece that it becomes, if that is
-/// decided now, and the other bytes.
+/// Adds bytes to the incomplete sequence. Returns the piece that is now decided, if any, and the
+/// other bytes.
 fn join<'c>(
     open: &mut Sequence,
     joined: &'c mut Sequence,
@@ -101,7 +101,8 @@ fn join<'c>(
             }
             Err(error) if error.error_len().is_none() => {}
             Err(_) => {
-                // This byte does not continue the sequence: it is read again with what follows.
+                // This byte does not continue the sequence. It is read again with the following
+                // bytes.
                 *open = Sequence::default();
                 return (Some(Utf8Piece::Invalid(len)), &chunk[at..]);
             }

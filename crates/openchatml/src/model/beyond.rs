@@ -1,20 +1,22 @@
-//! What the JSON of a dialect says and the model has no words for: images, weights, items that are
-//! no messages.
+//! Content of a dialect's JSON that the model has no field for: images, weights, items that are not
+//! messages.
 
 use std::borrow::Cow;
 
 use crate::json::Value;
 
-/// What is kept so that the same format writes it again. Every other format loses it, by name.
+/// Data that is kept so that the same format can write it again. A conversion to another format
+/// drops it and reports each part by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Beyond<'a> {
-    /// The key that the text stood under, if that is not the usual one.
+    /// The key of the text, if it is not the usual one.
     pub(crate) key: &'static str,
-    /// The key that the weight stood under, if that is not `weight`.
+    /// The key of the weight, if it is not `weight`.
     pub(crate) weight_key: &'static str,
-    /// Further keys of the object, in their order.
+    /// Other keys of the object, in order.
     pub(crate) fields: Vec<(Cow<'a, str>, Value<'a>)>,
-    /// What stood before the message, and is none; for a document, after the last one.
+    /// The items before the message that are not messages; for a document, the items after the last
+    /// message.
     pub(crate) items: Vec<Value<'a>>,
 }
 

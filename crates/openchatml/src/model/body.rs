@@ -1,14 +1,14 @@
-//! What a message says.
+//! The body of a message.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use super::Marker;
 
-/// The body of a message: text and, rarely, literal blocks and chain-of-thought markers.
+/// The body of a message: text, sometimes with literal blocks and chain-of-thought markers.
 ///
-/// Two bodies are equal when their text and their markers are: whether a piece of text stands in
-/// a literal block is presentation.
+/// Two bodies are equal if their text and their markers are equal. Literal blocks are presentation,
+/// so they do not count.
 ///
 /// ```
 /// use openchatml::{Body, Segment};
@@ -28,7 +28,7 @@ pub struct Body<'a>(Repr<'a>);
 #[derive(Clone)]
 enum Repr<'a> {
     Text(Cow<'a, str>),
-    /// In a box, which leaves the size of the text: nearly all bodies are one.
+    /// Boxed to keep the size of the text: nearly all bodies are plain text.
     Segments(Box<[Segment<'a>]>),
 }
 
@@ -56,8 +56,8 @@ pub enum Segment<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// A body of these segments. Neighbouring pieces of text are joined, and empty ones left out;
-    /// literal blocks and markers stay as they are.
+    /// Creates a body from segments. It joins neighbouring texts and drops empty texts. Literal
+    /// blocks and markers stay unchanged.
     ///
     /// ```
     /// use openchatml::{Body, Segment};
@@ -84,7 +84,8 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Text in parts that are kept apart: a writer of token ids encodes each by itself.
+    /// Creates a body from texts that stay separate: a writer of token ids encodes each one
+    /// separately.
     pub(crate) fn of_parts(parts: Vec<String>) -> Self {
         match <[String; 1]>::try_from(parts) {
             Ok([text]) => Self::from(text),
@@ -94,7 +95,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The pieces, in their order.
+    /// Returns the segments, in order.
     ///
     /// ```
     /// use openchatml::{Body, Marker, Segment};
@@ -111,7 +112,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The text if it is nothing but text: no literal block, no marker.
+    /// Returns the text if the body is plain text, without literal blocks and markers.
     ///
     /// ```
     /// use openchatml::{Body, Segment};
@@ -126,7 +127,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The text, that of literal blocks included and without the markers.
+    /// Returns the text, including literal blocks and without markers.
     ///
     /// ```
     /// use openchatml::{Body, Marker, Segment};
@@ -154,7 +155,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Whether it has a chain-of-thought marker.
+    /// Whether the body contains a chain-of-thought marker.
     ///
     /// ```
     /// use openchatml::{Body, Marker, Segment};
@@ -169,8 +170,7 @@ impl<'a> Body<'a> {
         segments.iter().any(|segment| matches!(segment, Segment::Marker(_)))
     }
 
-    /// The text before the first marker, and all that begins with that marker. `None` if there is
-    /// no marker.
+    /// Splits the body before its first marker. Returns `None` if there is no marker.
     ///
     /// ```
     /// use openchatml::{Body, Marker, Segment};
@@ -193,7 +193,7 @@ impl<'a> Body<'a> {
         Some((before, after))
     }
 
-    /// The length of its text in bytes.
+    /// Returns the length of the text in bytes.
     ///
     /// ```
     /// use openchatml::Body;
@@ -214,7 +214,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Whether it has no text and no marker.
+    /// Whether the body has neither text nor markers.
     ///
     /// ```
     /// use openchatml::{Body, Marker, Segment};
@@ -227,7 +227,7 @@ impl<'a> Body<'a> {
         self.len() == 0 && !self.has_markers()
     }
 
-    /// The same body, owning its text.
+    /// Returns the body with owned text.
     ///
     /// ```
     /// use openchatml::Body;
@@ -254,7 +254,7 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// The same body, borrowing its text where it is one piece.
+    /// Returns the body with borrowed text if it is a single segment.
     pub(crate) fn borrowed(&self) -> Body<'_> {
         match &self.0 {
             Repr::Text(text) => Body(Repr::Text(Cow::Borrowed(text))),
@@ -262,7 +262,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The text of all of its segments, without a copy where it is one piece.
+    /// Returns the text of all segments, without a copy if there is a single segment.
     pub(crate) fn into_text(self) -> Cow<'a, str> {
         match self.0 {
             Repr::Text(text) => text,
@@ -270,7 +270,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Its text byte by byte and its markers, as equality sees them.
+    /// Iterates over the bytes of the text and the markers, for equality.
     fn atoms(&self) -> impl Iterator<Item = Result<u8, Marker>> + '_ {
         let (text, segments) = match &self.0 {
             Repr::Text(text) => (text.as_ref(), [].as_slice()),
@@ -322,14 +322,14 @@ impl PartialEq for Body<'_> {
 
 impl Eq for Body<'_> {}
 
-/// Only its length: a body may be hidden, and debugging output ends up in logs.
+/// Prints only the length: a body can be hidden, and debug output goes to logs.
 impl fmt::Debug for Body<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Body({} bytes)", self.len())
     }
 }
 
-/// The pieces of a [`Body`], borrowed from it.
+/// Iterates over the segments of a [`Body`].
 ///
 /// ```
 /// use openchatml::{Body, Segment, Segments};

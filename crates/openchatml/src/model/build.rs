@@ -1,4 +1,4 @@
-//! Messages and tools in one line each.
+//! Short constructors of messages and tools.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use super::{Body, Channel, End, Message, Role, Tool};
 use crate::json::Value;
 
 impl<'a> Message<'a> {
-    /// A message of the system: what holds for all of the conversation.
+    /// Creates a message of the system, which applies to the whole conversation.
     ///
     /// ```
     /// use openchatml::{Message, Role};
@@ -18,7 +18,7 @@ impl<'a> Message<'a> {
         Self::new(Role::System, body)
     }
 
-    /// A message of the developer: instructions of an application.
+    /// Creates a message of the developer: instructions of an application.
     ///
     /// ```
     /// use openchatml::{Message, Role};
@@ -29,7 +29,7 @@ impl<'a> Message<'a> {
         Self::new(Role::Developer, body)
     }
 
-    /// A message of the user.
+    /// Creates a message of the user.
     ///
     /// ```
     /// use openchatml::{Message, Role};
@@ -40,7 +40,7 @@ impl<'a> Message<'a> {
         Self::new(Role::User, body)
     }
 
-    /// A final answer of the assistant.
+    /// Creates a final answer of the assistant.
     ///
     /// ```
     /// use openchatml::{Channel, Message};
@@ -54,7 +54,7 @@ impl<'a> Message<'a> {
         message
     }
 
-    /// Private reasoning of the assistant.
+    /// Creates a message of private reasoning of the assistant.
     ///
     /// ```
     /// use openchatml::{Message, Visibility};
@@ -68,7 +68,7 @@ impl<'a> Message<'a> {
         message
     }
 
-    /// A call of a function by the assistant: `arguments` are JSON. To call a tool that is no function,
+    /// Creates a call of the assistant to a function. `arguments` are JSON. To call another tool,
     /// such as `browser.search`, set the recipient.
     ///
     /// ```
@@ -91,7 +91,7 @@ impl<'a> Message<'a> {
         message
     }
 
-    /// What a function replies to the assistant.
+    /// Creates the reply of a function to the assistant.
     ///
     /// ```
     /// use openchatml::{Message, Role};
@@ -107,7 +107,7 @@ impl<'a> Message<'a> {
         message
     }
 
-    /// The same message, as a call or a reply with this id.
+    /// Sets the id of a call or a reply.
     ///
     /// ```
     /// use openchatml::Message;
@@ -122,7 +122,7 @@ impl<'a> Message<'a> {
 }
 
 impl<'a> Tool<'a> {
-    /// A function without arguments.
+    /// Creates a function without arguments.
     ///
     /// ```
     /// use openchatml::{Limits, Tool, Value};
@@ -138,14 +138,14 @@ impl<'a> Tool<'a> {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// The same tool, with what it does.
+    /// Sets the description of the tool.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<Cow<'a, str>>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// The same tool, with the JSON Schema of its arguments.
+    /// Sets the JSON Schema of the arguments.
     #[must_use]
     pub fn with_parameters(mut self, parameters: impl Into<Value<'a>>) -> Self {
         self.parameters = Some(parameters.into());

@@ -1,4 +1,4 @@
-//! What a document holds.
+//! Documents and conversations.
 
 use crate::model::FormId;
 use std::borrow::Cow;
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::{DocumentLayout, Header, Infill, Message};
 use crate::json::Value;
 
-/// A conversation: a header, the tools that are declared, and a flat list of messages.
+/// A conversation: an optional header, the declared tools, and a flat list of messages.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, Role};
@@ -19,24 +19,24 @@ use crate::json::Value;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Conversation<'a> {
-    /// The YAML header, if there is one.
+    /// The YAML header, if any.
     pub header: Option<Header<'a>>,
-    /// The tools that the model may call.
+    /// The tools that the model can call.
     pub tools: Vec<Tool<'a>>,
-    /// The messages, in their order.
+    /// The messages, in order.
     pub messages: Vec<Message<'a>>,
-    /// The form that it was read in; empty if it was not.
+    /// The form that the conversation was read in, or empty.
     pub(crate) origin: FormId,
     pub(crate) layout: Option<Box<DocumentLayout<'a>>>,
 }
 
 impl<'a> Conversation<'a> {
-    /// Whether it was read in this form, or made for it.
+    /// Whether the conversation was read in this form, or made for it.
     pub(crate) fn is_of(&self, form: FormId) -> bool {
         self.origin == form
     }
 
-    /// A conversation of these messages, without a header.
+    /// Creates a conversation from messages, without a header.
     ///
     /// ```
     /// use openchatml::{Conversation, Message, Role, parse};
@@ -50,7 +50,7 @@ impl<'a> Conversation<'a> {
         Self { messages: messages.into_iter().collect(), ..Self::default() }
     }
 
-    /// The same conversation, owning its text.
+    /// Returns the conversation with owned text.
     ///
     /// ```
     /// use openchatml::parse;
@@ -74,8 +74,8 @@ impl<'a> Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// What is said in it, without its tools: messages that borrow their text, without what only the
-    /// JSON of their dialect says.
+    /// Returns the messages with borrowed text, without the tools and without data that only the
+    /// JSON of the dialect can express.
     pub(crate) fn borrowed(&self) -> Conversation<'_> {
         Conversation {
             header: self.header.clone(),
@@ -87,7 +87,7 @@ impl Conversation<'_> {
     }
 }
 
-/// Two conversations are equal when they say the same; layout does not count.
+/// Two conversations are equal if they have the same meaning. Layout does not count.
 impl PartialEq for Conversation<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.header == other.header && self.tools == other.tools && self.messages == other.messages
@@ -96,8 +96,8 @@ impl PartialEq for Conversation<'_> {
 
 impl Eq for Conversation<'_> {}
 
-/// A tool that is declared to the model, in the shape of a function. Canonical JSON has it, and the
-/// JSON of services and data sets.
+/// A tool that is declared to the model, as a function. Canonical JSON and the JSON of services and
+/// data sets can contain tools.
 ///
 /// ```
 /// use openchatml::{Conversation, RenderOptions, Tool, render};
@@ -111,18 +111,18 @@ impl Eq for Conversation<'_> {}
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tool<'a> {
-    /// Its name, without a namespace.
+    /// The name, without a namespace.
     pub name: Cow<'a, str>,
-    /// What it does.
+    /// The description.
     pub description: Option<Cow<'a, str>>,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the arguments.
     pub parameters: Option<Value<'a>>,
-    /// What else the declaration says, in its order.
+    /// Other fields of the declaration, in order.
     pub extra: Vec<(Cow<'a, str>, Value<'a>)>,
 }
 
 impl<'a> Tool<'a> {
-    /// The same tool, owning its text.
+    /// Returns the tool with owned text.
     ///
     /// ```
     /// use openchatml::Tool;
@@ -147,7 +147,7 @@ impl<'a> Tool<'a> {
     }
 }
 
-/// What a document is. All but OpenChatML 0.1 know conversations only.
+/// A document. Only OpenChatML 0.1 has documents that are not conversations.
 ///
 /// ```
 /// use openchatml::{Document, parse};
@@ -171,7 +171,7 @@ pub enum Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// The conversation, if it is one.
+    /// Returns the conversation, if the document is one.
     ///
     /// ```
     /// use openchatml::{Conversation, Document, Infill};
@@ -186,7 +186,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The conversation, or an empty one if the document is something else.
+    /// Returns the conversation, or an empty one for other documents.
     ///
     /// ```
     /// use openchatml::{Conversation, Document, Infill};
@@ -201,7 +201,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The same document, owning its text.
+    /// Returns the document with owned text.
     ///
     /// ```
     /// use openchatml::{Document, Infill};
@@ -247,12 +247,12 @@ impl<'a> From<Conversation<'a>> for Document<'a> {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Part<'a> {
-    /// What is in it.
+    /// The content of the file.
     pub content: Content<'a>,
     pub(crate) layout: Option<Box<DocumentLayout<'a>>>,
 }
 
-/// What a file of a multi-file sequence holds.
+/// The content of a file in a multi-file sequence.
 ///
 /// ```
 /// use openchatml::{Content, Document, parse};
@@ -277,7 +277,7 @@ pub enum Content<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The same part, owning its text.
+    /// Returns the part with owned text.
     ///
     /// ```
     /// use openchatml::{Content, Part};
@@ -313,7 +313,7 @@ impl<'a> From<Content<'a>> for Part<'a> {
     }
 }
 
-/// Two parts are equal when their content is; layout does not count.
+/// Two parts are equal if their content is equal. Layout does not count.
 impl PartialEq for Part<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.content == other.content

@@ -1,20 +1,20 @@
-//! Which form of a dialect something was read in.
+//! Identifies the form of a dialect that something was read in.
 
-/// The form of a dialect that something was read in, or was made for: text or JSON, of this dialect or of
-/// an older version. Layout is used again in the form that it came from, and in no other.
+/// The form of a dialect that something was read in or made for: text or JSON, of this dialect or
+/// an older version. A layout is used again only in the form that it came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FormId(&'static str);
 
 impl FormId {
-    /// The form of no dialect: a conversation was made by a program.
+    /// No form: a program made the conversation.
     pub(crate) const NONE: Self = Self("");
 
-    /// The form of this name. Each form has a name of its own.
+    /// Creates the id of the form with this name. Each form has a unique name.
     pub(crate) const fn new(name: &'static str) -> Self {
         Self(name)
     }
 
-    /// The name.
+    /// Returns the name.
     pub(crate) const fn name(self) -> &'static str {
         self.0
     }

@@ -1,9 +1,9 @@
-//! The namespace of the application's own tools, which some formats leave out.
+//! The namespace `functions`, which some formats omit.
 
 const FUNCTIONS: &str = "functions.";
 
-/// The name of a function, that is, of a tool of the application's own, by its whole name. `None`
-/// for any other tool.
+/// Returns the name of a function from the whole name of the tool. A function is a tool of the
+/// application. Returns `None` for any other tool.
 ///
 /// ```
 /// use openchatml::function_name;
@@ -15,12 +15,12 @@ pub fn function_name(tool: &str) -> Option<&str> {
     tool.strip_prefix(FUNCTIONS)
 }
 
-/// The whole name of a function.
+/// Returns the whole name of a function.
 pub(crate) fn whole_name(function: &str) -> String {
     [FUNCTIONS, function].concat()
 }
 
-/// The name of a tool without the namespace of functions, which replies may leave out.
+/// Returns the name of a tool without the namespace `functions`, which replies can omit.
 pub(crate) fn bare_name(tool: &str) -> &str {
     function_name(tool).unwrap_or(tool)
 }

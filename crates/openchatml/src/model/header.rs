@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use crate::json::{Data, Value};
 
-/// The YAML header of a transcript: its keys in their order, unknown ones included.
+/// The YAML header of a transcript: its keys in order, including unknown ones.
 ///
-/// A header that was read remembers how it was laid out, comments included, until it is changed.
+/// A header that was read keeps its layout, including comments, until it is changed.
 ///
 /// ```
 /// use openchatml::{Header, Value};
@@ -23,7 +23,7 @@ pub struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// A header with a version and nothing else.
+    /// Creates a header that contains only a version.
     ///
     /// ```
     /// use openchatml::{Conversation, Header, Message, RenderOptions, render};
@@ -40,7 +40,7 @@ impl<'a> Header<'a> {
         Self { fields: vec![("version".into(), version)], source: None }
     }
 
-    /// A header with these fields.
+    /// Creates a header with these fields.
     ///
     /// ```
     /// use openchatml::{Data, Header, Value};
@@ -61,17 +61,17 @@ impl<'a> Header<'a> {
         self
     }
 
-    /// The text that it was read from, as long as that still says the same.
+    /// Returns the text that the header was read from, if it still has the same meaning.
     pub(crate) fn source(&self) -> Option<&str> {
         self.source.as_deref()
     }
 
-    /// Whether its YAML has comments.
+    /// Whether the YAML contains comments.
     pub(crate) fn has_comments(&self) -> bool {
         self.source().is_some_and(|source| source.lines().any(has_comment))
     }
 
-    /// The `version` as it was spelled: `2.0` is not `2`.
+    /// Returns the `version` in its original spelling: `2.0` is not `2`.
     ///
     /// ```
     /// use openchatml::{Header, Value};
@@ -85,7 +85,7 @@ impl<'a> Header<'a> {
         self.get("version")?.as_spelling()
     }
 
-    /// The value of a top-level key.
+    /// Returns the value of a top-level key.
     ///
     /// ```
     /// use openchatml::{Value, parse};
@@ -101,7 +101,7 @@ impl<'a> Header<'a> {
         self.fields.iter().find(|field| field.0 == key).map(|field| &field.1)
     }
 
-    /// The top-level keys and values, in their order.
+    /// Returns the top-level keys and values, in order.
     ///
     /// ```
     /// use openchatml::parse;
@@ -117,7 +117,7 @@ impl<'a> Header<'a> {
         &self.fields
     }
 
-    /// Sets a top-level key, in its place if it is there and at the end otherwise.
+    /// Sets a top-level key. An existing key keeps its position; a new key goes to the end.
     ///
     /// ```
     /// use openchatml::{Header, Value};
@@ -137,7 +137,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Takes a top-level key out.
+    /// Removes a top-level key and returns its value.
     ///
     /// ```
     /// use openchatml::{Header, Value};
@@ -153,7 +153,7 @@ impl<'a> Header<'a> {
         Some(self.fields.remove(at).1)
     }
 
-    /// The same header, owning its text.
+    /// Returns the header with owned text.
     ///
     /// ```
     /// use openchatml::Header;
@@ -175,9 +175,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// Two headers are equal when they say the same: layout and comments do not count, and neither
-/// does whether the version is spelled as a number or as text.
-/// Whether a line of YAML has a comment: a `#` outside of quotes, at the beginning of a word.
+/// Whether a line of YAML contains a comment: a `#` outside of quotes, at the start of a word.
 fn has_comment(line: &str) -> bool {
     let (mut quote, mut before) = (None, ' ');
     for c in line.chars() {
@@ -193,6 +191,8 @@ fn has_comment(line: &str) -> bool {
     false
 }
 
+/// Two headers are equal if they have the same meaning. Layout and comments do not count, and a
+/// version can be a number or a string.
 impl PartialEq for Header<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.fields.len() == other.fields.len()

@@ -24,17 +24,17 @@ pub struct Infill<'a> {
     pub prefix: Cow<'a, str>,
     /// The text after the cursor.
     pub suffix: Cow<'a, str>,
-    /// What belongs at the cursor, if it is known.
+    /// The text at the cursor, if known.
     pub middle: Option<Cow<'a, str>>,
-    /// The order in which the three are written. Presentation: it does not count in comparisons.
+    /// The order of the three parts in text. It is presentation, so comparisons ignore it.
     pub order: InfillOrder,
-    /// Where it stood in the input.
+    /// The place of the task in the input.
     pub span: Span,
     pub(crate) layout: Option<Box<DocumentLayout<'a>>>,
 }
 
 impl<'a> Infill<'a> {
-    /// The task of finding what stands between `prefix` and `suffix`.
+    /// Creates the task to find the text between `prefix` and `suffix`.
     ///
     /// ```
     /// use openchatml::Infill;
@@ -46,7 +46,7 @@ impl<'a> Infill<'a> {
         Self { prefix: prefix.into(), suffix: suffix.into(), ..Self::default() }
     }
 
-    /// The same task, owning its text.
+    /// Returns the task with owned text.
     ///
     /// ```
     /// use openchatml::Infill;
@@ -94,7 +94,7 @@ impl Eq for Infill<'_> {}
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum InfillOrder {
-    /// Prefix, middle, suffix: the specification's.
+    /// Prefix, middle, suffix: the order of the specification.
     #[default]
     PrefixMiddleSuffix,
     /// Prefix, suffix, middle.

@@ -1,8 +1,7 @@
-//! How a message was laid out, so that it can be written again byte for byte.
+//! The layout of a message, so that it can be written again byte for byte.
 //!
-//! `None` is the canonical layout of the dialect. A layout says nothing about meaning: it is left
-//! out of every comparison, and a writer uses it only in its own dialect and only as long as it
-//! still says what the message says.
+//! `None` is the canonical layout of the dialect. A layout has no meaning: comparisons ignore it. A
+//! writer uses it only in the same dialect, and only if it still matches the message.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,27 +12,28 @@ use crate::json::Value;
 /// The layout of one message.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout<'a> {
-    /// The dialect that it was read in.
+    /// The form that it was read in.
     pub(crate) form: FormId,
-    /// What stood between the body of the last message and this one, in formats whose messages have no
-    /// frame of their own.
+    /// The text between the body of the previous message and this one, in formats whose messages
+    /// have no frame of their own.
     pub(crate) before: Option<Raw<'a>>,
-    /// What stood between the token that opens the header and the body.
+    /// The text between the token that opens the header and the body.
     pub(crate) header: Option<Raw<'a>>,
-    /// The line break between the body and the token that ends it (the `<|im_start|>` framing only).
+    /// The line break between the body and its end token (only in the `<|im_start|>` framing).
     pub(crate) close: Option<Cow<'a, str>>,
-    /// What stood between that token and the next message.
+    /// The text between the end token and the next message.
     pub(crate) after: Option<Raw<'a>>,
-    /// The content in the JSON of the dialect, where that says more than the body.
+    /// The content in the dialect's JSON, if it contains more than the body.
     pub(crate) content: Option<Value<'a>>,
-    /// The token ids that it was.
+    /// The token ids that the message was read from.
     pub(crate) ids: Option<Arc<[u32]>>,
-    /// What the JSON of the dialect says and the model does not.
+    /// Data of the dialect's JSON that the model has no field for.
     pub(crate) beyond: Option<Box<Beyond<'a>>>,
 }
 
 impl Layout<'_> {
-    /// The same layout, borrowing its text; without what only the JSON of its dialect says.
+    /// Returns the layout with borrowed text, without the data that only the dialect's JSON can
+    /// express.
     pub(crate) fn borrowed(&self) -> Layout<'_> {
         Layout {
             form: self.form,
@@ -61,46 +61,46 @@ impl Layout<'_> {
     }
 }
 
-/// The layout of what stands around the messages.
+/// The layout around the messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DocumentLayout<'a> {
-    /// The dialect that it was read in.
+    /// The form that it was read in.
     pub(crate) form: FormId,
-    /// What stood before the first message, after a header if there was one.
+    /// The text before the first message, after the header if there is one.
     pub(crate) lead: Option<Raw<'a>>,
-    /// What stood after the last one, or after its body in formats whose messages have no frame of
-    /// their own.
+    /// The text after the last message. In formats whose messages have no frame of their own, it
+    /// begins at the end of the last body.
     pub(crate) tail: Option<Raw<'a>>,
-    /// What the JSON of the dialect says of the document and the model does not.
+    /// Data of the dialect's JSON about the document that the model has no field for.
     pub(crate) beyond: Option<Box<Beyond<'a>>>,
-    /// What the JSON was as a whole.
+    /// The structure of the JSON.
     pub(crate) shape: Shape,
 }
 
-/// What the JSON of a conversation is as a whole.
+/// The structure of the JSON of a conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// An object that holds the messages under a key.
+    /// An object with the messages under a key.
     #[default]
     Object,
     /// An array of messages.
     List,
-    /// One message by itself.
+    /// A single message.
     Message,
-    /// The response of a service, which holds one message.
+    /// The response of a service, with one message.
     Response,
-    /// A request and its response: so many messages belong to the request.
+    /// A request and its response. The number counts the messages of the request.
     Exchange(usize),
 }
 
 impl<'a> Conversation<'a> {
-    /// What its JSON is as a whole, if it was read in this dialect.
+    /// Returns the structure of the JSON, if the conversation was read in this form.
     pub(crate) fn shape(&self, form: FormId) -> Shape {
         let layout = self.layout.as_deref().filter(|layout| layout.form == form);
         layout.map_or(Shape::Object, |layout| layout.shape)
     }
 
-    /// Keeps what its JSON was as a whole, in this dialect.
+    /// Stores the structure of the JSON of this form.
     pub(crate) fn set_shape(&mut self, form: FormId, shape: Shape) {
         if shape != Shape::Object {
             let layout = self.layout.get_or_insert_default();

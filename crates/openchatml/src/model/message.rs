@@ -1,4 +1,4 @@
-//! One message.
+//! Messages.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::{Body, Channel, End, Intent, Layout, Role, Weight};
 use crate::Span;
 
-/// One message of a conversation, with one role and at most one channel.
+/// A message of a conversation. It has one role and at most one channel.
 ///
-/// A tool call is a message of the assistant with a `recipient`; a tool's reply is a message of
-/// role [`Role::Tool`] with the tool's `name`.
+/// A tool call is a message of the assistant with a `recipient`. A tool reply is a message of role
+/// [`Role::Tool`] with the tool's `name`.
 ///
-/// Messages compare by what they say. Where they stood and how they were laid out does not count.
+/// Comparisons use the meaning of messages. Spans and layout do not count.
 ///
 /// ```
 /// use openchatml::{Channel, End, Message, Role};
@@ -28,53 +28,55 @@ use crate::Span;
 /// ```
 #[derive(Clone)]
 pub struct Message<'a> {
-    /// Who speaks.
+    /// The role: who speaks.
     pub role: Role,
-    /// The channel, if one was declared; see [`effective_channel`](Self::effective_channel).
+    /// The declared channel, if any; see [`effective_channel`](Self::effective_channel).
     pub channel: Option<Channel>,
-    /// What it is for, beyond its channel.
+    /// The purpose, in addition to the channel.
     pub intent: Option<Intent>,
-    /// How it ends.
+    /// How the message ends.
     pub end: End,
-    /// Whether the content type is a constraint that the body must satisfy (`<|constrain|>`).
+    /// Whether the content type is a constraint on the body (`<|constrain|>`).
     pub constrained: bool,
-    /// Whether the reader had to guess at it. Such a message is never dispatched as a call.
+    /// Whether the reader guessed a part of the message. Such a message is never run as a call.
     pub recovered: bool,
-    /// Whether a completion said it in the name of somebody else, or after its stop token. Such a
-    /// message is no part of the conversation: it is hidden, and dropped from the next prompt.
+    /// Whether a completion wrote the message for another role, or after its stop token. Such a
+    /// message is not part of the conversation: it is hidden, and the next prompt does not contain
+    /// it.
     pub foreign: bool,
-    /// The speaker's name; for role `tool`, the name of the tool.
+    /// The name of the speaker; for role `tool`, the name of the tool.
     pub name: Option<Cow<'a, str>>,
-    /// Whom it is for: the tool of a call, `assistant` for a reply (`to=`).
+    /// The recipient: the tool of a call, or `assistant` for a reply (`to=`).
     pub recipient: Option<Cow<'a, str>>,
-    /// What ties a call to its reply.
+    /// The id that pairs a call with its reply.
     pub call_id: Option<Cow<'a, str>>,
     /// The type of the body: `json`, `text`, `markdown`, …
     pub content_type: Option<Cow<'a, str>>,
-    /// How much it counts in training, where that is said.
+    /// The weight of the message in training, if given.
     pub weight: Option<Weight>,
-    /// The words of its header that the reader could not understand, with a space between them.
-    /// A message that has some is [`recovered`](Self::recovered).
+    /// The words of the header that the reader does not know, separated by spaces. A message with
+    /// such words is [`recovered`](Self::recovered).
     pub unread: Option<Box<str>>,
-    /// What it says.
+    /// The content.
     pub body: Body<'a>,
-    /// Where it stood in the input, from its first control token to its last.
+    /// The place in the input, from the first control token to the last.
     pub span: Span,
-    /// Where the body begins in the input; 0 where that is not known.
+    /// The start of the body in the input, or 0 if unknown.
     pub(crate) body_at: usize,
-    /// Where the pieces of the body stand, if it is not one piece there, as with escapes: where each
-    /// begins in the body, and in the input.
+    /// The places of the pieces of the body, if the body is not one piece of the input (because of
+    /// escapes). For each piece: its start in the body, and in the input.
     pub(crate) pieces: Option<Box<Pieces>>,
-    /// Whether it was read from JSON: then its header is all of it.
+    /// Whether the message was read from JSON. The whole message is then its header.
     pub(crate) in_json: bool,
     pub(crate) layout: Option<Box<Layout<'a>>>,
 }
 
-/// Where the pieces of a body stand. Few messages have any, and the others should be small.
+/// The places of the pieces of a body. Few messages have them, so they are boxed to keep the others
+/// small.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pieces(pub(crate) Vec<(usize, usize)>);
 
-/// Who may see a message (OpenChatML 2.2 §4, §5, §11).
+/// Who can see a message (OpenChatML 2.2 §4, §5, §11).
 ///
 /// ```
 /// use openchatml::{Message, Visibility};
@@ -85,14 +87,14 @@ pub(crate) struct Pieces(pub(crate) Vec<(usize, usize)>);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Visibility {
-    /// The end user may see it.
+    /// The end user can see it.
     User,
-    /// Only who opted into debugging may see it.
+    /// Only people who have opted into debugging can see it.
     Hidden,
 }
 
 impl<'a> Message<'a> {
-    /// A message of `role` that says `body`, with nothing else declared.
+    /// Creates a message with this role and body, and with defaults for everything else.
     ///
     /// ```
     /// use openchatml::{Message, Role};
@@ -126,10 +128,10 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The token ids that this message was sampled or read as, if they are known.
+    /// Returns the token ids that this message was sampled or read as, if known.
     ///
-    /// They are layout: a writer of ids uses them as far as they still say what the message says,
-    /// and they do not count when messages are compared.
+    /// The ids are layout: a writer of ids uses them if they still match the message, and
+    /// comparisons ignore them.
     ///
     /// ```
     /// use openchatml::Message;
@@ -143,12 +145,12 @@ impl<'a> Message<'a> {
         self.layout.as_ref()?.ids.as_deref()
     }
 
-    /// Says as which token ids the message was sampled or read: see [`ids`](Self::ids).
+    /// Sets the token ids that the message was sampled or read as: see [`ids`](Self::ids).
     pub fn set_ids(&mut self, ids: impl Into<Arc<[u32]>>) {
         self.layout.get_or_insert_default().ids = Some(ids.into());
     }
 
-    /// The channel that counts: a message without one is `final` (OpenChatML 2.2 §5).
+    /// Returns the channel. A message without one is on `final` (OpenChatML 2.2 §5).
     ///
     /// ```
     /// use openchatml::{Channel, Message, Role};
@@ -161,7 +163,7 @@ impl<'a> Message<'a> {
         self.channel.unwrap_or(Channel::Final)
     }
 
-    /// Whether it asks a tool for something: the assistant speaks, and to somebody.
+    /// Whether the message is a call: the assistant speaks, and the message has a recipient.
     ///
     /// ```
     /// use openchatml::{Message, Role};
@@ -169,14 +171,14 @@ impl<'a> Message<'a> {
     /// let mut message = Message::new(Role::Assistant, "{}");
     /// message.recipient = Some("functions.weather".into());
     /// assert!(message.is_call());
-    /// message.role = Role::Tool; // A reply that says whom it is for.
+    /// message.role = Role::Tool; // A reply with a recipient.
     /// assert!(!message.is_call());
     /// ```
     pub fn is_call(&self) -> bool {
         self.role == Role::Assistant && self.recipient.is_some()
     }
 
-    /// Whether it is the assistant's private reasoning.
+    /// Whether the message is private reasoning of the assistant.
     ///
     /// ```
     /// use openchatml::{Channel, Message};
@@ -192,14 +194,14 @@ impl<'a> Message<'a> {
             && self.effective_channel() == Channel::Analysis
     }
 
-    /// Whether it is one of the assistant on `commentary`, and no call.
+    /// Whether the message is commentary of the assistant and not a call.
     pub(crate) fn is_commentary(&self) -> bool {
         self.role == Role::Assistant
             && self.recipient.is_none()
             && self.channel == Some(Channel::Commentary)
     }
 
-    /// Whether it is an answer of the assistant to the user.
+    /// Whether the message is an answer of the assistant to the user.
     ///
     /// ```
     /// use openchatml::{Message, Role};
@@ -214,8 +216,9 @@ impl<'a> Message<'a> {
             && self.effective_channel() == Channel::Final
     }
 
-    /// Who may see it. Everything that is not listed here is hidden: what the user said; what the
-    /// assistant says to nobody in particular on `final`, or on `commentary` as a preamble.
+    /// Returns who can see the message. Visible are messages of the user, and messages of the
+    /// assistant without a recipient that are on `final`, or that are preambles on `commentary`.
+    /// All other messages are hidden.
     ///
     /// ```
     /// use openchatml::{Channel, Intent, Message, Role, Visibility};
@@ -242,16 +245,16 @@ impl<'a> Message<'a> {
         if shown { Visibility::User } else { Visibility::Hidden }
     }
 
-    /// Whether reasoning follows a marker in a message that the user sees.
+    /// Whether the message is visible to the user and contains reasoning after a marker.
     pub(crate) fn has_visible_reasoning(&self) -> bool {
         self.body.has_markers() && self.visibility() == Visibility::User
     }
 
-    /// What a user may see of the message, and the reasoning that stands in it, each as a message
-    /// of its own. `None` for a message that is hidden, or has no chain-of-thought marker.
+    /// Splits the message into the part that a user can see and the reasoning in it, each as a
+    /// message. Returns `None` for a hidden message, and for one without a chain-of-thought marker.
     ///
-    /// Markers belong into `analysis` (OpenChatML 2.2 §7). What follows one in another message is
-    /// hidden all the same, and stays so in every format that the message is written in.
+    /// Markers are allowed only on `analysis` (OpenChatML 2.2 §7). The text after a marker in
+    /// another message is hidden anyway, and stays hidden in every output format.
     ///
     /// ```
     /// use openchatml::{Body, Marker, Message, Segment, Visibility};
@@ -281,14 +284,14 @@ impl<'a> Message<'a> {
             End::End | End::Call | End::Return => {}
         }
         if let Some(layout) = &mut shown.layout {
-            // How it was written says all of it.
+            // The original JSON contains both parts.
             let (form, beyond) = (layout.form, layout.beyond.take());
             **layout = Layout { form, beyond, ..Layout::default() };
         }
         Some((shown, hidden))
     }
 
-    /// The same message, owning its text.
+    /// Returns the message with owned text.
     ///
     /// ```
     /// use openchatml::Message;
@@ -323,7 +326,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The same message, borrowing its text; without what only the JSON of its dialect says.
+    /// Returns the message with borrowed text, without data that only the dialect's JSON can
+    /// express.
     pub(crate) fn borrowed(&self) -> Message<'_> {
         fn borrow<'m>(text: &'m Option<Cow<'_, str>>) -> Option<Cow<'m, str>> {
             text.as_deref().map(Cow::Borrowed)
@@ -353,7 +357,7 @@ impl<'a> Message<'a> {
 }
 
 impl Message<'_> {
-    /// Whether the headers of two messages say the same.
+    /// Whether the headers of two messages have the same meaning.
     pub(crate) fn has_header_of(&self, other: &Message<'_>) -> bool {
         self.role == other.role
             && self.channel == other.channel
@@ -380,7 +384,7 @@ impl PartialEq for Message<'_> {
 
 impl Eq for Message<'_> {}
 
-/// Everything but what it says: a body may be hidden, and debugging output ends up in logs.
+/// Prints everything except the body, which can be hidden: debug output goes to logs.
 impl fmt::Debug for Message<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("Message");

@@ -1,4 +1,4 @@
-//! The one representation of a conversation that every dialect reads into and writes from.
+//! The model of a conversation, which every dialect reads into and writes from.
 
 mod beyond;
 mod body;

@@ -5,16 +5,15 @@ use std::ops::Range;
 
 use crate::Control;
 
-/// What was read between the bodies of messages, as it stood there: text, in which the reader knows
-/// the control tokens.
+/// The original text between the bodies of messages, with the positions of its control tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Raw<'a> {
     text: Cow<'a, str>,
-    /// The control tokens in their order, and where in the text each is spelled.
+    /// The control tokens in order, and the span of each in the text.
     tokens: Vec<(Control, Range<usize>)>,
 }
 
-/// A piece of such text.
+/// A piece of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RawPiece<'r> {
     Control(Control),
@@ -22,12 +21,12 @@ pub(crate) enum RawPiece<'r> {
 }
 
 impl<'a> Raw<'a> {
-    /// Text with control tokens at these places of it.
+    /// Creates a text with control tokens at the given spans.
     pub(crate) fn new(text: Cow<'a, str>, tokens: Vec<(Control, Range<usize>)>) -> Self {
         Self { text, tokens }
     }
 
-    /// All of it, control tokens as they are spelled.
+    /// The whole text, including its control tokens.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
     }
@@ -36,7 +35,7 @@ impl<'a> Raw<'a> {
         self.text.is_empty()
     }
 
-    /// Whether it has no control token.
+    /// Whether it contains no control token.
     pub(crate) fn is_text(&self) -> bool {
         self.tokens.is_empty()
     }
@@ -45,12 +44,12 @@ impl<'a> Raw<'a> {
         &self.tokens
     }
 
-    /// Whether it has this control token.
+    /// Whether it contains this control token.
     pub(crate) fn has(&self, control: Control) -> bool {
         self.tokens.iter().any(|(it, _)| *it == control)
     }
 
-    /// Where the last control token of this kind ends.
+    /// The end of the last control token of this kind.
     pub(crate) fn end_of_last(&self, control: Control) -> Option<usize> {
         self.tokens.iter().rev().find(|(it, _)| *it == control).map(|(_, range)| range.end)
     }
@@ -64,7 +63,7 @@ impl<'a> Raw<'a> {
         self.text.to_mut().push_str(text);
     }
 
-    /// Adds a control token and how it is spelled.
+    /// Appends a control token and its spelling.
     pub(crate) fn push_control(&mut self, control: Control, spelling: &str) {
         let start = self.text.len();
         self.text.to_mut().push_str(spelling);
@@ -80,13 +79,13 @@ impl<'a> Raw<'a> {
         self.tokens.extend(other.tokens.iter().map(moved));
     }
 
-    /// Keeps its first bytes, which end in no control token.
+    /// Truncates the text. The cut must not be inside a control token.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.text.to_mut().truncate(len);
         self.tokens.retain(|(_, range)| range.end <= len);
     }
 
-    /// The same without this text, the first time that it stands there.
+    /// Returns the text without the first occurrence of the given text.
     pub(crate) fn without(&self, text: &str) -> Raw<'static> {
         let mut left = Raw::default();
         let mut at = 0;
@@ -113,12 +112,12 @@ impl<'a> Raw<'a> {
         left
     }
 
-    /// Its pieces.
+    /// The pieces of the text.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = RawPiece<'_>> {
         self.pieces_in(0..self.text.len())
     }
 
-    /// The pieces of a part of it, which begins and ends in no control token.
+    /// The pieces of a part of the text. The part must not begin or end inside a control token.
     pub(crate) fn pieces_in(&self, part: Range<usize>) -> impl Iterator<Item = RawPiece<'_>> {
         let mut at = part.start;
         let first = self.tokens.partition_point(|(_, range)| range.start < part.start);
@@ -144,7 +143,7 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// What of it is left to be compared.
+    /// The text as a rest that can be compared piece by piece.
     pub(crate) fn rest(&self) -> RawRest<'_> {
         RawRest { text: &self.text, tokens: &self.tokens, at: 0 }
     }
@@ -164,7 +163,7 @@ impl<'a> From<Cow<'a, str>> for Raw<'a> {
     }
 }
 
-/// What is left of a text that is compared piece by piece.
+/// The rest of a text that is compared piece by piece.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RawRest<'r> {
     text: &'r str,
@@ -173,7 +172,7 @@ pub(crate) struct RawRest<'r> {
 }
 
 impl RawRest<'_> {
-    /// Takes a piece from its front. Whether it stands there.
+    /// Removes a piece from the front. Returns false if the text does not begin with it.
     pub(crate) fn take(&mut self, piece: RawPiece<'_>) -> bool {
         match piece {
             RawPiece::Control(control) => match self.tokens.split_first() {
@@ -197,7 +196,7 @@ impl RawRest<'_> {
         self.at == self.text.len()
     }
 
-    /// The byte at which it begins.
+    /// The byte at which the rest begins.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
@@ -225,7 +224,7 @@ mod tests {
         assert!(raw.has(Control::Message) && !raw.has(Control::Call));
         let mut rest = raw.rest();
         assert!(!rest.take(start) && rest.take(end) && rest.take(start));
-        // What is spelled like a token and is text is none.
+        // Text that is spelled like a control token is not a control token.
         assert!(rest.take(RawPiece::Text("a")) && !rest.take(end));
         assert!(rest.take(RawPiece::Text("(e)")) && rest.take(message) && rest.is_empty());
         let mut twice = raw.clone();

@@ -1,12 +1,12 @@
-//! How much a message counts in training.
+//! The weight of a message in training.
 
 use std::fmt;
 use std::num::NonZeroU64;
 
-/// How much a message counts in training: a finite number that is not negative.
+/// The weight of a message in training: a finite number, zero or greater.
 ///
-/// 0 is not trained and 1 counts in full, as in OpenAI's fine-tuning data; data sets also have
-/// numbers between and above. A message without a weight counts as the mask decides.
+/// 0 means not trained, 1 means fully trained, as in OpenAI's fine-tuning data. Data sets also use
+/// other numbers. The mask policy decides about messages without a weight.
 ///
 /// ```
 /// use openchatml::{Weight, parse};
@@ -21,7 +21,7 @@ use std::num::NonZeroU64;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Weight(NonZeroU64);
 
-/// That of a message which says nothing about it.
+/// The weight of a message without one.
 impl Default for Weight {
     fn default() -> Self {
         Self::ONE
@@ -29,25 +29,25 @@ impl Default for Weight {
 }
 
 impl Weight {
-    /// Not trained.
+    /// The message is not trained.
     pub const ZERO: Self = Self::of(0.0);
 
-    /// Counts in full.
+    /// The message is fully trained.
     pub const ONE: Self = Self::of(1.0);
 
-    /// The bits of numbers that are not negative are in the order of the numbers. One more is never
-    /// zero, so that a message which says nothing of its weight has no room for one.
+    /// The bits of non-negative numbers have the same order as the numbers. Adding one makes them
+    /// nonzero, so that an `Option` of a weight needs no extra space.
     const fn of(value: f64) -> Self {
         Self(NonZeroU64::MIN.saturating_add(value.to_bits()))
     }
 
-    /// The weight of this value; `None` for a value that is negative, infinite or not a number.
+    /// Creates a weight. Returns `None` for a value that is negative, infinite or not a number.
     pub fn new(value: f64) -> Option<Self> {
         // `+ 0.0` turns -0.0 into 0.0.
         (value.is_finite() && value >= 0.0).then(|| Self::of(value + 0.0))
     }
 
-    /// The smaller of two.
+    /// Returns the smaller weight.
     ///
     /// ```
     /// use openchatml::Weight;
@@ -59,12 +59,12 @@ impl Weight {
         Ord::min(self, other)
     }
 
-    /// Its value.
+    /// Returns the value.
     pub const fn get(self) -> f64 {
         f64::from_bits(self.0.get() - 1)
     }
 
-    /// Whether the message is trained at all.
+    /// Whether the message is trained.
     ///
     /// ```
     /// use openchatml::Weight;

@@ -1,4 +1,4 @@
-//! How to read and how to write.
+//! Options for reading and writing.
 
 mod read;
 mod render;

@@ -1,9 +1,9 @@
-//! How to read.
+//! Options for reading.
 
 use crate::Role;
 use crate::limits::Limits;
 
-/// How to read a document.
+/// Options for reading a document.
 ///
 /// ```
 /// use openchatml::{Mode, ReadOptions};
@@ -15,35 +15,35 @@ use crate::limits::Limits;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Whether what is tolerable is an error.
+    /// Whether tolerable errors are errors or warnings.
     pub mode: Mode,
-    /// What to do with malformed input.
+    /// How to handle malformed input.
     pub recover: Recover,
-    /// Whether the last message may be open: a prompt that the model is to continue.
+    /// Whether the last message can be open: a prompt that the model will continue.
     pub open_prompt: bool,
-    /// The input continues a prompt that ended in this role's header, as a model's raw completion
-    /// does. If this is the assistant, only the assistant may speak in it, and the first stop token of
-    /// its own ends it: what others say, and what follows, is hidden and reported as
-    /// `E-COMPLETION-ROLE`.
+    /// The role whose message the input continues, for a raw completion of a model: its prompt
+    /// ended in the header of this role. If this is the assistant, only the assistant can speak in
+    /// the input, and its first stop token ends the input. Messages of other roles, and everything
+    /// after the stop token, are hidden and reported as `E-COMPLETION-ROLE`.
     ///
     /// The stop tokens are `<|return|>` and `<|call|>` in OpenChatML 2.x and Harmony (HIP-1 §8),
-    /// `<|assistant_end|>` and `<|tools_suffix|>` in Apertus, `<|end_message|>` in ChatML, and
-    /// `<|im_end|>` in `im` and OpenChatML 0.1, where `</s>` is one, too.
+    /// `<|assistant_end|>` and `<|tools_suffix|>` in Apertus, `<|end_message|>` in ChatML,
+    /// `<|im_end|>` in `im`, and `<|im_end|>` and `</s>` in OpenChatML 0.1.
     pub continues: Option<Role>,
-    /// Whether the prompt that the input [continues](Self::continues) ended inside of reasoning, as it
-    /// does where a chat template writes `<think>` itself.
+    /// Whether the prompt that the input [continues](Self::continues) ended inside reasoning,
+    /// because the chat template wrote `<think>`.
     pub in_reasoning: bool,
-    /// Whether a completion goes on past its stop token: what the assistant says there
-    /// is taken as its next messages. For several generations one after another in one text, and
-    /// for servers that go on where HIP-1 §8 has them stop.
+    /// Whether a completion continues after its stop token: messages of the assistant after it are
+    /// read as its next messages. Use it for several generations in one text, and for servers that
+    /// continue where HIP-1 §8 requires a stop.
     pub past_stop: bool,
-    /// Bounds on what is read.
+    /// The limits on the input.
     pub limits: Limits,
 }
 
 impl ReadOptions {
-    /// Reads the completion of a prompt that ended where the assistant speaks, as
-    /// [`RenderOptions::prompt`](crate::RenderOptions::prompt) ends it.
+    /// Creates options for the completion of a prompt that ended where the assistant speaks, as
+    /// from [`RenderOptions::prompt`](crate::RenderOptions::prompt).
     ///
     /// ```
     /// use openchatml::{Format, ReadOptions, parse};
@@ -58,7 +58,7 @@ impl ReadOptions {
     }
 }
 
-/// Whether what is tolerable is an error.
+/// Whether tolerable errors are errors or warnings.
 ///
 /// ```
 /// use openchatml::{Format, Mode, ReadOptions, parse};
@@ -73,16 +73,16 @@ impl ReadOptions {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// What can be understood is a warning. For model output and foreign files.
+    /// Warnings for errors that the reader can correct. For model output and files of others.
     #[default]
     Lenient,
-    /// What the specification does not allow is an error.
+    /// Errors for everything that the specification does not allow.
     Strict,
 }
 
-/// What to do with text that stands where none may stand, and with headers that make no sense.
+/// How to handle text outside of messages, and invalid headers.
 ///
-/// Whatever the policy: each byte of the input is in a message or in the span of a diagnostic, and
+/// With every policy, each byte of the input is in a message or in the span of a diagnostic, and
 /// uncertain text is never shown to the user.
 ///
 /// ```
@@ -100,11 +100,11 @@ pub enum Mode {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Recover {
-    /// It becomes a hidden message of its own.
+    /// The text becomes a hidden message.
     #[default]
     Keep,
-    /// It is left out.
+    /// The text is dropped.
     Drop,
-    /// It ends the reading: what follows is left out, too.
+    /// The reader stops there and drops the rest of the input.
     Error,
 }

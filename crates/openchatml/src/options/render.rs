@@ -1,4 +1,4 @@
-//! How to write.
+//! Options for writing.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use super::settings::Settings;
 use crate::Role;
 use crate::declare::Style;
 
-/// How to write.
+/// Options for writing a document.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, RenderOptions, Role, render};
@@ -22,32 +22,31 @@ use crate::declare::Style;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RenderOptions {
-    /// Whether what was read is laid out as it was.
+    /// Whether to keep the layout of what was read.
     pub layout: LayoutChoice,
-    /// What to do with header values that cannot be written.
+    /// How to handle header values that cannot be written.
     pub values: Values,
-    /// In whose way a dialect is written that several programs write.
+    /// The compatibility profile, for dialects that several programs write differently.
     pub profile: Profile,
-    /// The date that prompts tell the model, where their format says one: `2026-01-31`.
+    /// The current date for prompts, in formats with a date: `2026-01-31`.
     pub date: Option<Cow<'static, str>>,
-    /// Whether the model is told to think before it answers, where prompts of the format say so
-    /// (Apertus: `Deliberation: enabled`). `None` for what the format does by itself.
+    /// Whether the prompt asks the model to think before it answers, in formats that support it
+    /// (Apertus: `Deliberation: enabled`). `None` is the default of the format.
     pub thinking: Option<bool>,
-    /// Ends the text with a message that this role has yet to say.
+    /// Ends the text with an open message of this role, which the model generates.
     pub generation_prompt: Option<Role>,
-    /// Keeps the reasoning that led to earlier answers in a [prompt](crate::prompt).
+    /// Keeps the reasoning before earlier answers in a [prompt](crate::prompt).
     pub keep_reasoning: bool,
-    /// Leaves the last message open, for the model to continue.
+    /// Leaves the last message open, so that the model continues it.
     pub continue_final: bool,
-    /// Canonical JSON: the token ids that messages [are known to have](crate::Message::ids) are
-    /// written, too.
+    /// In canonical JSON, also writes the [known token ids](crate::Message::ids) of messages.
     pub ids: bool,
-    /// Options that one dialect alone has.
+    /// Options of single dialects.
     settings: Settings,
 }
 
 impl RenderOptions {
-    /// Ends the text where the assistant speaks: the prompt of a completion.
+    /// Creates options for the prompt of a completion: the text ends where the assistant speaks.
     ///
     /// ```
     /// use openchatml::{Conversation, Format, Message, RenderOptions, render};
@@ -61,7 +60,7 @@ impl RenderOptions {
         Self { generation_prompt: Some(Role::Assistant), ..Self::default() }
     }
 
-    /// Takes the options of one dialect, in place of those that were set before.
+    /// Sets the options of one dialect. They replace earlier options of the same type.
     ///
     /// ```
     /// use openchatml::RenderOptions;
@@ -77,7 +76,7 @@ impl RenderOptions {
         self.settings.set(options);
     }
 
-    /// The options of one dialect, if they were set.
+    /// Returns the options of one dialect, if set.
     ///
     /// ```
     /// use openchatml::RenderOptions;
@@ -90,7 +89,7 @@ impl RenderOptions {
     }
 }
 
-/// In whose way Harmony is written.
+/// The compatibility profile for Harmony and Apertus output.
 ///
 /// ```
 /// use openchatml::render::Profile;
@@ -109,7 +108,7 @@ impl RenderOptions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The chat template says the date, and takes a system prompt for instructions:
+/// The chat template writes the date, and reads a system prompt as instructions:
 ///
 /// ```
 /// use openchatml::render::Profile;
@@ -128,32 +127,31 @@ impl RenderOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {
-    /// As its documentation says.
+    /// The documentation of the format.
     #[default]
     Documented,
-    /// As the reference renderer `openai-harmony` 0.0.8 writes it, its habits included: declarations
-    /// in the style of [`Style::Reference`], `<|call|>` at the end
-    /// of whatever the assistant says to a recipient, and `<|end|>` at the end of everything else
-    /// but the answer that ends the conversation.
+    /// The reference renderer `openai-harmony` 0.0.8, including its peculiarities: declarations in
+    /// the style [`Style::Reference`], `<|call|>` at the end of every message of the assistant with
+    /// a recipient, and `<|end|>` at the end of every other message except the last answer.
     Reference,
-    /// As its maintained fork `oss-harmony` 0.0.11 writes it: like the reference, with the recipient
-    /// of commentary after the channel, and each content type as a constraint.
+    /// `oss-harmony` 0.0.11, the maintained fork of `openai-harmony`: like the reference, but the
+    /// recipient of commentary follows the channel, and each content type is a constraint.
     OssHarmony,
-    /// As the chat template of the published gpt-oss checkpoints writes it, with the arguments of
-    /// calls given to it as mappings. It makes the system message itself, and needs its date.
+    /// The chat template of the published gpt-oss checkpoints, with the arguments of calls as
+    /// mappings. The template writes the system message and requires a date.
     HfTemplate,
-    /// The same with arguments given as strings, as the API of OpenAI has them: the template encodes
-    /// them twice.
+    /// The same chat template, with the arguments of calls as strings, as in OpenAI's API: the
+    /// template encodes them twice.
     HfTemplateStrings,
 }
 
 impl Profile {
-    /// Whether a chat template decides what is written.
+    /// Whether the profile is that of a chat template.
     pub(crate) fn is_template(self) -> bool {
         matches!(self, Self::HfTemplate | Self::HfTemplateStrings)
     }
 
-    /// The style of its declarations.
+    /// Returns the style of its declarations.
     pub(crate) fn style(self) -> Style {
         match self {
             Self::Reference | Self::OssHarmony => Style::Reference,
@@ -162,7 +160,7 @@ impl Profile {
     }
 }
 
-/// Whether what was read is laid out as it was.
+/// Whether to keep the layout of what was read.
 ///
 /// ```
 /// use openchatml::render::LayoutChoice;
@@ -178,15 +176,15 @@ impl Profile {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LayoutChoice {
-    /// As it was read, where it was read in the same dialect and has not changed.
+    /// Keeps the layout of messages that were read in the same dialect and have not changed.
     #[default]
     Keep,
-    /// The dialect's canonical layout.
+    /// Writes the canonical layout of the dialect.
     Canonical,
 }
 
-/// What to do with header values that cannot be written: white space, control characters, control
-/// tokens (OpenChatML 2.2 §11).
+/// How to handle header values that cannot be written because of white space, control characters or
+/// control tokens (OpenChatML 2.2 §11).
 ///
 /// ```
 /// use openchatml::render::Values;
@@ -204,10 +202,10 @@ pub enum LayoutChoice {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Values {
-    /// Refuse.
+    /// Refuses the document.
     #[default]
     Refuse,
-    /// Write `_` for white space, for control characters, and for the `<` of a control token. A
-    /// value that is empty is left out.
+    /// Writes `_` for white space, for control characters, and for the `<` of a control token. An
+    /// empty value is dropped.
     Sanitize,
 }

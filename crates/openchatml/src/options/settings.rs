@@ -1,11 +1,11 @@
-//! Options that one dialect alone has.
+//! Options of single dialects.
 
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Options that one dialect, or one family of dialects, alone has. Its module defines them;
-/// [`RenderOptions`](crate::RenderOptions) keeps them by their type.
+/// Options of one dialect, or of one family of dialects. The module of the dialect defines them,
+/// and [`RenderOptions`](crate::RenderOptions) stores them by type.
 ///
 /// ```
 /// use openchatml::RenderOptions;
@@ -22,18 +22,18 @@ use std::sync::Arc;
 /// ```
 pub trait DialectOptions: Any + Debug + Send + Sync {}
 
-/// Options of dialects, one of each type.
+/// The options of dialects, at most one of each type.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings(Vec<Arc<dyn DialectOptions>>);
 
 impl Settings {
-    /// Takes options, in place of those of the same type.
+    /// Sets options. They replace earlier options of the same type.
     pub(crate) fn set<T: DialectOptions>(&mut self, options: T) {
         self.0.retain(|it| !is::<T>(it.as_ref()));
         self.0.push(Arc::new(options));
     }
 
-    /// The options of a type.
+    /// Returns the options of a type.
     pub(crate) fn get<T: DialectOptions>(&self) -> Option<&T> {
         self.0.iter().find_map(|it| (it.as_ref() as &dyn Any).downcast_ref())
     }

@@ -1,4 +1,4 @@
-//! A message whose body is being read.
+//! The message whose body is being read.
 
 use super::out::State;
 use super::withhold;
@@ -7,7 +7,8 @@ use crate::model::{Body, End, Marker, Message, Pieces, Role, Segment};
 use crate::options::ReadOptions;
 use crate::{Code, Dropped, Span};
 
-/// A message from the end of its header to its own end. It is used again for the next one.
+/// A message from the end of its header to its own end. The memory is used again for the next
+/// message.
 #[derive(Debug)]
 pub(crate) struct Draft<'a> {
     pub(crate) message: Message<'a>,
@@ -16,11 +17,11 @@ pub(crate) struct Draft<'a> {
     /// Whether a literal block is open.
     literal: bool,
     bytes: usize,
-    /// Where the next piece of text begins if nothing stands between.
+    /// The start of the next piece of text, if it follows directly.
     next: usize,
     pieces: Vec<(usize, usize)>,
     keeps: bool,
-    /// What exceeded the limit on the text of one message.
+    /// The text that exceeds the limit of one message.
     excess: Option<Span>,
 }
 
@@ -41,7 +42,7 @@ impl Default for Draft<'_> {
 }
 
 impl<'a> Draft<'a> {
-    /// Begins the body of `message`, and says so.
+    /// Begins the body of `message` and reports the start.
     #[inline]
     pub(crate) fn begin(&mut self, message: Message<'a>, out: &mut Out<'a, '_>) {
         self.message = message;
@@ -49,13 +50,13 @@ impl<'a> Draft<'a> {
             withhold(&mut self.message);
         }
         out.to.start(&self.message);
-        // What will be checked must be kept, whatever the receiver wants.
+        // Bodies that will be checked must be kept, even if the receiver does not want them.
         self.keeps = out.to.keeps_bodies() || self.message.constrained || self.message.is_call();
         self.bytes = 0;
         self.next = self.message.body_at;
     }
 
-    /// A draft of `message`, begun.
+    /// Creates a draft and begins `message`.
     pub(crate) fn started(message: Message<'a>, out: &mut Out<'a, '_>) -> Self {
         let mut draft = Self::default();
         draft.begin(message, out);
@@ -67,13 +68,13 @@ impl<'a> Draft<'a> {
         self.literal
     }
 
-    /// Whether text was dropped, because the message exceeds its limit: the finding of that covers
-    /// all that follows.
+    /// Whether text was dropped because the message exceeds its limit. The diagnostic then covers
+    /// the rest of the message.
     pub(crate) fn is_full(&self) -> bool {
         self.excess.is_some()
     }
 
-    /// Adds text, which stands at `span`, and tells it.
+    /// Adds the text at `span` and reports it.
     #[inline]
     pub(crate) fn push(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let text = self.add(text, span, out.keep, out.options, out.state);
@@ -82,7 +83,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Adds text, which stands at `span`, and gives what counts of it, to be told.
+    /// Adds the text at `span` and returns the part within the limit, for the event.
     #[inline]
     pub(crate) fn add<'t>(
         &mut self,
@@ -110,14 +111,14 @@ impl<'a> Draft<'a> {
     }
 
     fn keep(&mut self, text: &str, span: Span, keep: Keep<'a>) {
-        // Places in a body that is not kept are asked for by nobody.
+        // Places in a body that is not kept are not needed.
         if span.start != self.next {
             self.pieces.push((self.bytes, span.start));
         }
         self.text.push(text, span, keep);
     }
 
-    /// What of `text` the limit allows.
+    /// Returns the part of `text` within the limit.
     #[cold]
     fn within_limit<'t>(
         &mut self,
@@ -127,7 +128,7 @@ impl<'a> Draft<'a> {
         state: &State,
     ) -> (&'t str, Span) {
         if let Some(stopped) = state.stopped {
-            // The rest of a piece of text in which reading stopped is left out like what follows.
+            // The rest of the text in which reading stopped is dropped.
             return cut_at(text, span, stopped.at.saturating_sub(span.start));
         }
         if let Some(excess) = &mut self.excess {
@@ -162,7 +163,7 @@ impl<'a> Draft<'a> {
         self.literal = false;
     }
 
-    /// Makes a segment of the text so far.
+    /// Turns the text so far into a segment.
     fn cut(&mut self) {
         let literal = std::mem::take(&mut self.literal);
         let text = self.text.take();
@@ -173,7 +174,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Ends the message at byte `at` and gives it on.
+    /// Ends the message at byte `at` and passes it on.
     pub(crate) fn end(&mut self, end: End, at: usize, out: &mut Out<'a, '_>) {
         let mut message = std::mem::replace(&mut self.message, Message::new(Role::Assistant, ""));
         message.end = end;
@@ -187,7 +188,8 @@ impl<'a> Draft<'a> {
                 format!("the text of this message exceeds the limit `message_bytes` of {most}");
             message.recovered = true;
             out.to.cut();
-            let found = Code::Limit.at(span, text).help("the text beyond it is dropped");
+            let found =
+                Code::Limit.at(span, text).help("the text beyond the limit will be dropped");
             out.report(found.drops(Dropped::Limit));
         }
         message.body = if self.segments.is_empty() && !self.literal {
@@ -200,8 +202,8 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// The first `len` bytes of `text`, which stands at `span`. Text that was pieced together has no
-/// exact place: it keeps the span of all.
+/// Returns the first `len` bytes of `text`, which is at `span`. Text that was joined from parts has
+/// no exact place, so it keeps the whole span.
 fn cut_at(text: &str, span: Span, len: usize) -> (&str, Span) {
     let len = text.floor_char_boundary(len);
     let exact = span.len() == text.len();

@@ -1,14 +1,14 @@
-//! What stands between messages.
+//! The text between messages.
 
 use super::{Keep, Kept};
 use crate::model::Raw;
 use crate::{Control, Span};
 use std::ops::Range;
 
-/// What stands between two messages, or around them: text, and the control tokens in it.
+/// The text between two messages or around them, with the control tokens in it.
 #[derive(Debug, Default)]
 pub(crate) struct Gap<'a> {
-    /// All of it, control tokens as they are spelled.
+    /// The whole text, including its control tokens.
     text: Kept<'a>,
     tokens: Vec<(Control, Range<usize>)>,
 }
@@ -18,7 +18,7 @@ impl<'a> Gap<'a> {
         self.text.push(text, span, keep);
     }
 
-    /// Adds a control token and how it is spelled.
+    /// Appends a control token and its spelling.
     pub(crate) fn push_control(
         &mut self,
         control: Control,
@@ -47,12 +47,12 @@ impl<'a> Gap<'a> {
         self.text.span()
     }
 
-    /// Whether it is the same as this.
+    /// Whether it is equal to the given text.
     pub(crate) fn is(&self, raw: &Raw<'_>) -> bool {
         raw.as_str() == self.as_str() && raw.tokens() == self.tokens
     }
 
-    /// Whether it is nothing but white space and some of these control tokens, in this order.
+    /// Whether it consists of white space and a subsequence of these control tokens.
     pub(crate) fn is_blank(&self, allowed: &[Control]) -> bool {
         let (mut at, mut allowed) = (0, allowed.iter());
         for (control, range) in &self.tokens {
@@ -77,7 +77,7 @@ impl<'a> Gap<'a> {
         token.map(|(_, range)| &self.as_str()[range.end..])
     }
 
-    /// Takes what stands before the first control token of this kind, and the token.
+    /// Removes and returns the text up to and including the first control token of this kind.
     pub(crate) fn split_front(&mut self, control: Control) -> Option<Raw<'a>> {
         let index = self.tokens.iter().position(|(it, _)| *it == control)?;
         let at = self.tokens[index].1.end;
@@ -88,7 +88,7 @@ impl<'a> Gap<'a> {
         Some(Raw::new(self.text.split_front(at), front))
     }
 
-    /// Takes the last control token of this kind, and what stands after it.
+    /// Removes and returns the last control token of this kind and the text after it.
     pub(crate) fn split_back(&mut self, control: Control) -> Option<Raw<'a>> {
         let index = self.tokens.iter().rposition(|(it, _)| *it == control)?;
         let at = self.tokens[index].1.start;
@@ -98,7 +98,7 @@ impl<'a> Gap<'a> {
         Some(Raw::new(self.text.split_back(at), back))
     }
 
-    /// Takes the line break at its beginning, if there is one.
+    /// Removes the line break at the beginning, if there is one.
     pub(crate) fn strip_line_break(&mut self) -> bool {
         let has_line_break = self.text.strip_line_break();
         if has_line_break {
@@ -109,7 +109,7 @@ impl<'a> Gap<'a> {
         has_line_break
     }
 
-    /// Takes the line break at its end, if there is one.
+    /// Removes the line break at the end, if there is one.
     pub(crate) fn pop_line_break(&mut self) -> bool {
         self.text.pop_line_break()
     }
@@ -120,12 +120,12 @@ impl<'a> Gap<'a> {
         self.tokens.clear();
     }
 
-    /// All of it, leaving nothing behind.
+    /// Removes and returns the whole text.
     pub(crate) fn take(&mut self) -> Raw<'a> {
         Raw::new(self.text.take(), std::mem::take(&mut self.tokens))
     }
 
-    /// All of it as text.
+    /// The whole text, with control tokens as text.
     pub(crate) fn into_text(self) -> Kept<'a> {
         self.text
     }

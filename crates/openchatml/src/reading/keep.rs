@@ -1,4 +1,4 @@
-//! How text that a reader sees becomes text that a conversation holds.
+//! Text that a reader keeps for the conversation.
 
 use std::borrow::Cow;
 
@@ -7,18 +7,18 @@ use crate::Span;
 /// Where kept text comes from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Keep<'a> {
-    /// The whole input is at hand: it is borrowed from.
+    /// The whole input, from which text is borrowed.
     Whole(&'a str),
-    /// Text passes by: it is copied.
+    /// Input that arrives in chunks, so text is copied.
     Copy,
 }
 
 impl<'a> Keep<'a> {
-    /// `text`, which stands at `span`, to keep.
+    /// Returns `text`, which is at `span`, to keep.
     #[inline]
     pub(crate) fn text(self, text: &str, span: Span) -> Cow<'a, str> {
         match self {
-            // Text that was pieced together is not all that stands between its ends.
+            // Text that was joined from parts differs from the input at its span.
             Self::Whole(input) => match input.get(span.range()) {
                 Some(slice) if slice.len() == text.len() => Cow::Borrowed(slice),
                 _ => Cow::Owned(text.to_owned()),
@@ -27,7 +27,7 @@ impl<'a> Keep<'a> {
         }
     }
 
-    /// What stands at `span`, if the input is at hand.
+    /// Returns the input at `span`, if the whole input is available.
     #[inline]
     pub(crate) fn slice(self, span: Span) -> Option<&'a str> {
         match self {
@@ -37,7 +37,7 @@ impl<'a> Keep<'a> {
     }
 }
 
-/// A growing piece of kept text: borrowed as long as its parts are neighbours in the input.
+/// Kept text that grows. It is borrowed while its parts are adjacent in the input.
 #[derive(Debug, Default)]
 pub(crate) struct Kept<'a> {
     text: Cow<'a, str>,
@@ -45,7 +45,7 @@ pub(crate) struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// Adds `text`, which stands at `span`.
+    /// Appends `text`, which is at `span`.
     #[inline]
     pub(crate) fn push(&mut self, text: &str, span: Span, keep: Keep<'a>) {
         if text.is_empty() {
@@ -68,7 +68,7 @@ impl<'a> Kept<'a> {
         self.span.end = span.end;
     }
 
-    /// Takes the line break at its end, if there is one.
+    /// Removes a line break at the end. Returns whether there was one.
     pub(crate) fn pop_line_break(&mut self) -> bool {
         let Some(len) = self.text.strip_suffix('\n').map(str::len) else { return false };
         match &mut self.text {
@@ -79,7 +79,7 @@ impl<'a> Kept<'a> {
         true
     }
 
-    /// Takes the line break at its beginning, if there is one.
+    /// Removes a line break at the beginning. Returns whether there was one.
     pub(crate) fn strip_line_break(&mut self) -> bool {
         if !self.text.starts_with('\n') {
             return false;
@@ -92,7 +92,7 @@ impl<'a> Kept<'a> {
         true
     }
 
-    /// Drops the white space at its beginning.
+    /// Removes the white space at the beginning.
     pub(crate) fn trim_start(&mut self) {
         let len = self.text.len() - self.text.trim_ascii_start().len();
         match &mut self.text {
@@ -102,7 +102,7 @@ impl<'a> Kept<'a> {
         self.span.start = (self.span.start + len).min(self.span.end);
     }
 
-    /// Takes what stands before byte `at`.
+    /// Removes and returns the text before byte `at`.
     pub(crate) fn split_front(&mut self, at: usize) -> Cow<'a, str> {
         let (front, rest) = split(self.take(), at);
         self.text = rest;
@@ -110,7 +110,7 @@ impl<'a> Kept<'a> {
         front
     }
 
-    /// Takes what stands from byte `at` on.
+    /// Removes and returns the text from byte `at` on.
     pub(crate) fn split_back(&mut self, at: usize) -> Cow<'a, str> {
         let (rest, back) = split(self.take(), at);
         self.text = rest;
@@ -122,7 +122,7 @@ impl<'a> Kept<'a> {
         &self.text
     }
 
-    /// Forgets the text.
+    /// Clears the text.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.text = Cow::Borrowed("");
@@ -136,12 +136,12 @@ impl<'a> Kept<'a> {
         self.text.is_empty()
     }
 
-    /// Where it stands, from its first part to its last.
+    /// Returns the span from the first part to the last.
     pub(crate) fn span(&self) -> Span {
         self.span
     }
 
-    /// The text, leaving nothing behind.
+    /// Takes the text and leaves it empty.
     pub(crate) fn take(&mut self) -> Cow<'a, str> {
         std::mem::take(&mut self.text)
     }

@@ -1,4 +1,4 @@
-//! What readers have in common: where their messages and findings go, and what is kept of the text.
+//! What all readers share: the output of messages and diagnostics, and kept text.
 
 mod draft;
 mod gap;
@@ -19,16 +19,17 @@ pub(crate) use self::trail::Trail;
 use crate::lex::{Lexeme, Lexer};
 use crate::model::Message;
 
-/// A reader: a push machine from lexemes to messages, one for each family of dialects.
+/// A reader: it turns lexemes into messages. There is one for each grammar family.
 ///
-/// It sees neither bytes nor ids, so text, token ids and streams cannot disagree.
+/// It sees neither bytes nor ids, so text, token ids and streams always give the same result.
 pub(crate) trait Reader<'a> {
-    /// Takes the next lexeme.
+    /// Reads the next lexeme.
     fn lexeme(&mut self, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>);
 
-    /// Takes all that is certain in `text`, which may be the `last` of it, and leaves the rest.
+    /// Reads everything that is certain in `text`, and leaves the rest. `last` says whether `text`
+    /// is the end of the input.
     ///
-    /// Each reader has a copy of this loop of its own, in which its `lexeme` is known.
+    /// Each reader has its own copy of this loop, in which the compiler knows its `lexeme`.
     fn text(&mut self, lexer: &mut Lexer, text: &mut &str, last: bool, out: &mut Out<'a, '_>) {
         while let Some(lexeme) = lexer.next(text, last) {
             if out.goes_on(lexeme) {
@@ -37,14 +38,15 @@ pub(crate) trait Reader<'a> {
         }
     }
 
-    /// The message whose body is being read: its header. Not between messages, nor in a header.
+    /// Returns the message whose body is being read, or `None` between messages and inside a
+    /// header.
     fn message(&self) -> Option<&Message<'a>>;
 
-    /// The message whose body is being read, if any text is just more of it.
+    /// Returns the message whose body is being read, if any text only continues it.
     fn body(&mut self) -> Option<&mut Draft<'a>> {
         None
     }
 
-    /// Takes the end of the input, which is at byte `at`.
+    /// Ends the input, at byte `at`.
     fn finish(&mut self, at: usize, out: &mut Out<'a, '_>);
 }

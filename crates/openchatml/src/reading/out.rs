@@ -1,4 +1,4 @@
-//! What a reader gives its messages and findings to.
+//! The output of a reader: messages and diagnostics.
 
 use super::Keep;
 use crate::check::Checker;
@@ -10,78 +10,78 @@ use crate::model::{
 use crate::options::{Mode, ReadOptions, Recover};
 use crate::{Code, Control, Diagnostic, Dropped, Header, Severity, Span};
 
-/// Takes what a reader finds: a whole document is collected, a stream passes it on as events.
+/// Receives the output of a reader. For a whole document it is collected; for a stream it becomes
+/// events.
 pub(crate) trait Receiver<'a> {
-    /// Whether the text of bodies is to be kept. If not, messages end with an empty body.
+    /// Whether the text of bodies must be kept. If not, messages end with an empty body.
     fn keeps_bodies(&self) -> bool;
 
-    /// The text form that the messages turn out to be in.
+    /// The text form of the messages.
     fn form(&mut self, _: FormId) {}
 
     /// The header of the document.
     fn header(&mut self, header: Header<'a>);
 
-    /// A message begins: everything is known of it but its body.
+    /// A message begins. Everything except its body is known.
     fn start(&mut self, message: &Message<'a>);
 
-    /// More text of the message that began last.
+    /// More text of the current message.
     fn text(&mut self, text: &str);
 
-    /// Text of the message that began last was left out for the sake of a limit.
+    /// Text of the current message was dropped because of a limit.
     fn cut(&mut self) {}
 
-    /// Reading has stopped: what follows is left out.
+    /// Reading has stopped: the rest of the input is dropped.
     fn stop(&mut self) {}
 
-    /// The completion has come to its stop token: what follows is no part of it.
+    /// The completion has reached its stop token: later messages are not part of it.
     fn over(&mut self) {}
 
-    /// The message that began last is complete.
+    /// The current message is complete.
     fn end(&mut self, message: Message<'a>);
 
-    /// What closes the turn of the last message, which ended before, ends at byte `at`.
+    /// The end of the last message's turn is at byte `at`. The message has ended before.
     fn close_turn(&mut self, _: usize) {}
 
-    /// How the space around messages is laid out.
+    /// The layout around messages.
     fn layout(&mut self, place: Place, raw: Raw<'a>, form: FormId);
 
-    /// A file of a multi-file sequence is complete: this, or the messages since the last one.
+    /// A file of a multi-file sequence is complete: `part`, or the messages since the last file.
     fn part(&mut self, part: Option<Part<'a>>, span: Span);
 
     /// The document is a fill-in-the-middle task.
     fn infill(&mut self, infill: Infill<'a>);
 
-    /// Something was found.
+    /// A diagnostic.
     fn finding(&mut self, diagnostic: Diagnostic);
 }
 
-/// Where a piece of layout belongs.
+/// The place of a piece of layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Before the first message.
     Lead,
-    /// After the message that ended last.
+    /// After the message that has just ended.
     After,
-    /// After the last message, or after its body.
+    /// The layout after the last message, or after its body.
     Tail,
 }
 
-/// Counts findings and decides how bad they are.
+/// Counts diagnostics and decides their severity.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     count: usize,
-    /// Whether it was told that input is dropped by what is not shown.
+    /// Whether a diagnostic already says that hidden diagnostics drop input.
     tells_drops: bool,
 }
 
 impl Findings {
-    /// Whether another one would be passed on as it is.
+    /// Whether one more diagnostic would be passed on.
     pub(crate) fn has_room(&self, limits: &Limits) -> bool {
         self.count < limits.diagnostics
     }
 
-    /// Passes `diagnostic` on unless there are too many already. That input is dropped is told all
-    /// the same, once.
+    /// Passes `diagnostic` on, unless there are too many. Dropped input is reported once even then.
     pub(crate) fn report(&mut self, diagnostic: Diagnostic, limits: &Limits) -> Option<Diagnostic> {
         self.count = self.count.saturating_add(1);
         let drops = diagnostic.dropped.is_some() && self.count > limits.diagnostics;
@@ -91,13 +91,14 @@ impl Findings {
             std::cmp::Ordering::Less => Some(diagnostic),
             std::cmp::Ordering::Equal => {
                 let most = limits.diagnostics;
-                let message =
-                    format!("more than the limit `diagnostics` of {most}; no more are shown");
+                let message = format!(
+                    "the diagnostics exceed the limit `diagnostics` of {most}; the rest is not shown"
+                );
                 let found = Code::Limit.at(diagnostic.span, message);
                 Some(if drops { found.drops(Dropped::Limit) } else { found })
             }
             std::cmp::Ordering::Greater if drops => {
-                let message = "input is dropped by a finding that is not shown";
+                let message = "a diagnostic that is not shown drops input";
                 Some(Code::Limit.at(diagnostic.span, message).drops(Dropped::Limit))
             }
             std::cmp::Ordering::Greater => None,
@@ -105,22 +106,22 @@ impl Findings {
     }
 }
 
-/// What is left of the state between two lexemes, apart from the reader's own.
+/// The state between two lexemes, except for that of the reader itself.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) findings: Findings,
     pub(crate) checker: Checker,
     pub(crate) messages: usize,
-    /// Reading has stopped: what follows is left out.
+    /// Reading has stopped: the rest of the input is dropped.
     pub(crate) stopped: Option<Stopped>,
-    /// The completion has come to its stop token: nothing that follows is part of it.
+    /// Whether the completion has reached its stop token. Later messages are not part of it.
     pub(crate) is_over: bool,
-    /// The last message is no part of the completion.
+    /// Whether the last message is not part of the completion.
     pub(crate) after_foreign: bool,
 }
 
 impl State {
-    /// The state before anything was read.
+    /// Creates the state before the first lexeme.
     pub(crate) fn new(checker: Checker) -> Self {
         Self {
             findings: Findings::default(),
@@ -133,14 +134,14 @@ impl State {
     }
 }
 
-/// Why reading has stopped, and at which byte.
+/// Why and where reading has stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopped {
     pub(crate) code: Code,
     pub(crate) at: usize,
 }
 
-/// What a reader writes to.
+/// The output of a reader.
 pub(crate) struct Out<'a, 'o> {
     pub(crate) keep: Keep<'a>,
     pub(crate) options: &'o ReadOptions,
@@ -149,14 +150,14 @@ pub(crate) struct Out<'a, 'o> {
 }
 
 impl<'a> Out<'a, '_> {
-    /// Reports a finding.
+    /// Reports a diagnostic.
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
         if let Some(diagnostic) = self.state.findings.report(diagnostic, &self.options.limits) {
             self.to.finding(diagnostic);
         }
     }
 
-    /// Reports what is an error in strict mode and a warning otherwise.
+    /// Reports a diagnostic that is an error in strict mode and a warning in lenient mode.
     pub(crate) fn tolerate(&mut self, diagnostic: Diagnostic) {
         let severity = match self.options.mode {
             Mode::Strict => Severity::Error,
@@ -165,14 +166,14 @@ impl<'a> Out<'a, '_> {
         self.report(diagnostic.severity(severity));
     }
 
-    /// Reports what strict reading only is interested in.
+    /// Reports a diagnostic only in strict mode.
     pub(crate) fn note(&mut self, diagnostic: Diagnostic) {
         if self.options.mode == Mode::Strict || diagnostic.severity > Severity::Note {
             self.report(diagnostic);
         }
     }
 
-    /// Reports malformed input, which ends the reading if that is the policy.
+    /// Reports malformed input. Reading stops if the policy says so.
     pub(crate) fn malformed(&mut self, diagnostic: Diagnostic) {
         if self.options.recover == Recover::Error {
             self.stop(diagnostic.code, diagnostic.span.end);
@@ -180,7 +181,7 @@ impl<'a> Out<'a, '_> {
         self.report(diagnostic);
     }
 
-    /// Whether the reading goes on with `lexeme`.
+    /// Whether reading continues with `lexeme`.
     #[inline]
     pub(crate) fn goes_on(&mut self, lexeme: Lexeme<'_>) -> bool {
         if self.state.stopped.is_some() {
@@ -190,10 +191,10 @@ impl<'a> Out<'a, '_> {
             return true;
         }
         let span = match lexeme {
-            // It ends a sequence of messages, and begins none.
+            // It ends a sequence of messages and begins none.
             Lexeme::Control(Control::Eos, _) => return true,
             Lexeme::Control(_, span) => span,
-            // How much of the text has arrived does not count.
+            // The result must not depend on how much of the text has arrived.
             Lexeme::Text(text, span) => {
                 let rest = text.trim_ascii_start();
                 let start = span.end - rest.len().min(span.len());
@@ -203,8 +204,8 @@ impl<'a> Out<'a, '_> {
         self.admits(span)
     }
 
-    /// Whether another message may begin at `span`, in the lexeme that ended one. If not, the
-    /// reading ends there.
+    /// Whether another message can begin at `span`, in the lexeme that ended a message. If not,
+    /// reading stops there.
     pub(crate) fn admits(&mut self, span: Span) -> bool {
         let most = self.options.limits.messages;
         if self.state.stopped.is_none() && self.state.messages >= most {
@@ -215,20 +216,20 @@ impl<'a> Out<'a, '_> {
         self.state.stopped.is_none()
     }
 
-    /// Leaves out what stands from byte `at` on, too, now that reading has stopped.
+    /// Also drops the input from byte `at` on, after reading has stopped.
     pub(crate) fn leave_out(&mut self, at: usize) {
         if let Some(stopped) = &mut self.state.stopped {
             stopped.at = stopped.at.min(at);
         }
     }
 
-    /// Ends the reading: what stands from byte `at` on is left out.
+    /// Stops reading. The input from byte `at` on is dropped.
     pub(crate) fn stop(&mut self, code: Code, at: usize) {
         self.state.stopped.get_or_insert(Stopped { code, at });
         self.to.stop();
     }
 
-    /// Takes a control token that stops a completion. If this is one of the assistant, it is over.
+    /// Handles a stop token: a completion of the assistant is over.
     pub(crate) fn stop_token(&mut self) {
         let is_completion = self.options.continues == Some(Role::Assistant);
         if is_completion && !self.options.past_stop && !self.state.is_over {
@@ -237,13 +238,13 @@ impl<'a> Out<'a, '_> {
         }
     }
 
-    /// Whether there is room for another message.
+    /// Whether the limit allows another message.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.state.stopped.is_none() && self.state.messages < self.options.limits.messages
     }
 
-    /// Gives a complete message on, checked.
+    /// Checks a complete message and passes it on.
     #[inline]
     pub(crate) fn end(&mut self, message: Message<'a>) {
         if !self.state.checker.passes(&message) {
@@ -263,7 +264,7 @@ impl<'a> Out<'a, '_> {
     }
 }
 
-/// There is room for so many messages before a list of them grows.
+/// The initial capacity of a list of messages.
 const FIRST: usize = 16;
 
 /// Collects a whole document.
@@ -271,20 +272,20 @@ const FIRST: usize = 16;
 pub(crate) struct Whole<'a> {
     conversation: Conversation<'a>,
     parts: Option<Vec<Part<'a>>>,
-    /// More than one only where something malformed stands between them.
+    /// There is more than one only if something malformed is between them.
     infills: Vec<Infill<'a>>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Whole<'a> {
-    /// A collector of a document in the text form of this name.
+    /// Creates a collector for the text form with this name.
     pub(crate) fn new(origin: FormId) -> Self {
         let mut whole = Self::default();
         whole.conversation.origin = origin;
         whole
     }
 
-    /// The document, once everything is read.
+    /// Returns the document after the end of the input.
     pub(crate) fn into_document(mut self) -> Document<'a> {
         let conversation = self.conversation;
         let last = self.infills.pop();
@@ -294,8 +295,8 @@ impl<'a> Whole<'a> {
             (None, Some(infill)) if !has_messages && self.infills.is_empty() => {
                 Document::Infill(infill)
             }
-            // Messages that stand beside a task, or after the last file that is whole, are a file
-            // of their own: nothing is left out.
+            // Messages next to a task, or after the last complete file, become a file: nothing is
+            // dropped.
             (parts, infill) => {
                 let mut parts = parts.unwrap_or_default();
                 let infills = self.infills.into_iter().chain(infill);
@@ -377,7 +378,7 @@ impl<'a> Receiver<'a> for Whole<'a> {
 }
 
 impl<'a> DocumentLayout<'a> {
-    /// A layout of `dialect`, if it differs from the canonical one.
+    /// Returns a layout of this form, if it differs from the canonical one.
     pub(crate) fn around(
         form: FormId,
         lead: Option<Raw<'a>>,

@@ -1,8 +1,8 @@
-//! What comes of reading.
+//! The result of reading.
 
 use crate::{Conversation, Diagnostic, Document, Severity};
 
-/// A document and what was found while it was read.
+/// A document and the diagnostics of reading it.
 ///
 /// ```
 /// use openchatml::{Parsed, parse};
@@ -18,14 +18,14 @@ use crate::{Conversation, Diagnostic, Document, Severity};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Parsed<'a> {
-    /// Everything that could be saved.
+    /// Everything that could be read.
     pub document: Document<'a>,
-    /// What was found, in the order of reading.
+    /// The diagnostics, in the order of reading.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Parsed<'a> {
-    /// A document, and what was found while it was read.
+    /// Creates a result from a document and its diagnostics.
     ///
     /// ```
     /// use openchatml::{Conversation, Message, Parsed};
@@ -37,7 +37,7 @@ impl<'a> Parsed<'a> {
         Self { document, diagnostics }
     }
 
-    /// Whether a finding is an error.
+    /// Whether any diagnostic is an error.
     ///
     /// ```
     /// use openchatml::parse;
@@ -52,7 +52,7 @@ impl<'a> Parsed<'a> {
         self.diagnostics.iter().any(|found| found.severity == Severity::Error)
     }
 
-    /// Whether the reader dropped any of the input: it is not in the document.
+    /// Whether the reader dropped input, so that it is not in the document.
     ///
     /// ```
     /// use openchatml::parse;
@@ -65,11 +65,11 @@ impl<'a> Parsed<'a> {
         self.diagnostics.iter().any(|found| found.dropped.is_some())
     }
 
-    /// The document if nothing is wrong with it.
+    /// Returns the document if there is no error.
     ///
     /// # Errors
     ///
-    /// The first error that was found.
+    /// The first error.
     ///
     /// ```
     /// use openchatml::{Code, Format, parse};
@@ -88,7 +88,7 @@ impl<'a> Parsed<'a> {
         }
     }
 
-    /// The conversation; an empty one if the document is something else.
+    /// Returns the conversation, or an empty one for other documents.
     ///
     /// ```
     /// use openchatml::{Message, Role, parse};

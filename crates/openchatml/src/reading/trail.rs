@@ -4,7 +4,7 @@ use super::Keep;
 use crate::model::Raw;
 use crate::{Control, Span};
 
-/// The control tokens since the last message, and where they stand in the input.
+/// The control tokens since the last message, and their spans in the input.
 #[derive(Debug, Default)]
 pub(crate) struct Trail {
     tokens: Vec<(Control, Span)>,
@@ -12,7 +12,7 @@ pub(crate) struct Trail {
 }
 
 impl Trail {
-    /// Adds a control token. Where no layout is kept, only the last one is remembered.
+    /// Adds a control token. If layouts are not kept, only the last token is recorded.
     #[inline]
     pub(crate) fn push(&mut self, control: Control, span: Span, keep: Keep<'_>) {
         self.last = Some((control, span));
@@ -26,7 +26,7 @@ impl Trail {
         self.last.map(|(control, _)| control)
     }
 
-    /// Forgets what stands before byte `at`, where the body of a message begins.
+    /// Drops the tokens before byte `at`, where the body of a message begins.
     #[inline]
     pub(crate) fn clear_before(&mut self, at: usize) {
         if self.last.is_some_and(|(_, span)| span.start >= at) {
@@ -37,7 +37,7 @@ impl Trail {
         }
     }
 
-    /// What stands at `span` in the input, if that is at hand.
+    /// The input at `span`, if it is available.
     pub(crate) fn raw<'a>(&self, span: Span, keep: Keep<'a>) -> Option<Raw<'a>> {
         let text = keep.slice(span)?;
         let inside = |it: &&(Control, Span)| it.1.start >= span.start && it.1.end <= span.end;

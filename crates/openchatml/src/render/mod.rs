@@ -1,7 +1,8 @@
-//! Writing: from a [`Document`] to any carrier.
+//! Writes a [`Document`] in any format.
 //!
-//! A writer walks a document and calls [`Sink::control`] and [`Sink::text`]. There is no other way
-//! to emit a control token, so content can never become structure: a sink escapes it or refuses it.
+//! A writer walks through a document and calls [`Sink::control`] and [`Sink::text`]. Nothing else
+//! can write a control token, so content can never become structure: a sink escapes it or refuses
+//! it.
 
 pub use crate::grammar::turn::{Close, TurnOptions};
 pub use crate::options::{DialectOptions, LayoutChoice, Profile, RenderOptions, Values};
@@ -21,9 +22,10 @@ use crate::{Code, Document, Span, convert};
 ///
 /// # Errors
 ///
-/// What the format cannot say: content that spells a control token where there is no escape, a
-/// header value with white space, a kind of document or a field that the format does not have.
-/// [`convert`](crate::convert::convert) leaves out fields that the format does not have, and says which.
+/// The format cannot express the document: content contains a control token that cannot be escaped,
+/// a header value contains white space, or the format does not have a kind of document or a field.
+/// [`convert`](crate::convert::convert) drops fields that the format does not have and reports
+/// them.
 ///
 /// ```
 /// use openchatml::{Conversation, Message, RenderOptions, Role, render};
@@ -47,11 +49,11 @@ pub fn render(
     format.write(&document, options).map_err(|error| origins.place(error))
 }
 
-/// Writes `document` in a text format, to a sink of the caller's own.
+/// Writes `document` in a text format to a sink of the caller.
 ///
 /// # Errors
 ///
-/// As for [`render`], and what the sink refuses.
+/// The same as [`render`], and errors of the sink.
 ///
 /// ```
 /// use openchatml::render::{Sink, SinkError, render_to};
@@ -92,8 +94,9 @@ pub fn render_to(
     (form.write)(form, &document, options, sink).map_err(|error| origins.place(error))
 }
 
-/// Writes what [`prepare`](crate::convert::prepare) made of a document for this format, with the same
-/// options. Unlike [`render_to`], this does not look again at what the format can carry.
+/// Writes a document that [`prepare`](crate::convert::prepare) returned for this format and the
+/// same options. Unlike [`render_to`], this function does not check again what the format can
+/// carry.
 ///
 /// # Errors
 ///
@@ -124,7 +127,8 @@ pub fn render_prepared(
     written.map_err(|error| prepared.origins.place(error))
 }
 
-/// The document as `format` can carry it without a loss, and where its messages stood.
+/// Returns the document as `format` expresses it without a loss, and the original positions of its
+/// messages.
 fn fitted<'d>(
     document: &'d Document<'_>,
     format: Format,
@@ -133,7 +137,7 @@ fn fitted<'d>(
     let beyond = document.as_conversation().map(|it| convert::losses_beyond(it, Some(format)));
     let (prepared, is_composed) = convert::open(document, format, options)?;
     let Prepared { document, losses, origins } = prepared;
-    // A declaration is text in every prompt.
+    // Prompts always declare tools as text.
     let is_lost = |loss: &&Loss| loss.lost != Lost::DeclaredAsText;
     if let Some(loss) = losses.iter().chain(beyond.iter().flatten()).find(is_lost) {
         return Err(refused(loss, format));
@@ -152,14 +156,15 @@ fn fitted<'d>(
     let Some(message) = messages.iter().position(Message::has_visible_reasoning) else {
         return Err(origins.place(refused(loss, format)));
     };
-    let text = "reasoning follows a marker in a message that a user sees";
-    let help = "`convert` makes it a hidden message of its own, or drops it by name";
+    let text = "the message contains reasoning after a marker, but a user can see the message";
+    let help =
+        "use `convert`, which moves the reasoning to a hidden message or reports it as a loss";
     let error = RenderError::new(Code::PermVisibility, origins.of(message), text);
     Err(error.at(Place::Body, Span::default()).help(help))
 }
 
 fn refused(loss: &Loss, format: Format) -> RenderError {
-    let text = format!("`{format}` cannot carry all of it: {}", loss.lost);
-    let help = "`convert` leaves out what a format cannot carry, and says what";
+    let text = format!("`{format}` cannot express everything: {}", loss.lost);
+    let help = "use `convert`, which drops what a format cannot express and reports it";
     RenderError::new(Code::RenderUnsupported, loss.message, text).help(help)
 }

@@ -1,8 +1,8 @@
-//! What a format can say.
+//! What a format can express.
 
 use crate::model::{Conversation, End, Message, Role};
 
-/// What a format can say, as data: what it cannot is lost in a conversion, by name.
+/// What a format can express, as data. A conversion drops everything else and reports it by name.
 ///
 /// ```
 /// use openchatml::{Format, Role};
@@ -18,70 +18,71 @@ use crate::model::{Conversation, End, Message, Role};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Carries {
-    /// The header.
+    /// Whether it has a header.
     pub header: bool,
-    /// Top-level keys of the header that only version 2.2 knows.
+    /// Top-level keys of the header that only version 2.2 has.
     pub header_keys: &'static [&'static str],
-    /// The version that its header names; any if `None`.
+    /// The version in its header, or `None` for any version.
     pub version: Option<&'static str>,
-    /// Whether calls and replies must have a `call_id`.
+    /// Whether calls and replies require a `call_id`.
     pub needs_call_ids: bool,
-    /// Whether each message of the assistant must be on a channel.
+    /// Whether each message of the assistant requires a channel.
     pub needs_channels: bool,
-    /// Whether a tool's reply must have the name of the tool.
+    /// Whether a tool reply requires the name of the tool.
     pub needs_names: bool,
-    /// Declarations of tools.
+    /// Whether it has declarations of tools.
     pub tools: bool,
-    /// The keys of a tool that stand beside what it declares, so that it can declare no others of that
-    /// name.
+    /// The keys next to the declaration of a tool, which a tool cannot use for its own fields.
     pub tool_keys: &'static [&'static str],
-    /// Whether tools are carried as what the developer says, where the developer says them.
+    /// Whether it carries tools as text of the developer message, if the conversation has them
+    /// there.
     pub declared_tools: bool,
-    /// Whether the developer of a conversation declares tools in words.
+    /// Whether the developer message of a conversation declares tools as text.
     pub(crate) declares: fn(&Conversation<'_>) -> bool,
-    /// What the system and the developer declare, as data and not as the text that it stands for.
+    /// Whether it carries the declarations of the system and the developer as data, not only as
+    /// text.
     pub declarations: bool,
-    /// Its roles.
+    /// The supported roles.
     pub roles: &'static [Role],
     /// Whether it can carry the name of a message.
     pub names: fn(&Message<'_>) -> bool,
-    /// Its channels.
+    /// The supported channels.
     pub channels: Channels,
-    /// Recipients, and so calls.
+    /// Whether it has recipients, and so calls.
     pub recipients: bool,
-    /// Whether a tool's reply must say whom it is for.
+    /// Whether a tool reply requires a recipient.
     pub reply_recipients: bool,
-    /// `call_id`.
+    /// Whether it has `call_id`.
     pub call_ids: bool,
-    /// `intent`.
+    /// The supported intents.
     pub intents: Intents,
     /// Whether it can carry the content type of a message.
     pub content_types: fn(&Message<'_>) -> bool,
-    /// Whether the arguments of each call are JSON, without a word about it.
+    /// Whether the arguments of each call are JSON without a content type.
     pub json_calls: bool,
-    /// Whether calls are read as JSON, without a word about it.
+    /// Whether calls without a content type are read as JSON.
     pub reads_json_calls: bool,
-    /// How much a message counts in training.
+    /// Whether it has weights for training.
     pub weights: bool,
-    /// The messages that may have chain-of-thought markers.
+    /// The messages that can have chain-of-thought markers.
     pub markers: Markers,
-    /// How its messages may end.
+    /// The supported ends of messages.
     pub ends: &'static [End],
-    /// Whether each message with a recipient is a call that is made, and no other message.
+    /// Whether each message with a recipient is a call to run, and no other message is.
     pub makes_calls: bool,
-    /// Whose last message may be open, besides calls, where sections tell the channels.
+    /// The roles whose last message can be open, in addition to calls, in formats with sections.
     pub open_roles: &'static [Role],
-    /// Whether a message that is not the last may be open.
+    /// Whether a message other than the last can be open.
     pub open_inside: bool,
-    /// The mark of messages that a reader had to guess at.
+    /// Whether it has the mark of recovered messages.
     pub recovered: bool,
-    /// Fill-in-the-middle tasks.
+    /// Whether it has fill-in-the-middle tasks.
     pub infill: bool,
-    /// Multi-file sequences.
+    /// Whether it has multi-file sequences.
     pub files: bool,
 }
 
-/// The channels that a format has.
+/// The channels of a format.
 ///
 /// ```
 /// use openchatml::{Format, convert::Channels};
@@ -94,20 +95,21 @@ pub struct Carries {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channels {
-    /// Every message may declare one.
+    /// Every message can declare one.
     All,
-    /// None: everything is `final`, so what is hidden cannot be carried.
+    /// None: everything is `final`, so hidden messages cannot be carried.
     None,
-    /// Fixed by the kind of message: thinking, content, tool calls and replies of a turn.
+    /// The kind of a message determines its channel: reasoning, content, tool calls and replies of
+    /// a turn.
     Turns,
-    /// Sections of the assistant's turn tell what its messages are: reasoning, calls, answers. What
-    /// it says to the user on its way to calls is part of the answer.
+    /// The sections of the assistant's turn determine the channel: reasoning, calls, answers. Text
+    /// for the user before a call is part of the answer.
     Sections,
-    /// The same without thinking.
+    /// Like `Turns`, but without reasoning.
     Calls,
 }
 
-/// The intents that a format can carry.
+/// The intents of a format.
 ///
 /// ```
 /// use openchatml::{Format, convert::Intents};
@@ -120,20 +122,20 @@ pub enum Channels {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intents {
-    /// Every message may declare one.
+    /// Every message can declare one.
     All,
-    /// None can be declared, and all commentary that is no call is a preamble (HIP-1 §6).
+    /// None can be declared, and all commentary that is not a call is a preamble (HIP-1 §6).
     Implied,
-    /// None can be declared, and what the assistant says before a call, in one turn with it, is a
+    /// None can be declared, and text of the assistant before a call in the same turn is a
     /// preamble.
     BeforeCalls,
-    /// No message declares one.
+    /// None.
     None,
 }
 
-/// The messages of a format that may have chain-of-thought markers (OpenChatML 2.2 §7).
+/// The messages of a format that can have chain-of-thought markers (OpenChatML 2.2 §7).
 ///
-/// A message that the user sees has none in any format: what follows a marker is hidden.
+/// Visible messages have no markers in any format, because the text after a marker is hidden.
 ///
 /// ```
 /// use openchatml::{Format, convert::Markers};
@@ -150,12 +152,12 @@ pub enum Markers {
     None,
     /// Messages of the assistant on `analysis`.
     Analysis,
-    /// All hidden messages, whoever speaks.
+    /// All hidden messages, of any role.
     Hidden,
 }
 
 impl Channels {
-    /// Whether the kind of a message says on which channel it is.
+    /// Whether the kind of a message determines its channel.
     pub(crate) fn are_fixed(self) -> bool {
         matches!(self, Self::Turns | Self::Calls | Self::Sections)
     }
@@ -195,7 +197,7 @@ impl Carries {
         files: false,
     };
 
-    /// What formats carry in which sections tell the channels, and calls have JSON for arguments.
+    /// What formats with sections can express, whose calls have JSON arguments.
     pub(crate) const SECTIONS: Self = Self {
         names: |message| message.role == Role::Tool,
         channels: Channels::Sections,
@@ -229,7 +231,7 @@ impl Carries {
     };
 }
 
-/// Whether a message is a call whose arguments are JSON, with no constraint on them.
+/// Whether a message is a call with JSON arguments and without a constraint.
 pub(crate) fn is_json_call(message: &Message<'_>) -> bool {
     let is_json = message.content_type.as_deref() == Some("json");
     message.is_call() && is_json && !message.constrained

@@ -3,7 +3,7 @@
 use super::Sections;
 use crate::control::Control;
 
-/// How the completions of a dialect are framed, for who makes grammars of them.
+/// How the completions of a dialect are framed, for grammars.
 ///
 /// ```
 /// use openchatml::TextFormat;
@@ -20,18 +20,18 @@ use crate::control::Control;
 pub enum Completion {
     /// Messages with headers.
     Messages(&'static Framed),
-    /// A turn with sections: the prompt opened it.
+    /// A turn with sections, which the prompt has opened.
     Sections(&'static Sections),
-    /// Text: the prompt ended the header.
+    /// Text, after the header that the prompt has ended.
     Text {
-        /// The control token that may stand before the text.
+        /// The control token that can precede the text.
         header: Option<Control>,
-        /// What may stand between the text and its end.
+        /// The text that can be between the text and its end token.
         close: Option<&'static str>,
     },
 }
 
-/// What completions with headers differ in.
+/// The differences between completions with headers.
 ///
 /// ```
 /// use openchatml::TextFormat;
@@ -45,16 +45,16 @@ pub enum Completion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Framed {
-    /// What may stand between messages.
+    /// The text that can be between messages.
     pub gap: &'static str,
-    /// Whether a call has an id.
+    /// Whether calls have ids.
     pub call_ids: bool,
-    /// What the header of a preamble has before the channel.
+    /// The part of a preamble's header before the channel.
     pub preamble: &'static str,
-    /// What stands before a constraint, where there are constraints.
+    /// The text before a constraint, in formats with constraints.
     pub constrain: Option<&'static str>,
-    /// Whether a recipient may stand behind the channel.
+    /// Whether the recipient can follow the channel.
     pub late_recipients: bool,
-    /// The type that a call of a built-in tool may have.
+    /// The content type that calls of built-in tools can have.
     pub builtin_type: &'static str,
 }

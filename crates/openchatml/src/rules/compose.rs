@@ -1,20 +1,20 @@
-//! How a conversation becomes the one that a chat template writes.
+//! Composes the conversation that a chat template writes.
 
 use super::{Carries, Loss};
 use crate::model::{Conversation, FormId, Message, Tool};
 use crate::options::RenderOptions;
 use crate::writing::RenderError;
 
-/// What a chat template makes of a conversation.
+/// How a chat template composes a conversation.
 pub(crate) struct Composer {
-    /// What it can be given.
+    /// What its input can contain.
     pub(crate) carries: &'static Carries,
     pub(crate) compose: Compose,
 }
 
 impl Composer {
-    /// This one, unless the conversation was read in `form`: then it is what a template made already,
-    /// but for tools that were added since.
+    /// Returns this composer, unless the conversation was read in `form`. Then a template has
+    /// already composed it, except for tools that were added since.
     pub(crate) fn unless_read(
         &'static self,
         conversation: &Conversation<'_>,
@@ -25,12 +25,12 @@ impl Composer {
     }
 }
 
-/// The conversation whose faithful text is the text that the template writes, of a conversation and
-/// the tools that are declared in it, which are given beside it.
+/// Composes the conversation whose plain text equals the output of the template. The declared tools
+/// are passed separately.
 ///
 /// # Errors
 ///
-/// What the template raises an error at, and what it would leave out without a word.
+/// The template raises an error, or would silently drop something.
 pub(crate) type Compose =
     for<'a> fn(Conversation<'a>, &[Tool<'a>], &RenderOptions) -> Result<Composed<'a>, RenderError>;
 
@@ -38,31 +38,32 @@ pub(crate) type Compose =
 #[derive(Debug, Default)]
 pub(crate) struct Composed<'a> {
     pub(crate) conversation: Conversation<'a>,
-    /// Where each of its messages stood before; `None` for one that was put in.
+    /// The original positions of its messages, or `None` for an added message.
     pub(crate) places: Vec<Option<usize>>,
-    /// The texts that were joined to messages before them.
+    /// Texts that were joined to earlier messages.
     pub(crate) joins: Vec<Join>,
-    /// What is lost.
+    /// The losses.
     pub(crate) losses: Vec<Loss>,
-    /// What the template makes less of in any case: told by conversions, refused by nobody.
+    /// Losses that the template always has. Conversions report them; nothing is refused because of
+    /// them.
     pub(crate) remarks: Vec<Loss>,
 }
 
-/// A text that was joined to the message before it, or what is left of one.
+/// A text that was joined to the message before it, or the rest of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Join {
-    /// The message that it is part of now.
+    /// The position of the message that contains the text now.
     pub(crate) message: usize,
-    /// Where it begins in the body of that, in bytes.
+    /// The start of the text in that body, in bytes.
     pub(crate) at: usize,
-    /// The message that it was before.
+    /// The original position of its message.
     pub(crate) place: usize,
-    /// Where it began in the body of that.
+    /// The start of the text in the original body.
     pub(crate) from: usize,
 }
 
 impl<'a> Composed<'a> {
-    /// Nothing yet, with room for so many messages.
+    /// Creates an empty conversation with space for this number of messages.
     pub(crate) fn with_room(messages: usize) -> Self {
         let mut composed = Self::default();
         composed.conversation.messages.reserve(messages);

@@ -1,21 +1,22 @@
-//! Which messages of a conversation a prompt has.
+//! Which messages a prompt contains.
 
 use crate::model::{Channel, Conversation, Message, Role};
 
-/// Which messages of a conversation a prompt has.
+/// Which messages of a conversation a prompt contains.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum History {
-    /// All but the reasoning that led to an answer, and what is foreign (OpenChatML 2.2 §7).
+    /// All except the reasoning before answers, and foreign messages (OpenChatML 2.2 §7).
     Answered,
-    /// Those that a renderer keeps, without what is foreign.
+    /// Those that a renderer keeps, without foreign messages.
     Kept(fn(&Conversation<'_>) -> Vec<bool>),
-    /// All but what is foreign.
+    /// All except foreign messages.
     All,
-    /// All but what is foreign: the chat template that writes them leaves out what it leaves out.
+    /// All except foreign messages. The chat template that writes them drops messages itself.
     Template,
 }
 
-/// Which messages a prompt has whose template keeps the reasoning behind the last question of the user.
+/// Returns the messages of a prompt whose template keeps the reasoning after the user's last
+/// message.
 pub(crate) fn kept_after_last_user(conversation: &Conversation<'_>) -> Vec<bool> {
     let messages = &conversation.messages;
     let last = messages.iter().rposition(|message| message.role == Role::User);
@@ -24,13 +25,13 @@ pub(crate) fn kept_after_last_user(conversation: &Conversation<'_>) -> Vec<bool>
     messages.iter().enumerate().map(keeps).collect()
 }
 
-/// Which messages a prompt has whose template keeps no reasoning.
+/// Returns the messages of a prompt whose template keeps no reasoning.
 pub(crate) fn kept_without_reasoning(conversation: &Conversation<'_>) -> Vec<bool> {
     conversation.messages.iter().map(|message| !message.is_reasoning()).collect()
 }
 
-/// Which messages the reference renderer keeps in a prompt: where the assistant spoke last on
-/// `final`, reasoning before the first answer is left out.
+/// Returns the messages that the reference renderer keeps in a prompt. If the assistant's last
+/// message is on `final`, it drops the reasoning before the first answer.
 pub(crate) fn kept_by_reference(conversation: &Conversation<'_>) -> Vec<bool> {
     let messages = &conversation.messages;
     let is_final = |message: &Message<'_>| message.channel == Some(Channel::Final);

@@ -1,11 +1,11 @@
-//! What a conversion loses, by name.
+//! The losses of a conversion, by name.
 
 use std::fmt;
 
 use crate::diagnostic::quote;
 use crate::{Code, Diagnostic, Severity, Span};
 
-/// Something that the target format cannot carry.
+/// Something that the target format cannot express.
 ///
 /// ```
 /// use openchatml::convert::{self, Lost};
@@ -20,20 +20,20 @@ use crate::{Code, Diagnostic, Severity, Span};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
-    /// The message that loses it, from 0; `None` for the document.
+    /// The number of the message, from 0, or `None` for the document.
     pub message: Option<usize>,
-    /// Where the message stood in the input, or the parameters of the tool, in bytes. Empty if it
-    /// was not read, and for the document.
+    /// The original place of the message, or of the parameters of the tool, in bytes. Empty for a
+    /// message that was not read, and for the document.
     pub span: Span,
-    /// What is lost.
+    /// The kind of loss.
     pub lost: Lost,
-    /// Which one of that kind, where there are many: the key of a field.
+    /// Which item of that kind is lost, if there are several: the key of a field.
     pub detail: Option<Box<str>>,
 }
 
 macro_rules! lost {
     ($($(#[$doc:meta])+ $variant:ident = $name:literal,)+) => {
-        /// What a conversion loses.
+        /// A kind of loss.
         ///
         /// ```
         /// use openchatml::convert::{self, Lost};
@@ -53,15 +53,15 @@ macro_rules! lost {
         pub enum Lost { $($(#[$doc])+ $variant),+ }
 
         impl Lost {
-            /// Every kind of loss.
+            /// All kinds of losses.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Its stable name.
+            /// Returns the stable name.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// The name as one word, for command lines and configuration: `call_id`,
+            /// Returns the name as one word, for command lines and configuration: `call_id`,
             /// `developer-merged-into-system`.
             ///
             /// ```
@@ -81,39 +81,39 @@ macro_rules! lost {
 lost! {
     /// The header of the document.
     Header = "header dropped",
-    /// Comments in the YAML of the header.
+    /// The comments in the YAML of the header.
     Comments = "header comments dropped",
     /// `capabilities` of the header.
     Capabilities = "capabilities dropped",
     /// `profiles` of the header.
     Profiles = "profiles dropped",
-    /// The version that the header names, which the target format replaces by its own.
+    /// The version in the header, which the target format replaces with its own.
     Version = "version replaced",
-    /// The declarations of tools become text of a message, and are not read back as declarations.
+    /// The declarations of tools become text of a message and are not read back as declarations.
     ToolsAsText = "tools written as text",
-    /// What the system or the developer declares as data becomes the text that it stands for.
+    /// Declarations of the system or the developer as data become text.
     DeclaredAsText = "declarations written as text",
     /// The declarations of tools.
     Tools = "tools dropped",
-    /// What the declaration of a tool does not say: a keyword of its schema, for which
-    /// [`typescript`](crate::declare::typescript) tells the place, or a field such as `strict`.
+    /// A part of a tool's declaration: a keyword of its schema (see
+    /// [`typescript`](crate::declare::typescript) for its place), or a field such as `strict`.
     Declaration = "tool declared in part",
     /// `developer` becomes `system`.
     Developer = "developer merged into system",
     /// A message of reasoning.
     Analysis = "analysis dropped",
-    /// Reasoning that is no part of the next prompt: that of turns that an answer ended. No format lacks a
-    /// place for it; see [`history`](crate::history).
+    /// Reasoning of earlier turns that ended with an answer, which the next prompt does not
+    /// contain. Every format could carry it; see [`history`](crate::history).
     History = "earlier reasoning dropped",
     /// A message of commentary.
     Commentary = "commentary dropped",
-    /// Commentary that is not for the user becomes reasoning, where a format would show it.
+    /// Commentary that is not for the user becomes reasoning, because the format would show it.
     CommentaryMoved = "commentary moved to analysis",
     /// A tool call.
     Call = "call dropped",
-    /// A tool's reply.
+    /// A tool reply.
     Reply = "tool reply dropped",
-    /// What a completion said in the name of somebody else.
+    /// A message that a completion wrote for another role.
     Foreign = "foreign message dropped",
     /// A message that is hidden for another reason.
     Hidden = "hidden message dropped",
@@ -129,70 +129,71 @@ lost! {
     Intent = "intent dropped",
     /// `content_type`.
     ContentType = "content_type dropped",
-    /// A value of a header becomes one that a header can hold.
+    /// Characters of a header value that are not allowed in a header.
     Sanitized = "header value sanitized",
     /// The constraint on the body.
     Constraint = "constraint dropped",
     /// Chain-of-thought markers.
     Markers = "markers dropped",
-    /// Reasoning that follows a marker in a message for the user becomes a message of its own.
+    /// Reasoning after a marker in a visible message becomes a separate message.
     ReasoningMoved = "reasoning moved to analysis",
-    /// That the message ended by `<|return|>`.
+    /// The end `<|return|>` of the message.
     Return = "return dropped",
-    /// That the message ended by `<|call|>`.
+    /// The end `<|call|>` of the message.
     CallEnd = "call end dropped",
-    /// That the message is open.
+    /// The mark that the message is open.
     Open = "open end dropped",
-    /// A message that is open and says nothing yet, where the format has no open messages.
+    /// An empty open message, in a format without open messages.
     Prompt = "prompt dropped",
-    /// That it was a message of its own: it goes on the one before.
+    /// The boundary between the message and the one before: they are joined.
     Merged = "merged with the message before",
-    /// That a reply stood before another one: replies are put in the order of their calls.
+    /// The position of a reply: replies are sorted by their calls.
     Order = "replies put in order",
-    /// What the system or the developer says after the conversation has begun.
+    /// A message of the system or the developer after the beginning of the conversation.
     LateSystem = "late system message dropped",
-    /// A message that says nothing.
+    /// An empty message.
     Empty = "empty message dropped",
-    /// That the reader had to guess at the message.
+    /// The mark that the reader guessed at the message.
     Recovered = "recovered mark dropped",
-    /// Words of a header that the reader could not understand.
+    /// Unknown words of the header.
     Unread = "unread header words dropped",
     /// An image.
     Image = "image dropped",
-    /// Sound.
+    /// Audio.
     Audio = "audio dropped",
     /// A video.
     Video = "video dropped",
     /// A file.
     File = "file dropped",
-    /// A part of content that is none of these.
+    /// Another content part.
     Part = "content part dropped",
-    /// That what the assistant says is a refusal.
+    /// The mark that a text is a refusal.
     Refusal = "refusal mark dropped",
-    /// What is cited in the text, and where.
+    /// Citations in the text.
     Annotations = "annotations dropped",
-    /// How much a message counts in training.
+    /// The weight of a message in training.
     Weight = "weight dropped",
     /// A summary of reasoning.
     Summary = "reasoning summary dropped",
     /// Reasoning that only the service can read.
     Encrypted = "encrypted reasoning dropped",
-    /// An item that stands for one that the service keeps.
+    /// A reference to an item that the service stores.
     Reference = "item reference dropped",
-    /// The call of a tool that the service runs itself, or what came of it.
+    /// A call to a tool that the service runs itself, or its result.
     Hosted = "hosted tool call dropped",
-    /// The declaration of a tool that is no function.
+    /// The declaration of a tool that is not a function.
     HostedTool = "hosted tool dropped",
-    /// Something else that only the format of the input has a place for.
+    /// Another item that only the format of the input can express.
     Item = "item dropped",
-    /// A key that only the format of the input has a place for: a parameter of a request, a field of
-    /// a record.
+    /// A key that only the format of the input can express: a parameter of a request, a field of a
+    /// record.
     Field = "field dropped",
-    /// A preamble becomes an answer, where a format has preambles before calls only, or none.
+    /// A preamble becomes an answer, in a format without preambles or with preambles only before
+    /// calls.
     Preamble = "preamble moved to final",
-    /// A message that went so that the rest fits a budget.
+    /// A message that was dropped so that the rest fits a budget.
     Truncated = "message dropped to fit",
-    /// The end of a long text, which went so that the rest fits a budget.
+    /// The end of a long text that was cut so that the rest fits a budget.
     Cut = "text cut to fit",
 }
 
@@ -215,7 +216,7 @@ impl fmt::Display for Loss {
 }
 
 impl Loss {
-    /// The loss of this at a message, or in the document.
+    /// Creates the loss at a message, or in the document.
     ///
     /// ```
     /// use openchatml::Span;
@@ -228,18 +229,18 @@ impl Loss {
         Self { message, span, lost, detail: None }
     }
 
-    /// The loss of this in the document as a whole.
+    /// Creates the loss in the whole document.
     pub(crate) fn of_document(lost: Lost) -> Self {
         Self::new(None, Span::default(), lost)
     }
 
-    /// The same loss, of one of many such.
+    /// Sets which item of that kind is lost.
     pub(crate) fn of(mut self, detail: &str) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// The same as a diagnostic of the code [`Code::Loss`], as bad as the caller takes it.
+    /// Returns the loss as a diagnostic with the code [`Code::Loss`] and this severity.
     ///
     /// ```
     /// use openchatml::{Code, Conversation, Message, Severity, convert};

@@ -1,4 +1,4 @@
-//! What a format carries, and what is lost where it does not.
+//! What formats can carry, and the losses of a conversion.
 
 mod carries;
 mod carry;

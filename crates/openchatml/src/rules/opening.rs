@@ -1,18 +1,19 @@
-//! What a prompt says before anybody spoke.
+//! The beginning of a prompt.
 
 use super::Loss;
 use crate::model::Conversation;
 use crate::options::{Profile, RenderOptions};
 
-/// What prompts of a dialect begin with where options ask for it, and what its writers leave out.
+/// The beginning of a prompt in a dialect that options can add, and what its writers drop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
-    /// The conversation with a system message before all others. `None` if it has one.
+    /// Returns the conversation with a system message at the beginning, or `None` if it already has
+    /// one.
     pub(crate) system: System,
-    /// The conversation with the forms of the answer behind what the developer says, and the place of a
-    /// message that was put in for them. `None` if there is nothing to say.
+    /// Adds the response formats to the developer message. Also returns the position of a message
+    /// that was added for them. Returns `None` if there is nothing to add.
     pub(crate) formats: Formats,
-    /// What the writer of a profile leaves out.
+    /// The losses of the writer with a profile.
     pub(crate) left_out: fn(Profile, &Conversation<'_>) -> Vec<Loss>,
 }
 

@@ -1,11 +1,11 @@
-//! Where messages stood in the document that another one was made of.
+//! The original positions of messages.
 
 use super::{Join, Loss};
 use crate::Span;
 use crate::model::Message;
 use crate::writing::{Place, RenderError};
 
-/// Where the messages of a document stand in another one that it was made of.
+/// The positions of a document's messages in the original document.
 ///
 /// ```
 /// use openchatml::convert::prepare;
@@ -20,14 +20,14 @@ use crate::writing::{Place, RenderError};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
-    /// `None` if all of them stand where they stood.
+    /// `None` if all positions are unchanged.
     pub(crate) places: Option<Vec<Option<usize>>>,
-    /// The messages that are part of others now.
+    /// Messages that are now part of other messages.
     pub(crate) joins: Vec<Join>,
 }
 
 impl Origins {
-    /// Where the message at this place stood, if it did.
+    /// Returns the original position of the message at this position, if it has one.
     pub fn of(&self, message: usize) -> Option<usize> {
         match &self.places {
             None => Some(message),
@@ -35,7 +35,7 @@ impl Origins {
         }
     }
 
-    /// The places of all messages that the one at this place was made of.
+    /// Returns the original positions of all messages that were joined to this one.
     ///
     /// ```
     /// use openchatml::convert::prepare;
@@ -45,7 +45,7 @@ impl Origins {
     /// let answers = ["One. ", "Two."].map(Message::answer);
     /// let document = Conversation::from_messages(said.into_iter().chain(answers)).into();
     /// let prepared = prepare(&document, "apertus".parse()?, &Default::default())?;
-    /// // It has one text where the assistant answers twice; before it stands what the template adds.
+    /// // The output joins the two answers. The text that the template adds precedes them.
     /// assert_eq!(prepared.origins.parts(3).collect::<Vec<_>>(), [2, 3]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -54,7 +54,7 @@ impl Origins {
         self.of(message).into_iter().chain(joins.map(|join| join.place))
     }
 
-    /// The same error, at the place where its message stood.
+    /// Returns the error with the original position of its message.
     #[must_use]
     pub fn place(&self, mut error: RenderError) -> RenderError {
         let is_before =
@@ -71,14 +71,14 @@ impl Origins {
         error
     }
 
-    /// Gives losses the places where their messages stood.
+    /// Sets the original positions of messages in losses.
     pub(crate) fn place_all(&self, losses: &mut [Loss]) {
         for loss in losses {
             loss.message = loss.message.and_then(|message| self.of(message));
         }
     }
 
-    /// Notes that one of now `count` messages was put in.
+    /// Records that one of now `count` messages was added.
     pub(crate) fn insert(&mut self, at: usize, count: usize) {
         let places = self.places.take();
         let mut places = places.unwrap_or_else(|| (0..count.saturating_sub(1)).map(Some).collect());
@@ -86,9 +86,9 @@ impl Origins {
         self.places = Some(places);
     }
 
-    /// Where the messages stood that were `carried`: what was `written`, read again. A format may
-    /// read messages of something else, such as a key that says how tools are declared, and none of
-    /// a message that says nothing.
+    /// Finds the original positions of the `carried` messages, which are the `written` output, read
+    /// again. A format can read additional messages (such as a key that declares tools), and none
+    /// for an empty message.
     pub(crate) fn read_again(&self, written: &[Message<'_>], carried: &[Message<'_>]) -> Self {
         let same =
             |one: &Message<'_>, two: &Message<'_>| one.role == two.role && one.body == two.body;
@@ -105,10 +105,10 @@ impl Origins {
         Self { places: Some(carried.iter().map(place).collect()), joins: Vec::new() }
     }
 
-    /// How many messages may be missing in a row when what was written is read again.
+    /// How many messages in a row can be missing when the output is read again.
     const LOOK_AHEAD: usize = 16;
 
-    /// The same for messages that had come from others before.
+    /// Combines these origins with earlier ones.
     pub(crate) fn after(&self, before: &Self) -> Self {
         let places = match (&self.places, &before.places) {
             (None, places) => places.clone(),
@@ -123,7 +123,7 @@ impl Origins {
         Self { places, joins: joins.collect() }
     }
 
-    /// Where the messages stood of which these are left.
+    /// Returns the origins of the kept messages.
     pub(crate) fn behind(&self, kept: &[usize]) -> Self {
         Self { places: Some(kept.iter().map(|at| self.of(*at)).collect()), joins: Vec::new() }
     }

@@ -1,11 +1,11 @@
-//! A document as a format can carry it, and how much its messages count in training.
+//! A document as a format can carry it, and the training weights of its messages.
 
 use std::borrow::Cow;
 
 use super::{Loss, Origins};
 use crate::model::{Conversation, Document, Message};
 
-/// A document as a format carries it.
+/// A document as a format can carry it.
 ///
 /// ```
 /// use openchatml::convert::prepare;
@@ -24,14 +24,14 @@ use crate::model::{Conversation, Document, Message};
 pub struct Prepared<'d> {
     /// The document.
     pub document: Cow<'d, Document<'d>>,
-    /// What of the original is not in it.
+    /// What was dropped or changed.
     pub losses: Vec<Loss>,
-    /// Where its messages stand in the original.
+    /// The original positions of its messages.
     pub origins: Origins,
 }
 
-/// A prepared conversation with how much its messages count in training, and which of them the reader
-/// had to guess at; see [`Prepared::weighed`].
+/// A prepared conversation with the training weights and the recovered marks of its messages; see
+/// [`Prepared::weighed`].
 ///
 /// ```
 /// use openchatml::convert::prepare;
@@ -57,16 +57,16 @@ pub struct Prepared<'d> {
 pub struct Weighed {
     /// The conversation.
     pub conversation: Conversation<'static>,
-    /// Which messages of the original became part of one with messages of another weight, by their
-    /// places there.
+    /// The messages that were joined with messages of another weight, by their original positions.
     pub joined: Vec<usize>,
 }
 
 impl Prepared<'_> {
-    /// The prepared conversation with the weights that its messages have in the `original`, and with
-    /// what marks them as recovered or foreign, for a mask: ids and most texts say nothing of that. A
-    /// message that was made of several counts as much as the least of them, so that what must not be
-    /// trained is not. `None` where no message of the original has any of it.
+    /// Returns the prepared conversation with the weights that its messages have in the `original`,
+    /// and with their marks as recovered or foreign. A mask needs them, but ids and most texts
+    /// cannot express them. A message that was joined from several gets the smallest weight, so
+    /// that nothing is trained that must not be. Returns `None` if no message of the original has a
+    /// weight or mark.
     ///
     /// ```
     /// use openchatml::convert::prepare;

@@ -1,4 +1,4 @@
-//! What declarations and fields of JSON lose where nobody can say them.
+//! Losses of declarations and of JSON fields.
 
 use crate::Span;
 use crate::declare::{self, Namespace, Style, ToolPlace};
@@ -7,7 +7,7 @@ use crate::model::{Conversation, Tool};
 
 use super::{Loss, Lost};
 
-/// The tools of which a declaration in this style does not say all, as losses.
+/// Returns the tools that a declaration in this style cannot express completely, as losses.
 pub(crate) fn said_in_part(tools: &[Tool<'_>], style: Style) -> Vec<Loss> {
     let lost = tools.iter().filter(|tool| !declare::says_all(tool, style)).map(|tool| {
         let span = tool.parameters.as_ref().map_or(Span::default(), |schema| schema.span);
@@ -16,8 +16,8 @@ pub(crate) fn said_in_part(tools: &[Tool<'_>], style: Style) -> Vec<Loss> {
     lost.collect()
 }
 
-/// Takes the tools of a conversation away and declares them in words, if `place` is one for words. Gives the
-/// place of a message that was put in, and what is lost.
+/// Removes the tools of a conversation and declares them as text, if `place` is for text. Returns
+/// the position of a message that was added, and the losses.
 pub(crate) fn declare_as_text(
     conversation: &mut Conversation<'_>,
     place: ToolPlace,
@@ -31,7 +31,7 @@ pub(crate) fn declare_as_text(
     (place.say(conversation, vec![Namespace::functions(tools)], style), losses)
 }
 
-/// What is lost with a key. Nothing with an empty value.
+/// Returns the loss of a key, or `None` for an empty value.
 pub(crate) fn lost_field(key: &str, value: &Value<'_>) -> Option<Loss> {
     let is_empty = match &value.data {
         Data::Null => true,
@@ -49,12 +49,12 @@ pub(crate) fn lost_field(key: &str, value: &Value<'_>) -> Option<Loss> {
     Some(lost(found, value.span))
 }
 
-/// A loss whose message is not known yet.
+/// Creates a loss whose message is not known yet.
 pub(crate) fn lost(lost: Lost, span: Span) -> Loss {
     Loss::new(None, span, lost)
 }
 
-/// What is lost of a medium.
+/// Returns the loss of a medium.
 pub(crate) fn medium(word: &str) -> Lost {
     let media = [
         ("image", Lost::Image),

@@ -16,13 +16,13 @@ use crate::model::Role;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sections {
-    /// How reasoning is marked.
+    /// How reasoning is written.
     pub reasoning: Reasoning,
     /// How calls are written.
     pub calls: Calls,
-    /// The token that closes the turn.
+    /// The token that ends the turn.
     pub close: Control,
-    /// What prompts end in.
+    /// How prompts end.
     pub prompts: Prompts,
 }
 
@@ -41,13 +41,13 @@ pub struct Sections {
 pub struct Mark {
     /// The token.
     pub control: Control,
-    /// How many line breaks stand before it.
+    /// The number of line breaks before it.
     pub before: u8,
-    /// How many line breaks follow it.
+    /// The number of line breaks after it.
     pub after: u8,
 }
 
-/// How reasoning is marked.
+/// How reasoning is written.
 ///
 /// ```
 /// use openchatml::dialects::{self, Completion, NoReasoning};
@@ -60,15 +60,15 @@ pub struct Mark {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reasoning {
-    /// What opens it.
+    /// The token that opens it.
     pub open: Mark,
-    /// What closes it. The line breaks that follow it belong to the text or the call behind it.
+    /// The token that ends it. The line breaks after it belong to the following text or call.
     pub close: Mark,
-    /// How a turn says that it has no reasoning.
+    /// How a turn without reasoning is written.
     pub none: NoReasoning,
 }
 
-/// How a turn says that it has no reasoning.
+/// How a turn without reasoning is written.
 ///
 /// ```
 /// use openchatml::dialects::{self, Completion, NoReasoning};
@@ -81,9 +81,9 @@ pub struct Reasoning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoReasoning {
-    /// By nothing.
+    /// Without any token.
     Nothing,
-    /// By the token that closes reasoning.
+    /// With the token that ends reasoning.
     Close,
 }
 
@@ -100,18 +100,18 @@ pub enum NoReasoning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Calls {
-    /// What stands around all calls of a turn.
+    /// The tokens around all calls of a turn.
     pub list: Option<(Mark, Mark)>,
-    /// What opens and closes one call. The line breaks before the one that opens it stand behind a text
-    /// or another call.
+    /// The tokens around one call. Line breaks before the opening token follow a text or another
+    /// call.
     pub item: (Mark, Mark),
-    /// What stands in a call.
+    /// The parts of a call.
     pub pieces: &'static [CallPiece],
-    /// The namespace of the tools that are called by their bare names.
+    /// The namespace of tools that are called without it.
     pub namespace: &'static str,
 }
 
-/// A piece of a call.
+/// A part of a call.
 ///
 /// ```
 /// use openchatml::dialects::{self, Completion, CallPiece};
@@ -126,15 +126,15 @@ pub struct Calls {
 pub enum CallPiece {
     /// JSON punctuation and keys. White space in it is layout.
     Json(&'static str),
-    /// The name of the tool, as a string of JSON.
+    /// The name of the tool, as a JSON string.
     Name,
     /// The name of the tool, and the token that ends it.
     NameUpTo(Control),
-    /// The arguments: a JSON value.
+    /// The arguments, as a JSON value.
     Arguments,
 }
 
-/// What a generation prompt says of reasoning.
+/// How generation prompts handle reasoning.
 ///
 /// ```
 /// use openchatml::dialects::{self, Completion};
@@ -147,16 +147,16 @@ pub enum CallPiece {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Prompts {
-    /// Whether the model thinks where nothing is said of it.
+    /// Whether the model thinks by default.
     pub thinks: bool,
-    /// What a prompt ends in where the model thinks, and where it does not.
+    /// The end of a prompt if the model thinks, and if it does not.
     pub ends: [PromptEnd; 2],
-    /// Whether the turn of the assistant goes on without a token of its own behind what it said, and
-    /// behind replies of tools: then prompts write nothing there.
+    /// Whether the assistant's turn continues without a new opening token after its own messages
+    /// and after tool replies. Prompts then add nothing there.
     pub goes_on: bool,
 }
 
-/// What a generation prompt ends in.
+/// The end of a generation prompt.
 ///
 /// ```
 /// use openchatml::dialects::{self, Completion, PromptEnd};
@@ -173,14 +173,14 @@ pub enum PromptEnd {
     Turn,
     /// The token that opens reasoning.
     Open,
-    /// The token that closes reasoning.
+    /// The token that ends reasoning.
     Close,
-    /// Reasoning in which nothing is said.
+    /// Empty reasoning.
     Pair,
 }
 
 impl Prompts {
-    /// What a prompt ends in, behind a message of `last`.
+    /// Returns the end of a prompt after a message of `last`.
     ///
     /// ```
     /// use openchatml::Role;
@@ -201,25 +201,25 @@ impl Prompts {
 }
 
 impl Mark {
-    /// A token with so many line breaks before it, and behind it.
+    /// Creates a token with this number of line breaks before and after it.
     pub(crate) const fn new(control: Control, before: u8, after: u8) -> Self {
         Self { control, before, after }
     }
 
-    /// A token with nothing around it.
+    /// Creates a token without line breaks.
     pub(crate) const fn plain(control: Control) -> Self {
         Self::new(control, 0, 0)
     }
 }
 
 impl Calls {
-    /// The token that opens the first call of a turn.
+    /// Returns the token that opens the first call of a turn.
     pub(crate) fn first(&self) -> Mark {
         self.list.map_or(self.item.0, |(open, _)| open)
     }
 
-    /// The bare name of the tool that a recipient stands for: functions of the namespace are called
-    /// without it.
+    /// Returns the name of the tool of a recipient as calls write it: without the namespace for
+    /// functions.
     ///
     /// ```
     /// use openchatml::dialects::{self, Completion};
@@ -232,7 +232,7 @@ impl Calls {
     /// ```
     pub fn tool<'r>(&self, recipient: &'r str) -> &'r str {
         let bare = recipient.strip_prefix(self.namespace).and_then(|it| it.strip_prefix('.'));
-        // A tool outside of the namespace keeps its name, unless it would be taken for one inside.
+        // A tool of another namespace keeps its whole name, unless it looks like a function.
         bare.filter(|bare| !bare.contains('.')).unwrap_or(recipient)
     }
 }

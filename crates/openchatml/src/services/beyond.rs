@@ -1,23 +1,24 @@
-//! What the JSON of a format says of a message beyond the model: further fields, and the parts of its content.
+//! Data about a message that only the JSON of a format can express: more fields, and the parts of
+//! its content.
 
 use super::parts;
 use crate::json::Value;
 use crate::model::{Beyond, Conversation, FormId, Message, Role};
 
-/// What the format says of a message beyond the model.
+/// Returns the data about a message that only this format can express, to change it.
 pub(crate) fn beyond<'m, 'a>(message: &'m mut Message<'a>, form: FormId) -> &'m mut Beyond<'a> {
     let layout = message.layout.get_or_insert_default();
     layout.form = form;
     layout.beyond.get_or_insert_default()
 }
 
-/// What the JSON of the dialect said of a message beyond the model.
+/// Returns the data about a message that only the JSON of this form can express.
 pub(crate) fn beyond_of<'m, 'a>(message: &'m Message<'a>, form: FormId) -> Option<&'m Beyond<'a>> {
     let layout = message.layout.as_deref().filter(|layout| layout.form == form)?;
     layout.beyond.as_deref()
 }
 
-/// The parts that a message was read from, if they still say what it says.
+/// Returns the original parts of a message, if they still match it.
 pub(crate) fn content_of<'m, 'a>(
     message: &'m Message<'a>,
     form: FormId,
@@ -29,8 +30,8 @@ pub(crate) fn content_of<'m, 'a>(
     (message.body.text() == said).then_some(content)
 }
 
-/// Whether the parts that messages at these places were read from still say what they say. `between` is
-/// what stands between two parts of a message.
+/// Whether the original parts of the messages at these positions still match them. `between` is the
+/// text between two parts.
 pub(crate) fn still_say(
     conversation: &Conversation<'_>,
     places: &[usize],
@@ -42,8 +43,8 @@ pub(crate) fn still_say(
     places.iter().map(says).collect()
 }
 
-/// Whether a message can be in the object that begins with `first`. What is said of an object holds
-/// for the messages that were in it, and for no others.
+/// Whether a message can be in the same object as `first`. Data about an object belongs to the
+/// messages that were in it, and to no others.
 pub(crate) fn joins(message: &Message<'_>, first: &Message<'_>, form: FormId) -> bool {
     let has_fields = |message| beyond_of(message, form).is_some_and(|it| !it.fields.is_empty());
     let was_in = first.span.start <= message.span.start && message.span.end <= first.span.end;

@@ -1,4 +1,4 @@
-//! Calls of tools: what their readers and writers have in common, and calls in strings that hold JSON.
+//! Tool calls: what their readers and writers share, and calls in strings with JSON.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ type Result<T> = std::result::Result<T, JsonError>;
 /// The types of calls.
 pub(crate) const KINDS: &[&str] = &["function", "custom"];
 
-/// A call of which nothing is known yet.
+/// Creates an empty call.
 pub(crate) fn blank<'a>() -> Message<'a> {
     let mut call = Message::new(Role::Assistant, "");
     call.channel = Some(Channel::Commentary);
@@ -25,12 +25,12 @@ pub(crate) fn blank<'a>() -> Message<'a> {
     call
 }
 
-/// The recipient of a call of this function.
+/// Returns the recipient of a call to this function.
 pub(crate) fn recipient<'a>(function: &str) -> Cow<'a, str> {
     whole_name(function).into()
 }
 
-/// The name of a function, and the whole recipient of a tool that is none.
+/// Returns the name of a function, and the whole recipient for a tool that is not a function.
 pub(crate) fn name_of(recipient: &str) -> (&str, Option<&str>) {
     match function_name(recipient) {
         Some(function) => (function, None),
@@ -38,13 +38,13 @@ pub(crate) fn name_of(recipient: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Whether a recipient has this name, with a namespace or without.
+/// Whether a recipient has this name, with or without a namespace.
 fn is_name_of(name: &str, recipient: &str) -> bool {
     let namespace = recipient.strip_suffix(name);
     namespace.is_some_and(|namespace| namespace.is_empty() || namespace.ends_with('.'))
 }
 
-/// The name of a function or of who speaks, and where it stands.
+/// The name of a function or of the speaker, and its place.
 pub(crate) type Name<'a> = Option<(Cow<'a, str>, Span)>;
 
 /// Reads a name.
@@ -58,7 +58,7 @@ pub(crate) fn name<'a>(
     Ok(name.map(|name| (name, Span::new(start, json.position()))))
 }
 
-/// The name of who speaks, where `author` is the whole name: it counts.
+/// Returns the name of the speaker. If `author` has the whole name, it is used.
 pub(crate) fn name_by<'a>(
     sheet: &mut Sheet<'_>,
     name: Name<'a>,
@@ -68,12 +68,13 @@ pub(crate) fn name_by<'a>(
     if author.is_none_or(|author| is_name_of(&name, author)) {
         return Some(name);
     }
-    let found = Code::ParseJson.at(place, "this name is not that of the `author`: it is dropped");
-    sheet.drop_value(found.help("the author counts"));
+    let found = Code::ParseJson
+        .at(place, "`name` differs from the name in `author`: `name` will be dropped");
+    sheet.drop_value(found.help("the name in `author` is used"));
     None
 }
 
-/// The call with its recipient, if it names one. The name of the function says the same.
+/// Returns the call with its recipient, if it has one. The name of the function must match it.
 pub(crate) fn named<'a>(
     sheet: &mut Sheet<'_>,
     mut call: Message<'a>,
@@ -84,19 +85,20 @@ pub(crate) fn named<'a>(
     match (&call.recipient, name) {
         (None, Some((name, _))) => call.recipient = Some(recipient(&name)),
         (Some(recipient), Some((name, place))) if !is_name_of(&name, recipient) => {
-            let text = "the name of this function is not that of the `recipient`: it is dropped";
-            sheet.drop_value(Code::ParseJson.at(place, text).help("the recipient counts"));
+            let text =
+                "the name of this function differs from the `recipient`: the name will be dropped";
+            sheet.drop_value(Code::ParseJson.at(place, text).help("the `recipient` is used"));
         }
         _ => {}
     }
     if call.recipient.is_none() {
-        sheet.drop_item(Code::ParseJson.at(span, "the tool call does not name a function"));
+        sheet.drop_item(Code::ParseJson.at(span, "the tool call has no function name"));
         return None;
     }
     Some(call)
 }
 
-/// Reads arguments: a string that holds JSON, or that JSON itself, which is taken as it stands.
+/// Reads arguments: a string with JSON, or JSON, which is kept unchanged.
 pub(crate) fn arguments<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Written<'a>> {
     if !matches!(json.peek(), Some(b'{' | b'[')) {
         return Ok(sheet.written(json)?.unwrap_or_default());
@@ -113,8 +115,8 @@ pub(crate) fn arguments<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Resul
     Ok(Written::new(text, start).cut(is_cut))
 }
 
-/// JSON on one line: as it stands if that is so, and nothing in it had to be repaired. With the places
-/// in it of what no text can hold.
+/// Returns JSON on one line: unchanged if it already is, and if nothing was repaired. Also returns
+/// the places of invalid text.
 fn one_line<'a>(raw: &'a str, is_repaired: bool, limits: &Limits) -> (Cow<'a, str>, Vec<Span>) {
     if !is_repaired && !raw.contains(['\n', '\r']) {
         return (Cow::Borrowed(raw), Vec::new());
@@ -126,8 +128,8 @@ fn one_line<'a>(raw: &'a str, is_repaired: bool, limits: &Limits) -> (Cow<'a, st
     (Cow::Owned(value.to_json()), halves.map(|(span, _)| span).collect())
 }
 
-/// The calls that a string at `span` holds as JSON: an object with a name and arguments, or a list
-/// of these. `None` if it holds something else.
+/// Returns the calls in a string with JSON at `span`: an object with a name and arguments, or a
+/// list of them. Returns `None` for anything else.
 pub(crate) fn spelled(
     sheet: &mut Sheet<'_>,
     text: &str,
@@ -143,21 +145,21 @@ pub(crate) fn spelled(
         false => None,
     };
     if calls.as_ref().is_none_or(Vec::is_empty) {
-        let found = Code::ParseJson.at(span, "this is no call: it does not name a function");
-        sheet.report(found.help(r#"a call is `{"name": …, "arguments": …}`"#));
+        let found = Code::ParseJson.at(span, "this call has no function name");
+        sheet.report(found.help(r#"write a call as `{"name": …, "arguments": …}`"#));
         return None;
     }
     calls
 }
 
-/// Whether an object says of which tool it is a call.
+/// Whether an object names the tool of a call.
 fn names_tool(value: &Value<'_>) -> bool {
     let objects = [Some(value), value.get("function")].into_iter().flatten();
     let mut words = objects.flat_map(|it| [it.get("name"), it.get("recipient")]).flatten();
     words.any(|word| word.as_str().is_some())
 }
 
-/// What an object in a string says of a call.
+/// The fields of a call in a string.
 #[derive(Default)]
 struct Spelled<'v, 'a> {
     id: Option<&'v str>,
@@ -171,7 +173,8 @@ const SPELLED_KEYS: &[&str] =
     &["name", "arguments", "parameters", "id", "recipient", "type", "function"];
 
 impl<'v, 'a> Spelled<'v, 'a> {
-    /// Takes what an object says. What is no part of a call is dropped: it is somewhere at `span`.
+    /// Reads the fields of an object. Everything that is not part of a call is dropped. Its place
+    /// is somewhere in `span`.
     fn take(&mut self, sheet: &mut Sheet<'_>, value: &'v Value<'a>, span: Span) {
         for (key, value) in value.as_map().unwrap_or_default() {
             let place = match key.as_ref() {
@@ -191,7 +194,7 @@ impl<'v, 'a> Spelled<'v, 'a> {
                 }
                 "type" | "function" if value.data == Data::Null => continue,
                 "type" | "function" => {
-                    let text = format!("{} of a call is no {}", quote(key), value.kind());
+                    let text = format!("{} of a call must not be {}", quote(key), value.kind());
                     sheet.drop_value(Code::ParseJson.at(span, text));
                     continue;
                 }
@@ -205,8 +208,11 @@ impl<'v, 'a> Spelled<'v, 'a> {
                 Data::String(word) if word.len() <= most => *place = Some(word),
                 Data::Null => {}
                 _ => {
-                    let text = format!("{} of a call is a string, and no longer", quote(key));
-                    let help = format!("the limit `value_bytes` is {most}; it is dropped");
+                    let text = format!(
+                        "{} of a call must be a string within the limit `value_bytes`",
+                        quote(key)
+                    );
+                    let help = format!("the limit is {most} bytes; {} will be dropped", quote(key));
                     sheet.drop_value(Code::ParseJson.at(span, text).help(help));
                 }
             }
@@ -230,7 +236,7 @@ fn spelled_call(
     if call.recipient.is_none() && name.is_none() {
         return None;
     }
-    // Text of which nothing is known is no JSON.
+    // Text with unknown structure is not JSON.
     let arguments = spelled.arguments;
     let (body, is_json) = match arguments.map(|arguments| &arguments.data) {
         None | Some(Data::Null) => (Cow::Borrowed(""), true),
@@ -253,17 +259,17 @@ fn spelled_call(
     named(sheet, call, name, span)
 }
 
-/// Whether a text is one JSON object, and nothing else.
+/// Whether a text is exactly one JSON object.
 pub(crate) fn is_object(text: &str) -> bool {
     let mut limits = Limits::default();
-    // It is written inside of other JSON.
+    // It is written inside other JSON.
     limits.json_depth -= 8;
-    // A key that is there twice would be an error of the other JSON, too.
+    // A duplicate key would also be an error in the other JSON.
     let is_clean = |checked: Checked| checked.error.is_none() && checked.duplicates.is_empty();
     text.starts_with('{') && text.ends_with('}') && is_clean(check(text, &limits))
 }
 
-/// Whether a call is one of a function: it takes JSON.
+/// Whether a call is to a function, which requires JSON.
 pub(crate) fn is_function(call: &Message<'_>) -> bool {
     match call.content_type.as_deref() {
         Some(content_type) => content_type != TEXT,
@@ -271,20 +277,20 @@ pub(crate) fn is_function(call: &Message<'_>) -> bool {
     }
 }
 
-/// The type of what a custom tool takes, where that could be taken for what a function takes.
+/// The content type of input for a custom tool, if it could be read as input for a function.
 const TEXT: &str = "text";
 
-/// Makes a call one of a custom tool.
+/// Makes a call one to a custom tool.
 pub(crate) fn set_custom(call: &mut Message<'_>) {
     call.content_type = call.body.as_plain().is_some_and(is_object).then_some(TEXT.into());
 }
 
-/// Whether the type of a call says no more than that it is one of a custom tool.
+/// Whether the content type of a call only says that it is to a custom tool.
 pub(crate) fn is_custom(call: &Message<'_>) -> bool {
     call.content_type.as_deref() == Some(TEXT) && call.body.as_plain().is_some_and(is_object)
 }
 
-/// Whether the type of a call says no more than which kind of tool takes its arguments.
+/// Whether the content type of a call only says which kind of tool it is to.
 pub(crate) fn is_typed_call(message: &Message<'_>) -> bool {
     is_json_call(message) || message.is_call() && !message.constrained && is_custom(message)
 }

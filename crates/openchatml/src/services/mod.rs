@@ -1,7 +1,7 @@
-//! The JSON of services and data sets: what its dialects have in common.
+//! The JSON of services and data sets: what these dialects share.
 //!
-//! What differs between them is given: the [`FormId`](crate::model::FormId) that their layout is kept under, and
-//! what stands between parts of content.
+//! Their differences are parameters: the [`FormId`](crate::model::FormId) of their layout, and the
+//! text between content parts.
 
 mod beyond;
 pub(crate) mod calls;
@@ -24,7 +24,8 @@ use crate::document::NO_TOKENS;
 use crate::model::Conversation;
 use crate::pairing::Pairing;
 
-/// The rules that a conversation is checked by: where no call has an id, order pairs them.
+/// Returns the rules for a conversation. If no call has an id, calls and replies are paired by
+/// order.
 pub(crate) fn book(conversation: &Conversation<'_>) -> Option<&'static Book> {
     let has_ids = conversation.messages.iter().any(|message| message.call_id.is_some());
     Some(if has_ids { &BY_ID } else { &BY_ORDER })

@@ -1,4 +1,4 @@
-//! Content that is a list of parts: text, images, sound, and more in data sets.
+//! Content that is a list of parts: text, images, audio, and other parts in data sets.
 
 use std::borrow::Cow;
 
@@ -11,23 +11,23 @@ use crate::model::Message;
 use crate::rules::{Loss, Lost, lost_field, medium};
 use crate::{Code, Span};
 
-/// What a part of content is.
+/// The kind of a content part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Text under the key `text`, or `value` in data sets.
     Text,
     Refusal,
     Reasoning,
-    /// A call, as JSON in a string.
+    /// A call, as a string with JSON.
     Call,
-    /// Declarations of tools, as JSON in a string.
+    /// Declarations of tools, as a string with JSON.
     Tools,
-    /// What no other format carries.
+    /// A part that no other format can express.
     Other(Lost),
 }
 
 impl Kind {
-    /// What the part says of itself.
+    /// Returns the kind of a part.
     pub(crate) fn of(part: &Value<'_>) -> Self {
         if part.as_str().is_some() {
             return Self::Text;
@@ -47,12 +47,12 @@ impl Kind {
     }
 }
 
-/// The text of a part that says something.
+/// Returns the text of a part, if it has one.
 pub(crate) fn text<'v>(part: &'v Value<'_>) -> Option<&'v str> {
     part.as_str().or_else(|| said(part).map(|it| it.1))
 }
 
-/// The key of a part that says its text, and the text.
+/// Returns the key of a part's text, and the text.
 fn said<'v>(part: &'v Value<'_>) -> Option<(&'static str, &'v str)> {
     let keys: &[&'static str] = match Kind::of(part) {
         Kind::Text => &["text", "value"],
@@ -64,7 +64,7 @@ fn said<'v>(part: &'v Value<'_>) -> Option<(&'static str, &'v str)> {
     keys.iter().find_map(|key| Some((*key, part.get(key)?.as_str()?)))
 }
 
-/// The texts of parts, one after the other with `between` between them.
+/// Joins the texts of parts, with `between` between them.
 pub(crate) fn joined(parts: &[Value<'_>], between: &str) -> String {
     let mut joined = String::new();
     for (index, text) in parts.iter().filter_map(text).enumerate() {
@@ -74,7 +74,7 @@ pub(crate) fn joined(parts: &[Value<'_>], between: &str) -> String {
     joined
 }
 
-/// Reports what is lost where parts become a text.
+/// Adds the losses if parts become a text.
 pub(crate) fn lost(content: &Value<'_>, losses: &mut Vec<Loss>) {
     for part in content.as_list().unwrap_or_default() {
         let mut lose = |lost| losses.push(Loss::new(None, part.span, lost));
@@ -109,18 +109,18 @@ pub(crate) fn lost(content: &Value<'_>, losses: &mut Vec<Loss>) {
     }
 }
 
-/// Keys of parts that services write without a value where there is none.
+/// Keys of parts that services write with an empty value.
 const USUAL: &[&str] = &["annotations", "logprobs", "detail", "cache_control"];
 
-/// Some of what a message says, in the order of its content.
+/// A piece of a message, in the order of its content.
 pub(crate) enum Piece<'a> {
-    /// What is said, and its parts if there is more to them than one text.
+    /// Text, and its parts if they contain more than the text.
     Said(Written<'a>, Option<Value<'a>>),
     Reasoning(Written<'a>),
     Calls(Vec<Message<'static>>),
 }
 
-/// The pieces of a list of parts.
+/// Returns the pieces of a list of parts.
 pub(crate) fn pieces<'a>(
     sheet: &mut Sheet<'_>,
     parts: Vec<Value<'a>>,
@@ -143,7 +143,7 @@ pub(crate) fn pieces<'a>(
             match kind {
                 Kind::Call => match calls::spelled(sheet, value, part.span) {
                     Some(calls) => pieces.push(Piece::Calls(calls)),
-                    None => drop_part(sheet, &part, "a call that cannot be read"),
+                    None => drop_part(sheet, &part, "malformed tool call"),
                 },
                 _ => pieces.extend(speech(sheet, vec![part], "").map(reasoning)),
             }
@@ -153,10 +153,10 @@ pub(crate) fn pieces<'a>(
     pieces
 }
 
-/// The text of a part that is no part of what is said: it is nothing but its text.
+/// Returns the text of a part that must contain only text.
 fn only_said<'v>(sheet: &mut Sheet<'_>, part: &'v Value<'_>) -> Option<&'v str> {
     let Some((known, text)) = self::said(part) else {
-        drop_part(sheet, part, "this part of the content has no text");
+        drop_part(sheet, part, "this content part has no text");
         return None;
     };
     for (key, _) in part.as_map().unwrap_or_default() {
@@ -168,7 +168,7 @@ fn only_said<'v>(sheet: &mut Sheet<'_>, part: &'v Value<'_>) -> Option<&'v str> 
 }
 
 fn drop_part(sheet: &mut Sheet<'_>, part: &Value<'_>, text: &str) {
-    sheet.drop_item(Code::ParseJson.at(part.span, text).help("the part is dropped"));
+    sheet.drop_item(Code::ParseJson.at(part.span, text).help("the part will be dropped"));
 }
 
 fn reasoning(piece: Piece<'_>) -> Piece<'_> {
@@ -178,22 +178,22 @@ fn reasoning(piece: Piece<'_>) -> Piece<'_> {
     }
 }
 
-/// Reports a part that says nothing, or nothing that is known.
+/// Reports a part that is empty or unknown.
 pub(crate) fn report(sheet: &mut Sheet<'_>, part: &Value<'_>, kind: Kind) {
     let text = match kind {
         Kind::Other(Lost::Part) => match part.get("type").and_then(Value::as_str) {
-            Some(word) => format!("{} is no type of content", quote(word)),
-            None => "a part of the content is an object with a type".to_owned(),
+            Some(word) => format!("unknown content type {}", quote(word)),
+            None => "a content part must be an object with a `type`".to_owned(),
         },
         Kind::Other(_) => return,
         _ if text(part).is_some() => return,
-        _ => "this part of the content has no text".to_owned(),
+        _ => "this content part has no text".to_owned(),
     };
     let found = Code::ParseJson.at(part.span, text);
-    sheet.tolerate(found.help("only this format keeps the part"));
+    sheet.tolerate(found.help("the part is kept, but a conversion to another format will drop it"));
 }
 
-/// What parts say together. `None` if there are none.
+/// Returns the joined text of parts, or `None` if there are none.
 pub(crate) fn speech<'a>(
     sheet: &mut Sheet<'_>,
     mut parts: Vec<Value<'a>>,
@@ -213,7 +213,7 @@ pub(crate) fn speech<'a>(
     Some(Piece::Said(written, (!is_cut).then_some(parts)))
 }
 
-/// The text of a part that is nothing else, and where it stands.
+/// Returns the text of a part that contains only text, and its place.
 fn only_text<'a>(part: &mut Value<'a>) -> Option<(Cow<'a, str>, Span)> {
     let kind = Kind::of(part);
     let Data::Map(fields) = &mut part.data else { return None };

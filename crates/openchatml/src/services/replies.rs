@@ -1,4 +1,4 @@
-//! The names of the tools that reply. A reply names its call by an id, and the call knows the tool.
+//! The names of tools in replies. A reply names its call by an id, and the call names the tool.
 
 use std::borrow::Cow;
 
@@ -6,20 +6,21 @@ use super::calls::recipient;
 use crate::model::{Message, bare_name};
 use crate::pairing::{Paired, Pairs};
 
-/// The calls so far, for the replies to them. Reading and writing go the same way.
+/// The calls so far, for their replies. Readers and writers use it in the same way.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
     pairs: Pairs,
 }
 
 impl Replies {
-    /// Takes a call.
+    /// Adds a call.
     pub(crate) fn call(&mut self, call: &Message<'_>) {
         let tool = call.recipient.as_deref().unwrap_or_default();
         self.pairs.call(call.call_id.as_deref(), tool);
     }
 
-    /// The tool of the call that a reply answers: that of its id, or the oldest that waits.
+    /// Returns the tool of the call that a reply answers: the call with its id, or the oldest
+    /// waiting call.
     fn answered(&mut self, id: Option<&str>, name: Option<&str>) -> Option<&str> {
         match self.pairs.reply(id, name) {
             Paired::Answer(call) | Paired::Again(call) => Some(self.pairs.tool(call)),
@@ -27,8 +28,8 @@ impl Replies {
         }
     }
 
-    /// The name of the tool that replies, where `name` is what the reply says of it, without its
-    /// namespace, and `author` is the whole name.
+    /// Returns the name of the tool that replies. `name` is the name in the reply, without its
+    /// namespace. `author` is the whole name.
     pub(crate) fn name<'a>(
         &mut self,
         id: Option<&str>,
@@ -43,7 +44,8 @@ impl Replies {
         }
     }
 
-    /// What a reply must say for [`name`](Self::name) to give its name: `name` and `author`.
+    /// Returns the `name` and `author` that a reply must have, so that [`name`](Self::name) returns
+    /// its name.
     pub(crate) fn said<'m>(
         &mut self,
         reply: &'m Message<'_>,
@@ -60,7 +62,7 @@ impl Replies {
         }
     }
 
-    /// The same where replies have no ids: one that answers the oldest call that waits says nothing.
+    /// The same for replies without ids: a reply to the oldest waiting call needs neither.
     pub(crate) fn said_in_order<'m>(
         &mut self,
         reply: &'m Message<'_>,
@@ -74,7 +76,7 @@ impl Replies {
     }
 }
 
-/// The whole name of a tool that is called by its short one, where `tool` is the one that is asked.
+/// Returns the whole name of a tool from its short name. `tool` is the called tool.
 fn whole<'a>(name: Cow<'a, str>, tool: Option<&str>) -> Cow<'a, str> {
     match tool.filter(|tool| bare_name(tool) == name) {
         _ if bare_name(&name) != name => name,

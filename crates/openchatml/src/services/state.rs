@@ -1,4 +1,4 @@
-//! What the readers of services' JSON know of a document while they read its messages.
+//! The state of readers of services' JSON while they read messages.
 
 use std::borrow::Cow;
 
@@ -17,24 +17,24 @@ pub(crate) type Fields<'a> = Vec<Field<'a>>;
 /// A key and its value.
 pub(crate) type Field<'a> = (Cow<'a, str>, Value<'a>);
 
-/// What a document says beside its messages.
+/// The data of a document outside of its messages.
 #[derive(Debug, Default)]
 pub(crate) struct State<'a> {
     pub(crate) declared: Declared<'a>,
     pub(crate) replies: Replies,
-    /// What is said before all messages, wherever it stands.
+    /// The message before all others, wherever it is in the document.
     pub(crate) first: Option<Message<'a>>,
-    /// Items that are no messages, since the last message.
+    /// Items since the last message that are not messages.
     pub(crate) items: Vec<Value<'a>>,
     /// Whether the document is the response of a service.
     pub(crate) is_response: bool,
-    /// The first message that is the output of a service, if its input may stand beside it.
+    /// The first message that is output of a service, if the document can also contain its input.
     pub(crate) first_output: Option<usize>,
     fields: Fields<'a>,
 }
 
 impl<'a> State<'a> {
-    /// Keeps what is said to the service, or by it, and not in the conversation.
+    /// Keeps data of a request or response that is not part of the conversation.
     pub(crate) fn aside(
         &mut self,
         sheet: &mut Sheet<'_>,
@@ -42,20 +42,20 @@ impl<'a> State<'a> {
         key: &'static str,
     ) -> Result<(), JsonError> {
         let value = json.value()?;
-        let text = format!("{} is no part of a conversation", quote(key));
+        let text = format!("key {} is not part of the conversation", quote(key));
         let found = Code::UnknownKey.at(value.span, text);
-        sheet.remark(found.help("only this format keeps it"));
+        sheet.remark(found.help("it is kept, but a conversion to another format will drop it"));
         self.keep(key, value);
         Ok(())
     }
 
-    /// Keeps a field of the document that is no part of the conversation.
+    /// Keeps a field of the document that is not part of the conversation.
     pub(crate) fn keep(&mut self, key: &'static str, value: Value<'a>) {
         self.fields.retain(|field| field.0 != key);
         self.fields.push((key.into(), value));
     }
 
-    /// Gives all of it to the conversation, which has its messages.
+    /// Moves everything to the conversation, which already has its messages.
     pub(crate) fn end(
         mut self,
         conversation: &mut Conversation<'a>,

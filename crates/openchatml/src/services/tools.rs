@@ -1,5 +1,5 @@
-//! Declarations of tools, as services and data sets have them: functions in the shape of Chat
-//! Completions or of Responses, as JSON or as a string that holds JSON.
+//! Declarations of tools in the JSON of services and data sets: functions in the form of Chat
+//! Completions or Responses, as JSON or as a string with JSON.
 
 use crate::document::{Sheet, function_of, write_tool};
 use crate::json::{Data, Json, JsonError, Value, write_value};
@@ -12,7 +12,7 @@ type Result<T> = std::result::Result<T, JsonError>;
 #[derive(Debug, Default)]
 pub(crate) struct Declared<'a> {
     pub(crate) functions: Vec<Tool<'a>>,
-    /// Tools of other kinds, as they stand.
+    /// Other kinds of tools, unchanged.
     pub(crate) hosted: Vec<Value<'a>>,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Declared<'a> {
         })
     }
 
-    /// Reads tools from a string that holds JSON.
+    /// Reads tools from a string with JSON.
     pub(crate) fn spelled(&mut self, sheet: &mut Sheet<'_>, text: &str, span: Span) {
         if text.trim().is_empty() {
             return;
@@ -51,15 +51,14 @@ impl<'a> Declared<'a> {
     fn tool(&mut self, sheet: &mut Sheet<'_>, value: Value<'a>) {
         let Value { data, span } = value;
         let Data::Map(mut fields) = data else {
-            return sheet.drop_item(Code::ParseJson.at(span, "a tool is an object"));
+            return sheet.drop_item(Code::ParseJson.at(span, "a tool must be an object"));
         };
         let place = |key: &str| fields.iter().position(|field| field.0 == key);
-        // A tool of another service, however much of the document detection has looked at.
+        // A tool of another service, even if detection did not read this far.
         let of_this = ["parameters", "function"].iter().any(|key| place(key).is_some());
         if place("input_schema").is_some() && !of_this {
-            let found =
-                Code::ParseJson.at(span, "a tool with `input_schema` is none of this format");
-            return sheet.drop_item(found.help("call its schema `parameters`"));
+            let found = Code::ParseJson.at(span, "this format has no tools with `input_schema`");
+            return sheet.drop_item(found.help("rename `input_schema` to `parameters`"));
         }
         let kind = place("type");
         let is_function = kind.is_none_or(|at| fields[at].1.as_str() == Some("function"));
@@ -84,7 +83,7 @@ impl<'a> Declared<'a> {
     }
 }
 
-/// The value that a string holds as JSON. Its places are those in the string.
+/// Parses a string with JSON. Places are those in the string.
 pub(crate) fn nested<'t>(sheet: &mut Sheet<'_>, text: &'t str, span: Span) -> Option<Value<'t>> {
     let mut json = sheet.json(text);
     let read = json.value().and_then(|value| json.end().map(|()| value));
@@ -97,14 +96,14 @@ pub(crate) fn nested<'t>(sheet: &mut Sheet<'_>, text: &'t str, span: Span) -> Op
     match read {
         Ok(value) => Some(value),
         Err(error) => {
-            let message = format!("the string holds no JSON: {}", error.message).into();
+            let message = format!("the string is not valid JSON: {}", error.message).into();
             sheet.error(JsonError { span, message, limit: error.limit });
             None
         }
     }
 }
 
-/// A value of which all stands at `span`.
+/// Sets all places of a value to `span`.
 fn placed(mut value: Value<'_>, span: Span) -> Value<'_> {
     value.span = span;
     value.data = match value.data {

@@ -1,4 +1,4 @@
-//! Writing what stands around and beside messages.
+//! Writes the data around messages.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::{Code, Value, Weight};
 
 type Result<T> = std::result::Result<T, RenderError>;
 
-/// The conversation that is to be written in a format that has no open messages.
+/// Returns the conversation for a format without open messages.
 pub(crate) fn conversation<'d, 'a>(
     document: &'d Document<'a>,
     options: &RenderOptions,
@@ -23,19 +23,19 @@ pub(crate) fn conversation<'d, 'a>(
         return Err(RenderError::not_a_conversation(form.name()));
     };
     if options.generation_prompt.is_some() || options.continue_final {
-        let text = format!("`{}` has no open messages", form.name());
-        let help = "write a text form, or token ids";
+        let text = format!("`{}` cannot express an open message", form.name());
+        let help = "write a text form or token ids";
         return Err(RenderError::new(Code::RenderUnsupported, None, text).help(help));
     }
     Ok(conversation)
 }
 
-/// About how long the JSON will be.
+/// Estimates the length of the JSON.
 pub(crate) fn estimate(conversation: &Conversation<'_>) -> usize {
     64 + conversation.messages.iter().map(|message| message.body.len() + 64).sum::<usize>()
 }
 
-/// Writes what stands around the messages: tools, and what else the document said.
+/// Writes the data around the messages: tools, and other data of the document.
 pub(crate) fn write_document(out: &mut String, conversation: &Conversation<'_>, form: FormId) {
     let (fields, hosted) = aside_of(conversation, form);
     if !conversation.tools.is_empty() || !hosted.is_empty() {
@@ -47,7 +47,7 @@ pub(crate) fn write_document(out: &mut String, conversation: &Conversation<'_>, 
     }
 }
 
-/// What a document said beside its messages, and the tools among that.
+/// Returns the data of a document outside of its messages, and its other tools.
 pub(crate) fn aside_of<'c, 'a>(
     conversation: &'c Conversation<'a>,
     form: FormId,
@@ -67,14 +67,13 @@ pub(crate) fn write_field(out: &mut String, key: &str, value: &Value<'_>) {
     write_value(out, value);
 }
 
-/// Writes how much a message counts in training, and what the JSON of the dialect said of it beyond
-/// the model.
+/// Writes the weight of a message, and the data that only this JSON can express.
 pub(crate) fn write_fields(out: &mut String, message: &Message<'_>, form: FormId) {
     if let Some(weight) = message.weight {
         let key = beyond_of(message, form).map_or("", |beyond| beyond.weight_key);
         // Writing to a `String` cannot fail.
         let _ = match (key, weight.get() == 0.0, weight == Weight::ONE) {
-            // This key has a boolean.
+            // The value of this key is a boolean.
             ("loss", true, _) => write!(out, ",\"loss\":false"),
             ("loss", _, true) => write!(out, ",\"loss\":true"),
             ("", ..) => write!(out, ",\"weight\":{weight}"),

@@ -1,33 +1,33 @@
-//! What a JSON format is known by: keys, and words under them.
+//! The evidence for a JSON format: keys, and words under them.
 
 use super::{ALONE, Items, Kind, Seen, Sketch};
 
-/// What a JSON format is known by.
+/// The evidence for a JSON format.
 #[derive(Debug)]
 pub(crate) struct JsonSigns {
-    /// The keys of a document that hold its messages.
+    /// The keys of a document with its messages.
     pub(crate) holders: &'static [&'static str],
-    /// Those of them that hold objects around messages.
+    /// The keys among them with objects around messages.
     pub(crate) around: &'static [&'static str],
-    /// The other keys that a document may have.
+    /// The other known keys of a document.
     pub(crate) keys: &'static [&'static str],
-    /// Whether a list may be a document.
+    /// Whether a document can be a list.
     pub(crate) lists: bool,
-    /// The key that each message has; one of them.
+    /// The keys of which each message has one.
     pub(crate) required: &'static [&'static str],
-    /// The other keys that messages may have; any if empty.
+    /// The other known keys of a message, or empty if any key is allowed.
     pub(crate) message_keys: &'static [&'static str],
-    /// The kinds of values that content may have.
+    /// The kinds of values that content can have.
     pub(crate) content: &'static [Kind],
-    /// The types of the parts of content that is a list; any if empty.
+    /// The types of content parts in a list, or empty if any type is allowed.
     pub(crate) parts: &'static [&'static str],
-    /// What speaks for the format, and how much.
+    /// The evidence, with weights.
     pub(crate) signs: &'static [(Sign, u32)],
-    /// How much documents count that all formats know as well.
+    /// The weight of documents that all formats match equally well.
     pub(crate) usual: u32,
 }
 
-/// Something in a document that speaks for a format.
+/// A feature of a document that is evidence for a format.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sign {
     /// A key of the document.
@@ -48,12 +48,12 @@ pub(crate) enum Sign {
     Content(&'static str, Kind),
     /// The type of a part of content.
     Part(&'static str),
-    /// A tool whose schema is declared under the key of Anthropic's alone.
+    /// A tool with its schema under the key that only Anthropic uses.
     ForeignTool,
 }
 
 impl Sign {
-    /// Where it stands, if it does.
+    /// Returns the place of the feature, if the document has it.
     pub(crate) fn find(self, sketch: &Sketch, items: &Items) -> Option<Seen> {
         match self {
             Self::Key(key) => sketch.keys.get(key)?.values().next().copied(),
@@ -75,7 +75,7 @@ impl Sign {
         }
     }
 
-    /// What it is, for people.
+    /// Describes the feature for people.
     pub(crate) fn describe(self) -> String {
         match self {
             Self::Key(key) | Self::KeyOf(key, _) => format!("key `{key}`"),

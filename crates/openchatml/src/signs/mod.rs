@@ -1,4 +1,4 @@
-//! The evidence for a format that a text has: what the detector collects, and what dialects look for.
+//! The evidence for a format in a text: what the detector collects, and what dialects look for.
 
 mod json;
 mod scan;
@@ -10,7 +10,7 @@ pub(crate) use self::sketch::{ALONE, Items, Kind, Seen, Sketch};
 
 use crate::Span;
 
-/// Something in a text that is evidence for a format.
+/// A feature of a text that is evidence for a format.
 ///
 /// ```
 /// use openchatml::detect;
@@ -24,11 +24,11 @@ use crate::Span;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Evidence {
-    /// What it is, for people: a control token, a key of the header or of JSON.
+    /// The feature, for people: a control token, a key of the header or of JSON.
     pub what: String,
-    /// The record that it is in, from 0; see [`detect_records`](crate::detect_records).
+    /// The number of its record, from 0; see [`detect_records`](crate::detect_records).
     pub record: usize,
-    /// Where it is in that record, in bytes.
+    /// The place in the record, in bytes.
     pub span: Span,
 }
 
@@ -58,27 +58,27 @@ impl Case {
         }
     }
 
-    /// Notes evidence against the format.
+    /// Adds evidence against the format.
     pub(crate) fn against(&mut self, weight: u32) {
         self.score = self.score.saturating_sub(weight);
     }
 
-    /// Notes that no evidence can make this certain.
+    /// Marks the format as uncertain, whatever the evidence.
     pub(crate) fn doubt(&mut self) {
         self.is_doubtful = true;
     }
 
-    /// Notes that it cannot be this format.
+    /// Rules the format out.
     pub(crate) fn rule_out(&mut self) {
         self.score = 0;
         self.evidence.clear();
     }
 }
 
-/// What marked-up text in a dialect is known by.
+/// The evidence for a dialect in marked-up text.
 pub(crate) struct TextSigns {
     pub(crate) framing: Framing,
-    /// Adds the evidence that a scan has.
+    /// Adds the evidence of a scan.
     pub(crate) look: fn(&Scan<'_>, &mut Case),
 }
 

@@ -1,48 +1,48 @@
-//! What marked-up text is made of: its version, how it begins, and what stands between the tokens of
-//! its framing. What messages say is passed over.
+//! Scans marked-up text: its version, its beginning, and its framing. The text of messages is
+//! skipped.
 
 use crate::lex::{ESCAPE, TokenTable};
 use crate::{Control, Span};
 
-/// So many messages are looked at.
+/// The maximum number of messages to inspect.
 const MOST_MESSAGES: usize = 256;
 
-/// The framing of a text in the tokens of one dialect.
+/// The framing of a text by the tokens of one dialect.
 #[derive(Debug)]
 pub(crate) struct Scan<'t> {
     pub(crate) text: &'t str,
     controls: &'static TokenTable,
     /// The tokens of all dialects.
     all: &'t [&'static TokenTable],
-    /// The version that a header names.
+    /// The version in the header.
     pub(crate) version: Option<(&'t str, Span)>,
-    /// The token that the text begins with, after a header and white space.
+    /// The token at the beginning of the text, after a header and white space.
     pub(crate) first: Option<(Control, Span)>,
-    /// The token that opens a message at the beginning of a later line, if the text begins with no
-    /// token, whatever the format.
+    /// The token that opens a message at the beginning of a later line, if the text does not begin
+    /// with a token of any format.
     pub(crate) line: Option<(Control, Span)>,
-    /// The tokens of the framing: those that open and close messages, and those in headers.
+    /// The tokens of the framing: those that open and end messages, and those in headers.
     pub(crate) tokens: Vec<(Control, Span)>,
     /// The headers of messages, without the token that opens them.
     pub(crate) headers: Vec<Span>,
-    /// Whether there is a literal block, in a dialect that has some.
+    /// Whether there is a literal block, in a dialect with literal blocks.
     pub(crate) has_block: bool,
-    /// Whether a literal block begins that does not end.
+    /// Whether a literal block begins without an end.
     pub(crate) has_open_block: bool,
-    /// What stands between two messages, and after the last one if that is anything.
+    /// The text between two messages, and after the last one if it is not empty.
     pub(crate) gaps: Vec<Span>,
-    /// Whether one frame ends and another one begins between the two ends of a literal block: what one
-    /// format quotes, another one says, and both readings are well-formed. Nothing but a version tells
-    /// which it is.
+    /// Whether a frame ends and another one begins inside a literal block. One format quotes there
+    /// what another format reads as messages, and both readings are valid. Only a version decides
+    /// which one is right.
     pub(crate) quotes_frames: bool,
 }
 
-/// What is known of a text before it is scanned for the framing of any dialect.
+/// What is known about a text before the scan for the framing of a dialect.
 #[derive(Debug)]
 pub(crate) struct Around<'t> {
-    /// The version that a header names.
+    /// The version in the header.
     version: Option<(&'t str, Span)>,
-    /// Where the header ends.
+    /// The end of the header.
     start: usize,
     /// Whether the text begins with a token of any dialect, after a header and white space.
     begins_with_token: bool,
@@ -53,10 +53,10 @@ pub(crate) struct Around<'t> {
 }
 
 impl<'t> Around<'t> {
-    /// Looks at a text, given the tokens of all dialects.
+    /// Inspects a text, with the tokens of all dialects.
     pub(crate) fn new(text: &'t str, all: impl Iterator<Item = &'static TokenTable>) -> Self {
         let all: Vec<_> = all.collect();
-        // No YAML of a header begins a line with `<` either, whatever follows.
+        // No line of a YAML header begins with `<`.
         let begins = |line: &str| {
             line.starts_with('<') || all.iter().any(|controls| controls.front(line).is_some())
         };
@@ -71,12 +71,12 @@ impl<'t> Around<'t> {
     }
 }
 
-/// Where a scan is.
+/// The state of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Between messages, which begins at this byte.
+    /// Between messages, since this byte.
     Outside(usize),
-    /// In a header, which begins at this byte.
+    /// In a header, since this byte.
     Header(usize),
     Body,
 }
@@ -119,8 +119,8 @@ impl<'t> Scan<'t> {
         scan
     }
 
-    /// Whether the text begins with a token that opens a message in other dialects only: what its messages
-    /// say may quote the tokens of this one.
+    /// Whether the text begins with a token that opens a message only in other dialects. Its
+    /// messages can then quote the tokens of this dialect.
     pub(crate) fn opens_elsewhere(&self) -> bool {
         let text = self.text.trim_start();
         let bos = self.controls.spelling(Control::Bos).unwrap_or_default();
@@ -132,7 +132,8 @@ impl<'t> Scan<'t> {
             && self.all.iter().any(|controls| is_opened(controls))
     }
 
-    /// How dialects spell a token of which this one knows no such spelling, if they open messages alike.
+    /// Returns the spellings of a token in other dialects that open messages in the same way, if
+    /// this dialect does not have them.
     pub(crate) fn spelled_elsewhere(&self, control: Control) -> impl Iterator<Item = &'static str> {
         let controls = self.controls;
         let opening = controls.spelling(Control::Start);
@@ -141,27 +142,29 @@ impl<'t> Scan<'t> {
         spellings.filter(move |it| controls.spelling(control) != Some(it))
     }
 
-    /// Where the token stands that the text begins with, if it is this one.
+    /// Returns the place of the token at the beginning of the text, if it is this one.
     pub(crate) fn begins_with(&self, control: Control) -> Option<Span> {
         self.first.filter(|(token, _)| *token == control).map(|(_, span)| span)
     }
 
-    /// Where a later line begins with this token, if one does before any other such token.
+    /// Returns the place where a later line begins with this token, if no other such token comes
+    /// first.
     pub(crate) fn line_begins_with(&self, control: Control) -> Option<Span> {
         self.line.filter(|(token, _)| *token == control).map(|(_, span)| span)
     }
 
-    /// The text at a place.
+    /// Returns the text at a place.
     pub(crate) fn at(&self, span: Span) -> &'t str {
         self.text.get(span.range()).unwrap_or_default()
     }
 
-    /// Where a token of the framing stands first.
+    /// Returns the first place of a token of the framing.
     pub(crate) fn token(&self, control: Control) -> Option<Span> {
         self.tokens.iter().find(|(token, _)| *token == control).map(|(_, span)| *span)
     }
 
-    /// Where one of these tokens ends a frame first: another frame follows it, or nothing.
+    /// Returns the first place where one of these tokens ends a frame: another frame or nothing
+    /// follows.
     pub(crate) fn frame_end(&self, spellings: &[&str], start: &str) -> Option<Span> {
         let ends = |span: &Span| {
             let rest = self.text[span.end..].trim_ascii_start();
@@ -174,7 +177,7 @@ impl<'t> Scan<'t> {
         spellings.iter().filter_map(first).min_by_key(|span| span.start)
     }
 
-    /// Where a header is first of which this is so.
+    /// Returns the first header that satisfies the condition.
     pub(crate) fn header(&self, has: impl Fn(&str) -> bool) -> Option<Span> {
         self.headers.iter().find(|span| has(self.at(**span))).copied()
     }
@@ -182,7 +185,7 @@ impl<'t> Scan<'t> {
     fn begin(&mut self, around: &Around<'_>, controls: &TokenTable) {
         let (text, start) = (self.text, around.start);
         let at = text.len() - text[start..].trim_start().len();
-        // Looked for right here: a search would go through the rest of the text for each line.
+        // Checked in place: a search would scan the rest of the text for each line.
         let token = |at: usize| {
             let (control, len) = controls.front(&text[at..])?;
             Some((control, Span::new(at, at + len)))
@@ -205,9 +208,10 @@ impl<'t> Scan<'t> {
         while let Some((found, control, len)) = controls.find(&self.text[at..]) {
             let span = Span::new(at + found, at + found + len);
             at = span.end;
-            // One more `<` makes text of it, where a format has such an escape.
+            // One more `<` makes it text, in a format with this escape.
             let is_escaped = self.text.as_bytes()[..span.start].ends_with(&[ESCAPE]);
-            // A block that is not closed is none. No later one is, either, so that is looked for once.
+            // A block without an end is not a block. Then no later block has an end, so the search
+            // runs only once.
             let begins_block = state == State::Body && control == Control::Literal && !is_escaped;
             let close = controls.spelling(Control::EndLiteral).unwrap_or_default();
             let block_end = match begins_block && !self.has_open_block {
@@ -218,7 +222,7 @@ impl<'t> Scan<'t> {
             let is_escaped = is_escaped || begins_block && block_end.is_none();
             state = self.step(state, (control, span), is_escaped, framing);
             at = match (state, control) {
-                // What a literal block holds is text.
+                // The text of a literal block is skipped.
                 (State::Body, Control::Literal) if !is_escaped => block_end.unwrap_or(at),
                 (State::Body, control) if opens(control) && framing == Framing::Turns => {
                     self.headers.last().map_or(at, |header| header.end.max(at))
@@ -237,7 +241,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Takes a token. Gives where the scan is after it.
+    /// Handles a token and returns the next state.
     fn step(
         &mut self,
         state: State,
@@ -246,7 +250,7 @@ impl<'t> Scan<'t> {
         framing: Framing,
     ) -> State {
         let is_body = state == State::Body;
-        // In a body only a few tokens have a place: those that end it, and those of sections.
+        // In a body, only tokens that end it and tokens of sections are relevant.
         let is_framing = !is_escaped
             && (closes(control)
                 || is_section(control)
@@ -292,7 +296,8 @@ fn is_section(control: Control) -> bool {
     matches!(control, Control::OpenSection(_) | Control::CloseSection(_))
 }
 
-/// The version that a header names, and where. A line that `begins` with a token ends the header.
+/// Returns the version in the header and its place. A line that `begins` with a token ends the
+/// header.
 fn version(text: &str, begins: impl Fn(&str) -> bool) -> Option<(&str, Span)> {
     let mut at = 0;
     for line in text.split_inclusive('\n').take(64) {
@@ -309,7 +314,8 @@ fn version(text: &str, begins: impl Fn(&str) -> bool) -> Option<(&str, Span)> {
     None
 }
 
-/// Where the header ends whose version ends at byte `from`: where a line `begins` with a token.
+/// Returns the end of the header whose version ends at byte `from`: where a line `begins` with a
+/// token.
 fn header_end(text: &str, from: usize, begins: impl Fn(&str) -> bool) -> usize {
     let mut lines = text[from..].match_indices('\n').map(|(line, _)| from + line + 1);
     lines.find(|line| begins(&text[*line..])).unwrap_or(text.len())
@@ -322,7 +328,7 @@ fn has_block(text: &str, controls: &TokenTable) -> bool {
     text.split_once(open).is_some_and(|(_, rest)| rest.contains(close))
 }
 
-/// Whether frames stand in a literal block.
+/// Whether a literal block contains frames.
 fn has_block_of_frames(text: &str, controls: &TokenTable) -> bool {
     let spelled = |control| controls.spelling(control).unwrap_or_default();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! What JSON documents are made of: their keys, and those of their messages, without what they say.
+//! A sketch of JSON documents: their keys and those of their messages, without texts.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind of the value that comes next.
+    /// Returns the kind of the next value.
     fn next(json: &mut Json<'_>) -> Self {
         match json.peek() {
             Some(b'"') => Self::String,
@@ -33,62 +33,63 @@ impl Kind {
     }
 }
 
-/// Where something stood: in which record, and where in it.
+/// The record and the place where something was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) record: usize,
     pub(crate) span: Span,
 }
 
-/// What some JSON documents are made of. Each thing is noted where it stood first.
+/// The structure of JSON documents. For each feature, the first place is stored.
 #[derive(Debug, Default)]
 pub(crate) struct Sketch {
     record: usize,
-    /// The keys of the documents that are objects, and the kinds of their values.
+    /// The keys of documents that are objects, and the kinds of their values.
     pub(crate) keys: BTreeMap<String, BTreeMap<Kind, Seen>>,
     /// Arrays that are documents.
     pub(crate) list: Option<Seen>,
-    /// The keys of the objects in lists that may hold messages, by the key of the list: an empty one
-    /// for a document that is the list.
+    /// The keys of the objects in lists that can contain messages, by the key of the list. The key
+    /// is empty for a document that is a list.
     pub(crate) items: BTreeMap<String, Items>,
-    /// The documents that may be messages by themselves, as items of a list.
+    /// Documents that can be single messages, as items of a list.
     pub(crate) message: Items,
 }
 
-/// What the items of a list are made of.
+/// The structure of the items of a list.
 #[derive(Debug, Default)]
 pub(crate) struct Items {
-    /// How many items were seen.
+    /// The number of items.
     pub(crate) count: usize,
-    /// How many of them are strings.
+    /// The number of items that are strings.
     pub(crate) strings: usize,
-    /// The keys of the objects: how often, and where first.
+    /// The keys of the objects, with their number and their first place.
     pub(crate) keys: BTreeMap<String, (usize, Seen)>,
-    /// Where an object has the key that tells something only [`ALONE`].
+    /// The place of an object with the key of [`ALONE`] and without the other keys.
     pub(crate) alone: Option<Seen>,
-    /// The kinds of values that keys have, as `key: kind`.
+    /// The kinds of the values of keys, as `key: kind`.
     pub(crate) kinds: BTreeMap<(String, Kind), Seen>,
-    /// The words under the keys that tell what an item is, as `key: word`.
+    /// The words under the keys that tell the kind of an item, as `key: word`.
     pub(crate) words: BTreeMap<(&'static str, String), Seen>,
-    /// The keys of content that is a mapping, as `key: kind`; a list of objects counts as an object.
+    /// The keys of content that is a mapping, as `key: kind`. A list of objects counts as an
+    /// object.
     pub(crate) mapping: BTreeMap<(String, Kind), Seen>,
-    /// The types of content that is a list; an empty one for a part without a type.
+    /// The types of parts of content that is a list, or empty for a part without a type.
     pub(crate) parts: BTreeMap<String, Seen>,
     /// The keys of the parts of content.
     pub(crate) part_keys: BTreeMap<String, Seen>,
 }
 
-/// Keys whose words tell what an item is.
+/// Keys whose words tell the kind of an item.
 const WORDS: &[&str] = &["role", "from", "type", "token", "content_type"];
 
-/// A key that tells something only in an object that has none of the others.
+/// A key that is evidence only in an object without the other keys.
 pub(crate) const ALONE: (&str, &[&str]) = ("input_schema", &["parameters", "function"]);
 
-/// So many different keys are kept: more tell nothing.
+/// The maximum number of different keys. More keys are not evidence.
 const MOST_KEYS: usize = 256;
 
 impl Sketch {
-    /// Adds a document. What is not JSON ends it; what was seen until then counts.
+    /// Adds a document. Invalid JSON ends it; everything before counts.
     pub(crate) fn add(&mut self, text: &str, limits: &crate::Limits) {
         let mut json = Json::new(text, limits).repairing();
         let keys = self.keys.len();

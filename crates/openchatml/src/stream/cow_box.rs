@@ -1,12 +1,12 @@
-//! A borrowed value, or an owned one in a box.
+//! A borrowed value, or an owned value in a box.
 
 use std::fmt;
 use std::ops::Deref;
 
 /// A value that is borrowed, or owned in a box.
 ///
-/// Like [`Cow`](std::borrow::Cow), but as small as a reference, so that events stay small. Use it as
-/// the value itself: it dereferences to it.
+/// Like [`Cow`](std::borrow::Cow), but with the size of a reference, so that events stay small. It
+/// dereferences to the value.
 ///
 /// ```
 /// use openchatml::{CowBox, Message};
@@ -19,14 +19,14 @@ use std::ops::Deref;
 /// ```
 #[derive(Clone)]
 pub enum CowBox<'e, T> {
-    /// The value of somebody else.
+    /// A borrowed value.
     Borrowed(&'e T),
-    /// A value of its own.
+    /// An owned value.
     Owned(Box<T>),
 }
 
 impl<T: Clone> CowBox<'_, T> {
-    /// The value, cloned if it is borrowed.
+    /// Returns the value. A borrowed value is cloned.
     pub fn into_value(self) -> T {
         match self {
             Self::Borrowed(value) => value.clone(),

@@ -1,4 +1,4 @@
-//! What a stream tells.
+//! The events of a stream.
 
 use std::borrow::Cow;
 
@@ -9,11 +9,12 @@ use crate::model::{Body, End, Message, Role, Visibility};
 use crate::view::Policy;
 use crate::{Code, Diagnostic, Severity};
 
-/// What a [`Stream`](super::Stream) tells, in the order in which it becomes certain
+/// An event of a [`Stream`](super::Stream). Events come in the order in which they become certain
 /// (OpenChatML 2.2 §9, 2.0 §9).
 ///
-/// It borrows from the stream where a callback is told of it ([`Stream::feed_with`]); where it comes
-/// from an iterator ([`Stream::feed`]) it is owned. [`into_owned`](Self::into_owned) makes it so.
+/// Events for a callback ([`Stream::feed_with`]) borrow from the stream. Events of an iterator
+/// ([`Stream::feed`]) are owned. [`into_owned`](Self::into_owned) makes an owned event from any
+/// event.
 ///
 /// ```
 /// use openchatml::{Event, Stream, TextFormat};
@@ -35,16 +36,16 @@ use crate::{Code, Diagnostic, Severity};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event<'e> {
-    /// A message begins: all is known of it but its text and its end.
+    /// A message begins. Everything except its text and its end is known.
     MessageStart {
-        /// Which message, from 0.
+        /// The number of the message, from 0.
         index: usize,
         /// The message, without text.
         message: CowBox<'e, Message<'e>>,
     },
-    /// Text that a user may see: of an answer, or of a preamble.
+    /// Text that a user can see, of an answer or a preamble.
     Delta {
-        /// Which message.
+        /// The number of the message.
         index: usize,
         /// The text.
         text: Cow<'e, str>,
@@ -53,77 +54,76 @@ pub enum Event<'e> {
     },
     /// Text of private reasoning.
     ReasoningDelta {
-        /// Which message.
+        /// The number of the message.
         index: usize,
         /// The text.
         text: Cow<'e, str>,
     },
-    /// A summary of private reasoning. Only a caller that summarizes makes one.
+    /// A summary of private reasoning. Streams never create it, only callers that summarize.
     ReasoningSummaryDelta {
-        /// Which message.
+        /// The number of the message.
         index: usize,
         /// The text.
         text: Cow<'e, str>,
     },
     /// Text of the arguments of a tool call.
     ToolCallDelta {
-        /// Which message.
+        /// The number of the message.
         index: usize,
         /// The text.
         text: Cow<'e, str>,
     },
     /// A paragraph of visible text ended.
     Flush {
-        /// Which message.
+        /// The number of the message.
         index: usize,
         /// Whether it is a preamble.
         is_preamble: bool,
     },
     /// A message is complete.
     MessageDone {
-        /// Which message.
+        /// The number of the message.
         index: usize,
         /// The message.
         message: CowBox<'e, Message<'e>>,
     },
-    /// The response is complete. It is not if it broke off, nor if a limit cut it: where there are
-    /// more messages than that, or more text of one that a user may see.
+    /// The response is complete. A response that is cut off is not complete, nor is one that
+    /// exceeds a limit: too many messages, or too much visible text.
     Done {
-        /// The last message, if there was one.
+        /// The number of the last message, if any.
         index: Option<usize>,
-        /// How it came to its end.
+        /// How the response ended.
         reason: Done,
     },
-    /// The response was cancelled: stop rendering.
+    /// The response was cancelled. Stop rendering.
     Cancel {
-        /// The last message, if there was one.
+        /// The number of the last message, if any.
         index: Option<usize>,
     },
-    /// A tool call was cancelled. Only a caller that runs tools makes one.
+    /// A tool call was cancelled. Streams never create it, only callers that run tools.
     ToolCancel {
-        /// Which call.
+        /// The `call_id` of the call.
         call_id: Cow<'e, str>,
-        /// Why.
+        /// The reason.
         reason: Cow<'e, str>,
     },
-    /// Something was found.
+    /// A diagnostic.
     Diagnostic {
-        /// The message that was being read, if there was one.
+        /// The number of the current message, if any.
         index: Option<usize>,
-        /// What was found. It may quote hidden text.
+        /// The diagnostic. It can quote hidden text.
         diagnostic: CowBox<'e, Diagnostic>,
     },
-    /// What a user may be told of something that was found: see
-    /// [`UserEvents`](super::UserEvents).
+    /// The part of a diagnostic that a user can see: see [`UserEvents`](super::UserEvents).
     UserDiagnostic {
-        /// The message that it is about, if there is one.
+        /// The number of the message, if any.
         index: Option<usize>,
-        /// What kind of finding it is. The event has its summary.
+        /// The code of the diagnostic. The event contains its summary.
         code: Code,
     },
 }
 
-/// How a response came to its end.
+/// How a response ended.
 ///
 /// ```
 /// use openchatml::{Done, Event, ReadOptions, Role, Stream, TextFormat};
@@ -141,16 +141,16 @@ pub enum Event<'e> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Done {
-    /// By `<|return|>`.
+    /// With `<|return|>`.
     Return,
-    /// By `<|call|>`: it waits for tools.
+    /// With `<|call|>`: it waits for tools.
     Call,
     /// The input ended between two messages.
     End,
 }
 
 impl Done {
-    /// The word for it.
+    /// Returns the word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Return => "return",
@@ -161,7 +161,8 @@ impl Done {
 }
 
 impl<'e> Event<'e> {
-    /// Its name: the specification's where it has one (OpenChatML 2.2 §9, 2.0 §9).
+    /// Returns the name of the event: that of the specification, if it has one (OpenChatML 2.2 §9,
+    /// 2.0 §9).
     ///
     /// ```
     /// use openchatml::Event;
@@ -185,8 +186,8 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// Whether a user may see it, as [`for_user`](Self::for_user) gives it. What is found is not for
-    /// users: it may quote hidden text, and whether something is found may depend on it.
+    /// Whether a user can see the event, as [`for_user`](Self::for_user) returns it. Diagnostics
+    /// are not for users: they can quote hidden text, and their existence can depend on it.
     ///
     /// ```
     /// use openchatml::{Event, Message, Policy};
@@ -214,8 +215,8 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// The event as a user may see it, if a user may: of a message without the words of its header
-    /// that were not understood, and without reasoning behind a marker.
+    /// Returns the event as a user can see it, or `None` if it is hidden. Messages lose unknown
+    /// words of their header, and reasoning after a marker.
     ///
     /// ```
     /// use openchatml::{Event, Message, Policy};
@@ -242,7 +243,7 @@ impl<'e> Event<'e> {
         })
     }
 
-    /// The same event, borrowing from this one.
+    /// Returns the event with borrowed data.
     ///
     /// ```
     /// use openchatml::{Event, Policy, UserEvents};
@@ -284,7 +285,7 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// The same event, borrowing nothing.
+    /// Returns the event with owned data.
     ///
     /// ```
     /// use openchatml::Event;
@@ -347,7 +348,7 @@ impl<'e> Event<'e> {
         }
     }
 
-    /// The event as JSON, on one line.
+    /// Writes the event as JSON, on one line.
     ///
     /// ```
     /// use openchatml::Event;
@@ -364,7 +365,7 @@ impl<'e> Event<'e> {
         out
     }
 
-    /// Adds the event as JSON to `out`, on one line and without a line break.
+    /// Appends the event as JSON to `out`, on one line, without a line break.
     ///
     /// ```
     /// use openchatml::Event;
@@ -425,9 +426,9 @@ impl<'e> Event<'e> {
     }
 }
 
-/// A message that a user may see, without what of it is not for users.
+/// Removes what is not for users from a visible message.
 fn seen<'e>(message: CowBox<'e, Message<'e>>) -> CowBox<'e, Message<'e>> {
-    // An id is of a call and its reply; anywhere else it says nothing to a user.
+    // An id pairs a call with its reply. Elsewhere it means nothing to a user.
     let is_paired = message.is_call() || message.role == Role::Tool;
     let has_stray_id = message.call_id.is_some() && !is_paired;
     if message.unread.is_none() && !message.body.has_markers() && !has_stray_id {
@@ -457,7 +458,7 @@ fn write_diagnostic(out: &mut String, diagnostic: &Diagnostic) {
     write_string_field(out, "help", help.as_deref());
 }
 
-/// Writes what is the same for all findings of a kind.
+/// Writes the fields that all diagnostics of a code share.
 fn write_kind(out: &mut String, code: Code, severity: Severity) {
     write_string_field(out, "code", Some(code.as_str()));
     write_string_field(out, "severity", Some(severity.as_str()));

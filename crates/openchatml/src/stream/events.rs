@@ -5,10 +5,10 @@ use std::vec;
 
 use super::Event;
 
-/// The events of what has just arrived, in their order.
+/// The events of the input that has just arrived, in order.
 ///
-/// They are owned: they outlive the stream and may be sent elsewhere. Everything that arrived has
-/// been read by the time the iterator is there, so an iterator that is dropped loses its events and
+/// The events are owned: they outlive the stream and can be sent to other threads. The input has
+/// already been read when the iterator is returned. Dropping the iterator loses its events, but
 /// nothing else.
 ///
 /// ```

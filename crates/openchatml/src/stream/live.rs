@@ -1,4 +1,4 @@
-//! Turns what a reader finds into events.
+//! Turns the output of a reader into events.
 
 use super::{Done, Event, Keep};
 use crate::model::FormId;
@@ -6,33 +6,34 @@ use crate::model::{Channel, End, Header, Infill, Message, Part, Raw, Role, Visib
 use crate::reading::{Place, Receiver};
 use crate::{Code, Diagnostic, Span};
 
-/// What is remembered between two chunks.
+/// The state between two chunks.
 #[derive(Debug, Default)]
 pub(super) struct LiveState {
     pub(super) keep: Keep,
     pub(super) cancelled: bool,
-    /// How many messages are done.
+    /// How many messages are complete.
     done: usize,
     /// Whether a message is being read.
     open: bool,
-    /// The kind of text that the message being read has.
+    /// The kind of text of the current message.
     kind: Kind,
-    /// How many line breaks the visible text ends in.
+    /// How many line breaks are at the end of the visible text.
     line_breaks: usize,
-    /// Whether what a user would see was left out: the response is not complete.
+    /// Whether visible text was dropped, so that the response is not complete.
     is_cut: bool,
-    /// How the last message of the response ended, and which one it is.
+    /// How the last message of the response ended, and its number.
     last_end: Option<End>,
     last: Option<usize>,
-    /// Whether the completion has come to its stop token: how what follows ends says nothing.
+    /// Whether the completion has reached its stop token. The ends of later messages are then
+    /// ignored.
     is_over: bool,
     began: bool,
 }
 
-/// What the text of a message is told as.
+/// The kind of event for the text of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Not at all: it is in the message when that is done.
+    /// No event: the text is in the complete message.
     #[default]
     Silent,
     Visible,
@@ -42,10 +43,10 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What the text of `message` is told as.
+    /// Returns the kind of event for the text of `message`.
     pub(super) fn of(message: &Message<'_>) -> Self {
         match message.role {
-            // It is no part of the conversation.
+            // It is not part of the conversation.
             _ if message.foreign => Self::Silent,
             Role::Assistant if message.is_call() => Self::Call,
             Role::Assistant if message.is_reasoning() => Self::Reasoning,
@@ -61,14 +62,14 @@ impl Kind {
     }
 }
 
-/// A receiver that tells.
+/// A receiver that emits events.
 pub(super) struct Live<'l> {
     pub(super) state: &'l mut LiveState,
     pub(super) emit: &'l mut dyn FnMut(Event<'_>),
 }
 
 impl Live<'_> {
-    /// Tells how the response ended.
+    /// Emits how the response ended.
     pub(super) fn finish(&mut self) {
         if self.state.cancelled {
             let index = self.state.done.checked_sub(1);
@@ -79,7 +80,7 @@ impl Live<'_> {
             Some(End::Call) => Done::Call,
             Some(End::End) => Done::End,
             None if !self.state.began => Done::End,
-            // Told already, or cut off.
+            // It was already emitted, or the response is incomplete.
             Some(End::Return | End::Open | End::Prompt) | None => return,
         };
         (self.emit)(Event::Done { index: self.state.last, reason });
@@ -87,7 +88,7 @@ impl Live<'_> {
 }
 
 impl LiveState {
-    /// Tells text of the message that is being read.
+    /// Emits text of the current message.
     #[inline]
     pub(super) fn text(&mut self, text: &str, emit: &mut (impl FnMut(Event<'_>) + ?Sized)) {
         let index = self.done;
@@ -101,7 +102,7 @@ impl LiveState {
         }
     }
 
-    /// Tells visible text, paragraph by paragraph.
+    /// Emits visible text, paragraph by paragraph.
     #[inline]
     fn visible(
         &mut self,
@@ -109,7 +110,7 @@ impl LiveState {
         is_preamble: bool,
         emit: &mut (impl FnMut(Event<'_>) + ?Sized),
     ) {
-        // What arrives token by token is short, and has a line break at its end at most.
+        // Token by token, texts are short, and at most end with a line break.
         let Some((last, before)) = text.as_bytes().split_last() else { return };
         let breaks = usize::from(*last == b'\n');
         if *last == b'\r' || self.line_breaks + breaks > 1 || !is_plain(before) {
@@ -171,7 +172,7 @@ impl Receiver<'static> for Live<'_> {
     }
 
     fn cut(&mut self) {
-        // How long hidden text is must not show.
+        // The length of hidden text must not be revealed.
         self.state.is_cut |= matches!(self.state.kind, Kind::Visible | Kind::Preamble);
     }
 
@@ -191,7 +192,7 @@ impl Receiver<'static> for Live<'_> {
         if self.state.is_over {
             return;
         }
-        // Nobody but the assistant ends its response.
+        // Only the assistant can end its response.
         if message.foreign && self.state.last_end.is_some() {
             return;
         }
@@ -222,17 +223,17 @@ impl Receiver<'static> for Live<'_> {
 }
 
 impl Live<'_> {
-    /// Files and fill-in-the-middle tasks are no messages: there is no event for them.
+    /// Files and fill-in-the-middle tasks are not messages, so there are no events for them.
     fn not_a_message(&mut self, span: Span) {
         self.state.began = true;
-        let text = "a file or a fill-in-the-middle task is no message, and is not streamed";
+        let text = "files and fill-in-the-middle tasks cannot be streamed";
         let found = Code::ParseFrame.at(span, text);
-        self.finding(found.help("read the document as a whole instead"));
+        self.finding(found.help("parse the whole document instead"));
     }
 }
 
-/// Whether this is short text without control characters. How long it is decides few branches:
-/// words come in all lengths, and a processor that guesses theirs is often wrong.
+/// Whether the text is short and has no control characters. The length decides few branches: words
+/// have many lengths, and processors predict branches on them badly.
 #[inline]
 fn is_plain(bytes: &[u8]) -> bool {
     fn is_plain<const N: usize>(bytes: [u8; N]) -> bool {

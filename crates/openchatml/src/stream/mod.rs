@@ -1,4 +1,4 @@
-//! Conversations that arrive piece by piece.
+//! Reads conversations that arrive in chunks.
 
 mod cow_box;
 mod event;
@@ -20,7 +20,7 @@ use crate::text_format::TextFormat;
 use crate::view::Policy;
 use crate::{Code, Control, Diagnostic, Message, Span, reading};
 
-/// Whether the text of messages is kept until they are done.
+/// Whether to keep the text of messages until they are complete.
 ///
 /// ```
 /// use openchatml::{Event, Keep, Stream, TextFormat};
@@ -39,23 +39,24 @@ use crate::{Code, Control, Diagnostic, Message, Span, reading};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Keep {
-    /// [`Event::MessageDone`] has the whole message.
+    /// [`Event::MessageDone`] contains the whole message.
     #[default]
     Bodies,
-    /// It has no text: the deltas had it. Memory does not grow with the length of a message,
-    /// except of one whose content must be checked: a call, a body with a constraint.
+    /// [`Event::MessageDone`] contains no text; the deltas had it. Memory does not grow with the
+    /// length of a message, unless its content must be checked: a call, or a body with a
+    /// constraint.
     Nothing,
 }
 
-/// Reads text as it arrives and gives events.
+/// Reads text while it arrives and emits events.
 ///
-/// Chunks may be cut anywhere, inside control tokens and UTF-8 sequences too: the events are the
-/// same, but for where one delta ends and the next begins. Only what may still become a control
-/// token is held back.
+/// Chunks can be cut anywhere, even inside control tokens and UTF-8 sequences. The events are the
+/// same, except for the boundaries between deltas. Only text that can still become a control token
+/// is held back.
 ///
-/// [`feed`](Self::feed) and [`finish`](Self::finish) give the events as iterators. Each of them has
-/// a twin that tells a callback instead, [`feed_with`](Self::feed_with) and so on: its events
-/// borrow from the stream, so that nothing is copied for a delta.
+/// [`feed`](Self::feed) and [`finish`](Self::finish) return events as iterators. Each method has a
+/// variant with a callback, such as [`feed_with`](Self::feed_with). Its events borrow from the
+/// stream, so deltas are not copied.
 ///
 /// ```
 /// use openchatml::{Event, ReadOptions, Role, Stream, TextFormat};
@@ -80,18 +81,18 @@ pub struct Stream {
     engine: Engine<'static>,
     utf8: Utf8Decoder,
     state: LiveState,
-    /// What a user may be told, if the events are for one.
+    /// The filter for user events, if the stream is for a user.
     user: Option<UserEvents>,
-    /// Whether it takes pieces, and not bytes.
+    /// Whether the stream reads pieces instead of bytes.
     has_pieces: bool,
-    /// Whether it takes pieces, and tells all of them: there is a quick way for text then.
+    /// Whether the stream reads pieces and emits all events, so that there is a fast path for text.
     is_quick: bool,
-    /// How much text has arrived, in bytes.
+    /// How many bytes of text have arrived.
     at: usize,
 }
 
 impl Stream {
-    /// A stream of text.
+    /// Creates a stream of text.
     ///
     /// ```
     /// use openchatml::{Format, FormatError, Stream, TextFormat};
@@ -116,11 +117,11 @@ impl Stream {
         }
     }
 
-    /// A stream of pieces: text, and control tokens that the carrier has by other means than their
-    /// spelling. The control tokens in `spelled` count when text spells them.
+    /// Creates a stream of pieces: text, and control tokens that the carrier does not spell. Text
+    /// can spell only the control tokens in `spelled`.
     ///
-    /// It takes [`feed_text`](Self::feed_text) and [`feed_control`](Self::feed_control). Spans are
-    /// places in the text that the pieces make together, control tokens as their spelling.
+    /// It reads [`feed_text`](Self::feed_text) and [`feed_control`](Self::feed_control). Spans are
+    /// places in the joined text of the pieces, in which control tokens have their spelling.
     ///
     /// ```
     /// use openchatml::{Control, Event, Events, Stream, TextFormat};
@@ -151,7 +152,7 @@ impl Stream {
         stream
     }
 
-    /// The same stream, keeping the text of messages or not.
+    /// Sets whether the stream keeps the text of messages.
     ///
     /// ```
     /// use openchatml::{Event, Keep, Stream, TextFormat};
@@ -173,8 +174,8 @@ impl Stream {
         self
     }
 
-    /// The same stream, telling only what a user may see, as [`UserEvents`] does: no reasoning, no
-    /// calls, no findings. At its end it tells whether the response was cut off.
+    /// Makes the stream emit only what a user can see, like [`UserEvents`]: no reasoning, no calls,
+    /// no diagnostics. At the end, it says if the response is incomplete.
     ///
     /// ```
     /// use openchatml::{Policy, ReadOptions, Role, Stream, TextFormat};
@@ -197,15 +198,15 @@ impl Stream {
         self
     }
 
-    /// How much has arrived, in bytes of text.
+    /// Returns how many bytes of text have arrived.
     pub fn offset(&self) -> usize {
         self.at
     }
 
-    /// The message whose text arrives now: all is known of it but its text and its end. `None`
-    /// between messages, and in a header that has not ended.
+    /// Returns the current message, whose text is arriving. Everything except its text and its end
+    /// is known. Returns `None` between messages and inside a header.
     ///
-    /// It says what the next token is part of: whether reasoning has ended and a grammar holds
+    /// It tells what the next token belongs to: whether reasoning has ended and a grammar applies
     /// from here on, or which tool's arguments are being written.
     ///
     /// ```
@@ -228,7 +229,7 @@ impl Stream {
         self.engine.message()
     }
 
-    /// Takes bytes that have arrived, and gives the events that are certain.
+    /// Reads bytes and returns the events that are certain.
     ///
     /// ```
     /// use openchatml::{Stream, TextFormat};
@@ -244,7 +245,8 @@ impl Stream {
         events.into()
     }
 
-    /// Takes bytes that have arrived, and tells the events that are certain. They borrow.
+    /// Reads bytes and calls `emit` with the events that are certain. The events borrow from the
+    /// stream.
     ///
     /// ```
     /// use openchatml::{Event, Stream, TextFormat};
@@ -275,7 +277,7 @@ impl Stream {
         }
     }
 
-    /// Does something that tells events, and tells those of them that a user may see.
+    /// Runs a function that emits events, and passes on only those that a user can see.
     #[cold]
     fn tell_user(
         &mut self,
@@ -287,14 +289,14 @@ impl Stream {
         self.user = Some(user);
     }
 
-    /// Takes text that has arrived in a stream [of pieces](Self::of_pieces).
+    /// Reads text in a stream [of pieces](Self::of_pieces).
     pub fn feed_text(&mut self, text: &str) -> Events {
         let mut events = Vec::new();
         self.feed_text_with(text, |event| events.push(event.into_owned()));
         events.into()
     }
 
-    /// [`feed_text`](Self::feed_text), telling events that borrow.
+    /// Like [`feed_text`](Self::feed_text), with borrowed events.
     #[inline]
     pub fn feed_text_with(&mut self, text: &str, mut emit: impl FnMut(Event<'_>)) {
         if !self.is_quick {
@@ -328,15 +330,15 @@ impl Stream {
         self.engine.piece(text, span, &mut Live { state: &mut self.state, emit });
     }
 
-    /// Takes a control token that has arrived in a stream [of pieces](Self::of_pieces). One that
-    /// the dialect lacks is dropped.
+    /// Reads a control token in a stream [of pieces](Self::of_pieces). A control token that the
+    /// dialect does not have is dropped.
     pub fn feed_control(&mut self, control: Control) -> Events {
         let mut events = Vec::new();
         self.feed_control_with(control, |event| events.push(event.into_owned()));
         events.into()
     }
 
-    /// [`feed_control`](Self::feed_control), telling events that borrow.
+    /// Like [`feed_control`](Self::feed_control), with borrowed events.
     pub fn feed_control_with(&mut self, control: Control, mut emit: impl FnMut(Event<'_>)) {
         match self.user {
             None => self.control_piece(control, &mut emit),
@@ -356,7 +358,7 @@ impl Stream {
         self.engine.control(control, span, &mut Live { state: &mut self.state, emit });
     }
 
-    /// Tells a finding of the caller's own as an event, among those of the reader.
+    /// Emits a diagnostic of the caller as an event.
     pub fn report_with(&mut self, diagnostic: Diagnostic, mut emit: impl FnMut(Event<'_>)) {
         match self.user {
             None => self.found(diagnostic, &mut emit),
@@ -368,7 +370,7 @@ impl Stream {
         self.engine.report(diagnostic, &mut Live { state: &mut self.state, emit });
     }
 
-    /// Takes the end of the input, and gives the last events.
+    /// Ends the input and returns the last events.
     ///
     /// ```
     /// use openchatml::{Code, Event, Stream, TextFormat};
@@ -387,7 +389,7 @@ impl Stream {
         events.into()
     }
 
-    /// [`finish`](Self::finish), telling events that borrow.
+    /// Like [`finish`](Self::finish), with borrowed events.
     pub fn finish_with(mut self, mut emit: impl FnMut(Event<'_>)) {
         match self.user {
             None => self.end(&mut emit),
@@ -413,8 +415,7 @@ impl Stream {
         live.finish();
     }
 
-    /// Ends the stream because nobody wants the rest: the message that is being read is given as
-    /// it is, and then [`Event::Cancel`].
+    /// Cancels the stream: returns the current message as it is, and then [`Event::Cancel`].
     ///
     /// ```
     /// use openchatml::{Stream, TextFormat};
@@ -430,12 +431,12 @@ impl Stream {
         events.into()
     }
 
-    /// [`cancel`](Self::cancel), telling events that borrow.
+    /// Like [`cancel`](Self::cancel), with borrowed events.
     pub fn cancel_with(mut self, mut emit: impl FnMut(Event<'_>)) {
         self.state.cancelled = true;
         let (event, at) = ("response.cancel", Span::at(self.at));
         if !self.engine.has_event(event) {
-            let text = format!("event `{event}` is not among the declared capabilities");
+            let text = format!("the header's capabilities do not declare event `{event}`");
             let found = Code::Capability.at(at, text).help("add it to `capabilities.streaming`");
             self.report_with(found, &mut emit);
         }
@@ -443,7 +444,7 @@ impl Stream {
     }
 }
 
-/// Takes a piece that begins at byte `at` of what has arrived.
+/// Reads a piece that begins at byte `at` of the input.
 fn take(engine: &mut Engine<'static>, piece: Utf8Piece<'_>, at: &mut usize, live: &mut Live<'_>) {
     match piece {
         Utf8Piece::Text(text) => {
@@ -459,8 +460,8 @@ fn take(engine: &mut Engine<'static>, piece: Utf8Piece<'_>, at: &mut usize, live
     }
 }
 
-/// The finding that the bytes at `span` are not UTF-8.
+/// Returns the diagnostic for bytes at `span` that are not UTF-8.
 pub(crate) fn not_utf8(span: Span) -> crate::Diagnostic {
     let text = format!("the byte at offset {} is not UTF-8", span.start);
-    Code::ParseUtf8.at(span, text).help("U+FFFD stands for it")
+    Code::ParseUtf8.at(span, text).help("U+FFFD replaces it")
 }

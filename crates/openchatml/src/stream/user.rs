@@ -1,17 +1,17 @@
-//! What a user may be told of a stream.
+//! Events for users.
 
 use super::Event;
 use crate::Code;
 use crate::view::Policy;
 
-/// Lets pass what a user may be told of a stream, and tells at its end whether it was cut off.
+/// Filters the events of a stream for a user, and says at the end if the response is incomplete.
 ///
-/// What is found is not for users: whether there is a finding may depend on hidden text. That a
-/// response has no end is told by its [summary](Code::user_summary) (OpenChatML 2.2 §9, §14),
-/// whatever the reason.
+/// Diagnostics are not for users, because their existence can depend on hidden text. An incomplete
+/// response is reported with the [summary](Code::user_summary) of its code, whatever the reason
+/// (OpenChatML 2.2 §9, §14).
 ///
-/// A stream [for a user](super::Stream::for_user) has one; this type is for events that come from
-/// elsewhere.
+/// A stream [for a user](super::Stream::for_user) contains one. Use this type for events from
+/// another source.
 ///
 /// ```
 /// use openchatml::{Policy, ReadOptions, Stream, TextFormat, UserEvents};
@@ -37,19 +37,19 @@ pub struct UserEvents {
     policy: Policy,
     /// Whether there was an event.
     began: bool,
-    /// Whether the response came to an end.
+    /// Whether the response has ended.
     ended: bool,
-    /// The last message that the user was told of.
+    /// The last message that the user has seen.
     last: Option<usize>,
 }
 
 impl UserEvents {
-    /// What users may be told by this policy.
+    /// Creates a filter with a policy.
     pub fn new(policy: Policy) -> Self {
         Self { policy, began: false, ended: false, last: None }
     }
 
-    /// The event [as a user may see it](Event::for_user), if a user may.
+    /// Returns the event [as a user can see it](Event::for_user), or `None` if it is hidden.
     pub fn push<'e>(&mut self, event: Event<'e>) -> Option<Event<'e>> {
         self.began = true;
         self.ended |= matches!(event, Event::Done { .. } | Event::Cancel { .. });
@@ -58,7 +58,7 @@ impl UserEvents {
         Some(told)
     }
 
-    /// What is to be told after the last event, if anything is.
+    /// Returns the event after the last one, if any.
     pub fn finish(self) -> Option<Event<'static>> {
         let is_cut_off = self.began && !self.ended;
         is_cut_off

@@ -1,13 +1,13 @@
-//! Why something cannot be written.
+//! Errors of writing.
 
 use std::fmt;
 
 use super::SinkError;
 use crate::{Code, Conversation, Diagnostic, Span};
 
-/// A document that cannot be said in a format: what, and where.
+/// A document that a format cannot express, with the reason and the place.
 ///
-/// The text quotes no content, only the control token in the way.
+/// The message quotes no content, only the control token that caused the error.
 ///
 /// ```
 /// use openchatml::render::Place;
@@ -19,25 +19,25 @@ use crate::{Code, Conversation, Diagnostic, Span};
 /// assert_eq!((error.message, error.place, error.span.start), (Some(0), Place::Body, 4));
 /// assert_eq!(
 ///     error.to_string(),
-///     "message 0, content at byte 4: this dialect has no escape for the text `<|im_end|>`",
+///     "message 0, content at byte 4: this dialect cannot escape `<|im_end|>`",
 /// );
 /// # Ok::<(), openchatml::UnknownName>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderError {
-    /// What kind of refusal it is.
+    /// The code of the error.
     pub code: Code,
-    /// The message that is refused, from 0, if it is a message.
+    /// The number of the refused message, from 0, if it is a message.
     pub message: Option<usize>,
-    /// Which part of it.
+    /// The part of the message or document.
     pub place: Place,
-    /// Where in that text, in bytes.
+    /// The place in that part, in bytes.
     pub span: Span,
     text: String,
     help: Option<&'static str>,
 }
 
-/// What part of a message or of a document is refused.
+/// The part of a message or document that is refused.
 ///
 /// ```
 /// use openchatml::render::Place;
@@ -53,9 +53,9 @@ pub struct RenderError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Place {
-    /// What it says.
+    /// The body.
     Body,
-    /// Its role.
+    /// The role.
     Role,
     /// `name`.
     Name,
@@ -65,7 +65,7 @@ pub enum Place {
     CallId,
     /// `content_type`.
     ContentType,
-    /// How it ends.
+    /// The end.
     End,
     /// The header of the document.
     Header,
@@ -93,19 +93,22 @@ impl RenderError {
     pub(crate) fn new(code: Code, message: Option<usize>, text: impl Into<String>) -> Self {
         let help = match code {
             Code::RenderControl => {
-                Some("write another format, or token ids, or leave these characters out")
+                Some("remove these characters, or write another format or token ids")
             }
-            Code::ParseHeader => Some("values have no white space; sanitizing writes `_` instead"),
+            Code::ParseHeader => Some(
+                "remove white space and control tokens, or sanitize values, which writes `_` instead",
+            ),
             _ => None,
         };
         let (place, span) = (Place::Document, Span::default());
         Self { code, message, place, span, text: text.into(), help }
     }
 
-    /// A dialect carries no files and no fill-in-the-middle tasks.
+    /// Creates the error for files and fill-in-the-middle tasks, which a dialect does not support.
     pub(crate) fn not_a_conversation(dialect: &str) -> Self {
-        let text = format!("`{dialect}` carries conversations only");
-        Self::new(Code::RenderUnsupported, None, text).help("write `json`, which carries all")
+        let text = format!("`{dialect}` supports only conversations");
+        Self::new(Code::RenderUnsupported, None, text)
+            .help("write `json`, which supports every document")
     }
 
     pub(crate) fn help(mut self, help: &'static str) -> Self {
@@ -122,7 +125,7 @@ impl RenderError {
     pub(crate) fn sink(error: SinkError, message: Option<usize>, place: Place) -> Self {
         let (text, span) = (error.to_string(), error.span);
         let code = match place {
-            // No token is in the way: there is no such role.
+            // Without a token, the role itself is not supported.
             Place::Role if error.spelling.is_empty() => Code::RenderUnsupported,
             Place::Body | Place::Document | Place::Header | Place::Role | Place::End => {
                 Code::RenderControl
@@ -132,7 +135,7 @@ impl RenderError {
         Self::new(code, message, text).at(place, span)
     }
 
-    /// The same as a diagnostic, at the place where the message was read if it was.
+    /// Returns the error as a diagnostic, at the original place of the message if it was read.
     ///
     /// ```
     /// use openchatml::{RenderOptions, Span, parse, render};
@@ -163,7 +166,7 @@ impl RenderError {
     }
 }
 
-/// A refusal that concerns no message alone.
+/// Converts an error that does not belong to a single message.
 impl From<SinkError> for RenderError {
     fn from(error: SinkError) -> Self {
         Self::sink(error, None, Place::Document)

@@ -1,14 +1,14 @@
-//! Keeps text text: what would be read as a control token is escaped or refused.
+//! Escapes or refuses text that would be read as a control token.
 
 use super::SinkError;
 use super::read_back::ReadBack;
 use crate::lex::{ESCAPE, Escape, Found, Mask, Mode, Search, TokenTable};
 use crate::{Control, Span};
 
-/// Keeps text text: what would be read as a control token is escaped or refused.
+/// Escapes or refuses text that would be read as a control token.
 ///
-/// A sink that writes some control tokens by other means than their spelling, as token ids do, has
-/// to look only for those that are spelled.
+/// A sink that does not spell all control tokens, such as one of token ids, needs to look only for
+/// those that it spells.
 ///
 /// ```
 /// use openchatml::render::Escaper;
@@ -28,52 +28,52 @@ use crate::{Control, Span};
 pub struct Escaper {
     controls: &'static TokenTable,
     search: Search<'static>,
-    /// The control tokens that are written as their spelling.
+    /// The control tokens that are spelled in the output.
     spelled: Mask,
     mode: Mode,
     pending: Pending,
     /// Whether text was written in a literal block.
     has_blocks: bool,
-    /// The byte that all tokens begin with, if there is one: text without it is text.
+    /// The first byte of all tokens, if they share one. Text without this byte needs no search.
     first: Option<u8>,
 }
 
-/// What of the text so far depends on what follows it.
+/// Text that is not decided yet, because the following text decides how it is written.
 #[derive(Debug)]
 enum Pending {
     None,
-    /// The end of it, which is not written: it could still grow into a control token or, with an
-    /// escape, be taken for the escape of the next one.
+    /// The end of the text, which is not written yet: it could become a control token or, with an
+    /// escape, the escape of the next token.
     Held(String),
-    /// Where that is not enough: tokens and text can run into each other.
+    /// For dialects in which tokens and text can combine to other tokens.
     ReadBack(Box<ReadBack>),
 }
 
-/// What the spelling of a marker is in text.
+/// How the spelling of a marker in text is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Markers {
-    /// Text: whether a marker is one is the reader's business, and so the writer's.
+    /// As text: the reader decides about markers, and so does the writer.
     Text,
-    /// A marker, unless something is done about it.
+    /// As a marker, unless it is escaped.
     Count,
 }
 
-/// Text of so many bytes is searched without ado.
+/// Text up to this length is searched directly.
 const SHORT: usize = 32;
 
-/// Where the escapes directly before byte `at` begin.
+/// Returns the start of the escapes directly before byte `at`.
 fn run_start(bytes: &[u8], at: usize) -> usize {
     at - bytes[..at].iter().rev().take_while(|byte| **byte == ESCAPE).count()
 }
 
-/// Whether a short text has this byte. Quicker than a search: this vectorizes.
+/// Whether a short text contains this byte. This vectorizes, so it is faster than a search.
 #[inline]
 fn has(text: &str, first: u8) -> bool {
     text.bytes().fold(false, |found, byte| found | (byte == first))
 }
 
 impl Escaper {
-    /// For a carrier that spells every control token.
+    /// Creates an escaper for a carrier that spells every control token.
     ///
     /// ```
     /// use openchatml::{dialects, render::Escaper};
@@ -88,7 +88,7 @@ impl Escaper {
         Self::masked(controls, Mask::ALL)
     }
 
-    /// For a carrier that spells only these control tokens, and has other means for the rest.
+    /// Creates an escaper for a carrier that spells only these control tokens.
     pub fn only(controls: &'static TokenTable, spelled: &[Control]) -> Self {
         Self::masked(controls, Mask::of(spelled))
     }
@@ -104,30 +104,30 @@ impl Escaper {
         Self { controls, search, spelled, mode, pending, has_blocks, first }
     }
 
-    /// Adds text to `out`.
+    /// Appends text to `out`.
     ///
     /// # Errors
     ///
-    /// The text spells a control token, and there is no way to say that it is text.
+    /// The text contains a control token that cannot be escaped.
     #[inline]
     pub fn text(&mut self, text: &str, out: &mut String) -> Result<(), SinkError> {
         self.join(text, Markers::Text, out)
     }
 
-    /// Adds text where the spelling of a chain-of-thought marker has to stay text, too.
+    /// Appends text in which the spelling of a chain-of-thought marker must also stay text.
     ///
     /// # Errors
     ///
-    /// As for [`text`](Self::text).
+    /// The same as [`text`](Self::text).
     pub fn text_among_markers(&mut self, text: &str, out: &mut String) -> Result<(), SinkError> {
         self.join(text, Markers::Count, out)
     }
 
-    /// Adds a word that has no `<`: it need not be searched where all spellings begin with that.
+    /// Appends a word without `<`. If all spellings begin with `<`, it is not searched.
     ///
     /// # Errors
     ///
-    /// As for [`text`](Self::text).
+    /// The same as [`text`](Self::text).
     #[inline]
     pub fn word(&mut self, word: &str, out: &mut String) -> Result<(), SinkError> {
         if matches!(self.pending, Pending::None) && self.first == Some(b'<') {
@@ -137,13 +137,12 @@ impl Escaper {
         self.go_on(word, Markers::Text, out)
     }
 
-    /// Makes room for a control token, and adds its spelling if that is how it is written. Whether
-    /// it was added.
+    /// Prepares for a control token, and appends its spelling if the carrier spells it. Returns
+    /// whether it was appended.
     ///
     /// # Errors
     ///
-    /// The dialect has no such token, or it would be read as something else after what was written
-    /// before.
+    /// The dialect does not have the token, or the preceding text would change how it is read.
     #[inline]
     pub fn control(&mut self, control: Control, out: &mut String) -> Result<bool, SinkError> {
         let is_spelled = self.spelled.has(control);
@@ -161,11 +160,11 @@ impl Escaper {
         Ok(is_spelled)
     }
 
-    /// Adds what was held back: no control token follows.
+    /// Appends the text that was held back, because no control token follows.
     ///
     /// # Errors
     ///
-    /// What was written last spells a control token that is the beginning of another one.
+    /// The last text contains a control token that is also the beginning of another one.
     pub fn finish(&mut self, out: &mut String) -> Result<(), SinkError> {
         match &mut self.pending {
             Pending::None => {}
@@ -178,7 +177,8 @@ impl Escaper {
         Ok(())
     }
 
-    /// How many bytes of the text so far are held back: what follows decides how they are written.
+    /// Returns how many bytes are held back, because the following text decides how they are
+    /// written.
     ///
     /// ```
     /// use openchatml::dialects;
@@ -197,7 +197,7 @@ impl Escaper {
         }
     }
 
-    /// Whether text was written in a literal block so far: a block that nobody asked for.
+    /// Whether text was written in a literal block that the caller did not request.
     ///
     /// ```
     /// use openchatml::dialects;
@@ -215,12 +215,12 @@ impl Escaper {
         self.has_blocks
     }
 
-    /// Whether nothing is held back and a message may begin, with tokens that need not be looked at.
+    /// Whether nothing is held back and a message can begin with tokens that need no check.
     pub(crate) fn is_between(&self) -> bool {
         self.mode == Mode::Outside && matches!(self.pending, Pending::None)
     }
 
-    /// Notes that the opening of a message was written by the caller.
+    /// Records that the caller wrote the opening of a message.
     pub(crate) fn opened(&mut self) {
         self.mode = Mode::Body;
     }
@@ -230,7 +230,7 @@ impl Escaper {
             && self.controls.escape() == Escape::DoublingOrLiteral
     }
 
-    /// Writes what of `text` is certain, and holds back the rest.
+    /// Writes the part of `text` that is certain, and holds back the rest.
     fn write(&mut self, text: &str, markers: Markers, out: &mut String) -> Result<(), SinkError> {
         let bytes = text.as_bytes();
         let spelled = self.mode.counted(self.spelled);
@@ -240,7 +240,7 @@ impl Escaper {
             let (control, len) = match found {
                 Found::Control(control, len) => (control, len),
                 Found::None => break,
-                // Nothing longer can begin after it.
+                // No longer token can begin after it.
                 Found::Prefix => {
                     let open = if self.escapes() { run_start(bytes, at) } else { at };
                     out.push_str(&text[written..open.max(written)]);
@@ -279,7 +279,7 @@ impl Escaper {
         }
     }
 
-    /// Writes `text`, and before it what was held back.
+    /// Writes the text that was held back, and then `text`.
     #[inline]
     fn join(&mut self, text: &str, markers: Markers, out: &mut String) -> Result<(), SinkError> {
         if !matches!(self.pending, Pending::None) {
@@ -293,7 +293,7 @@ impl Escaper {
         self.write(text, markers, out)
     }
 
-    /// The same where what was written before counts.
+    /// Writes `text` when earlier text matters.
     #[cold]
     fn go_on(&mut self, text: &str, markers: Markers, out: &mut String) -> Result<(), SinkError> {
         let mut joined = match &mut self.pending {
@@ -318,17 +318,17 @@ impl Escaper {
     #[cold]
     fn refuse(&self, control: Control, span: Span) -> SinkError {
         let reason = match self.mode {
-            // Dialects without `<|message|>` have no mode for their short headers.
+            // Dialects without `<|message|>` have no separate mode for their short headers.
             Mode::Header if self.controls.spelling(Control::Message).is_some() => {
-                "a header cannot hold the text"
+                "a header cannot contain"
             }
-            Mode::Literal => "a literal block cannot hold the text",
-            _ => "this dialect has no escape for the text",
+            Mode::Literal => "a literal block cannot contain",
+            _ => "this dialect cannot escape",
         };
         SinkError::new(span, self.controls.spelling(control).unwrap_or_default(), reason)
     }
 
-    /// Decides what was pending, now that `control` follows.
+    /// Decides how pending text is written, because `control` follows.
     #[cold]
     fn decide(
         &mut self,

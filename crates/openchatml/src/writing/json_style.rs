@@ -1,6 +1,6 @@
 //! The white space of JSON.
 
-/// Where JSON has white space: as a file had it before, or as somebody reads it best.
+/// The white space of JSON: that of an existing file, or one that is easy to read.
 ///
 /// ```
 /// use openchatml::render::JsonStyle;
@@ -13,27 +13,27 @@
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonStyle {
-    /// What one level is indented by; `None` for JSON on one line.
+    /// The indentation of one level, or `None` for JSON on one line.
     indent: Option<String>,
-    /// Whether lines end as they do on Windows.
+    /// Whether lines end with `\r\n`.
     carriage_returns: bool,
-    /// Whether a space stands behind a colon, and behind a comma on the same line.
+    /// Whether a space follows each colon, and each comma on the same line.
     colon: bool,
     comma: bool,
 }
 
 impl JsonStyle {
-    /// All on one line, without white space.
+    /// Everything on one line, without white space.
     pub const COMPACT: Self =
         Self { indent: None, carriage_returns: false, colon: false, comma: false };
 
-    /// Each value on a line of its own, indented by so many spaces for each level.
+    /// Each value on its own line, indented by this number of spaces per level.
     pub fn indented(spaces: usize) -> Self {
         Self { indent: Some(" ".repeat(spaces)), colon: true, ..Self::COMPACT }
     }
 
-    /// The style of a JSON text, as its beginning shows it: whether its first value stands on a line of
-    /// its own, and what follows the first colon and the first comma.
+    /// Detects the style of a JSON text from its beginning: whether its first value is on its own
+    /// line, and what follows the first colon and the first comma.
     pub fn of(json: &str) -> Self {
         let json = json.trim_start_matches('\u{feff}').trim_ascii_start();
         let mut style = Self::COMPACT;
@@ -57,7 +57,7 @@ impl JsonStyle {
         style
     }
 
-    /// The same JSON in this style. What is no JSON is written token by token as it is.
+    /// Writes JSON in this style. Text that is not JSON is written token by token.
     pub fn apply(&self, json: &str) -> String {
         let mut out = String::with_capacity(json.len() * 2);
         let mut depth: usize = 0;
@@ -93,13 +93,13 @@ impl JsonStyle {
         out
     }
 
-    /// How its lines end.
+    /// Returns the line break.
     pub fn line_break(&self) -> &'static str {
         if self.carriage_returns { "\r\n" } else { "\n" }
     }
 
-    /// Whether values this deep stand on lines of their own. Without an indentation, only those in the
-    /// outermost list or object do: a message a line.
+    /// Whether values at this depth are on their own lines. Without an indentation, only those in
+    /// the outermost list or object are: one message per line.
     fn breaks(&self, depth: usize) -> bool {
         self.indent.as_ref().is_some_and(|indent| depth <= 1 || !indent.is_empty())
     }
@@ -111,7 +111,7 @@ impl JsonStyle {
     }
 }
 
-/// The tokens of JSON: punctuation, strings, white space, and what else there is.
+/// The tokens of JSON: punctuation, strings, white space, and other text.
 struct Tokens<'t>(&'t str);
 
 impl<'t> Iterator for Tokens<'t> {
@@ -137,7 +137,7 @@ impl<'t> Iterator for Tokens<'t> {
     }
 }
 
-/// Where a string ends that begins here.
+/// Returns the end of the string that begins here.
 fn string_end(bytes: &[u8]) -> usize {
     let mut at = 1;
     while let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[at.min(bytes.len())..]) {
@@ -145,7 +145,7 @@ fn string_end(bytes: &[u8]) -> usize {
         if bytes[at - 1] == b'"' {
             return at;
         }
-        // What is escaped may be a quotation mark, which ends nothing.
+        // An escaped quotation mark does not end the string.
         at += bytes.get(at).map_or(0, |byte| usize::from(byte.is_ascii()));
     }
     bytes.len()

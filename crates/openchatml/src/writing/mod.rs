@@ -1,4 +1,4 @@
-//! What writers have in common: sinks, escaping, and why something is refused.
+//! What all writers share: sinks, escaping, and errors.
 
 mod error;
 mod escape;

@@ -1,4 +1,4 @@
-//! Reads back what is written, where control tokens and text can run into each other.
+//! Reads back the output, for dialects in which control tokens and text can combine.
 
 use std::ops::Range;
 
@@ -7,19 +7,19 @@ use super::escape::Markers;
 use crate::lex::{Found, Mask, TokenTable};
 use crate::{Control, Span};
 
-/// Reads what a sink writes as the lexer will read it, for token tables that are not
-/// [separable](TokenTable::is_separable): a token may begin with another one, and the end of a text
-/// may spell a third one together with the token that follows it.
+/// Reads the output of a sink in the same way as the lexer, for token tables that are not
+/// [separable](TokenTable::is_separable): a token can begin with another token, and the end of a
+/// text together with the next token can spell a third one.
 #[derive(Debug)]
 pub(super) struct ReadBack {
     controls: &'static TokenTable,
-    /// The control tokens that are written as their spelling.
+    /// The control tokens that are spelled in the output.
     spelled: Mask,
-    /// The end of what was written, from the place on where what follows decides how it is read.
+    /// The end of the output, from the first place on that later output can still change.
     tail: String,
-    /// The control tokens in it: where each begins, and its length.
+    /// The control tokens in the tail: start, control and length.
     tokens: Vec<(usize, Control, usize)>,
-    /// What the spelling of a marker is in the text of it.
+    /// How the spelling of a marker in text is handled.
     markers: Markers,
 }
 
@@ -29,7 +29,7 @@ impl ReadBack {
         Self { controls, spelled, tail, tokens, markers }
     }
 
-    /// Takes text that is written.
+    /// Reads text of the output.
     pub(super) fn text(&mut self, text: &str, markers: Markers) -> Result<(), SinkError> {
         let start = self.tail.len();
         self.markers = markers;
@@ -37,7 +37,7 @@ impl ReadBack {
         self.read(false, start..self.tail.len())
     }
 
-    /// Takes a control token that is written as its spelling.
+    /// Reads a spelled control token of the output.
     pub(super) fn control(&mut self, control: Control, spelling: &str) -> Result<(), SinkError> {
         let start = self.tail.len();
         self.tokens.push((start, control, spelling.len()));
@@ -45,12 +45,12 @@ impl ReadBack {
         self.read(false, start..start)
     }
 
-    /// Nothing that is read as text follows: the end, or a token that is not spelled.
+    /// Ends the text: the output ends, or a token follows that is not spelled.
     pub(super) fn end(&mut self) -> Result<(), SinkError> {
         self.read(true, self.tail.len()..self.tail.len())
     }
 
-    /// Reads what was written, as far as it is decided. The text that is `new` stands there.
+    /// Reads the output as far as it is decided. `new` is the range of the new text.
     fn read(&mut self, last: bool, new: Range<usize>) -> Result<(), SinkError> {
         let (bytes, search) = (self.tail.as_bytes(), self.controls.search());
         let (mut from, mut taken) = (0, 0);
@@ -86,14 +86,14 @@ impl ReadBack {
         self.markers == Markers::Text && matches!(control, Control::Marker(_))
     }
 
-    /// Refuses what stands at a place in the tail.
+    /// Refuses the text at a place in the tail.
     #[cold]
     fn refuse(&self, place: Range<usize>, new: Range<usize>, is_alone: bool) -> SinkError {
         let mut spellings = self.controls.entries().iter().map(|entry| entry.1);
         let spelling = spellings.find(|it| *it == &self.tail[place.clone()]).unwrap_or_default();
         let reason = match is_alone {
-            true => "this dialect has no escape for the text",
-            false => "a control token and the text beside it would be read as",
+            true => "this dialect cannot escape",
+            false => "a control token and the text next to it would be read as",
         };
         let in_new = |at: usize| at.clamp(new.start, new.end) - new.start;
         let span = Span::new(in_new(place.start), in_new(place.end));

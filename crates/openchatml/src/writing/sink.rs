@@ -1,13 +1,13 @@
-//! Where writers write to.
+//! Sinks: the output of writers.
 
 use std::fmt;
 
 use crate::model::{Channel, Role};
 use crate::{Control, Span};
 
-/// What a writer writes to: text, token ids, a JSON wire list.
+/// The output of a writer: text, token ids, or a JSON wire list.
 ///
-/// What is given as text stays text: it can never be read back as a control token.
+/// Text stays text: it can never be read back as a control token.
 ///
 /// ```
 /// use openchatml::Control;
@@ -48,7 +48,7 @@ pub trait Sink {
     ///
     /// # Errors
     ///
-    /// The dialect has no such token, or what stands before it cannot be kept apart from it.
+    /// The dialect does not have the token, or the preceding text would change how it is read.
     ///
     /// ```
     /// use openchatml::render::{Sink, TextSink};
@@ -65,7 +65,7 @@ pub trait Sink {
     ///
     /// # Errors
     ///
-    /// The text spells a control token, and there is no way to say that it is text.
+    /// The text contains a control token that cannot be escaped.
     ///
     /// ```
     /// use openchatml::render::{Sink, TextSink};
@@ -81,12 +81,12 @@ pub trait Sink {
     /// ```
     fn text(&mut self, text: &str) -> Result<(), SinkError>;
 
-    /// Writes text where chain-of-thought markers count (OpenChatML 2.2 §7): the spelling of a
-    /// marker stays text, too.
+    /// Writes text in which chain-of-thought markers are recognized (OpenChatML 2.2 §7). The
+    /// spelling of a marker also stays text.
     ///
     /// # Errors
     ///
-    /// As for [`text`](Self::text).
+    /// The same as [`text`](Self::text).
     ///
     /// ```
     /// use openchatml::render::{Sink, TextSink};
@@ -103,12 +103,12 @@ pub trait Sink {
         self.text(text)
     }
 
-    /// Writes a word of the format's own, such as a role: it has no `<`, and is not searched for
-    /// control tokens where all of them begin with that.
+    /// Writes a word of the format, such as a role. It contains no `<`, so it is not searched if
+    /// all control tokens begin with `<`.
     ///
     /// # Errors
     ///
-    /// As for [`text`](Self::text).
+    /// The same as [`text`](Self::text).
     ///
     /// ```
     /// use openchatml::render::{Sink, TextSink};
@@ -125,11 +125,11 @@ pub trait Sink {
         self.text(word)
     }
 
-    /// Writes all that stands before the body of a message.
+    /// Writes everything before the body of a message.
     ///
     /// # Errors
     ///
-    /// As for [`control`](Self::control).
+    /// The same as [`control`](Self::control).
     ///
     /// ```
     /// use openchatml::render::{PlainOpening, Sink, TextSink};
@@ -146,7 +146,7 @@ pub trait Sink {
         opening_in_parts(self, opening)
     }
 
-    /// Says what of a message comes next. Carriers that encode text do so part by part.
+    /// Announces the next part of a message. Carriers that encode text encode each part separately.
     ///
     /// ```
     /// use openchatml::render::{Part, Sink, SinkError, render_to};
@@ -186,14 +186,14 @@ pub trait Sink {
     /// ```
     fn part(&mut self, _: Part) {}
 
-    /// Says what of a message comes next, in the middle of a text: what stands before and what
-    /// follows are one text to who encodes it, as in formats that are encoded as a whole.
+    /// Announces the next part of a message in the middle of a text. The text before and after it
+    /// is encoded together, as formats require that are encoded as a whole.
     ///
     /// ```
     /// use openchatml::render::{Part, Sink, SinkError, render_to};
     /// use openchatml::{Control, Conversation, End, Message, Role};
     ///
-    /// /// What stands between control tokens.
+    /// /// The texts between control tokens.
     /// #[derive(Default)]
     /// struct Texts(Vec<String>);
     ///
@@ -229,11 +229,11 @@ pub trait Sink {
         self.part(part);
     }
 
-    /// Writes the YAML header of the document, which stands before all else.
+    /// Writes the YAML header of the document, before everything else.
     ///
     /// # Errors
     ///
-    /// A line of it would end the header too early.
+    /// A line of the header would end the header.
     ///
     /// ```
     /// use openchatml::dialects;
@@ -258,21 +258,21 @@ pub trait Sink {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
-    /// The token that opens a message, and who speaks. The number is the place of the message in
-    /// its conversation; a generation prompt stands after the last.
+    /// The token that opens a message, and its role. The number is the position of the message in
+    /// its conversation. A generation prompt comes after the last message.
     Opening(usize),
-    /// The rest of the header, up to and including the token that ends it.
+    /// The rest of the header, including the token that ends it.
     Header,
     /// The body.
     Body,
     /// The token that ends the message.
     End,
-    /// What stands between it and the next one.
+    /// The text between the message and the next one.
     Gap,
 }
 
-/// All that stands before the body of a message that has a role and at most a channel: written and
-/// read at once, since most messages have no more.
+/// Everything before the body of a message that has a role and at most a channel. Most messages are
+/// like this, so it is written and read in one step.
 ///
 /// ```
 /// use openchatml::dialects;
@@ -294,11 +294,11 @@ pub enum Part {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainOpening {
-    /// How it is spelled, control tokens included.
+    /// The spelling, including control tokens.
     pub text: &'static str,
-    /// Who speaks.
+    /// The role.
     pub role: Role,
-    /// On which channel.
+    /// The channel.
     pub channel: Option<Channel>,
 }
 
@@ -317,7 +317,7 @@ pub(crate) fn opening_in_parts<S: Sink + ?Sized>(
     sink.control(Control::Message)
 }
 
-/// Why a sink refuses: text that would be read as structure.
+/// The error of a sink: text would be read as structure.
 ///
 /// ```
 /// use openchatml::dialects;
@@ -331,18 +331,18 @@ pub(crate) fn opening_in_parts<S: Sink + ?Sized>(
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SinkError {
-    /// Where in the text that was given.
+    /// The place in the given text.
     pub span: Span,
-    /// The token in the way, as it is spelled.
+    /// The spelling of the token that caused the error.
     pub spelling: &'static str,
     pub(crate) reason: &'static str,
-    /// How many bytes of the token were part of the texts given before.
+    /// How many bytes of the token are in earlier texts.
     pub(crate) before: usize,
 }
 
 impl SinkError {
-    /// A refusal of what stands at `span` in the text that was given, for this `reason`; `spelling`
-    /// is the token in the way, or empty.
+    /// Creates an error at `span` of the given text. `spelling` is the token that caused it, or
+    /// empty.
     ///
     /// ```
     /// use openchatml::Span;
@@ -355,8 +355,8 @@ impl SinkError {
         Self { span, spelling, reason, before: 0 }
     }
 
-    /// The same refusal with its place in a longer text, of which the text that was given begins at
-    /// byte `at`.
+    /// Returns the error with its place in a longer text, in which the given text begins at byte
+    /// `at`.
     pub(crate) fn within(self, at: usize) -> Self {
         let start = (at + self.span.start).saturating_sub(self.before);
         Self { span: Span::new(start, at + self.span.end), before: 0, ..self }

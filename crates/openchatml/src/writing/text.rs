@@ -5,7 +5,7 @@ use super::{Escaper, PlainOpening, Sink, SinkError};
 use crate::lex::TokenTable;
 use crate::{Control, Span};
 
-/// Writes a dialect's text form, and escapes or refuses what would become structure.
+/// Writes the text form of a dialect, and escapes or refuses text that would become structure.
 ///
 /// ```
 /// use openchatml::render::{Sink, TextSink};
@@ -27,12 +27,12 @@ pub struct TextSink<'o> {
     controls: &'static TokenTable,
     escaper: Escaper,
     out: &'o mut String,
-    /// Whether a header was written and no message yet.
+    /// Whether a header was written, but no message yet.
     after_preamble: bool,
 }
 
 impl<'o> TextSink<'o> {
-    /// A sink for a dialect's text form that adds to `out`.
+    /// Creates a sink for the text form of a dialect, which appends to `out`.
     ///
     /// ```
     /// use openchatml::dialects;
@@ -52,7 +52,7 @@ impl<'o> TextSink<'o> {
     ///
     /// # Errors
     ///
-    /// What was written last spells a control token that is the beginning of another one. No dialect
+    /// The last text contains a control token that is also the beginning of another one. No dialect
     /// has such tokens today.
     ///
     /// ```

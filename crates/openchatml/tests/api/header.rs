@@ -79,7 +79,7 @@ fn a_reader_asks_for_a_version_that_it_reads() {
     for version in ["2.0", "2.2"] {
         let format: Format = format!("openchatml-{version}").parse().expect("a format");
         let found = parse(text, format, &ReadOptions::default()).diagnostics;
-        let help = format!("say `version: {version}` in the header");
+        let help = format!("write `version: {version}` in the header");
         assert_eq!(found[0].help.as_deref(), Some(help.as_str()), "{found:?}");
     }
 }

@@ -60,7 +60,7 @@ fn a_header_has_no_escape() {
     let mut sink = TextSink::new(dialects::OPENCHATML_2_2.controls, &mut out);
     sink.control(Control::Start).expect("a token");
     let error = sink.text("user <|end|>").expect_err("a header cannot hold it");
-    assert_eq!(error.to_string(), "a header cannot hold the text `<|end|>`");
+    assert_eq!(error.to_string(), "a header cannot contain `<|end|>`");
 }
 
 /// A sink that has no id for how messages end.
@@ -110,7 +110,7 @@ fn a_form_that_a_format_lacks_is_an_error_of_one_type() {
     let named = "chatml:json".parse::<TextFormat>().map_err(lacks);
     assert_eq!(named, Err("`chatml:json` has no text form".to_owned()));
     let unknown = "chatml:yaml".parse::<TextFormat>().map_err(lacks);
-    assert_eq!(unknown, Err("no format is called `chatml:yaml`".to_owned()));
+    assert_eq!(unknown, Err("unknown format `chatml:yaml`".to_owned()));
     let json = Format::new(&dialects::IM, Carrier::Json).map_err(lacks);
     assert_eq!(json, Err("`im` has no JSON form".to_owned()));
     assert_eq!(Format::new(&dialects::JSON, Carrier::Json), Ok(Format::JSON));

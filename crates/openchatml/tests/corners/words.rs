@@ -29,7 +29,7 @@ fn values_are_called_what_they_are_and_are_nothing_else() {
 #[test]
 fn names_that_nothing_has_are_quoted() {
     let error = "no\tsuch".parse::<Format>().expect_err("no format");
-    assert_eq!(error.to_string(), "no format is called `no\\tsuch`");
+    assert_eq!(error.to_string(), "unknown format `no\\tsuch`");
     assert_eq!(error.name(), "no\tsuch");
     assert_eq!(Limits::default().get_mut("patience"), None);
 }
@@ -82,8 +82,8 @@ fn roles_of_other_dialects_are_not_proposed() {
         words(&format!("<|start|>{role}<|message|>Hi.<|end_message|>"), "chatml", Code::ParseHeader)
     };
     let (said, help) = chatml("tool");
-    assert_eq!(said, "`tool` is no role");
-    assert_eq!(help, format!("{hidden}; roles are system, user, assistant"));
+    assert_eq!(said, "unknown role `tool`");
+    assert_eq!(help, format!("{hidden}; valid roles: system, user, assistant"));
     assert_eq!(chatml("develper").1, help);
     assert_eq!(chatml("assistan").1, format!("did you mean `assistant`? {help}"));
     let im = |role: &str| {
@@ -101,21 +101,21 @@ fn a_second_tag_is_called_a_tag() {
             "version: 2.2\n\n<|start|>assistant<|channel|>analysis<|channel|>{channel}<|message|>a<|end|>"
         );
         let said = words(&text, "openchatml-2.2", Code::ParseHeader).0;
-        assert_eq!(said, "a second channel tag: a message has one channel");
+        assert_eq!(said, "the header has a second channel tag");
     }
     // The formats with a constraint in their headers; one of them begins with a header of its own.
     for format in ["openchatml-2.2", "harmony"] {
         let text = "<|start|>assistant<|constrain|>json<|channel|>final<|message|>{}<|end|>";
         let text = format!("{}{text}", if format == "harmony" { "" } else { "version: 2.2\n\n" });
         let said = words(&text, format, Code::ParseHeader).0;
-        assert_eq!(said, "the channel tag is out of place: it comes before all other tags");
+        assert_eq!(said, "the channel tag must precede all other tags");
     }
 }
 
 /// RFC 8259 §8.2 allows half of a surrogate pair.
 #[test]
 fn half_of_a_surrogate_pair_is_not_called_illegal() {
-    let half = "half of a surrogate pair: JSON allows it, but no text can hold it";
+    let half = "half of a surrogate pair is not valid text";
     let message = format!(r#"{{"messages":[{{"role":"user","content":{}}}]}}"#, r#""\ud800""#);
     let said = words(&message, "json", Code::ParseJson).0;
     assert!(said.starts_with(half), "{said}");
@@ -127,8 +127,8 @@ fn a_profile_that_allows_too_much_is_told_so() {
     let text = "version: 2.2\nprofiles: {harmony: {enabled: true, tool_calls_in: [analysis]}}\n\n\
         <|start|>user<|message|>Hi.<|end|>";
     let (said, help) = words(text, "openchatml-2.2", Code::ParseHeader);
-    assert_eq!(said, "`tool_calls_in` names `analysis`, where such tools are not called");
-    assert_eq!(help, "name `commentary`; `analysis` is ignored");
+    assert_eq!(said, "`tool_calls_in` contains `analysis`, but such tools cannot be called there");
+    assert_eq!(help, "`analysis` is ignored; use `commentary`");
 }
 
 /// A finding is cut between characters.

@@ -1,4 +1,4 @@
-//! Checking a file line by line.
+//! Checks a file line by line.
 
 use openchatml::{Applicability, Code, Diagnostic, Format, fix};
 
@@ -9,31 +9,31 @@ use crate::jsonl::Entry;
 use crate::reader::Reader;
 use crate::report::{Style, Tally};
 
-/// How each line of a file is checked.
+/// How to check each line of a file.
 pub(super) struct Plan {
     pub(super) reader: Reader,
     pub(super) style: Style,
     pub(super) verbosity: Verbosity,
-    /// The fixes that are applied to lines, at most, if lines are mended.
+    /// The maximum applicability of the fixes to apply, if lines are fixed.
     pub(super) fixes: Option<Applicability>,
     pub(super) telling: Telling,
 }
 
-/// Whether it is told what was found.
+/// Whether diagnostics are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Telling {
     All,
     Nothing,
 }
 
-/// What came of some lines.
+/// The result of checking some lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// The lines, if they were to be mended.
+    /// The fixed lines, if lines are fixed.
     pub(super) text: Vec<u8>,
     pub(super) report: String,
     pub(super) tally: Tally,
-    /// How many problems were mended.
+    /// The number of fixed problems.
     pub(super) fixed: usize,
 }
 
@@ -58,7 +58,7 @@ impl Plan {
         }
     }
 
-    /// The line, mended, and the format that it is in, if that is wanted and possible.
+    /// Returns the fixed line and its format, if lines are fixed and the line can be fixed.
     fn mended(
         &self,
         entry: &Entry<'_>,
@@ -78,7 +78,7 @@ impl Plan {
         Some((line, format))
     }
 
-    /// Tells what is wrong with a line.
+    /// Reports the diagnostics of a line.
     fn tell(
         &self,
         page: &Page<'_>,

@@ -1,4 +1,4 @@
-//! `check`: what is wrong, and where.
+//! `check`: finds errors and fixes them.
 
 mod lines;
 mod report;
@@ -22,10 +22,10 @@ use crate::output::Target;
 use crate::reader::Reader;
 use crate::report::{Style, Tally, count};
 
-/// Say what is wrong, and where
+/// Find errors, and fix them
 ///
-/// Every finding has a code, a place and, where there is one, a way to mend it. Findings for
-/// people go to standard error; those for programs are data, and go to standard output.
+/// Each diagnostic has a code, a place and, if possible, a fix. Diagnostics as text go to standard
+/// error. Diagnostics in a format for programs go to standard output.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -35,20 +35,19 @@ Examples:
   ocml check --output-format sarif -o report.sarif data/*.jsonl
   ocml check --lenient -f openchatml-2.2 model-output.txt")]
 pub(crate) struct CheckArgs {
-    /// The files; standard input if one is `-` or none is given
+    /// Files to read (`-` or none: standard input)
     files: Vec<PathBuf>,
-    /// How findings are written
+    /// The format of the diagnostics
     #[arg(long, value_name = "STYLE", default_value = "text")]
     output_format: Style,
-    /// Mend what can be mended for certain: files are changed, standard input is written to
-    /// standard output
+    /// Apply safe fixes: change the files, or write the fixed standard input to standard output
     #[arg(long)]
     fix: bool,
-    /// Apply suggestions, too: changes that may change what a conversation says, such as an end for
-    /// what was cut off
+    /// Also apply suggested fixes, which can change the meaning of a conversation (such as an end
+    /// token for an incomplete message)
     #[arg(long, requires = "fix")]
     unsafe_fixes: bool,
-    /// Write the findings to this file, whole or not at all
+    /// Write the diagnostics to this file; on an error the file stays unchanged
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -60,7 +59,7 @@ pub(crate) struct CheckArgs {
 }
 
 impl CheckArgs {
-    /// The fixes that are applied, at most, if any are.
+    /// The maximum applicability of the fixes to apply, if any.
     fn applied(&self) -> Applicability {
         match self.unsafe_fixes {
             true => Applicability::Unsafe,
@@ -69,27 +68,28 @@ impl CheckArgs {
     }
 }
 
-/// How certain a format is that the text itself names, in per cent.
+/// The certainty of a format that the text names, in per cent.
 const SETTLED: u8 = 100;
 
-/// Why fixes that make `mended` of `text` are not applied, where the format of `text` was detected.
+/// Returns the reason why the fixes that change `text` to `mended` are not applied, if the format
+/// of `text` was detected.
 fn unsettled(
     text: &str,
     mended: &str,
     format: Format,
     most: Applicability,
 ) -> Option<&'static str> {
-    // Whoever reads the file next, and lets its format be detected, would see other messages.
+    // The next reader that detects the format would see different messages.
     let Some(after) = confidence(mended, format) else {
         return Some("the file would then be detected as another format");
     };
-    // A guess stays one, unless the user says otherwise.
+    // A guessed format stays a guess, unless the user names the format.
     let was_guess = confidence(text, format).is_some_and(|before| before < SETTLED);
     let settles = most == Applicability::Safe && was_guess && after == SETTLED;
-    settles.then_some("that would settle which format the file is in, which is a guess")
+    settles.then_some("the format of the file was only guessed, and the fix depends on it")
 }
 
-/// How certain it is that a text is in this format, in per cent, if that is what it is detected as.
+/// Returns the certainty of this format in per cent, if it is the detected format of the text.
 fn confidence(text: &str, format: Format) -> Option<u8> {
     let best = detect(text).into_iter().next();
     best.filter(|best| best.is_certain() && best.format == format).map(|best| best.confidence)
@@ -100,14 +100,11 @@ pub(crate) fn run(args: &CheckArgs, console: &Console) -> Result<Status, Failure
     let origins = origins(&args.files);
     let writes_text = args.fix && origins.contains(&Origin::Stdin);
     if writes_text && args.output.is_none() && args.output_format != Style::Text {
-        let text = "the mended text goes to standard output: name a file for the findings with \
-            `--output`";
+        let text = "the fixed text goes to standard output: name a file for the diagnostics with `--output`";
         return Err(Failure::Usage(text.to_owned()));
     }
     if args.fix && matches!(args.read.from, Choice::Tokens(_)) {
-        return Err(Failure::Usage(
-            "token ids are checked, but not mended: leave out --fix".into(),
-        ));
+        return Err(Failure::Usage("cannot fix token ids: remove --fix".into()));
     }
     let mut check = Check {
         args,
@@ -141,7 +138,7 @@ struct Check<'a> {
     input_bytes: usize,
     report: Report<'a>,
     tally: Tally,
-    /// How many problems were mended.
+    /// The number of fixed problems.
     fixed: usize,
 }
 
@@ -160,7 +157,7 @@ impl Check<'_> {
             Err(Unreadable::NoText(found)) => return self.tell(&page, found),
             Err(Unreadable::NoFormat(failure)) => return Err(failure),
         };
-        // What is not text cannot be mended without losing more.
+        // A fix of input that is not text would lose more data.
         if self.args.fix && decoded.found.is_empty() {
             if let Some(mended) = self.fix(origin, page.text, format)? {
                 let decoded = Decoded::new(mended.as_bytes(), 0);
@@ -192,7 +189,7 @@ impl Check<'_> {
         origin.input(read.from, jsonl.jsonl, self.input_bytes, self.console)
     }
 
-    /// Mends what can be mended in a document, and gives it if it has changed.
+    /// Applies the fixes to a document. Returns the fixed document if it has changed.
     fn fix(
         &mut self,
         origin: &Origin,
@@ -214,7 +211,7 @@ impl Check<'_> {
         if let Some(why) = refusal.get() {
             let (name, id) = (origin.name(), format.dialect().id);
             self.console.error(&format!(
-                "{name}: a fix was not applied, because {why}; name its format with `--from {id}`"
+                "{name}: a fix was not applied: {why}; if the format is right, use `--from {id}`"
             ));
         }
         match (origin, &mended) {
@@ -232,8 +229,8 @@ impl Check<'_> {
         Ok(mended)
     }
 
-    /// Checks a file line by line. A file that is to be mended is read twice, so that the places
-    /// of what is left are those in the mended one.
+    /// Checks a file line by line. A file that is fixed is read twice, so that the places of the
+    /// remaining diagnostics are those in the fixed file.
     fn lines(&mut self, origin: &Origin, opened: Opened) -> Result<(), Failure> {
         let name = origin.name();
         match (self.args.fix, origin) {
@@ -247,7 +244,7 @@ impl Check<'_> {
         }
     }
 
-    /// Goes through a file line by line, and mends it if there is a target.
+    /// Reads a file line by line, and writes the fixed lines if there is a target.
     fn pass(
         &mut self,
         name: String,
@@ -281,7 +278,7 @@ impl Check<'_> {
         target.filter(|_| fixed > 0).map_or(Ok(()), Target::finish)
     }
 
-    /// Reports what was found in one document.
+    /// Reports the diagnostics of a document.
     fn tell(&mut self, page: &Page<'_>, found: &[Diagnostic]) -> Result<(), Failure> {
         let mut report = String::new();
         let style = self.args.output_format;
@@ -290,26 +287,26 @@ impl Check<'_> {
         self.report.write(&report)
     }
 
-    /// Says how it went.
+    /// Prints a summary.
     fn finish(self, files: usize, unreadable: usize, status: Status) -> Result<Status, Failure> {
         let Self { args, console, report, tally, fixed, .. } = self;
         report.finish()?;
         if args.output_format == Style::Text {
             let fixed = match fixed {
                 0 => String::new(),
-                fixed => format!(", {} mended", count(fixed, "problem")),
+                fixed => format!(", {} fixed", count(fixed, "problem")),
             };
             let left = match args.applied() {
                 Applicability::Safe if args.fix && tally.suggestions > 0 => {
                     let left = count(tally.suggestions, "suggestion");
-                    format!("; {left} left, for --fix --unsafe-fixes")
+                    format!("; {left} can be fixed with --fix --unsafe-fixes")
                 }
                 _ => String::new(),
             };
             let checked = count(files - unreadable, "file");
             let unreadable = match unreadable {
                 0 => String::new(),
-                unreadable => format!("; {} could not be read", count(unreadable, "file")),
+                unreadable => format!("; {} unreadable", count(unreadable, "file")),
             };
             let words = tally.words();
             console.summary(&format!("{checked} checked: {words}{fixed}{left}{unreadable}"));

@@ -1,4 +1,4 @@
-//! Where findings go.
+//! The output of diagnostics.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::report::Style;
 
 /// The report of all files.
 pub(super) struct Report<'a> {
-    /// `None` if people read it on standard error.
+    /// `None` if the diagnostics go to standard error as text.
     target: Option<Target>,
     console: &'a Console,
     style: Style,
@@ -37,7 +37,7 @@ impl<'a> Report<'a> {
         Ok(Self { target, console, style, is_begun: false })
     }
 
-    /// Adds findings.
+    /// Adds diagnostics.
     pub(super) fn write(&mut self, findings: &str) -> Result<(), Failure> {
         if findings.is_empty() {
             return Ok(());
@@ -51,7 +51,7 @@ impl<'a> Report<'a> {
         }
         self.is_begun = true;
         match self.style {
-            // A file has no colours.
+            // A file contains no colours.
             Style::Text => {
                 let plain = anstream::adapter::strip_str(findings).to_string();
                 target.write(plain.as_bytes())
@@ -68,7 +68,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Adds what was found to `report`.
+/// Appends the diagnostics to `report`.
 pub(super) fn write(
     page: &Page<'_>,
     found: &[Diagnostic],

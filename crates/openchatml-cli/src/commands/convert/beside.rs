@@ -1,4 +1,4 @@
-//! What does not travel with a conversation, in a file beside it.
+//! Sidecars: files with the data that the target format cannot express.
 
 use std::path::{Path, PathBuf};
 
@@ -10,15 +10,15 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::input::Origin;
 
-/// Files beside the conversation.
+/// The sidecars of a conversation.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Writing")]
 pub(super) struct BesideArgs {
-    /// Write what the target format cannot carry to this file: fields such as call_id and intent
+    /// Write what the target format cannot express to this file: fields such as call_id and intent
     #[arg(long, value_name = "FILE")]
     pub(super) sidecar: Option<PathBuf>,
 
-    /// Put back what such a file holds, after reading
+    /// Restore what such a file contains after reading
     #[arg(long, value_name = "FILE")]
     pub(super) with_sidecar: Option<PathBuf>,
 }
@@ -27,7 +27,7 @@ pub(super) struct BesideArgs {
 ///
 /// # Errors
 ///
-/// The file cannot be read, or is none.
+/// The file cannot be read, or is not a sidecar.
 pub(super) fn read(path: &Path, console: &Console) -> Result<Sidecar, Failure> {
     let bytes = Origin::of(path).read(Bounds::default().input_bytes, console)?;
     let refused = |why: String| Failure::Refused(format!("{}: {why}", path.display()));

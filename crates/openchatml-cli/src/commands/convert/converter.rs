@@ -1,4 +1,4 @@
-//! From the text of one document to that of another.
+//! Converts the text of one document to another format.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,21 +24,21 @@ use crate::failure::Failure;
 use crate::input::{JSON, finding};
 use crate::reader::{Reader, is_empty};
 
-/// What the output is for.
+/// The purpose of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// To say the same in another format.
+    /// The same conversation in another format.
     Faithful,
-    /// To be the next prompt of a model.
+    /// The next prompt of a model.
     Prompt,
-    /// To be the next prompt, with all reasoning in it.
+    /// The next prompt with all reasoning.
     PromptWithReasoning,
-    /// To train a model.
+    /// A training sample.
     Training,
 }
 
 impl Purpose {
-    /// What `render` is for.
+    /// The purpose of `render`.
     pub(super) fn of_render(args: &RenderArgs) -> Self {
         match (args.training, args.keep_reasoning) {
             (true, _) => Self::Training,
@@ -47,7 +47,7 @@ impl Purpose {
         }
     }
 
-    /// What `convert` is for.
+    /// The purpose of `convert`.
     pub(super) fn of_convert(args: &RenderArgs) -> Self {
         match (args.training, args.generation_prompt) {
             (false, false) => Self::Faithful,
@@ -64,46 +64,46 @@ pub(super) struct Converter {
     purpose: Purpose,
     render: RenderOptions,
     tools: Option<Vec<Tool<'static>>>,
-    /// Ids are written, and not text.
+    /// Writes ids instead of text.
     tokens: Option<Tokens>,
-    /// What is put back into what was read.
+    /// The sidecar that is restored after reading.
     beside: Option<Sidecar>,
-    /// Whether what the target format cannot carry is kept.
+    /// Whether data that the target format cannot express is kept for a sidecar.
     wants_sidecar: bool,
-    /// What conversations must fit into.
+    /// The truncation.
     budget: Option<Budget>,
-    /// The format of most input, if that is known.
+    /// The format of most of the input, if it is known.
     reads: Option<Format>,
     /// Whether the target format is that of the input.
     keeps_format: bool,
-    /// What writes instead of the target format.
+    /// The chat template that writes instead of the target format.
     template: Option<Arc<Templated>>,
 }
 
-/// A document as it is written.
+/// A written document.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     pub(super) text: String,
     pub(super) losses: Vec<Loss>,
-    /// What is not in it, if that was wanted.
+    /// The data that the output does not contain, if it was requested.
     pub(super) sidecar: Option<Sidecar>,
 }
 
-/// What came of a document.
+/// The result of a document.
 #[derive(Debug, Default)]
 pub(super) struct Converted {
-    /// The document in the target format, unless it is refused.
+    /// The document in the target format, unless it is rejected.
     pub(super) output: Option<String>,
-    /// What was found in it, in its places.
+    /// The diagnostics, with their places.
     pub(super) found: Vec<Diagnostic>,
-    /// What the target format cannot carry.
+    /// The losses.
     pub(super) losses: Vec<Loss>,
-    /// And what of that is kept.
+    /// The lost data that is kept for a sidecar.
     pub(super) sidecar: Option<Sidecar>,
 }
 
 impl Converter {
-    /// A converter of what is read so, to this format, with the encodings that ids need.
+    /// Creates a converter from this reader to this format, with the encodings for token ids.
     ///
     /// # Errors
     ///
@@ -137,24 +137,25 @@ impl Converter {
         })
     }
 
-    /// Lets a template write, if there is one.
+    /// Sets a template, if there is one.
     pub(super) fn set_template(&mut self, template: Option<Templated>) {
         self.template = template.map(Arc::new);
     }
 
-    /// Makes conversations fit; they are written in the format of the input if that is wanted.
+    /// Truncates conversations. They are written in the format of the input if `keeps_format` is
+    /// set.
     pub(super) fn fit(&mut self, budget: Budget, keeps_format: bool) {
         self.budget = Some(budget);
         self.keeps_format = keeps_format;
     }
 
-    /// The converter of input in this format.
+    /// Returns the converter for input in this format.
     ///
     /// # Errors
     ///
-    /// The ids of this format are to be counted, and the encoding lacks control tokens of it.
+    /// The ids of this format are counted, and the encoding lacks some of its control tokens.
     pub(super) fn reading(&self, format: Format) -> Result<Cow<'_, Self>, Failure> {
-        // Canonical JSON has ids because somebody wanted them there.
+        // Canonical JSON contains ids only because the user requested them.
         let keeps_ids = format == JSON && self.target == JSON && !self.reader.reads_ids();
         if self.reads == Some(format) {
             return Ok(Cow::Borrowed(self));
@@ -171,11 +172,11 @@ impl Converter {
         Ok(Cow::Owned(converter))
     }
 
-    /// Puts back what is in the file beside the input, and keeps what is to be beside the output.
+    /// Sets the sidecar to restore, and whether lost data is kept for a sidecar.
     ///
     /// # Errors
     ///
-    /// There is no such file, or it holds something else.
+    /// The sidecar cannot be read, or is malformed.
     pub(super) fn set_beside(
         &mut self,
         args: &BesideArgs,
@@ -187,14 +188,15 @@ impl Converter {
         Ok(())
     }
 
-    /// Takes the options of rendering, and reads the tools that they name.
+    /// Sets the options of rendering, and reads the tools that they name.
     ///
     /// # Errors
     ///
-    /// The tools or the response formats cannot be read, or the template cannot do what is wanted.
+    /// The tools or the response formats cannot be read, or the template does not support an
+    /// option.
     pub(super) fn set(&mut self, args: &RenderArgs, console: &Console) -> Result<(), Failure> {
         if args.keep_reasoning && args.profile.is_template() {
-            let text = "the template decides which reasoning it keeps; leave out --keep-reasoning";
+            let text = "the template decides which reasoning it keeps: remove --keep-reasoning";
             return Err(Failure::Usage(text.to_owned()));
         }
         self.render = args.options();
@@ -208,12 +210,12 @@ impl Converter {
         Ok(())
     }
 
-    /// Writes in JSON which ids messages have.
+    /// Writes the ids of messages in JSON.
     pub(super) fn keep_ids(&mut self, keep: bool) {
         self.render.ids = keep;
     }
 
-    /// What is written of token ids, if these are written.
+    /// Returns the form of token ids, if ids are written.
     pub(super) fn set_shape(&mut self, shape: Shape) {
         if let Some(tokens) = &mut self.tokens {
             tokens.shape = shape;
@@ -235,7 +237,7 @@ impl Converter {
         }
     }
 
-    /// The document as it is written, and what is lost.
+    /// Returns the written document and its losses.
     fn write(&self, document: &Document<'_>, kept: &Kept) -> Result<Output, Refused> {
         if let Some(template) = &self.template {
             let written = template.write(document).map_err(|found| Refused::Found(Box::new(found)));
@@ -271,7 +273,7 @@ impl Converter {
         }
     }
 
-    /// Converts what was read.
+    /// Converts a parsed document.
     fn converted(&self, parsed: Parsed<'_>) -> Converted {
         let has_errors = parsed.has_errors();
         let mut converted = Converted { found: parsed.diagnostics, ..Converted::default() };
@@ -283,7 +285,7 @@ impl Converter {
         if let (Some(beside), Document::Conversation(conversation)) = (&self.beside, &mut document)
             && let Err(other) = beside.restore(conversation)
         {
-            let help = "it was not written for this conversation, and is not used";
+            let help = "it does not belong to this conversation, so it is ignored";
             let found = finding(Code::ParseJson, Span::at(0), other.to_string());
             converted.found.push(found.help(help));
         }
@@ -323,8 +325,7 @@ impl Converter {
         converted
     }
 
-    /// A loss, by the name that it has here. In a prompt the reasoning of earlier turns is left out,
-    /// whoever does it.
+    /// Reports a loss. The loss of earlier reasoning in a prompt has the same name for all writers.
     fn named(&self, mut loss: Loss) -> Loss {
         let is_template =
             matches!(self.render.profile, Profile::HfTemplate | Profile::HfTemplateStrings);
@@ -335,7 +336,8 @@ impl Converter {
         loss
     }
 
-    /// The document as its purpose wants it, what that leaves out, and the messages that it leaves.
+    /// Returns the document for the purpose, the losses of this step, and the indices of the
+    /// remaining messages.
     fn prepare<'t>(&self, mut document: Document<'t>) -> (Document<'t>, Vec<Loss>, Kept) {
         let Document::Conversation(conversation) = &mut document else {
             return (document, Vec::new(), Kept::all(0));
@@ -357,7 +359,7 @@ impl Converter {
         (document, losses, Kept::of(count, left, &origins))
     }
 
-    /// What is stored ends by `<|end|>`, but for the last answer of a training sample.
+    /// // A stored message ends with `<|end|>`, except the last answer of a training sample.
     fn ends(&self, conversation: &mut Conversation<'_>) {
         if self.purpose == Purpose::Training
             && self.target.carries().ends.contains(&End::Return)
@@ -370,7 +372,7 @@ impl Converter {
     }
 }
 
-/// The messages of the losses that are of such a kind.
+/// Returns the messages of the losses of this kind.
 fn messages(losses: &[Loss], is_such: impl Fn(Lost) -> bool) -> Vec<usize> {
     losses.iter().filter(|loss| is_such(loss.lost)).filter_map(|loss| loss.message).collect()
 }

@@ -1,4 +1,4 @@
-//! What comes of a document: what is written, and what is said about it.
+//! The result of a document: its output and its messages.
 
 use std::fmt::Write as _;
 
@@ -12,48 +12,48 @@ use crate::input::{Page, Slot, finding};
 use crate::output::{escape, pretty};
 use crate::report::{Losses, Style, Tally, write_object};
 
-/// What is known of a document once it is converted.
+/// The result of a converted document.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// The document in the target format; nothing if it is refused.
+    /// The document in the target format; empty if it is rejected.
     pub(super) output: Option<String>,
-    /// What is to be said.
+    /// The messages to print.
     pub(super) report: String,
     pub(super) tally: Tally,
     pub(super) losses: Losses,
-    /// What would be lost without consent, so that nothing is written: in the words of
-    /// `--allow-loss`.
+    /// The data that would be lost without permission, by the names of `--allow-loss`. If there is
+    /// any, nothing is written.
     pub(super) refused: Vec<String>,
-    /// What is to be written of it to the file of rejects.
+    /// The text for the file of rejected documents.
     pub(super) reject: Option<String>,
-    /// What is to be kept beside the output.
+    /// The text for the sidecar.
     pub(super) sidecar: Option<Sidecar>,
 }
 
-/// How documents are judged, told about and written.
+/// How to judge, report and write documents.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
     pub(super) shape: Shape,
     pub(super) consent: Consent,
     pub(super) is_strict: bool,
-    /// Whether what is refused is written somewhere.
+    /// Whether rejected documents are written to a file.
     pub(super) keeps_rejects: bool,
     pub(super) verbosity: Verbosity,
 }
 
-/// How a document is written.
+/// The form of a written document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// As it is.
+    /// Unchanged.
     Document,
-    /// For somebody to read, if it is JSON.
+    /// Indented, if it is JSON.
     Pretty,
-    /// As a line of JSONL.
+    /// A line of JSONL.
     Line,
 }
 
 impl Manner {
-    /// Converts the document in `slot`. `before` was found before it was looked at.
+    /// Converts the document in `slot`. `before` are the diagnostics from before the conversion.
     pub(super) fn convert(
         self,
         converter: &Converter,
@@ -78,7 +78,7 @@ impl Manner {
         let mut refused = self.judge(&mut all);
         let mut is_forbidden = false;
         for found in all.iter_mut().filter(|found| found.code == Code::Loss) {
-            // A loss of the record that the document stands in.
+            // A loss of the record that contains the document.
             if !self.consent.allows_loss(Lost::Field) {
                 found.severity = Severity::Error;
                 is_forbidden = true;
@@ -112,20 +112,21 @@ impl Manner {
         outcome
     }
 
-    /// A document that cannot be read at all, because of what was `found`: nothing comes of it, whatever
-    /// may be lost.
+    /// Creates the result of a document that cannot be read, because of the diagnostics `found`. It
+    /// has no output, whatever losses are allowed.
     pub(super) fn unreadable(self, page: &Page<'_>, found: &[Diagnostic]) -> Outcome {
         Outcome { reject: self.reject(page, found), ..self.told(page, found) }
     }
 
-    /// A line that nothing can come of, because of what was `found`.
+    /// Creates the result of a line that has no output, because of the diagnostics `found`.
     pub(super) fn refuse(self, page: &Page<'_>, found: &[Diagnostic]) -> Outcome {
         let mut all = found.to_vec();
         let refused = self.judge(&mut all);
         Outcome { refused, reject: self.reject(page, &all), ..self.told(page, &all) }
     }
 
-    /// Makes warnings of what drops input with consent. Gives the words for what is dropped without.
+    /// Changes diagnostics that drop input with permission to warnings. Returns the names of input
+    /// that is dropped without permission.
     fn judge(self, all: &mut [Diagnostic]) -> Vec<String> {
         let mut refused: Vec<String> = Vec::new();
         for found in all {
@@ -142,7 +143,7 @@ impl Manner {
         refused
     }
 
-    /// What is refused, with what was found, as a line of JSON.
+    /// Returns a rejected document with its diagnostics as a line of JSON.
     fn reject(self, page: &Page<'_>, all: &[Diagnostic]) -> Option<String> {
         if !self.keeps_rejects {
             return None;
@@ -155,7 +156,7 @@ impl Manner {
         Some(reject(page, &found))
     }
 
-    /// Says what was found, as far as that is wanted.
+    /// Prints the diagnostics, depending on the verbosity.
     fn told(self, page: &Page<'_>, all: &[Diagnostic]) -> Outcome {
         let mut outcome = Outcome { tally: Tally::of(all), ..Outcome::default() };
         for found in all {
@@ -171,10 +172,10 @@ impl Manner {
         outcome
     }
 
-    /// Says what was lost: how often each, and where if more is wanted.
+    /// Prints the losses: the number of each, and the places if more output is requested.
     fn tell_losses(self, page: &Page<'_>, mut losses: Vec<Loss>, outcome: &mut Outcome) {
         if self.verbosity < Verbosity::Verbose {
-            // Every prompt leaves it out: a warning each time would hide the others.
+            // Every prompt omits earlier reasoning: a warning each time would hide other warnings.
             losses.retain(|loss| loss.lost != Lost::History);
             outcome.tally.warnings += losses.len();
             return outcome.losses.count(&losses, page);
@@ -186,7 +187,7 @@ impl Manner {
         }
     }
 
-    /// Writes a document that came of the one in `slot`.
+    /// Writes the result of the document in `slot`.
     pub(super) fn write(
         self,
         text: &str,
@@ -210,21 +211,21 @@ impl Manner {
     }
 }
 
-/// What stands beside the text of a line, which only another such line has a place for.
+/// The data next to the text of a line. Only another such line can contain it.
 fn beside_text((key, span): &(String, openchatml::Span)) -> Diagnostic {
-    let text = format!("key `{key}` beside `text`: it is dropped");
+    let text = format!("unknown key `{key}` next to `text`: it will be dropped");
     let mut found = finding(Code::UnknownKey, *span, text);
     found.dropped = Some(Dropped::Key);
     found
 }
 
-/// Says that nothing was written, why, and how to allow it.
+/// Reports that nothing was written, the reason, and how to allow the loss.
 pub(super) fn refusal(name: &str, what: &str, refused: &[String]) -> String {
     let names = refused.join(",");
-    format!("{name}: {what} because something would be lost; to allow that: --allow-loss={names}")
+    format!("{name}: {what} because input would be lost; to allow it: --allow-loss={names}")
 }
 
-/// A line of the file of rejects: a document, with what was found in it as JSON objects.
+/// A line of the file of rejected documents: a document with its diagnostics as JSON objects.
 fn reject(page: &Page<'_>, found: &str) -> String {
     let mut out = String::from("{\"file\":\"");
     escape(page.name, &mut out);
@@ -241,7 +242,7 @@ fn reject(page: &Page<'_>, found: &str) -> String {
     out
 }
 
-/// The same for a document in no known format; `said` is why.
+/// Returns the same for a document in an unknown format; `said` is the reason.
 pub(super) fn unknown_reject(page: &Page<'_>, said: &[String]) -> String {
     let mut found = format!("{{\"code\":\"{UNKNOWN}\",\"severity\":\"error\",\"message\":\"");
     escape(said.first().map_or("", String::as_str), &mut found);

@@ -1,4 +1,4 @@
-//! Files that are converted one by one, each as a whole or line by line.
+//! Converts files one by one, each as a whole or line by line.
 
 use std::path::Path;
 
@@ -16,10 +16,10 @@ use crate::jsonl::{Entry, Feed};
 use crate::output::Target;
 use crate::report::{Losses, Tally, count};
 
-/// What is to be done with all files alike.
+/// The work for all files.
 pub(super) struct Job<'a> {
     from: Choice,
-    /// Which formats are looked for where none is named.
+    /// The formats to detect if none is named.
     wanted: Wanted,
     input_bytes: usize,
     is_strict: bool,
@@ -27,17 +27,17 @@ pub(super) struct Job<'a> {
     jsonl: &'a JsonlArgs,
     out: &'a OutArgs,
     deny_warnings: bool,
-    /// Where what is kept beside the output goes.
+    /// The file for sidecars.
     sidecar: Option<&'a Path>,
 }
 
-/// Where everything goes.
+/// The output.
 struct Targets {
     output: Target,
     rejects: Option<Target>,
-    /// Whether there are several files, each of which becomes a line.
+    /// Whether there are several files, each of which becomes one line.
     several: bool,
-    /// Whether there is any output: without, no file is replaced.
+    /// Whether there is any output. Without output, no file is replaced.
     has_output: bool,
 }
 
@@ -51,7 +51,7 @@ impl Targets {
     }
 }
 
-/// Which formats are looked for.
+/// The formats to detect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Any,
@@ -59,12 +59,11 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    /// Why a format is not looked for.
+    /// Returns the reason why a format is not detected.
     fn check(self, format: Format) -> Result<(), String> {
         match self == Self::Json && !is_json(format) {
             true => Err(format!(
-                "this is {format}, not messages in JSON; `convert` reads it, and so does `--from \
-                 {format}`"
+                "the input is {format}, but `render` reads messages in JSON by default: use `convert`, or `--from {format}`"
             )),
             false => Ok(()),
         }
@@ -91,12 +90,12 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// The same job, with a file beside its output.
+    /// Sets a file for sidecars.
     pub(super) fn beside(self, sidecar: Option<&'a Path>) -> Self {
         Self { sidecar, ..self }
     }
 
-    /// The same job, looking for these formats.
+    /// Sets the formats to detect.
     pub(super) fn wanting(self, wanted: Wanted) -> Self {
         Self { wanted, ..self }
     }
@@ -110,8 +109,7 @@ impl<'a> Job<'a> {
     ) -> Result<Status, Failure> {
         let is_lines = |origin: &Origin| self.jsonl.jsonl || origin.is_jsonl();
         if self.sidecar.is_some() && (origins.len() > 1 || origins.iter().any(is_lines)) {
-            let text = "a sidecar is for one conversation; for more, `tokens --mask` writes one \
-                into each line";
+            let text = "a sidecar belongs to one conversation; for several, use `tokens --mask`, which writes one into each line";
             return Err(Failure::Usage(text.to_owned()));
         }
         self.are_apart(origins)?;
@@ -133,13 +131,13 @@ impl<'a> Job<'a> {
             };
             match done {
                 Ok(counted) => tally.add(counted),
-                // A file in no known format does not keep the others from being written.
+                // Other files are written even if one has an unknown format.
                 Err(failure) if several && failure.status() == Status::Found => {
                     console.failure(&failure);
                     status = status.max(failure.status());
                 }
                 Err(failure) => {
-                    // What was refused is kept, and nothing else.
+                    // Only rejected documents are written.
                     targets.rejects.map_or(Ok(()), Target::finish)?;
                     return Err(failure);
                 }
@@ -149,7 +147,7 @@ impl<'a> Job<'a> {
         Ok(status.max(tally.status(self.deny_warnings)))
     }
 
-    /// Converts a file. Gives what is wrong with the file apart from what cannot be written.
+    /// Converts a file. Returns an error of the file; errors of the output are in `Err`.
     fn input(
         &self,
         converter: &Converter,
@@ -188,7 +186,7 @@ impl<'a> Job<'a> {
         console.print(&outcome.report);
         outcome.losses.say(&origin.name(), console);
         if !outcome.refused.is_empty() {
-            let what = "nothing is written";
+            let what = "nothing was written";
             console.summary(&refusal(&origin.name(), what, &outcome.refused));
         }
         if let (Some(rejects), Some(reject)) = (&mut targets.rejects, &outcome.reject) {
@@ -206,7 +204,7 @@ impl<'a> Job<'a> {
         Ok(Ok(outcome.tally))
     }
 
-    /// Refuses to write over what is read, or twice to the same file.
+    /// Rejects an output file that is also an input, or that is written twice.
     fn are_apart(&self, origins: &[Origin]) -> Result<(), Failure> {
         let sources = origins.iter().filter_map(Origin::path);
         let others: Vec<&Path> = sources.chain(self.out.output.as_deref()).collect();
@@ -216,7 +214,7 @@ impl<'a> Job<'a> {
             let Some(path) = path else { continue };
             if others.iter().copied().chain(other).any(|other| is_same(path, other)) {
                 let path = path.display();
-                let text = format!("`{option} {path}` names a file that is read or written, too");
+                let text = format!("`{option} {path}` names a file that is also input or output");
                 return Err(Failure::Usage(text));
             }
         }
@@ -292,8 +290,8 @@ impl<'a> Job<'a> {
             let refused = count(all.refused, "line");
             let of = all.lines;
             console.summary(&match all.dropped.is_empty() {
-                true => format!("{name}: {refused} of {of} not written"),
-                false => refusal(&name, &format!("{refused} of {of} not written"), &all.dropped),
+                true => format!("{name}: {refused} of {of} refused"),
+                false => refusal(&name, &format!("{refused} of {of} refused"), &all.dropped),
             });
         }
         Ok(all.tally)
@@ -305,7 +303,7 @@ impl<'a> Job<'a> {
         Manner { shape, consent, is_strict, keeps_rejects, verbosity }
     }
 
-    /// What is expected of a format that was detected.
+    /// The requirements for a detected format.
     fn expects(&self) -> Wanted {
         match self.from {
             Choice::Auto => self.wanted,
@@ -314,7 +312,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Whether two paths name the same file, which need not be there.
+/// Whether two paths name the same file. The file may not exist.
 fn is_same(one: &Path, two: &Path) -> bool {
     let place = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).ok();
     let [one, two] =
@@ -322,7 +320,7 @@ fn is_same(one: &Path, two: &Path) -> bool {
     one.is_some() && one == two
 }
 
-/// What came of some lines.
+/// The result of some lines.
 #[derive(Debug, Default)]
 struct Lines {
     output: String,
@@ -332,7 +330,7 @@ struct Lines {
     losses: Losses,
     lines: usize,
     refused: usize,
-    /// What lines were refused for, in the words of `--allow-loss`.
+    /// The names of the losses for which lines were rejected, as in `--allow-loss`.
     dropped: Vec<String>,
 }
 
@@ -361,14 +359,14 @@ impl Lines {
         self.losses.merge(outcome.losses);
     }
 
-    /// Notes what a line was refused for.
+    /// Records why a line was rejected.
     fn drops(&mut self, words: &[String]) {
         let new = words.iter().filter(|word| !self.dropped.contains(word));
         let new: Vec<_> = new.cloned().collect();
         self.dropped.extend(new);
     }
 
-    /// Counts later lines, whose output and report are dealt with.
+    /// Adds the counts of later lines, whose output is already written.
     fn sum(&mut self, later: Self) {
         self.drops(&later.dropped);
         self.lines += later.lines;

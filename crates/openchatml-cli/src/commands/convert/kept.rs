@@ -1,34 +1,34 @@
-//! The numbers that messages have in the input, once some of them are left out.
+//! The indices of messages in the input, after some messages were dropped.
 
 use openchatml::RenderError;
 use openchatml::convert::{Loss, Origins};
 
-/// Which messages of the input are left, in their order.
+/// The messages of the input that are kept, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// How many messages the input has.
+    /// The number of messages of the input.
     count: usize,
-    /// Their numbers in the input, if they have one; `None` if all of them are left.
+    /// Their indices in the input, or `None` if all messages are kept.
     numbers: Option<Vec<Option<usize>>>,
 }
 
 impl Kept {
-    /// All of so many messages.
+    /// Keeps all messages.
     pub(super) fn all(count: usize) -> Self {
         Self { count, numbers: None }
     }
 
-    /// Those that are left of so many: `left` messages from these origins.
+    /// Keeps the messages with these origins: `left` messages remain.
     pub(super) fn of(count: usize, left: usize, origins: &Origins) -> Self {
         Self { count, numbers: Some((0..left).map(|place| origins.of(place)).collect()) }
     }
 
-    /// How many messages the input has.
+    /// Returns the number of messages of the input.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The number in the input of the message that is at this place now.
+    /// Returns the index in the input of the message that is now at this index.
     pub(super) fn number(&self, place: usize) -> Option<usize> {
         match &self.numbers {
             None => Some(place),
@@ -36,7 +36,7 @@ impl Kept {
         }
     }
 
-    /// Leaves out the messages at these places, which are in order.
+    /// Drops the messages at these sorted indices.
     pub(super) fn leave_out(&mut self, places: &[usize]) {
         if places.is_empty() {
             return;
@@ -47,12 +47,12 @@ impl Kept {
         self.numbers = Some(left.map(|(_, number)| number).collect());
     }
 
-    /// Gives the message of a loss the number that it has in the input.
+    /// Sets the index of a loss to that of its message in the input.
     pub(super) fn name(&self, loss: &mut Loss) {
         loss.message = loss.message.and_then(|place| self.number(place));
     }
 
-    /// The same error, with the number that its message has in the input.
+    /// Returns the error with the index of its message in the input.
     pub(super) fn error(&self, mut error: RenderError) -> RenderError {
         error.message = error.message.and_then(|place| self.number(place));
         error

@@ -1,4 +1,4 @@
-//! `parse`, `render` and `convert`: one machine, three sets of defaults.
+//! `parse`, `render` and `convert`: the same code with different defaults.
 
 mod beside;
 mod converter;
@@ -32,7 +32,7 @@ use crate::encodings::Encodings;
 use crate::failure::{Failure, Status};
 use crate::input::{JSON, Origin, origins};
 
-/// What all commands have that write conversations for somebody.
+/// The options of all commands that write conversations.
 #[derive(Args, Debug)]
 struct WorkArgs {
     #[command(flatten)]
@@ -48,11 +48,11 @@ struct WorkArgs {
 }
 
 impl WorkArgs {
-    /// The converter that was asked for.
+    /// Returns the converter for the options.
     ///
     /// # Errors
     ///
-    /// A file that is named cannot be used: an encoding, tools, response formats.
+    /// A named file is invalid: an encoding, tools or response formats.
     fn converter(
         &self,
         to: Written,
@@ -73,9 +73,9 @@ impl WorkArgs {
 #[derive(Args, Debug)]
 #[command(after_help = PARSE_EXAMPLES, after_long_help = format!("{PARSE_EXAMPLES}\n\n{JSONL_HELP}"))]
 pub(crate) struct ParseArgs {
-    /// The file; standard input if it is `-` or not given
+    /// File to read (`-` or none: standard input)
     file: Option<PathBuf>,
-    /// Write the token ids that each message was read as, too
+    /// Also write the token ids that each message was read from
     #[arg(long)]
     keep_ids: bool,
     #[command(flatten)]
@@ -90,9 +90,9 @@ pub(crate) struct ParseArgs {
 
 /// Write messages as a prompt for a model
 ///
-/// The messages are JSON, in any JSON format. Reasoning that led to earlier answers is left out,
-/// as a prompt has it, unless --keep-reasoning or --training asks for it. With --template, the chat
-/// template of a model writes them, and decides that and everything else.
+/// Reads messages in any JSON format. A prompt does not contain the reasoning before earlier
+/// answers: it is dropped without --keep-reasoning or --training. With --template, the chat
+/// template of a model writes the messages and decides this and everything else.
 #[derive(Args, Debug)]
 #[command(after_help = RENDER_EXAMPLES, after_long_help = format!("{RENDER_EXAMPLES}\n\n{JSONL_HELP}"))]
 pub(crate) struct RenderCommandArgs {
@@ -100,7 +100,7 @@ pub(crate) struct RenderCommandArgs {
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = written())]
     #[arg(required_unless_present = "template", conflicts_with = "template")]
     to: Option<Written>,
-    /// The file; standard input if it is `-` or not given
+    /// File to read (`-` or none: standard input)
     file: Option<PathBuf>,
     #[command(flatten)]
     template: TemplateArgs,
@@ -110,26 +110,27 @@ pub(crate) struct RenderCommandArgs {
 
 /// Write conversations as token ids
 ///
-/// Each conversation becomes one JSON array of ids. Reasoning that led to earlier answers is left
-/// out, as a prompt has it, unless --keep-reasoning or --training asks for it.
+/// Writes each conversation as one JSON array of ids. A prompt does not contain the reasoning
+/// before earlier answers: it is dropped without --keep-reasoning or --training.
 #[derive(Args, Debug)]
 #[command(after_help = TOKENS_EXAMPLES, after_long_help = format!("{TOKENS_EXAMPLES}\n\n{JSONL_HELP}"))]
 pub(crate) struct TokensArgs {
-    /// The format that the ids are in; a text format
+    /// The text format of the ids
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = text_format())]
     to: TextFormat,
-    /// The files; standard input if one is `-` or none is given
+    /// Files to read (`-` or none: standard input)
     files: Vec<PathBuf>,
-    /// Write how many ids there are, and not the ids
+    /// Write the number of ids instead of the ids
     #[arg(long, conflicts_with = "mask")]
     count: bool,
-    /// Write which ids a model is trained on, and where each message is: an object with `ids`,
-    /// `mask` and `spans`, and a `sidecar` of what the format cannot carry
+    /// Also write which ids a model is trained on and where each message is: an object with `ids`,
+    /// `mask` and `spans`, and a `sidecar` with what the format cannot express
     ///
-    /// A span has the number of its message in the input, or `null` if the format adds it.
+    /// A span names its message by the number in the input, or `null` if the format adds the
+    /// message.
     #[arg(long)]
     mask: bool,
-    /// Write a table for people; so it is on a terminal
+    /// Write a table for people (default on a terminal)
     #[arg(long, conflicts_with_all = ["count", "mask"])]
     table: bool,
     #[command(flatten)]
@@ -138,18 +139,18 @@ pub(crate) struct TokensArgs {
     work: WorkArgs,
 }
 
-/// Convert from any format to any other
+/// Convert between any two formats
 ///
-/// What the target format cannot carry is left out and named on standard error, or refused with
-/// --no-loss. Nothing else changes: reasoning is kept, unless --generation-prompt asks for a
-/// prompt and --keep-reasoning does not.
+/// Drops what the target format cannot express and reports it on standard error; with --no-loss, it
+/// refuses the document instead. Nothing else changes. Reasoning is kept, except with
+/// --generation-prompt and without --keep-reasoning.
 #[derive(Args, Debug)]
 #[command(after_help = CONVERT_EXAMPLES, after_long_help = format!("{CONVERT_EXAMPLES}\n\n{JSONL_HELP}"))]
 pub(crate) struct ConvertArgs {
     /// The format of the output
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = written())]
     to: Written,
-    /// The files; standard input if one is `-` or none is given
+    /// Files to read (`-` or none: standard input)
     files: Vec<PathBuf>,
     #[command(flatten)]
     beside: BesideArgs,
@@ -186,19 +187,19 @@ Examples:
 
 const JSONL_HELP: &str = "\
 JSONL:
-  A file named *.jsonl, or any input with --jsonl, is read line by line, on all cores and in
-  bounded memory; the output has a line for each line of the input that is not refused, in the
-  same order.
-  In, for a JSON format: the line is the document. For a text format: the line is a JSON string
-  that holds the text, or an object with the text in its field `text`.
-  Out, for a JSON format: the document. For a text format: an object with the text in its field
-  `text`; if the input was such an object, its other fields are kept.
-  For token ids, in and out: an array of numbers, or an object with one as `ids`.
-  A line that is refused is left out; --rejects FILE keeps it, with its number and what was found.
-  An empty line stays empty. Several files make JSONL, too: one line for each.
+  A file named *.jsonl, or any input with --jsonl, is read line by line, on all cores and with
+  bounded memory. The output has one line for each line of the input, in the same order, except
+  for refused lines.
+  Input in a JSON format: the line is the document. Input in a text format: the line is a JSON
+  string with the text, or an object with the text in its field `text`.
+  Output in a JSON format: the document. Output in a text format: an object with the text in its
+  field `text`; if the input was such an object, its other fields are kept.
+  Token ids, input and output: an array of numbers, or an object with such an array as `ids`.
+  A refused line is dropped; --rejects FILE keeps it, with its number and its diagnostics.
+  An empty line stays empty. Several input files also give JSONL: one line for each file.
 
-What can be read of malformed text is written, and the exit status is 1. Where something of the
-input would be dropped, nothing is written but with --allow-loss. With --strict, input
+Of malformed text, everything that can be read is written, and the exit status is 1. If input
+would be dropped, nothing is written without --allow-loss. With --strict, input
 with errors is refused.";
 
 /// Runs `parse`.
@@ -213,8 +214,7 @@ pub(crate) fn parse(args: &ParseArgs, console: &Console) -> Result<Status, Failu
 
 /// Runs `render`.
 pub(crate) fn render(args: &RenderCommandArgs, console: &Console) -> Result<Status, Failure> {
-    // What a template writes is in no format of ours: all that is asked of this one is that it
-    // carries everything.
+    // The output of a template is in none of our formats. This format must only carry everything.
     let to = args.to.unwrap_or(Written { format: JSON, tokens: false });
     let purpose = match args.template.template {
         Some(_) => Purpose::Faithful,

@@ -1,4 +1,4 @@
-//! Response formats that are asked for in a file of their own.
+//! Reads response formats from a file.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::report::Style;
 ///
 /// # Errors
 ///
-/// The file cannot be read, or something in it is no response format.
+/// The file cannot be read, or contains an invalid response format.
 pub(in crate::commands) fn read(
     path: &Path,
     console: &Console,
@@ -36,7 +36,7 @@ pub(in crate::commands) fn read(
                 Style::Text.write(&page, diagnostic, &mut text);
             }
             console.print(&text);
-            Err(Failure::Refused(format!("the response formats in `{name}` cannot be used")))
+            Err(Failure::Refused(format!("invalid response formats in `{name}`")))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Conversations through chat templates.
+//! Writes conversations with chat templates.
 
 use std::path::Path;
 
@@ -19,21 +19,20 @@ use crate::report::Style;
 /// Writes conversations with a chat template, on several threads at once.
 #[derive(Clone, Debug)]
 pub(super) struct Templated {
-    /// What people call the template.
+    /// The name of the template in messages.
     name: String,
-    /// The template for conversations without tools, and the one for those with some; and what
-    /// each is told.
+    /// The templates for conversations without tools and with tools, each with its options.
     templates: [(Template, Options<'static>); 2],
     form: FormArg,
     encodings: Option<Encodings>,
 }
 
 impl Templated {
-    /// The template that was asked for, if one was.
+    /// Returns the template of the options, if there is one.
     ///
     /// # Errors
     ///
-    /// A file cannot be read, or has no such template; the template is none.
+    /// A file cannot be read or contains no such template, or the template is invalid.
     pub(super) fn new(
         args: &TemplateArgs,
         render: &RenderArgs,
@@ -41,9 +40,10 @@ impl Templated {
         console: &Console,
     ) -> Result<Option<Self>, Failure> {
         let Some(path) = &args.template else {
-            // `clap` does not ask for what an option needs where that conflicts with another one.
+            // `clap` does not check `requires` if the required option conflicts with another
+            // option.
             return match args.option() {
-                Some(option) => Err(Failure::Usage(format!("{option} needs --template"))),
+                Some(option) => Err(Failure::Usage(format!("{option} requires --template"))),
                 None => Ok(None),
             };
         };
@@ -58,7 +58,7 @@ impl Templated {
             let source = source.map_err(|why| Failure::Refused(format!("{name}: {why}")))?;
             let template = Template::new(source, &Limits::default()).map_err(|error| {
                 say(&name, source, &error, console);
-                Failure::Refused(format!("the template in `{name}` cannot be used"))
+                Failure::Refused(format!("unusable template in `{name}`"))
             })?;
             let mut options = options(args, render);
             files.iter().for_each(|file| file.tell(&template, &mut options));
@@ -68,19 +68,20 @@ impl Templated {
         Ok(Some(Self { name, templates, form: args.form, encodings }))
     }
 
-    /// Whether what is written is JSON.
+    /// Whether the output is JSON.
     pub(super) fn is_json(&self) -> bool {
         self.form != FormArg::Text
     }
 
-    /// A conversation as the template writes it, and what it is not told.
+    /// Returns the conversation as the template writes it, and the data that the template does not
+    /// receive.
     ///
     /// # Errors
     ///
-    /// Why it does not.
+    /// The template fails.
     pub(super) fn write(&self, document: &Document<'_>) -> Result<(String, Vec<Loss>), Diagnostic> {
         let Some(conversation) = document.as_conversation() else {
-            let text = "a chat template writes conversations only";
+            let text = "a chat template supports only conversations";
             return Err(finding(Code::RenderUnsupported, Span::default(), text.to_owned()));
         };
         let (template, options) = &self.templates[usize::from(!conversation.tools.is_empty())];
@@ -97,7 +98,8 @@ impl Templated {
         Ok((text, openchatml_templates::losses(document)))
     }
 
-    /// An error as one of the conversation: it says where in the template it is.
+    /// Converts an error of a template to one of the conversation. It includes the place in the
+    /// template.
     fn diagnostic(
         &self,
         error: &TemplateError,
@@ -115,7 +117,7 @@ impl Templated {
     }
 }
 
-/// What the command line tells the template.
+/// Returns the options of the template from the command line.
 fn options(args: &TemplateArgs, render: &RenderArgs) -> Options<'static> {
     let mut options = Options::default();
     options.generation_prompt = render.generation_prompt;
@@ -129,7 +131,7 @@ fn options(args: &TemplateArgs, render: &RenderArgs) -> Options<'static> {
     options
 }
 
-/// Options that make no difference, since the template decides what they ask for.
+/// Returns the options that have no effect, because the template decides about them.
 fn refuse_what_it_decides(render: &RenderArgs) -> Result<(), Failure> {
     let options = [
         (render.keep_reasoning, "--keep-reasoning"),
@@ -139,7 +141,7 @@ fn refuse_what_it_decides(render: &RenderArgs) -> Result<(), Failure> {
     ];
     match options.iter().find(|(is_given, _)| *is_given) {
         Some((_, option)) => {
-            Err(Failure::Usage(format!("the template decides what it writes; leave out {option}")))
+            Err(Failure::Usage(format!("the template decides what it writes: remove {option}")))
         }
         None => Ok(()),
     }
@@ -155,11 +157,11 @@ fn read(path: &Path, console: &Console) -> Result<TemplateFile, Failure> {
         let mut text = String::new();
         Style::Text.write(&Page::new(&name, &decoded, 1), &found, &mut text);
         console.print(&text);
-        Failure::Refused(format!("`{name}` is no file of templates"))
+        Failure::Refused(format!("`{name}` is not a file with templates"))
     })
 }
 
-/// Says what is wrong with a template, and where.
+/// Describes an error of a template with its place.
 fn say(name: &str, source: &str, error: &TemplateError, console: &Console) {
     let decoded = Decoded::new(source.as_bytes(), 0);
     let mut text = String::new();
@@ -187,7 +189,7 @@ fn pieces(rendered: &Rendered) -> String {
 ///
 /// # Errors
 ///
-/// The encoding knows none of the control tokens: it is another model's.
+/// The encoding has none of the control tokens: it belongs to another model.
 fn ids(rendered: &Rendered, encodings: &Encodings) -> Result<String, Diagnostic> {
     let ids = rendered.ids(&encodings.one());
     let mut controls = rendered.pieces.iter().filter(|piece| piece.is_control);

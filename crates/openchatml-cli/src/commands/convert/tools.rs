@@ -1,4 +1,4 @@
-//! Tools that are declared in a file of their own.
+//! Reads tools from a file.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::report::Style;
 ///
 /// # Errors
 ///
-/// The file cannot be read, or something in it is no tool.
+/// The file cannot be read, or contains an invalid tool.
 pub(crate) fn read(path: &Path, console: &Console) -> Result<Vec<Tool<'static>>, Failure> {
     let wrap = |text: &str| {
         let is_list = text.trim_start().starts_with('[');
@@ -29,14 +29,14 @@ pub(crate) fn read(path: &Path, console: &Console) -> Result<Vec<Tool<'static>>,
 ///
 /// # Errors
 ///
-/// The file cannot be read, or is no JSON.
+/// The file cannot be read, or is not JSON.
 pub(crate) fn schema(path: &Path, console: &Console) -> Result<Value<'static>, Failure> {
     let around = [r#"{"tools":[{"type":"function","function":{"name":"f","parameters":"#, "}}]}"];
     let tools = declared(path, |_| around, "the schema", console)?;
     Ok(tools.into_iter().next().and_then(|tool| tool.parameters).unwrap_or_default())
 }
 
-/// Reads the tools that a file declares if these texts stand around it.
+/// Reads the tools in a file, after adding these texts before and after its content.
 fn declared(
     path: &Path,
     around: impl Fn(&str) -> [&'static str; 2],
@@ -48,13 +48,15 @@ fn declared(
     let bytes = origin.read(Bounds::default().input_bytes, console)?;
     let decoded = Decoded::new(&bytes, 0);
     let page = Page::new(&name, &decoded, 1);
-    // A document that declares the tools and says nothing.
+    // A document that only declares tools.
     let [before, after] = around(&decoded.text);
     let document = [before, &decoded.text, after].concat();
-    // It is likely the wrong file. A list of tools may well be empty.
+    // It is probably the wrong file. An empty list of tools is valid.
     let keys = serde_json::from_str::<HashMap<String, IgnoredAny>>(&document);
     if keys.is_ok_and(|keys| !keys.contains_key("tools")) {
-        return Err(Failure::Refused(format!("`{name}` declares no tools: it has no key `tools`")));
+        return Err(Failure::Refused(format!(
+            "`{name}` declares no tools: it must be an array, or an object with `tools`"
+        )));
     }
     let parsed = parse(&document, JSON, &ReadOptions::default());
     let mut found = decoded.found.clone();

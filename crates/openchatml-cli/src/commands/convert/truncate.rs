@@ -1,4 +1,4 @@
-//! `truncate`: a conversation that fits into so many token ids.
+//! `truncate`: shortens a conversation to a number of token ids.
 
 use std::path::PathBuf;
 
@@ -15,11 +15,11 @@ use crate::encodings::{Encodings, Tokenizers, Use};
 use crate::failure::{Failure, Status};
 use crate::input::{JSON, finding, origins};
 
-/// Make conversations fit into a number of token ids
+/// Shorten conversations to a number of token ids
 ///
-/// Texts that are longer than a message may be are cut. Then the oldest exchanges go, until the
-/// rest fits. What the system and the developer say stays, and so does what the user said last; a
-/// call and its replies stay or go together.
+/// First cuts messages that are longer than --message. Then drops the oldest exchanges until the
+/// rest fits. It keeps messages of the system and the developer, and the last message of the user.
+/// It keeps or drops a call and its replies together.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -27,32 +27,33 @@ Examples:
   ocml truncate --budget 8192 --generation-prompt -t harmony:tokens chat.json
   ocml truncate --budget 4096 --message none --for im --encoding tokenizer.json train.jsonl")]
 pub(crate) struct TruncateArgs {
-    /// How many ids there may be
+    /// The maximum number of ids
     #[arg(long, value_name = "N")]
     budget: usize,
-    /// How many ids the text of one message may have, or `none`; what must be JSON is not cut
+    /// The maximum number of ids of the text of one message, or `none`; text that must be JSON is
+    /// not cut
     #[arg(long, value_name = "N", default_value = "2048", value_parser = most)]
     message: Most,
-    /// The format whose ids are counted, if it is not that of the output: a text format
+    /// Count the ids of this text format (default: the format of the output)
     #[arg(long = "for", value_name = "FORMAT", value_parser = text_format())]
     counted: Option<TextFormat>,
-    /// The format of the output; that of the input if not given
+    /// The format of the output (default: the format of the input)
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = written())]
     to: Option<Written>,
-    /// The files; standard input if one is `-` or none is given
+    /// Files to read (`-` or none: standard input)
     files: Vec<PathBuf>,
     #[command(flatten)]
     work: WorkArgs,
 }
 
-/// How many ids a message may have.
+/// The maximum number of ids of a message.
 #[derive(Clone, Copy, Debug)]
 struct Most(Option<usize>);
 
 fn most(text: &str) -> Result<Most, String> {
     match text {
         "none" => Ok(Most(None)),
-        _ => text.parse().map(|most| Most(Some(most))).map_err(|_| "no number".to_owned()),
+        _ => text.parse().map(|most| Most(Some(most))).map_err(|_| "invalid number".to_owned()),
     }
 }
 
@@ -75,19 +76,19 @@ pub(crate) fn truncate(args: &TruncateArgs, console: &Console) -> Result<Status,
     args.work.job().run(&converter, &origins(&args.files), console)
 }
 
-/// What conversations must fit into.
+/// The truncation options.
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
     truncation: Truncation,
-    /// The format whose ids count, if it was named.
+    /// The format whose ids are counted, if it was named.
     counted: Option<TextFormat>,
     encodings: Encodings,
     tokenizers: Option<Tokenizers>,
 }
 
 impl Budget {
-    /// Counts the ids of this output format, if no other one was named; those of Harmony if it has
-    /// no text form.
+    /// Counts the ids of this output format if no other format was named, or those of Harmony if it
+    /// has no text form.
     ///
     /// # Errors
     ///
@@ -100,11 +101,11 @@ impl Budget {
         Ok(())
     }
 
-    /// Makes a conversation fit. What went, by name.
+    /// Truncates a conversation. Returns the dropped data by name.
     ///
     /// # Errors
     ///
-    /// It cannot be made to fit.
+    /// Truncation is impossible.
     pub(super) fn fit(
         &self,
         conversation: &mut Conversation<'_>,

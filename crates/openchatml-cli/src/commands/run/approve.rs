@@ -1,4 +1,4 @@
-//! A person at a terminal who approves calls.
+//! Approval of calls by a person at a terminal.
 
 use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use openchatml_tools::{Approval, Approve, Approver, Asked, Proposal, RouterOptio
 use crate::failure::Failure;
 use crate::visible::visible_line;
 
-/// Which calls are approved.
+/// The calls that require approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ApproveArg {
-    /// None
+    /// No call
     Never,
     /// The first call of each tool
     Once,
-    /// Each call
+    /// Every call
     Always,
 }
 
-/// Says which calls are approved, and that a person at the terminal approves them, if there is one.
+/// Sets the calls that require approval, and the person at the terminal as the approver.
 ///
 /// # Errors
 ///
-/// Calls are to be approved, and nobody can be asked.
+/// Calls require approval, but there is no terminal.
 pub(super) fn set(
     wanted: Option<ApproveArg>,
     input_is_taken: bool,
@@ -38,7 +38,7 @@ pub(super) fn set(
             ApproveArg::Always => Approve::Always,
         };
         if options.approve != Approve::Never && !can_ask {
-            let text = "there is no terminal at which `--approve` could ask";
+            let text = "`--approve` requires a terminal";
             return Err(Failure::Usage(text.to_owned()));
         }
     }
@@ -53,9 +53,9 @@ struct Person;
 
 impl Approver for Person {
     fn approve<'a>(&'a self, call: Proposal<'a>) -> Asked<'a> {
-        // On one line: a call cannot look like something else, or like the question.
+        // On one line: the text of a call cannot imitate another call or the question.
         let problem =
-            call.problem.map(|it| format!("These cannot be used: {}\n", visible_line(it)));
+            call.problem.map(|it| format!("The arguments are invalid: {}\n", visible_line(it)));
         let call = format!(
             "{}{} {}",
             problem.unwrap_or_default(),
@@ -67,27 +67,27 @@ impl Approver for Person {
                 forget_what_was_typed();
                 ask(&call, &mut io::stdin().lock(), &mut io::stderr())
             });
-            asked.await.unwrap_or_else(|_| Approval::No("nobody answered".to_owned()))
+            asked.await.unwrap_or_else(|_| Approval::No("no answer at the terminal".to_owned()))
         })
     }
 }
 
-/// What was typed before a question is no answer to it.
+/// Discards input that was typed before the question.
 fn forget_what_was_typed() {
     #[cfg(unix)]
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
-/// Asks until there is an answer.
+/// Asks until there is a valid answer.
 fn ask(call: &str, input: &mut impl BufRead, output: &mut impl Write) -> Approval {
-    let gone = || Approval::No("nobody answered".to_owned());
-    let question = format!("{call}\nMake this call? [y]es, [n]o (and why), [e]dit the arguments: ");
+    let gone = || Approval::No("no answer at the terminal".to_owned());
+    let question = format!("{call}\nRun this call? [y]es, [n]o (and why), [e]dit the arguments: ");
     loop {
         let Some(answer) = answer(&question, input, output) else { return gone() };
         let (word, rest) = answer.split_once(char::is_whitespace).unwrap_or((&answer, ""));
         match word {
             "y" | "yes" if rest.is_empty() => return Approval::Yes,
-            "n" | "no" if rest.is_empty() => return Approval::No("the user said no".to_owned()),
+            "n" | "no" if rest.is_empty() => return Approval::No("the user refused".to_owned()),
             "n" | "no" => return Approval::No(rest.trim().to_owned()),
             "e" | "edit" => match self::answer("The arguments, on one line: ", input, output) {
                 None => return gone(),
@@ -99,7 +99,7 @@ fn ask(call: &str, input: &mut impl BufRead, output: &mut impl Write) -> Approva
     }
 }
 
-/// A line of the person's. `None` if there is nobody.
+/// Reads a line from the person. `None` at the end of the input.
 fn answer(question: &str, input: &mut impl BufRead, output: &mut impl Write) -> Option<String> {
     write!(output, "{question}").and_then(|()| output.flush()).ok()?;
     let mut line = String::new();
@@ -123,13 +123,13 @@ mod tests {
     fn a_person_is_asked_until_there_is_an_answer() {
         let no = |why: &str| Approval::No(why.to_owned());
         assert_eq!(asked("y\n").0, Approval::Yes);
-        assert_eq!(asked("no\n").0, no("the user said no"));
+        assert_eq!(asked("no\n").0, no("the user refused"));
         assert_eq!(asked("n too expensive\n").0, no("too expensive"));
         assert_eq!(asked("e\n{\"n\":1}\n").0, Approval::Edited("{\"n\":1}".to_owned()));
         let (approval, output) = asked("\ny but not this\ne\n\nyes\n");
         assert_eq!(approval, Approval::Yes);
-        assert_eq!(output.matches("Make this call?").count(), 4);
+        assert_eq!(output.matches("Run this call?").count(), 4);
         assert!(output.starts_with("functions.pay {}\n"));
-        assert_eq!(asked("").0, no("nobody answered"));
+        assert_eq!(asked("").0, no("no answer at the terminal"));
     }
 }

@@ -1,4 +1,4 @@
-//! What happens, for whoever wants to know: people, or a program.
+//! Reports what happens during a run, to people or to a program.
 
 use clap::{Args, ValueEnum};
 use openchatml::wire::{ChatWriter, Ending, Framing, Response, ResponsesWriter};
@@ -15,11 +15,11 @@ use crate::output::Target;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Events")]
 pub(super) struct EventsArgs {
-    /// Write what happens to standard output, instead of the answer: an event of OpenChatML a line
+    /// Write events of OpenChatML to standard output instead of the answer, one per line
     #[arg(long, conflicts_with = "events")]
     json: bool,
 
-    /// The same in the words of this protocol; one response for each step
+    /// The same with this protocol; each request to the model is one response
     #[arg(long, value_name = "PROTOCOL")]
     events: Option<Protocol>,
 
@@ -27,7 +27,7 @@ pub(super) struct EventsArgs {
     #[arg(long)]
     sse: bool,
 
-    /// Tell only what a user may see, and nothing of calls
+    /// Write only what a user can see, without calls
     #[arg(long)]
     user: bool,
 
@@ -37,8 +37,8 @@ pub(super) struct EventsArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Protocol {
-    /// The events of OpenChatML, and those of the loop: run.step, tool.start, tool.progress,
-    /// tool.cancel, tool.done
+    /// The events of OpenChatML and of the run: run.step, tool.start, tool.progress, tool.cancel,
+    /// tool.done
     Openchatml,
     /// The stream of the Responses API
     Responses,
@@ -47,7 +47,7 @@ pub(super) enum Protocol {
 }
 
 impl EventsArgs {
-    /// The protocol of the events, if a program wants them.
+    /// The protocol of the events, if a program reads them.
     pub(super) fn protocol(&self) -> Option<Protocol> {
         self.events.or(self.json.then_some(Protocol::Openchatml))
     }
@@ -57,14 +57,14 @@ impl EventsArgs {
     }
 }
 
-/// What tells what happens.
+/// Reports what happens during a run.
 pub(super) struct Events<'c> {
     protocol: Option<Protocol>,
-    /// Who tells people, where no program wants to know.
+    /// The reporter for people, if no program reads the events.
     speaker: Option<Speaker<'c>>,
     framing: Framing,
     policy: Option<Policy>,
-    /// What a user may be told of the response that is being heard.
+    /// The visible part of the current response.
     user: Option<UserEvents>,
     model: String,
     created: u64,
@@ -73,9 +73,9 @@ pub(super) struct Events<'c> {
     target: Target,
     console: &'c Console,
     text: String,
-    /// Why the server ended the last completion that it cut off.
+    /// The reason why the server ended the last truncated completion.
     cut_off: Option<String>,
-    /// Why nothing can be written any more.
+    /// The error after which nothing can be written.
     failure: Option<Failure>,
 }
 
@@ -85,7 +85,7 @@ enum Writer {
 }
 
 impl<'c> Events<'c> {
-    /// What writes the events that were asked for.
+    /// Returns the writer for the requested events.
     pub(super) fn new(
         args: &EventsArgs,
         model: &Option<String>,
@@ -94,12 +94,11 @@ impl<'c> Events<'c> {
     ) -> Result<Self, Failure> {
         let protocol = args.protocol();
         if kept == Kept::Stdout && protocol.is_some() {
-            let text = "the transcript goes to standard output, and so cannot the events: name \
-                another file";
+            let text = "the transcript and the events cannot both go to standard output: name a file for the transcript";
             return Err(Failure::Usage(text.to_owned()));
         }
         if args.sse && protocol.is_none() {
-            let text = "server-sent events are of a protocol: name it with `--events`";
+            let text = "`--sse` requires a protocol: name it with `--events`, or use `--json`";
             return Err(Failure::Usage(text.to_owned()));
         }
         let policy = args.user.then(|| args.preambles.policy());
@@ -121,7 +120,7 @@ impl<'c> Events<'c> {
         })
     }
 
-    /// Writes an event, so that nobody waits for it. Where nobody reads, the session is cancelled.
+    /// Writes an event immediately. If nobody reads the output, the session is cancelled.
     pub(super) fn add(&mut self, event: &SessionEvent<'_>, cancel: &CancellationToken) {
         if let SessionEvent::CutOff { reason } = event {
             self.cut_off = Some((*reason).to_owned());
@@ -150,7 +149,7 @@ impl<'c> Events<'c> {
         }
     }
 
-    /// Writes what a user may be told of an event. Each step is a response of its own.
+    /// Writes the part of an event that a user may see. Each step is a separate response.
     fn own_for_user(&mut self, event: &SessionEvent<'_>) {
         match event {
             SessionEvent::Step { .. } => {
@@ -172,7 +171,7 @@ impl<'c> Events<'c> {
         }
     }
 
-    /// Tells a user whether the response was cut off.
+    /// Tells a user whether the response was truncated.
     fn end_user(&mut self) {
         if let Some(event) = self.user.take().and_then(UserEvents::finish) {
             self.own(&SessionEvent::Said(event));
@@ -243,19 +242,19 @@ impl<'c> Events<'c> {
         self.text.clear();
     }
 
-    /// Why the server ended the last completion that it cut off.
+    /// Returns the reason why the server ended the last truncated completion.
     pub(super) fn cut_off(&self) -> Option<String> {
         self.cut_off.clone()
     }
 
-    /// Takes note of the calls that are made first.
+    /// Records the calls that run first.
     pub(super) fn expect(&mut self, session: &Session) {
         if let Some(speaker) = &mut self.speaker {
             speaker.expect(session);
         }
     }
 
-    /// Writes what stands after the last event.
+    /// Writes the end of the output after the last event.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         if let Some(speaker) = self.speaker.take() {
             return speaker.finish();

@@ -1,4 +1,4 @@
-//! `run`: the calls of a transcript are made, and a model goes on with it.
+//! `run`: runs the calls of a transcript, and lets a model continue it.
 
 mod approve;
 mod events;
@@ -33,18 +33,18 @@ use crate::output::Target;
 use crate::report::count;
 use crate::visible::visible_line;
 
-/// Make the calls of a transcript, and let a model go on with it
+/// Run the tool calls of a transcript, and let a model continue it
 ///
-/// Calls that have no reply are made with the tools of a file, and their replies appended. With
-/// `--upstream`, a model is asked to go on, its calls are made as soon as they are complete, and so
-/// on until it answers.
+/// Runs each call without a reply with the tools of a file and appends the replies. With
+/// `--upstream`, it asks a model to continue, runs its calls as soon as they are complete, and
+/// repeats this until the model answers.
 ///
-/// The answer goes to standard output. On a terminal, calls and replies are told beside it.
+/// The answer goes to standard output. A terminal also shows the calls and replies.
 ///
-/// The transcript is kept where `--in-place` or `-o` says, and nowhere without them: the file itself,
-/// another file, or `-` for standard output. It is written before calls are made and after they were:
-/// whenever the command is interrupted, running it again goes on where it was. A call that was being
-/// made then is not made again, unless its tool is idempotent.
+/// The transcript is written only with `--in-place` (to its own file) or `-o` (to another file, or
+/// `-` for standard output). It is written before and after calls run: after an interruption, run
+/// the command again to continue. A call that was running at the interruption runs again only if
+/// its tool is idempotent.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -62,12 +62,12 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     tools: PathBuf,
 
-    /// Keep the transcript in this file; `-` is standard output. If the file is there already, it must be
-    /// this transcript gone on with
+    /// Write the transcript to this file; `-` is standard output. An existing file must contain a
+    /// continuation of this transcript
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Keep the transcript in the file that it is in
+    /// Write the transcript to its own file
     #[arg(long, conflicts_with = "output")]
     in_place: bool,
 
@@ -76,11 +76,11 @@ pub(crate) struct RunArgs {
     #[arg(default_value = "auto", value_parser = choice())]
     from: Choice,
 
-    /// Say which calls would be made, with which arguments, and do nothing
+    /// Print the calls that would run, with their arguments, and run nothing
     #[arg(long)]
     dry_run: bool,
 
-    /// Ask at the terminal before a call is made, of tools whose `approve` does not say otherwise
+    /// Ask at the terminal before a call runs, for tools without their own `approve` setting
     #[arg(long, value_name = "WHICH")]
     approve: Option<ApproveArg>,
 
@@ -100,7 +100,7 @@ pub(crate) struct RunArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Model")]
 struct UpstreamArgs {
-    /// A server of raw completions (`/v1/completions`), as vLLM and llama.cpp are
+    /// The URL of a server with raw completions (`/v1/completions`), such as vLLM or llama.cpp
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
 
@@ -108,96 +108,98 @@ struct UpstreamArgs {
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
 
-    /// The format of prompts and completions; that of the transcript, if it is text
+    /// The text format of prompts and completions (default: the format of the transcript, if that
+    /// is a text format)
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = text_format())]
     to: Option<TextFormat>,
 
-    /// What kind of server it is; without this, the server is asked (`/v1/models`)
+    /// The kind of server (default: detect it from `/v1/models`)
     ///
-    /// A server is sent the fields that its kind knows, and no others.
+    /// Requests contain only fields that this kind of server supports.
     #[arg(long, value_name = "ENGINE", value_parser = engine())]
     engine: Option<Engine>,
 
-    /// What else is sent to the server, as a JSON object or @FILE with one: {"temperature": 0.7}
+    /// More fields for the request, as a JSON object or as @FILE with one: {"temperature": 0.7}
     #[arg(long, value_name = "JSON|@FILE", value_parser = object)]
     sampling: Option<serde_json::Map<String, serde_json::Value>>,
 
-    /// With --ids: hold completions to the grammar of the format and of the tools, in the language that
-    /// the server takes (auto) or in this one
+    /// With --ids: constrain completions with a grammar of the format and the tools, in this
+    /// language or in the one that the server supports (auto)
     #[arg(long, value_name = "LANGUAGE", requires = "ids")]
     grammar: Option<GrammarArg>,
 
-    /// What the first completion must be: auto, none (no call), required (a call), or the tool that it
-    /// calls
+    /// How the first completion must end: auto, none (no call), required (a call), or the name of
+    /// the tool to call
     #[arg(long, value_name = "CHOICE", default_value = "auto", requires = "grammar")]
     choice: String,
 
-    /// Give up when nothing of a completion came for so long
+    /// Fail if the server sends nothing of a completion for this time
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = seconds)]
     idle_timeout: Duration,
 
-    /// Give up when a completion takes longer
+    /// Fail if a completion takes longer than this
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     completion_timeout: Option<Duration>,
 
-    /// For so long, ask a server again that is busy or loads its model (429, 503)
+    /// Repeat a request for this time while the server is busy or loads its model (429, 503)
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds)]
     patience: Duration,
 
-    /// The environment variable with the key that the server wants
+    /// The environment variable with the API key of the server
     #[arg(long, value_name = "NAME", default_value = "OCML_API_KEY")]
     api_key_env: String,
 
-    /// Write prompts as token ids, and read completions as such: no text is taken for a control token
-    /// then. A server that tells no ids is refused
+    /// Send prompts and read completions as token ids, so that text is never read as a control
+    /// token. A server that returns no ids is refused
     #[arg(long)]
     ids: bool,
 
-    /// The encoding of the ids: o200k_harmony, or a file: a `tokenizer.json`, or a rank file of
-    /// tiktoken
+    /// The encoding of the ids: o200k_harmony, or a file (a `tokenizer.json`, or a tiktoken rank
+    /// file)
     #[arg(long, value_name = "NAME|FILE", default_value = O200K_HARMONY, requires = "ids")]
     encoding: String,
 
-    /// Write control tokens that the encoding has no id for as ordinary text, and read them there
+    /// Write control tokens without an id in the encoding as ordinary text, and read them from
+    /// ordinary text
     #[arg(long, requires = "ids")]
     spell_control_tokens: bool,
 }
 
-/// The language of grammars.
+/// A grammar language.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum GrammarArg {
-    /// What the server takes
+    /// The language that the server supports
     Auto,
-    /// Of llama.cpp
+    /// The grammars of llama.cpp
     Gbnf,
-    /// Of llguidance
+    /// The grammars of llguidance
     Lark,
-    /// Of xgrammar
+    /// The structural tags of xgrammar
     StructuralTag,
 }
 
-/// How much one run may do.
+/// The limits of one run.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Limits")]
 struct MostArgs {
-    /// Ask the model so many times at most
+    /// The maximum number of requests to the model
     #[arg(long, value_name = "N", default_value_t = 32)]
     max_steps: usize,
 
-    /// Ask the model again, so many times in a row, when the server fails, the connection breaks, or
-    /// nothing of a completion is certain; each is a step
+    /// The maximum number of retries in a row if the server fails, the connection breaks, or a
+    /// completion has no certain message; each retry counts as a request
     #[arg(long, value_name = "N", default_value_t = 0)]
     retries: usize,
 
-    /// Make so many calls at most; those that are left are made by the next run
+    /// The maximum number of calls to run; the next run continues with the rest
     #[arg(long, value_name = "N")]
     max_calls: Option<usize>,
 
-    /// Ask the model no more once all prompts and completions together are so many tokens
+    /// Stop after prompts and completions with this number of tokens in total
     #[arg(long, value_name = "N")]
     max_total_tokens: Option<u64>,
 
-    /// Stop after so long; calls that run are cancelled
+    /// Stop after this time, and cancel running calls
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     max_time: Option<Duration>,
 }
@@ -216,14 +218,14 @@ fn object(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, Stri
             &read
         }
     };
-    serde_json::from_str(text).map_err(|error| format!("it is no JSON object: {error}"))
+    serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))
 }
 
-/// Reads a time that is longer than none.
+/// Parses a duration greater than zero.
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "it is no number of seconds".to_owned())?;
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     let time = Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?;
-    if time.is_zero() { Err("it must be more than 0".to_owned()) } else { Ok(time) }
+    if time.is_zero() { Err("must be greater than 0".to_owned()) } else { Ok(time) }
 }
 
 /// Runs `run`.
@@ -239,9 +241,9 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
     let cancel = CancellationToken::new();
     stop_on_interrupt(&cancel)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Io(format!("no threads: {error}")))?;
+    let runtime = runtime.map_err(|error| Failure::Io(format!("cannot start threads: {error}")))?;
     let work = async {
-        // A server that says nothing is not waited for any longer than the user wants.
+        // Do not wait longer for a silent server than the user wants.
         let (tools, mut options) = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(Status::Interrupted),
@@ -260,7 +262,7 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
         let left = session.left_behind();
         if left > 0 {
             let calls = count(left, "call");
-            console.loss(&format!("{calls} that the user left behind without a reply not made"));
+            console.loss(&format!("{calls} not run, because the user continued without a reply"));
         }
         let ended = session.run(&cancel, |event| events.add(&event, &cancel)).await;
         #[cfg(unix)]
@@ -277,12 +279,12 @@ pub(crate) fn run(args: &RunArgs, console: &Console) -> Result<Status, Failure> 
         tools::closed().await;
         status
     });
-    // Tools that cannot be stopped are not waited for.
+    // Do not wait for tools that cannot be stopped.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     status
 }
 
-/// Where the transcript is kept.
+/// Where the transcript is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kept<'a> {
     Nowhere,
@@ -291,7 +293,7 @@ enum Kept<'a> {
 }
 
 impl RunArgs {
-    /// Where the transcript is kept.
+    /// Returns where the transcript is stored.
     fn kept(&self) -> Kept<'_> {
         match &self.output {
             Some(path) if path.as_os_str() == "-" => Kept::Stdout,
@@ -301,7 +303,7 @@ impl RunArgs {
         }
     }
 
-    /// The file that has the transcript, if there is one.
+    /// Returns the file of the transcript, if there is one.
     fn target(&self) -> Option<&Path> {
         match self.kept() {
             Kept::File(path) => Some(path),
@@ -309,11 +311,11 @@ impl RunArgs {
         }
     }
 
-    /// Refuses what cannot be meant.
+    /// Rejects combinations of options that make no sense.
     fn check(&self) -> Result<(), Failure> {
         let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
         if self.in_place && self.transcript.as_os_str() == "-" {
-            return usage("standard input is no file that could be rewritten: use `-o`");
+            return usage("`--in-place` cannot rewrite standard input: use `-o`");
         }
         let comes_out = self.dry_run
             || self.upstream.upstream.is_some()
@@ -321,13 +323,13 @@ impl RunArgs {
             || self.kept() != Kept::Nowhere;
         if !comes_out {
             return usage(
-                "the replies would go nowhere: keep the transcript with `--in-place` or `-o`",
+                "the replies would be lost: write the transcript with `--in-place` or `-o`",
             );
         }
         Ok(())
     }
 
-    /// The model that goes on with a transcript of this format, if any does.
+    /// Returns the model that continues a transcript of this format, if there is one.
     fn model(&self, format: Format, console: &Console) -> Result<Option<Model>, Failure> {
         let args = &self.upstream;
         let Some(url) = &args.upstream else { return Ok(None) };
@@ -363,7 +365,7 @@ impl RunArgs {
 }
 
 impl UpstreamArgs {
-    /// What completions are held to, if they are.
+    /// Returns the constraint of completions, if there is one.
     fn constrained(&self, tools: &Toolbox) -> Option<Constrained> {
         let mut constrained = Constrained::new(tools.callable());
         constrained.language = match self.grammar? {
@@ -377,7 +379,7 @@ impl UpstreamArgs {
     }
 }
 
-/// The session.
+/// Creates the session.
 fn session(
     args: &RunArgs,
     work: Work,
@@ -408,7 +410,7 @@ fn session(
     Ok(session.with_options(options))
 }
 
-/// Says which calls would be made: for people, or as JSON, a call a line.
+/// Lists the calls that would run: as text, or as JSON with one call per line.
 fn dry_run(session: &Session, as_json: bool) -> Result<Status, Failure> {
     let mut text = String::new();
     for (call, outlook) in session.waiting() {
@@ -438,7 +440,7 @@ fn dry_run(session: &Session, as_json: bool) -> Result<Status, Failure> {
                 let code = failure.code;
                 text.push_str(&format!("  refused[{code}]: {}\n", visible_line(&failure.message)));
             }
-            Outlook::Asked => text.push_str("  you would be asked first\n"),
+            Outlook::Asked => text.push_str("  requires approval\n"),
             Outlook::Later => text.push_str("  not in this run (--max-calls)\n"),
             _ => {}
         }
@@ -447,26 +449,28 @@ fn dry_run(session: &Session, as_json: bool) -> Result<Status, Failure> {
     Ok(Status::Fine)
 }
 
-/// Warns of what grammars could not say, what prompts left out, and a bound that could not be kept.
+/// Warns of requirements that grammars did not express, losses of prompts, and a limit that did not
+/// apply.
 fn tell_unsaid(args: &RunArgs, session: &Session, console: &Console) {
     for unsaid in session.unsaid() {
-        let text = format!("the grammar does not say: {unsaid}");
+        let text = format!("the grammar cannot express: {unsaid}");
         match unsaid.what {
-            // These are so for every tool, and what comes of them is found.
+            // These apply to every tool, and the reader checks them.
             What::Controls | What::CallId => console.detail(&text),
             _ => console.loss(&text),
         }
     }
     if args.most.max_total_tokens.is_some() && session.has_uncounted_tokens() {
-        console.warning("the server does not count tokens: `--max-total-tokens` bounds nothing");
+        console.warning(
+            "the server does not report token counts, so `--max-total-tokens` has no effect",
+        );
     }
     for loss in session.prompt_losses().iter().filter(|loss| is_of_content(loss)) {
         console.loss(&format!("prompts: {}", loss.lost));
     }
 }
 
-/// Whether a prompt without this tells the model less than the conversation says. Other losses only change
-/// how it is told.
+/// Whether the model receives less information without this. Other losses change only the form.
 fn is_of_content(loss: &Loss) -> bool {
     matches!(
         loss.lost,
@@ -487,7 +491,7 @@ fn is_of_content(loss: &Loss) -> bool {
     )
 }
 
-/// Writes the transcript where nobody else does, and says what it lost.
+/// Writes the transcript if no desk stores it, and reports its losses.
 fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), Failure> {
     if args.kept() == Kept::Stdout {
         let text = session.text().map_err(|error| Failure::Refused(error.to_string()))?;
@@ -496,8 +500,8 @@ fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), 
     if args.kept() == Kept::Nowhere {
         return Ok(());
     }
-    // How a model's format spells the end of an answer and the type of arguments is nothing that
-    // anybody said.
+    // How the format of a model spells the end of an answer and the type of arguments is not
+    // content.
     let is_said =
         |loss: &&Loss| !matches!(loss.lost, Lost::Return | Lost::Constraint | Lost::ContentType);
     let said = session.losses().iter().filter(is_said);
@@ -508,7 +512,7 @@ fn tell(args: &RunArgs, session: &mut Session, console: &Console) -> Result<(), 
     Ok(())
 }
 
-/// What an end means for whoever called the command.
+/// Converts the end of the session to an exit status and a message.
 fn status(ended: Ended, cut_off: Option<&str>, args: &RunArgs, console: &Console) -> Status {
     let found = |text: &str| {
         console.error(text);
@@ -522,21 +526,23 @@ fn status(ended: Ended, cut_off: Option<&str>, args: &RunArgs, console: &Console
         }
         Ended::Calls => {
             let calls = count(args.most.max_calls.unwrap_or_default(), "call");
-            found(&format!("stopped after {calls}; those that are left wait (--max-calls)"))
+            found(&format!(
+                "stopped after {calls}; the next run continues with the rest (--max-calls)"
+            ))
         }
-        Ended::Tokens => found("stopped: as many tokens were used as may be (--max-total-tokens)"),
-        Ended::Time => found("stopped: it took as long as it may (--max-time)"),
+        Ended::Tokens => found("stopped: the token limit is reached (--max-total-tokens)"),
+        Ended::Time => found("stopped: the time limit is reached (--max-time)"),
         Ended::CutOff => {
             let why = cut_off.map_or_else(String::new, |reason| format!(" (the server: {reason})"));
-            found(&format!("the completion broke off{why}: the next run asks for it again"))
+            found(&format!("the completion is incomplete{why}: the next run requests it again"))
         }
-        Ended::Nothing => found("the completion has no message that is certain (see -v)"),
+        Ended::Nothing => found("the completion has no certain message (see -v)"),
         Ended::Cancelled => Status::Interrupted,
         _ => found("the session ended early"),
     }
 }
 
-/// Why the session could not go on.
+/// Returns the reason why the session could not continue.
 fn failed(error: &SessionError, args: &RunArgs) -> Failure {
     match error {
         SessionError::Upstream(_) => Failure::Io(error.to_string()),
@@ -548,15 +554,15 @@ fn failed(error: &SessionError, args: &RunArgs) -> Failure {
     }
 }
 
-/// Keeps the programs that are tools from reading the keys in our environment.
+/// Prevents the programs of tools from reading the keys in our environment.
 pub(super) fn conceal() -> Result<(), Failure> {
     #[cfg(unix)]
     openchatml_tools::kinds::process::conceal()
-        .map_err(|error| Failure::Io(format!("secrets cannot be kept from tools: {error}")))?;
+        .map_err(|error| Failure::Io(format!("cannot hide secrets from tools: {error}")))?;
     Ok(())
 }
 
-/// Keeps programs from outliving their calls, as well as the system can.
+/// Ends programs with their calls, as far as the system supports it.
 fn contain(console: &Console) {
     #[cfg(unix)]
     {
@@ -564,15 +570,19 @@ fn contain(console: &Console) {
 
         console.detail(match contain() {
             Ok(Containment::ControlGroup) => "programs run in control groups of their own",
-            Ok(Containment::Subreaper) => "orphans of programs become children of this command",
-            Err(_) => "programs that change their session and their environment are not found",
+            Ok(Containment::Subreaper) => {
+                "orphaned processes of programs become children of this command"
+            }
+            Err(_) => {
+                "programs that change both their session and their environment cannot be found"
+            }
         });
     }
     #[cfg(not(unix))]
     let _ = console;
 }
 
-/// An interrupt ends the session in good order, and a second one at once.
+/// The first interrupt ends the session in order, the second one at once.
 fn stop_on_interrupt(cancel: &CancellationToken) -> Result<(), Failure> {
     let cancel = cancel.clone();
     let handler = move || {
@@ -581,5 +591,6 @@ fn stop_on_interrupt(cancel: &CancellationToken) -> Result<(), Failure> {
         }
         cancel.cancel();
     };
-    ctrlc::set_handler(handler).map_err(|error| Failure::Io(format!("no signals: {error}")))
+    ctrlc::set_handler(handler)
+        .map_err(|error| Failure::Io(format!("cannot handle signals: {error}")))
 }

@@ -1,4 +1,4 @@
-//! What is told to people: the answer on standard output and, on a terminal, what is done for it.
+//! Reports to people: the answer on standard output and, on a terminal, the calls and replies.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal as _};
@@ -14,36 +14,36 @@ use crate::failure::Failure;
 use crate::output::Target;
 use crate::visible::{visible, visible_line};
 
-/// How much of a line about a call is shown, in characters.
+/// The maximum number of characters of a line about a call.
 const MOST: usize = 160;
 
 const CALL: Style = AnsiColor::Cyan.on_default();
 const FAILED: Style = AnsiColor::Red.on_default();
 const QUIET: Style = Style::new().dimmed();
 
-/// What tells people what happens.
+/// Reports to people what happens.
 pub(super) struct Speaker<'c> {
     console: &'c Console,
-    /// Where the answer goes; `None` if the transcript goes there.
+    /// The output for the answer; `None` if the transcript goes there.
     answer: Option<Target>,
-    /// Whether preambles are told, and whether calls and replies are.
+    /// Whether preambles are shown, and whether calls and replies are shown.
     tells: bool,
     tells_calls: bool,
     policy: Policy,
-    /// What a user may be told of the response that is being heard.
+    /// The visible part of the current response.
     user: Option<UserEvents>,
-    /// Calls that were not begun: id, name and arguments.
+    /// The calls that have not started: id, name and arguments.
     calls: Vec<[String; 3]>,
-    /// Whether the last line that was written has no end: of the answer, and of a preamble.
+    /// Whether the last written line is incomplete: that of the answer, and that of a preamble.
     answers: bool,
     notes: bool,
-    /// Whether the run goes on where nobody reads the answer: the transcript has it.
+    /// Whether the run continues if nobody reads the answer, because the transcript contains it.
     goes_on: bool,
     failure: Option<Failure>,
 }
 
 impl<'c> Speaker<'c> {
-    /// A speaker who tells users no more than they may know, if that is asked for.
+    /// Creates a reporter that shows only what users may see, if that is requested.
     pub(super) fn new(policy: Option<Policy>, kept: Kept<'_>, console: &'c Console) -> Self {
         let is_told = console.verbosity() > Verbosity::Quiet && io::stderr().is_terminal();
         Self {
@@ -61,7 +61,7 @@ impl<'c> Speaker<'c> {
         }
     }
 
-    /// Takes note of the calls that are made first.
+    /// Records the calls that run first.
     pub(super) fn expect(&mut self, session: &Session) {
         if !self.tells_calls {
             return;
@@ -77,14 +77,14 @@ impl<'c> Speaker<'c> {
         self.calls.push([word(&call.call_id), word(&call.recipient), arguments]);
     }
 
-    /// The arguments of a call that begins. Where the format has no ids, calls begin in their order.
+    /// Returns the arguments of a call that starts. If the format has no ids, calls start in order.
     fn arguments(&mut self, call_id: &str, name: &str) -> String {
         let by_id = self.calls.iter().position(|call| call[0] == call_id);
         let at = by_id.or_else(|| self.calls.iter().position(|call| call[1] == name));
         at.map(|at| self.calls.remove(at)).map_or_else(String::new, |[.., arguments]| arguments)
     }
 
-    /// Tells an event. Whether somebody still listens.
+    /// Reports an event. Returns whether somebody still reads the output.
     pub(super) fn add(&mut self, event: &SessionEvent<'_>) -> bool {
         match event {
             SessionEvent::Step { .. } => {
@@ -134,7 +134,7 @@ impl<'c> Speaker<'c> {
         }
     }
 
-    /// Tells what a user may see.
+    /// Prints the part that a user may see.
     fn shown(&mut self, event: &Event<'_>) {
         match event {
             Event::Delta { text, is_preamble: false, .. } => self.answer(text),
@@ -164,7 +164,7 @@ impl<'c> Speaker<'c> {
         self.failure = written.err();
     }
 
-    /// A line about what is done.
+    /// Prints a line about a call or a reply.
     fn line(&mut self, style: Style, text: &str) {
         self.end_line();
         let text = visible_line(text);
@@ -175,7 +175,7 @@ impl<'c> Speaker<'c> {
         self.console.print(&format!("{style}{text}{rest}{style:#}\n"));
     }
 
-    /// Ends the line that is open.
+    /// Ends an incomplete line.
     fn end_line(&mut self) {
         if std::mem::take(&mut self.notes) {
             self.console.print("\n");
@@ -188,14 +188,14 @@ impl<'c> Speaker<'c> {
         }
     }
 
-    /// Tells the end.
+    /// Reports the end.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         self.end_line();
         self.failure.map_or(Ok(()), Err)
     }
 }
 
-/// What a reply says: of an envelope, the content or what went wrong.
+/// Returns the content of a reply: for an envelope, its content or its error.
 fn content(reply: &str) -> Cow<'_, str> {
     let Some(envelope) = Reply::parse(reply, &Limits::default()) else { return reply.into() };
     let said = match envelope.ok {

@@ -19,7 +19,7 @@ use crate::report;
 ///
 /// # Errors
 ///
-/// It cannot be read, or something is wrong in it: that was told.
+/// The file cannot be read, or has errors, which were reported.
 pub(in crate::commands) fn read(path: &Path, console: &Console) -> Result<Config, Failure> {
     let config = with_text(path, console, Config::parse)?;
     #[cfg(unix)]
@@ -30,27 +30,27 @@ pub(in crate::commands) fn read(path: &Path, console: &Console) -> Result<Config
     })
 }
 
-/// The variable that names another folder for tokens.
+/// The environment variable that names another folder for tokens.
 pub(in crate::commands) const TOKENS: &str = "OCML_TOKENS";
 
-/// The folder with the tokens of somebody who logged in at servers.
+/// The folder with the tokens of logged-in users.
 fn tokens() -> Option<PathBuf> {
     let folder = |name| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     if let Some(tokens) = folder(TOKENS) {
         return Some(tokens);
     }
-    // The XDG Base Directory Specification ignores paths that are relative.
+    // The XDG Base Directory Specification requires to ignore relative paths.
     let state = folder("XDG_STATE_HOME").filter(|it| it.is_absolute());
     let home = || folder("HOME").filter(|it| it.is_absolute());
     let state = state.or_else(|| Some(home()?.join(".local/state")));
     state.map(|it| it.join("openchatml/tokens"))
 }
 
-/// Opens its tools. What they are opened with stands beside the file.
+/// Opens the tools. Their paths are relative to the file.
 ///
 /// # Errors
 ///
-/// One of them cannot be opened: that was told.
+/// A tool cannot be opened; the error was reported.
 pub(super) async fn open(
     config: Config,
     path: &Path,
@@ -63,11 +63,11 @@ pub(super) async fn open(
     }
 }
 
-/// Opens its tools, and asks its servers what they have beside them.
+/// Opens the tools, and asks their servers for resources and prompts.
 ///
 /// # Errors
 ///
-/// One of them cannot be opened or asked: that was told.
+/// A section cannot be opened; the error was reported.
 pub(in crate::commands) async fn offers(
     config: Config,
     path: &Path,
@@ -79,13 +79,13 @@ pub(in crate::commands) async fn offers(
     }
 }
 
-/// Waits until the servers that nobody has anymore have ended, or their sessions.
+/// Waits until unused servers or their sessions have ended.
 pub(in crate::commands) async fn closed() {
     #[cfg(unix)]
     openchatml_tools::kinds::mcp::closed().await;
 }
 
-/// Tells what servers do not list beside tools, and whether there is something.
+/// Reports the lists that servers failed to return. Returns whether there are any.
 pub(in crate::commands) fn tell_unlisted(offers: &[Offer], path: &Path, console: &Console) -> bool {
     let name = Origin::of(path).name();
     let mut errors = offers.iter().flat_map(|it| &it.unlisted).peekable();
@@ -102,7 +102,7 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// What is wrong, and what to do about it.
+/// Returns an error with its help.
 fn message(error: &ConfigError, path: &Path) -> String {
     let message = match error.key.as_str() {
         "" => error.message.clone(),
@@ -117,7 +117,7 @@ fn message(error: &ConfigError, path: &Path) -> String {
     }
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "._-/+@%:,".contains(c);
     match text {
@@ -126,7 +126,7 @@ fn word(text: &str) -> String {
     }
 }
 
-/// Does something with the text of the file, and tells what is wrong with it.
+/// Passes the text of the file to a function, and reports its errors.
 pub(in crate::commands) fn with_text<T>(
     path: &Path,
     console: &Console,
@@ -147,5 +147,5 @@ pub(in crate::commands) fn with_text<T>(
         report::located(&page, Span::new(error.span.start, error.span.end), &message, &mut text);
     }
     console.print(&text);
-    Err(Failure::Refused(format!("the tools in `{name}` cannot be used")))
+    Err(Failure::Refused(format!("invalid tools in `{name}`")))
 }

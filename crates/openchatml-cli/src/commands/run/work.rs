@@ -1,4 +1,4 @@
-//! The transcript that is worked at.
+//! The transcript of a run.
 
 use openchatml::{Code, Conversation, Format, Message, ReadOptions, Role};
 use openchatml_tools::{Desk, DeskError, Shape, Transcript};
@@ -10,29 +10,29 @@ use crate::failure::Failure;
 use crate::input::{Decoded, Origin, Page, Unreadable, format_of};
 use crate::report::{Style, Tally};
 
-/// The transcript that is worked at, and where it is kept.
+/// The transcript of a run, and where it is stored.
 pub(super) struct Work {
     pub(super) conversation: Conversation<'static>,
     pub(super) format: Format,
-    /// How it is laid out.
+    /// The layout of the transcript.
     pub(super) shape: Shape,
-    /// `None` if it is kept in no file.
+    /// `None` if the transcript is not stored in a file.
     pub(super) desk: Option<Desk>,
 }
 
 impl Work {
-    /// Opens it. `None` if there are errors in it: they were told.
+    /// Opens the transcript. Returns `None` if it has errors, which were reported.
     pub(super) fn open(args: &RunArgs, console: &Console) -> Result<Option<Self>, Failure> {
         if matches!(args.from, Choice::Tokens(_)) {
-            let text = "a transcript is text or JSON; `--ids` writes prompts as ids";
+            let text = "a transcript must be text or JSON; `--ids` sends prompts as ids";
             return Err(Failure::Usage(text.to_owned()));
         }
         let origin = Origin::of(&args.transcript);
         if origin.is_jsonl() {
-            let text = "a JSONL file has many transcripts, and this goes on with one";
+            let text = "`ocml run` continues a single transcript, but a JSONL file contains many";
             return Err(Failure::Usage(text.to_owned()));
         }
-        // Nobody else changes it from here on.
+        // From here on, no other process can change it.
         let target = args.target().filter(|_| !args.dry_run);
         let desk = target.map(|path| Desk::open(path).map_err(|error| locked(args, &error)));
         let desk = desk.transpose()?;
@@ -50,7 +50,7 @@ impl Work {
         };
         if !goes_on(&later, &conversation) {
             let text =
-                "is there, and is not this transcript gone on with: remove it, or name another";
+                "exists, but does not continue this transcript: remove it, or name another file";
             return Err(Failure::Usage(format!("`{}` {text}", path.display())));
         }
         Ok(Some(Self { conversation: later, format, shape, desk }))
@@ -58,7 +58,7 @@ impl Work {
 }
 
 impl Work {
-    /// Whether an interpreter has answered calls of `python`, and is gone since.
+    /// Whether an interpreter has answered calls of `python` and no longer exists.
     pub(super) fn has_python_replies(&self) -> bool {
         let is_reply = |message: &Message<'_>| {
             message.role == Role::Tool && message.name.as_deref() == Some("python")
@@ -67,7 +67,7 @@ impl Work {
     }
 }
 
-/// Why the desk cannot be had.
+/// Returns the reason why the desk cannot be opened.
 fn locked(args: &RunArgs, error: &DeskError) -> Failure {
     let name = Origin::of(args.target().unwrap_or(&args.transcript)).name();
     match error {
@@ -76,7 +76,7 @@ fn locked(args: &RunArgs, error: &DeskError) -> Failure {
     }
 }
 
-/// Reads a transcript. `None` if there are errors in it: they were told.
+/// Reads a transcript. Returns `None` if it has errors, which were reported.
 fn read(
     origin: &Origin,
     choice: Choice,
@@ -93,10 +93,11 @@ fn read(
         Ok(format) => {
             let mut transcript = Transcript::read(&decoded.text, format, &ReadOptions::default());
             if transcript.is_faithful && transcript.is_answer_open() {
-                // A run left it so, and this one asks for it again.
+                // An earlier run left the answer incomplete, and this run asks for it again.
                 transcript.diagnostics.retain(|found| found.code != Code::StreamTruncated);
-                console
-                    .detail(&format!("{name}: the last answer has no end, and is asked for again"));
+                console.detail(&format!(
+                    "{name}: the last answer is incomplete and will be requested again"
+                ));
             }
             found.append(&mut transcript.diagnostics);
             Some((transcript, format))
@@ -108,7 +109,7 @@ fn read(
     let is_faithful = transcript.as_ref().is_some_and(|(transcript, _)| transcript.is_faithful);
     if is_unreadable || !is_faithful {
         console.error(
-            "a transcript with these errors is not gone on with: what is wrong would be lost",
+            "cannot continue a transcript with these errors: the invalid parts would be lost",
         );
         return Ok(None);
     }
@@ -116,11 +117,11 @@ fn read(
         Some((Transcript { conversation: Some(conversation), shape, .. }, format)) => {
             Ok(Some((conversation, format, shape)))
         }
-        _ => Err(Failure::Refused(format!("{name}: there is no conversation in this document"))),
+        _ => Err(Failure::Refused(format!("{name}: the document contains no conversation"))),
     }
 }
 
-/// Whether one conversation is another one gone on with: the user said the same.
+/// Whether one conversation continues another one: the messages of the user are the same.
 fn goes_on(later: &Conversation<'_>, before: &Conversation<'_>) -> bool {
     fn said<'c>(conversation: &'c Conversation<'_>) -> impl Iterator<Item = &'c Message<'c>> {
         conversation.messages.iter().filter(|message| message.role == Role::User)

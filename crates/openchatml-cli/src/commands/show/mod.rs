@@ -1,4 +1,4 @@
-//! `show`: what a user may see.
+//! `show`: shows the messages that a user may see.
 
 mod out;
 
@@ -20,15 +20,16 @@ use crate::output::Target;
 use crate::reader::Reader;
 use crate::report::{Style, Tally};
 
-/// Show what a user may see of a conversation
+/// Show the part of a conversation that a user can see
 ///
-/// That is what the user said, the answers, and the preambles of the assistant. Everything else
-/// is hidden: reasoning, calls and replies of tools, what the system and the developer say. So
-/// are diagnostics, which may quote it: --verbose and --debug show them.
+/// Shows the messages of the user, and the answers and preambles of the assistant. Everything else
+/// is hidden: reasoning, tool calls and replies, and messages of the system and the developer.
+/// Diagnostics are also hidden, because they can quote hidden text; --verbose and --debug show
+/// them.
 ///
-/// The exit status is 1 if there is nothing to show or the answer was cut off. Other errors change
-/// it with --verbose and --debug only, since it would tell something of hidden text: `ocml check`
-/// finds them.
+/// The exit status is 1 if there is nothing to show or the answer is incomplete. Other errors
+/// change it only with --verbose and --debug, because it would reveal something about hidden text.
+/// Use `ocml check` to find all errors.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -36,12 +37,12 @@ Examples:
   ocml show --message 3 chat.txt
   ocml show --debug chat.txt")]
 pub(crate) struct ShowArgs {
-    /// The file; standard input if it is `-` or not given
+    /// File to read (`-` or none: standard input)
     file: Option<PathBuf>,
-    /// Show hidden messages, too, marked as such
+    /// Also show hidden messages, marked as hidden
     #[arg(long)]
     debug: bool,
-    /// Show one message only, its text and nothing else; counted from 0, hidden ones included
+    /// Show only the text of this message; counted from 0, including hidden messages
     #[arg(long, value_name = "N")]
     message: Option<usize>,
     #[command(flatten)]
@@ -65,8 +66,7 @@ pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure>
         place: Place::of(&target, console),
     };
     if show.reader.options.mode == Mode::Strict && !show.tells_findings {
-        let text = "what --strict refuses may depend on hidden text: add --debug or --verbose, or \
-            use `ocml check`";
+        let text = "the result of --strict can depend on hidden text: add --debug or --verbose, or use `ocml check`";
         return Err(Failure::Usage(text.to_owned()));
     }
     let name = origin.name();
@@ -94,29 +94,29 @@ pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure>
     Ok(shown.status)
 }
 
-const HAS_ERRORS: &str = "there are errors in the document: `ocml check` shows them";
+const HAS_ERRORS: &str = "the document has errors: run `ocml check` to see them";
 
-/// How conversations are shown.
+/// How to show conversations.
 #[derive(Clone, Debug)]
 struct Show {
     reader: Reader,
     policy: Policy,
     eyes: Eyes,
-    /// The only message that is wanted.
+    /// The index of the only message to show.
     message: Option<usize>,
-    /// Whether findings are told, which may depend on hidden text.
+    /// Whether diagnostics are printed. They may depend on hidden text.
     tells_findings: bool,
     place: Place,
 }
 
-/// For whom they are shown.
+/// The audience.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Eyes {
     User,
     Debug,
 }
 
-/// What is shown of some documents.
+/// The output for some documents.
 #[derive(Debug, Default)]
 struct Shown {
     text: String,
@@ -151,7 +151,7 @@ impl Show {
         Ok(status)
     }
 
-    /// Shows a document of which `found` is known already.
+    /// Shows a document whose diagnostics `found` are already known.
     fn document(
         &self,
         page: &Page<'_>,
@@ -167,7 +167,7 @@ impl Show {
             found.push(diagnostic);
         }
         let has_errors = Tally::of(&found).errors > 0;
-        // What a user is told depends on the structure of the document, never on hidden text.
+        // The output for a user depends on the structure of the document, never on hidden text.
         if !self.tells_findings {
             if has_errors && is_empty(&document) {
                 return self.nothing(page, &found);
@@ -175,7 +175,7 @@ impl Show {
             let mut shown = Shown::default();
             let depth = self.reader.options.limits.json_depth;
             if has_errors && !is_whole(&slot.text, format, depth) {
-                let text = "part of this cannot be read: `ocml check` says why";
+                let text = "part of this cannot be read: run `ocml check` to see why";
                 shown.report = error_line(text);
                 shown.status = Status::Found;
             }
@@ -198,8 +198,8 @@ impl Show {
         shown
     }
 
-    /// Whether the last message has no end. A stream tells users the same. What follows the stop of a
-    /// completion is no part of it.
+    /// Whether the last message has no end. A stream reports the same to users. Text after the stop
+    /// token of a completion does not count.
     fn is_cut_off(&self, document: &Document<'_>) -> bool {
         let is_open = |message: &Message<'_>| matches!(message.end, End::Open | End::Prompt);
         let conversations = conversations(document);
@@ -208,14 +208,14 @@ impl Show {
         !self.reader.options.open_prompt && last.any(is_open)
     }
 
-    /// Shows why there is nothing to show.
+    /// Explains why there is nothing to show.
     fn nothing(&self, page: &Page<'_>, found: &[Diagnostic]) -> Shown {
         let mut report = self.told(page, found);
-        report.push_str(&error_line("this cannot be read: `ocml check` says why"));
+        report.push_str(&error_line("this cannot be read: run `ocml check` to see why"));
         Shown { text: String::new(), report, status: Status::Found }
     }
 
-    /// Findings may quote what is hidden, so they are for those who ask for them.
+    /// Prints diagnostics if the user requested them, because they may quote hidden text.
     fn told(&self, page: &Page<'_>, found: &[Diagnostic]) -> String {
         let mut report = String::new();
         if self.tells_findings {
@@ -227,7 +227,7 @@ impl Show {
     fn conversations(&self, document: &Document<'_>, shown: &mut Shown) {
         let conversations = conversations(document);
         if conversations.is_empty() {
-            shown.report.push_str(&warning_line("there is no conversation in this document"));
+            shown.report.push_str(&warning_line("the document contains no conversation"));
         }
         for conversation in conversations {
             match (self.message, self.eyes) {
@@ -251,7 +251,7 @@ impl Show {
         let refusal = match self.eyes {
             Eyes::Debug => match conversation.messages.get(index) {
                 Some(message) => return self.place.text(&body(message), &mut shown.text),
-                None => error_line(&format!("there is no message {index}")),
+                None => error_line(&format!("message {index} does not exist")),
             },
             Eyes::User => match self.policy.view(conversation).message(index) {
                 Ok(message) => return self.place.text(message.text(), &mut shown.text),
@@ -278,13 +278,13 @@ fn conversations<'d>(document: &'d Document<'_>) -> Vec<&'d Conversation<'d>> {
     }
 }
 
-/// Whether a conversation says nothing.
+/// Whether a conversation has no text.
 fn is_empty(document: &Document<'_>) -> bool {
     document.as_conversation().is_some_and(|conversation| conversation.messages.is_empty())
 }
 
-/// Whether a text is JSON of no more than this depth, if its format is JSON. Control characters in
-/// strings are an error that nothing ends at.
+/// Whether a text in a JSON format is JSON with at most this depth. Control characters in strings
+/// are an error that ends nothing.
 fn is_whole(text: &str, format: Format, most: usize) -> bool {
     if !is_json(format) {
         return true;

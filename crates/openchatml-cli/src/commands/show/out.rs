@@ -1,4 +1,4 @@
-//! How messages look: a label, and the text below it.
+//! The layout of messages: a label, and the text below it.
 
 use anstyle::{AnsiColor, Style as Look};
 use openchatml::{DebugMessage, Message, Role, Segment, UserMessage, Visibility};
@@ -7,11 +7,11 @@ use crate::console::Console;
 use crate::output::Target;
 use crate::visible::visible;
 
-/// What the place of the output asks for.
+/// The requirements of the output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     has_colors: bool,
-    /// Whether text can do harm there.
+    /// Whether text must be escaped for a terminal.
     is_terminal: bool,
 }
 
@@ -20,14 +20,14 @@ impl Place {
         Self { has_colors: console.colors_output(), is_terminal: target.is_terminal() }
     }
 
-    /// Adds a message that a user may see.
+    /// Appends a message that a user may see.
     pub(super) fn user(self, message: &UserMessage<'_>, out: &mut String) {
         let preamble = if message.is_preamble() { " (preamble)" } else { "" };
         let look = look(message.role(), Visibility::User);
         self.entry(look, &format!("{}{preamble}", message.role()), message.text(), out);
     }
 
-    /// Adds a message, and says whether it is hidden.
+    /// Appends a message, and marks it if it is hidden.
     pub(super) fn debug(
         self,
         DebugMessage { visibility, message, .. }: DebugMessage<'_, '_>,
@@ -56,7 +56,7 @@ impl Place {
         self.entry(look(message.role, visibility), &label, &body(message), out);
     }
 
-    /// Adds nothing but text.
+    /// Appends only text.
     pub(super) fn text(self, text: &str, out: &mut String) {
         out.push_str(&if self.is_terminal { visible(text) } else { text.into() });
         if !out.ends_with('\n') {
@@ -64,7 +64,7 @@ impl Place {
         }
     }
 
-    /// Adds a label and an indented text: no text can look like a label.
+    /// Appends a label and an indented text, so that no text can imitate a label.
     fn entry(self, look: Look, label: &str, text: &str, out: &mut String) {
         if !out.is_empty() {
             out.push('\n');
@@ -88,7 +88,7 @@ impl Place {
     }
 }
 
-/// The text of a message with its markers.
+/// Returns the text of a message with its markers.
 pub(super) fn body(message: &Message<'_>) -> String {
     let mut text = String::with_capacity(message.body.len());
     for segment in message.body.segments() {

@@ -1,4 +1,4 @@
-//! `stream`: a model's output as events, while it arrives.
+//! `stream`: converts the output of a model to events while it arrives.
 
 mod wire;
 
@@ -17,17 +17,17 @@ use crate::failure::{Failure, Status};
 use crate::output::Target;
 use crate::report::{Tally, count};
 
-/// How much is read at once, if there is so much.
+/// The maximum number of bytes of one read.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Turn a model's output into events while it arrives
+/// Convert the output of a model to events while it arrives
 ///
-/// Reads raw output from standard input and writes one JSON object for each event as soon as that
-/// is certain: message.start, response.delta, response.reasoning_text.delta,
-/// response.tool_call.delta, response.delta.flush, message.done, response.done, diagnostic.
+/// Reads raw output from standard input and writes each event as a JSON object as soon as it is
+/// certain: message.start, response.delta, response.reasoning_text.delta, response.tool_call.delta,
+/// response.delta.flush, message.done, response.done, diagnostic.
 ///
-/// `--events` writes the stream of the Responses API or the chunks of Chat Completions instead, as
-/// clients of these read them. They have no reasoning then, unless `--reasoning raw` says so.
+/// `--events` writes the stream of the Responses API or the chunks of Chat Completions instead.
+/// These contain no reasoning without `--reasoning raw`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -37,24 +37,24 @@ Examples:
   my-model | ocml stream -f harmony --role assistant --events responses --sse
   my-model | ocml stream -f harmony --role assistant --events chat --sse --model gpt-oss-20b")]
 pub(crate) struct StreamArgs {
-    /// The format of the output; a text format
+    /// The text format of the model's output
     #[arg(short = 'f', long = "from", visible_alias = "format", value_name = "FORMAT")]
     #[arg(value_parser = text_format())]
     from: TextFormat,
-    /// Read token ids: whole numbers, between white space, commas and brackets
+    /// Read token ids: whole numbers, separated by white space, commas or brackets
     #[arg(long)]
     ids: bool,
-    /// The encoding of the ids: o200k_harmony, or a file: a `tokenizer.json`, or a rank file of
-    /// tiktoken
+    /// The encoding of the ids: o200k_harmony, or a file (a `tokenizer.json`, or a tiktoken rank
+    /// file)
     #[arg(long, value_name = "NAME|FILE", default_value = O200K_HARMONY, requires = "ids")]
     encoding: String,
-    /// Read control tokens that the encoding has no id for where ordinary text spells them
+    /// Read control tokens without an id in the encoding from ordinary text
     #[arg(long, requires = "ids")]
     spell_control_tokens: bool,
     /// Write server-sent events
     #[arg(long)]
     sse: bool,
-    /// Write only what a user may see
+    /// Write only what a user can see
     #[arg(long)]
     user: bool,
     #[command(flatten)]
@@ -71,7 +71,7 @@ pub(crate) struct StreamArgs {
 pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failure> {
     let options = args.reader.options(Mode::Lenient);
     if options.mode == Mode::Strict && args.user {
-        let text = "what --strict refuses may depend on hidden text: leave out --strict or --user";
+        let text = "the result of --strict can depend on hidden text: remove --strict or --user";
         return Err(Failure::Usage(text.to_owned()));
     }
     let framing = if args.sse { Framing::Sse } else { Framing::Lines };
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &StreamArgs, console: &Console) -> Result<Status, Failur
     events.finish(&args.wire.ending(count), args.deny, &mut target)
 }
 
-/// Takes what arrives on standard input, as soon as it does.
+/// Reads standard input as soon as data arrives.
 fn each_chunk(mut take: impl FnMut(&[u8]) -> Result<(), Failure>) -> Result<(), Failure> {
     let mut stdin = io::stdin().lock();
     let mut chunk = vec![0; CHUNK_BYTES];
@@ -140,10 +140,10 @@ fn each_chunk(mut take: impl FnMut(&[u8]) -> Result<(), Failure>) -> Result<(), 
     }
 }
 
-/// Leaves out the byte order mark that a text may begin with, as for files.
+/// Removes the byte order mark at the beginning of a text, as for files.
 #[derive(Debug, Default)]
 struct ByteOrderMark {
-    /// How many bytes of it have arrived.
+    /// The number of bytes of the mark that have arrived.
     seen: usize,
     is_over: bool,
 }
@@ -151,7 +151,7 @@ struct ByteOrderMark {
 impl ByteOrderMark {
     const BYTES: &'static [u8] = b"\xEF\xBB\xBF";
 
-    /// What of a chunk is text: what was held back of another beginning, and the rest.
+    /// Returns the text of a chunk: bytes that were held back but are not a mark, and the rest.
     fn behind<'c>(&mut self, chunk: &'c [u8]) -> [&'c [u8]; 2] {
         let wanted = &Self::BYTES[self.seen..];
         if self.is_over || wanted.is_empty() {
@@ -171,26 +171,26 @@ impl ByteOrderMark {
         [&Self::BYTES[..self.seen], chunk]
     }
 
-    /// The beginning of a mark that nothing follows.
+    /// Returns the incomplete mark at the end of the input.
     fn rest(&self) -> &'static [u8] {
         if self.is_over { b"" } else { &Self::BYTES[..self.seen] }
     }
 }
 
-/// Numbers that arrive digit by digit.
+/// Parses numbers that arrive in pieces.
 #[derive(Debug, Default)]
 struct Numbers {
-    /// What has arrived of a word: digits, as long as it may be a number.
+    /// The current word: digits, as long as it may be a number.
     word: String,
-    /// How many bytes came before.
+    /// The number of bytes before it.
     at: usize,
 }
 
 impl Numbers {
-    /// No id has as many digits.
+    /// The maximum number of digits.
     const LONGEST: usize = 20;
 
-    /// The numbers that are whole, up to the first word that is none.
+    /// Returns the complete numbers up to the first word that is not a number.
     fn of(&mut self, chunk: &[u8]) -> (Vec<u32>, Option<Failure>) {
         let mut numbers = Vec::new();
         for byte in chunk {
@@ -210,7 +210,7 @@ impl Numbers {
         (numbers, None)
     }
 
-    /// The number that nothing follows.
+    /// Returns the number at the end of the input.
     fn last(&mut self) -> (Vec<u32>, Option<Failure>) {
         match self.take() {
             Ok(number) => (number.into_iter().collect(), None),
@@ -230,10 +230,10 @@ impl Numbers {
     }
 }
 
-/// Events that are not written yet.
+/// Events that have not been written yet.
 struct Events<'a> {
     writer: Writer,
-    /// What a user may be told, if the events are for one.
+    /// The visible part, if the events are for a user.
     user: Option<UserEvents>,
     console: &'a Console,
     text: String,
@@ -241,7 +241,7 @@ struct Events<'a> {
 }
 
 impl Events<'_> {
-    /// Writes what stands before the first event.
+    /// Writes the beginning of the output.
     fn start(&mut self, target: &mut Target) -> Result<(), Failure> {
         self.writer.start(&mut self.text);
         self.flush(target)
@@ -265,7 +265,7 @@ impl Events<'_> {
         }
     }
 
-    /// Writes the events, so that nobody waits for them.
+    /// Writes the events immediately.
     fn flush(&mut self, target: &mut Target) -> Result<(), Failure> {
         if !self.text.is_empty() {
             target.write(self.text.as_bytes())?;
@@ -274,8 +274,8 @@ impl Events<'_> {
         Ok(())
     }
 
-    /// Writes what stands after the last event. For a user, the status depends on what the user is
-    /// told alone: what else was found may depend on hidden text.
+    /// Writes the end of the output. For a user, the exit status depends only on visible output,
+    /// because other diagnostics may depend on hidden text.
     fn finish(
         mut self,
         ending: &Ending,
@@ -296,7 +296,7 @@ impl Events<'_> {
         }
         if left_out > 0 {
             let messages = count(left_out, "message");
-            let text = format!("what is no output of the model for a client dropped ({messages})");
+            let text = format!("messages that are not model output were dropped ({messages})");
             self.console.loss(&text);
         }
         Ok(status)

@@ -1,4 +1,4 @@
-//! In whose words events are written.
+//! The protocols of events.
 
 use clap::{Args, ValueEnum};
 use openchatml::wire::{ChatWriter, Ending, Framing, Reasoning, Response, ResponsesWriter, Usage};
@@ -9,24 +9,23 @@ use crate::failure::Failure;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Events")]
 pub(super) struct WireArgs {
-    /// In whose words events are written
+    /// The protocol of the events
     #[arg(long, value_name = "PROTOCOL", default_value = "openchatml")]
     events: Protocol,
-    /// What becomes of reasoning, with `--events responses` or `chat`; dropped unless this says
-    /// otherwise
+    /// How to handle reasoning, with `--events responses` or `chat` (default: drop)
     #[arg(long, value_name = "POLICY", conflicts_with = "user")]
     reasoning: Option<ReasoningArg>,
     /// The name of the model, with `--events responses` or `chat`
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// The id of the response, with `--events responses` or `chat`; made of the time if left out
+    /// The id of the response, with `--events responses` or `chat` (default: made from the time)
     #[arg(long, value_name = "ID")]
     response_id: Option<String>,
-    /// When the response was made, with `--events responses` or `chat`; now if left out
+    /// The creation time of the response, with `--events responses` or `chat` (default: now)
     #[arg(long, value_name = "SECONDS")]
     created: Option<u64>,
-    /// Tell how many tokens it took, with `--events responses` or `chat`: so many of the prompt,
-    /// and the ids that are read, those of reasoning among them
+    /// The number of tokens of the prompt, with `--events responses` or `chat`: write the token
+    /// usage (these, the ids that are read, and how many of them are reasoning)
     #[arg(long, value_name = "COUNT", requires = "ids")]
     prompt_tokens: Option<u64>,
 }
@@ -43,19 +42,19 @@ enum Protocol {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ReasoningArg {
-    /// It is left out
+    /// Drop it
     Drop,
-    /// It is written
+    /// Write it
     Raw,
 }
 
 impl WireArgs {
-    /// What writes the events of a stream that is read with these limits.
+    /// Returns the writer for the events of a stream with these limits.
     pub(super) fn writer(&self, framing: Framing, limits: &Limits) -> Result<Writer, Failure> {
         if self.events == Protocol::Openchatml {
             return match self.unused() {
                 Some(option) => Err(Failure::Usage(format!(
-                    "`{option}` is for `--events responses` and `--events chat`"
+                    "`{option}` requires `--events responses` or `--events chat`"
                 ))),
                 None => Ok(Writer::OpenChatMl(framing)),
             };
@@ -81,7 +80,7 @@ impl WireArgs {
         })
     }
 
-    /// An option that events of OpenChatML have no use for.
+    /// Returns an option that the events of OpenChatML do not support.
     fn unused(&self) -> Option<&'static str> {
         let given = [
             (self.reasoning.is_some(), "--reasoning"),
@@ -93,7 +92,7 @@ impl WireArgs {
         given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
     }
 
-    /// How a response of so many ids ends.
+    /// Returns how a response with this number of ids ends.
     pub(super) fn ending(&self, ids: usize) -> Ending {
         let mut ending = Ending::default();
         let output = u64::try_from(ids).unwrap_or(u64::MAX);
@@ -102,7 +101,7 @@ impl WireArgs {
     }
 }
 
-/// What writes events.
+/// Writes events.
 pub(super) enum Writer {
     OpenChatMl(Framing),
     Responses(Box<ResponsesWriter>),
@@ -110,12 +109,12 @@ pub(super) enum Writer {
 }
 
 impl Writer {
-    /// Whether findings are among its events.
+    /// Whether diagnostics are events.
     pub(super) fn tells_findings(&self) -> bool {
         matches!(self, Self::OpenChatMl(_))
     }
 
-    /// Writes what stands before the first event.
+    /// Writes the beginning of the output.
     pub(super) fn start(&mut self, out: &mut String) {
         match self {
             Self::OpenChatMl(_) => {}
@@ -142,7 +141,7 @@ impl Writer {
         }
     }
 
-    /// Writes what stands after the last event. How many messages were left out.
+    /// Writes the end of the output. Returns the number of dropped messages.
     pub(super) fn finish(self, ending: &Ending, out: &mut String) -> usize {
         match self {
             Self::OpenChatMl(_) => 0,

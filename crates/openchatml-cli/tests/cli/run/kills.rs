@@ -121,7 +121,7 @@ pub(super) fn made_once(messages: &[Message<'_>], text: &str, chat: &Folder) -> 
         let replies = answers.iter().enumerate().filter(|(_, answered)| **answered == Some(at));
         let replies: Vec<usize> = replies.map(|(reply, _)| reply).collect();
         let [reply] = replies.as_slice() else { panic!("{} replies\n{text}", replies.len()) };
-        let is_interrupted = messages[*reply].body.text().contains("may or may not have been done");
+        let is_interrupted = messages[*reply].body.text().contains("the call may have run");
         interrupted += usize::from(is_interrupted);
         if call.recipient.as_deref() == Some("functions.note") {
             let body = call.body.text().replace(' ', "");

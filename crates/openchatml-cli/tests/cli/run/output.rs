@@ -64,7 +64,7 @@ fn a_partial_answer_is_kept_without_an_end_and_asked_for_again() {
     });
     let folder = folder(QUESTION);
     let args = ["--upstream", server.url(), "chat.ocml"];
-    run(&folder, &args).exits(1).says("the completion broke off");
+    run(&folder, &args).exits(1).says("the completion is incomplete");
     let text = folder.read("chat.ocml");
     assert!(text.ends_with("<|channel|>final<|message|>Half an"), "{text}");
     folder.ocml(["check", "chat.ocml"]).exits(1).says("E-STREAM-TRUNCATED");

@@ -78,8 +78,7 @@ fn a_new_interpreter_says_that_variables_are_gone() {
             "<|start|>tool name=python call_id=c1 to=assistant<|channel|>commentary<|message|>{text}<|end|>\n"
         )
     };
-    let gone =
-        "[the interpreter was started anew: variables and files of earlier calls are gone]\n";
+    let gone = "[the interpreter was restarted: variables and files of earlier calls are lost]\n";
     let later = [code(2, "y = 2; print(y)"), code(3, "print(y + 1)")].concat();
     let earlier = [code(1, "x = 1"), reply("")].concat();
     for (text, begins) in [(format!("{earlier}{later}"), gone), (later, "")] {

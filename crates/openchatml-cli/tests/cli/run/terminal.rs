@@ -65,7 +65,7 @@ fn somebody_at_a_terminal_approves_calls() {
     person.sees("on one line: ");
     person.types("{\"n\":\"two\"}\n");
     let asked = person.sees("dit the arguments: ");
-    assert!(asked.contains("These cannot be used"), "{asked}");
+    assert!(asked.contains("The arguments are invalid"), "{asked}");
     person.types("e\n");
     person.sees("on one line: ");
     person.types("{\"n\":22}\n");

@@ -125,12 +125,12 @@ impl<'de> Visitor<'de> for MergeVisitor {
     fn visit_str<E: Error>(self, text: &str) -> Result<Merge, E> {
         match text.split_once(' ') {
             Some((left, right)) if !right.contains(' ') => Ok(Merge(left.into(), right.into())),
-            _ => Err(E::custom(format!("{} is not two tokens", Quoted(text)))),
+            _ => Err(E::custom(format!("{} is not a pair of tokens", Quoted(text)))),
         }
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Merge, A::Error> {
-        let missing = || A::Error::custom("a merge is of two tokens");
+        let missing = || A::Error::custom("a merge must have two tokens");
         let left = list.next_element()?.ok_or_else(missing)?;
         let right = list.next_element()?.ok_or_else(missing)?;
         match list.next_element::<String>()? {

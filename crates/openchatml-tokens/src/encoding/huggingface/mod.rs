@@ -19,17 +19,17 @@ use super::error::{EncodingError, Quoted};
 use super::tokens::{Text, Tokens};
 use super::{Encoding, Token};
 
-/// An encoding that a `tokenizer.json` describes, the file of the library `tokenizers` by Hugging
+/// An encoding from a `tokenizer.json`, the file format of the library `tokenizers` by Hugging
 /// Face.
 ///
-/// Its ids are those that the library gives for text that spells none of the added tokens and does
-/// not begin the input: no token is put before text, around it or after it. Ids stand for the bytes
-/// that text had when it was encoded; see [`Self::changes`] for what is changed before.
+/// Its ids are the ids of that library for text that contains no added token and is not at the
+/// beginning of the input: no token is added before, around or after the text. Ids stand for the
+/// bytes of the text that is encoded; [`Self::changes`] lists the steps that change the text
+/// before.
 ///
-/// **No added token comes of text that spells it**, whether it is marked as special or not: formats
-/// have control tokens of both kinds. There is one exception. An added token that is not special
-/// and consists of white space alone is part of how a model sees text, and no control token, and so
-/// it is looked for in text.
+/// **Text never encodes to an added token**, whether the token is marked as special or not, because
+/// formats have control tokens of both kinds. There is one exception: an added token that is not
+/// special and consists only of white space is not a control token, and text does encode to it.
 ///
 /// ```
 /// use openchatml_tokens::{Encoding, HuggingFace, Token};
@@ -69,16 +69,16 @@ struct Blanks {
 }
 
 impl HuggingFace {
-    /// The encoding that this file describes.
+    /// Reads an encoding from the bytes of a `tokenizer.json`.
     ///
     /// # Errors
     ///
-    /// - [`EncodingError::Json`] and [`EncodingError::Part`]: it is no such file, or one that
-    ///   contradicts itself, or something in it is not known here.
-    /// - [`EncodingError::Part`]: its tokens do not say which bytes they stand for, as in `WordPiece`
-    ///   and `WordLevel`, or its pre-tokenizer leaves characters out.
-    /// - [`EncodingError::Bytes`]: there is text that it has no tokens for.
-    /// - [`EncodingError::SameId`]: an id stands for two tokens.
+    /// - [`EncodingError::Json`] and [`EncodingError::Part`]: the file is not a `tokenizer.json`,
+    ///   contradicts itself, or contains an unknown part.
+    /// - [`EncodingError::Part`]: the tokens do not define their bytes, as in `WordPiece` and
+    ///   `WordLevel`, or the pre-tokenizer drops characters.
+    /// - [`EncodingError::Bytes`]: the vocabulary has no tokens for some text.
+    /// - [`EncodingError::SameId`]: two tokens have the same id.
     ///
     /// ```
     /// use openchatml_tokens::{EncodingError, HuggingFace};
@@ -114,9 +114,10 @@ impl HuggingFace {
         })
     }
 
-    /// The normalizers that change text before it is encoded, so that its ids may stand for another
-    /// text, like `NFC` and `Lowercase`. With none, ids stand for the text that they were made of,
-    /// but for a character that stands for a space in this encoding: it becomes one.
+    /// Returns the normalizers that change text before it is encoded, such as `NFC` and
+    /// `Lowercase`, so that the ids may stand for a different text. If there are none, ids stand
+    /// for the original text. The only exception is the character that stands for a space in this
+    /// encoding: it becomes a space.
     ///
     /// ```
     /// use openchatml_tokens::HuggingFace;
@@ -250,7 +251,7 @@ fn check(added: &[Added], ids: &Ids) -> Result<(), EncodingError> {
         let reason = match other {
             _ if content.is_empty() => "an added token is empty".to_owned(),
             Some(other) if other != *id => {
-                format!("{} has the id {id} here, and {other} before", Quoted(content))
+                format!("{} has the id {id} here, but the id {other} before", Quoted(content))
             }
             _ => continue,
         };

@@ -117,10 +117,13 @@ pub(super) fn make(file: Model, spelling: Spelling) -> Result<Made, EncodingErro
     match (kind, is_unigram) {
         ("BPE", false) | ("Unigram", true) => {}
         ("BPE" | "Unigram", _) => {
-            return Err(part("/model/vocab", "not the vocabulary of its type"));
+            return Err(part(
+                "/model/vocab",
+                "the vocabulary does not match the type of the model",
+            ));
         }
         _ => {
-            let reason = "its tokens do not say which bytes they stand for";
+            let reason = "its tokens do not define their bytes";
             return Err(part("/model/type", &format!("{}: {reason}", Quoted(kind))));
         }
     }
@@ -129,10 +132,7 @@ pub(super) fn make(file: Model, spelling: Spelling) -> Result<Made, EncodingErro
         ("end_of_word_suffix", &file.end_of_word_suffix),
     ] {
         if affix.as_ref().is_some_and(|affix| !affix.is_empty()) {
-            return Err(part(
-                &format!("/model/{key}"),
-                "tokens that are spelled with it stand for no bytes",
-            ));
+            return Err(part(&format!("/model/{key}"), "tokens that contain it have no bytes"));
         }
     }
     let ids = ids(&file.vocab)?;
@@ -163,9 +163,9 @@ fn ids(vocab: &Vocab) -> Result<Ids, EncodingError> {
         let wrong = if token.is_empty() {
             "a token is empty".to_owned()
         } else if token.len() > LONGEST {
-            format!("{} has {} bytes, more than {LONGEST}", Quoted(token), token.len())
+            format!("{} has {} bytes, but the maximum is {LONGEST}", Quoted(token), token.len())
         } else if ids.insert(token.clone(), id).is_some() {
-            format!("{} stands there twice", Quoted(token))
+            format!("duplicate token {}", Quoted(token))
         } else {
             return Ok(());
         };

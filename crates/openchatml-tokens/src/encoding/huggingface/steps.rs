@@ -141,11 +141,11 @@ fn only_char(text: &Value) -> Option<char> {
 }
 
 fn leaves_out(at: &str, name: &str) -> EncodingError {
-    let reason = format!("`{name}` leaves characters out, so ids would not say what text said");
+    let reason = format!("`{name}` drops characters, so ids would not represent the whole text");
     EncodingError::Part { at: at.to_owned(), reason }
 }
 
 fn cannot(at: &str, name: &str) -> EncodingError {
-    let reason = format!("{} cannot be carried out", Quoted(name));
+    let reason = format!("cannot apply {}", Quoted(name));
     EncodingError::Part { at: at.to_owned(), reason }
 }

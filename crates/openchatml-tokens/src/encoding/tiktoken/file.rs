@@ -32,7 +32,9 @@ pub(super) fn read(file: &[u8]) -> Result<Ranks, EncodingError> {
         }
     }
     match ranks.is_empty() {
-        true => Err(EncodingError::Line { line: 1, reason: "no token and its rank".to_owned() }),
+        true => {
+            Err(EncodingError::Line { line: 1, reason: "expected a token and its rank".to_owned() })
+        }
         false => Ok(ranks),
     }
 }
@@ -42,13 +44,13 @@ fn entry(line: &[u8]) -> Result<(Box<[u8]>, u32), String> {
     let text = String::from_utf8_lossy(line);
     let (token, rank) = text
         .split_once(' ')
-        .ok_or_else(|| format!("{} is no token and its rank", Quoted(&text)))?;
+        .ok_or_else(|| format!("expected a token and its rank, found {}", Quoted(&text)))?;
     let bytes = BASE64_STANDARD.decode(token);
-    let bytes = bytes.map_err(|error| format!("{} is no base64: {error}", Quoted(token)))?;
-    let rank = rank.parse().map_err(|_| format!("{} is no rank", Quoted(rank)))?;
+    let bytes = bytes.map_err(|error| format!("{} is not base64: {error}", Quoted(token)))?;
+    let rank = rank.parse().map_err(|_| format!("{} is not a rank", Quoted(rank)))?;
     match bytes.len() {
         0 => Err("a token is empty".to_owned()),
         1..=LONGEST => Ok((bytes.into(), rank)),
-        count => Err(format!("a token has {count} bytes, more than {LONGEST}")),
+        count => Err(format!("a token has {count} bytes, but the maximum is {LONGEST}")),
     }
 }

@@ -14,10 +14,10 @@ use super::error::EncodingError;
 use super::tokens::{Text, Tokens, check_bytes};
 use super::{Encoding, Token};
 
-/// An encoding that a rank file describes, the file of the library `tiktoken` by OpenAI: a line for
-/// each token, with its bytes in base64 and its rank.
+/// An encoding from a rank file, the file format of the library `tiktoken` by OpenAI. Each line of
+/// the file contains a token in base64 and its rank.
 ///
-/// Its ids are those that the library gives for ordinary text, whatever the text spells.
+/// Its ids are the ids of that library for ordinary text, for every text.
 ///
 /// ```
 /// use openchatml_tokens::{Encoding, Tiktoken};
@@ -47,14 +47,13 @@ enum Encoder {
 }
 
 impl Tiktoken {
-    /// The encoding of a rank file whose pattern and control tokens are known: those of
-    /// `o200k_base`, `cl100k_base`, `p50k_base`, `r50k_base`, and of Llama 3. It is known by its
-    /// SHA-256, not by its name.
+    /// Reads a rank file whose pattern and control tokens are known: `o200k_base`, `cl100k_base`,
+    /// `p50k_base`, `r50k_base` or Llama 3. The file is recognized by its SHA-256, not by its name.
     ///
     /// # Errors
     ///
-    /// [`EncodingError::UnknownRanks`]: it is none of them. Where it is no rank file at all, that is
-    /// said instead.
+    /// [`EncodingError::UnknownRanks`]: the file is none of these. If the file is not a rank file
+    /// at all, the error is [`EncodingError::Line`].
     ///
     /// ```
     /// use openchatml_tokens::{EncodingError, Tiktoken};
@@ -77,16 +76,16 @@ impl Tiktoken {
         }
     }
 
-    /// The encoding of a rank file. `pattern` finds the pieces that text is split into before it is
-    /// encoded; what stands between them is a piece, too. `controls` are the control tokens and their
-    /// ids.
+    /// Reads a rank file. `pattern` matches the pieces into which text is split before it is
+    /// encoded; the text between two matches is a piece, too. `controls` are the control tokens and
+    /// their ids.
     ///
     /// # Errors
     ///
-    /// - [`EncodingError::Line`]: a line is no token with its rank, or its token stands there twice.
+    /// - [`EncodingError::Line`]: a line is not a token and a rank, or its token occurs twice.
     /// - [`EncodingError::SameId`]: two tokens have the same rank or id.
-    /// - [`EncodingError::Bytes`]: there is text that it has no tokens for.
-    /// - [`EncodingError::Pattern`]: the pattern is no regular expression.
+    /// - [`EncodingError::Bytes`]: the vocabulary has no tokens for some text.
+    /// - [`EncodingError::Pattern`]: the pattern is not a regular expression.
     pub fn from_ranks<S: Into<String>>(
         file: &[u8],
         pattern: &str,

@@ -1,4 +1,4 @@
-//! Fetching pages, by nothing but what the guard allows.
+//! Fetches pages that the guard allows.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ impl Fetcher {
             let is_text = kind.starts_with("text/")
                 || ["json", "xml", "yaml"].iter().any(|end| kind.ends_with(end));
             if !is_html && !is_text {
-                let message = format!("the page is `{}`, which is no text", kind.escape_debug());
+                let message = format!("the page is `{}`, which is not text", kind.escape_debug());
                 return Err(Failure::with_code(Code::ToolOutput, message));
             }
             let bytes = body(&mut response, self.limit).await?;

@@ -1,4 +1,4 @@
-//! Where a browser may go.
+//! The addresses that a browser may open.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -27,11 +27,11 @@ pub(super) enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotAUrl => "that is no URL",
-            Self::Scheme => "only `http` and `https` are opened",
-            Self::Login => "a URL with a user name is not opened",
-            Self::Host => "that host is not allowed",
-            Self::Private => "that host has a private address",
+            Self::NotAUrl => "not a valid URL",
+            Self::Scheme => "only `http` and `https` are allowed",
+            Self::Login => "a URL with a user name is not allowed",
+            Self::Host => "this host is not allowed",
+            Self::Private => "this host has a private address",
         })
     }
 }

@@ -1,7 +1,7 @@
 //! HTML as lines of text.
 //!
-//! No tree is made of it. What a tree of a hostile page costs is not bounded by its length, and
-//! whoever reads it here needs lines and links only.
+//! The parser builds no tree, because the memory for the tree of a hostile page is not bounded by
+//! the length of the page. The browser needs only lines and links.
 
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{StartTag, Token, Tokenizer};

@@ -20,23 +20,24 @@ use self::page::{Link, Page};
 use self::search::{Endpoint, Index, SCHEME};
 use crate::{Call, Entry, Failure, Outcome, Output, Run, Tool};
 
-/// What a browser searches, and where it may go.
+/// The search engine of a browser, and the hosts that it may open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// The hosts that are opened: `docs.example`; `*.docs.example`, every host below;
-    /// `docs.example:8080`, for another port than the scheme's; `*`, every host. None, unless said.
+    /// The hosts that the browser may open: `docs.example`; `*.docs.example` for all subdomains;
+    /// `docs.example:8080` for a port other than that of the scheme; `*` for all hosts. Empty by
+    /// default.
     pub hosts: Vec<String>,
-    /// Those of them whose addresses may be private, loopback or of the link. The address is
-    /// checked that is connected to, whatever the name says the next time.
+    /// The hosts whose addresses may be private, loopback or link-local. The check applies to the
+    /// address of the connection, so a later change of the name resolution does not matter.
     pub private: Vec<String>,
-    /// What is searched.
+    /// The search engine.
     pub search: Search,
-    /// The bytes of a page. Of a longer one, no more is read.
+    /// The maximum size of a page, in bytes. The rest of a longer page is dropped.
     pub page_bytes: usize,
 }
 
-/// What a browser searches.
+/// The search engine of a browser.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Search {
     /// Nothing: the model knows what it opens.
@@ -67,7 +68,7 @@ impl Default for Options {
 
 /// A browser: what its three tools share, which is the pages that were opened.
 ///
-/// It belongs to one conversation: the model names pages by their cursors.
+/// A browser belongs to one conversation: the model refers to pages by their cursors.
 ///
 /// ```
 /// use openchatml_tools::Call;
@@ -80,7 +81,7 @@ impl Default for Options {
 /// assert_eq!(name, "browser.open");
 /// let call = Call::new("browser.open", "c1", r#"{"id":"http://127.0.0.1/admin"}"#);
 /// let failure = open.tool.call(&call).await.unwrap_err();
-/// assert_eq!(failure.message, "that host is not allowed");
+/// assert_eq!(failure.message, "this host is not allowed");
 /// # }
 /// ```
 #[derive(Clone)]
@@ -114,11 +115,11 @@ const KEPT: usize = 32;
 /// How many results a search has at most.
 const RESULTS: usize = 50;
 
-/// A browser that cannot be.
+/// The error of a browser that cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotABrowser {
-    /// What is wrong.
+    /// The reason.
     pub why: String,
 }
 
@@ -135,13 +136,13 @@ impl Browser {
     ///
     /// # Errors
     ///
-    /// The folder cannot be read, or the URL or a header of the endpoint is none.
+    /// The folder cannot be read, or the URL or a header of the endpoint is invalid.
     pub fn new(options: &Options) -> Result<Self, NotABrowser> {
         let wrong = |why: String| NotABrowser { why };
         let guard =
             Guard { hosts: options.hosts.clone(), private: Arc::new(options.private.clone()) };
         let fetcher = Fetcher::new(guard, options.page_bytes);
-        let fetcher = fetcher.map_err(|_| wrong("there is no client of HTTP".into()))?;
+        let fetcher = fetcher.map_err(|_| wrong("cannot create an HTTP client".into()))?;
         let searched = match &options.search {
             Search::Nothing => Searched::Nothing,
             Search::Endpoint { url, headers } => {
@@ -151,7 +152,7 @@ impl Browser {
             Search::Folder(folder) => {
                 let index = Index::read(folder, options.page_bytes);
                 Searched::Index(index.map_err(|error| {
-                    wrong(format!("`{}` cannot be read: {error}", folder.display()))
+                    wrong(format!("cannot read `{}`: {error}", folder.display()))
                 })?)
             }
         };
@@ -159,8 +160,8 @@ impl Browser {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// `browser.search`, if it searches, `browser.open` and `browser.find`, as Harmony declares
-    /// them.
+    /// Returns `browser.search` (if there is a search engine), `browser.open` and `browser.find`,
+    /// as Harmony declares them.
     pub fn entries(&self) -> Vec<(String, Entry)> {
         let deeds = [("search", Deed::Search), ("open", Deed::Open), ("find", Deed::Find)];
         let mut entries = Vec::new();
@@ -208,7 +209,9 @@ impl Shared {
         let query = text(arguments, "query")?;
         let count = number(arguments, "topn")?.unwrap_or(10).clamp(1, RESULTS);
         let hits = match &self.searched {
-            Searched::Nothing => return Err(Failure::new("there is no search: open a URL")),
+            Searched::Nothing => {
+                return Err(Failure::new("this browser has no search: open a URL instead"));
+            }
             Searched::Endpoint(endpoint) => endpoint.search(query, count).await?,
             Searched::Index(index) => index.search(query, count),
         };
@@ -249,7 +252,7 @@ impl Shared {
         };
         let page = match (&self.searched, url.starts_with(SCHEME)) {
             (Searched::Index(index), true) => {
-                index.open(&url).cloned().ok_or_else(|| Failure::new("there is no such page"))?
+                index.open(&url).cloned().ok_or_else(|| Failure::new("this page does not exist"))?
             }
             _ => self.fetcher.fetch(&url, view_source).await?,
         };
@@ -296,13 +299,13 @@ fn output(view: String, source: String) -> Output {
 
 fn text<'v>(arguments: &'v Value<'_>, name: &str) -> Result<&'v str, Failure> {
     let value = arguments.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    value.ok_or_else(|| Failure::with_code(Code::CallSchema, format!("`{name}` is no text")))
+    value.ok_or_else(|| Failure::with_code(Code::CallSchema, format!("`{name}` must be a string")))
 }
 
 /// A whole number; nothing, if it is absent or negative, as the declaration's `-1`.
 fn number(arguments: &Value<'_>, name: &str) -> Result<Option<usize>, Failure> {
     let Some(value) = arguments.get(name) else { return Ok(None) };
-    let wrong = || Failure::with_code(Code::CallSchema, format!("`{name}` is no number"));
+    let wrong = || Failure::with_code(Code::CallSchema, format!("`{name}` must be a number"));
     let number = value.as_spelling().filter(|_| value.as_str().is_none());
     let number: f64 = number.and_then(|it| it.parse().ok()).ok_or_else(wrong)?;
     // `as` ends at the largest number there is.

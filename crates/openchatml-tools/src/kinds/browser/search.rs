@@ -1,4 +1,4 @@
-//! Searching: an endpoint, or a folder.
+//! Search with an endpoint or in a folder.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -62,20 +62,20 @@ impl Endpoint {
         let filled = url.replace("{query}", "q").replace("{topn}", "1");
         match Url::parse(&filled) {
             Ok(url) if matches!(url.scheme(), "http" | "https") => {}
-            _ => return Err("the URL of the search is none of `http` or `https`".into()),
+            _ => return Err("the search URL must use `http` or `https`".into()),
         }
         if !url.contains("{query}") {
-            return Err("the URL of the search has no place for `{query}`".into());
+            return Err("the search URL must contain `{query}`".into());
         }
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            let wrong = || format!("header `{}` cannot be sent", name.escape_debug());
+            let wrong = || format!("invalid header `{}`", name.escape_debug());
             let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
             value.set_sensitive(true);
             map.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
         }
         let client = crate::client::builder().redirect(Policy::none()).build();
-        let client = client.map_err(|_| "there is no client of HTTP")?;
+        let client = client.map_err(|_| "cannot create an HTTP client")?;
         Ok(Self { client, url: url.to_owned(), headers: map, limit })
     }
 
@@ -90,7 +90,8 @@ impl Endpoint {
             failure.is_retryable = matches!(status.as_u16(), 429 | 502 | 503 | 504);
             return Err(failure);
         }
-        let unusable = || Failure::with_code(Code::ToolOutput, "the search answered no results");
+        let unusable =
+            || Failure::with_code(Code::ToolOutput, "the search returned no list of results");
         let bytes = body(&mut response, self.limit).await?;
         let text = String::from_utf8(bytes).map_err(|_| unusable())?;
         let answer = Value::from_json(&text, &Limits::default()).map_err(|_| unusable())?;

@@ -1,4 +1,4 @@
-//! What a server answers, and how much of it is read.
+//! Reads responses of a server up to a limit.
 
 use openchatml::{Code, Data, Limits, Value};
 use reqwest::header::CONTENT_TYPE;
@@ -58,7 +58,7 @@ pub(crate) async fn body(response: &mut Response, limit: usize) -> Result<Vec<u8
             Ok(Some(chunk)) if chunk.len() > limit - bytes.len() => return Err(flood()),
             Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
             Ok(None) => return Ok(bytes),
-            Err(_) => return Err(Failure::new("the answer broke off").retryable()),
+            Err(_) => return Err(Failure::new("the answer is incomplete").retryable()),
         }
     }
 }
@@ -69,14 +69,14 @@ pub(crate) fn silence(error: &Error) -> Failure {
         return Failure::new("the server could not be reached").retryable();
     }
     if error.is_redirect() {
-        return Failure::new("the server redirects without end");
+        return Failure::new("too many redirects");
     }
     Failure::new("the server did not answer").retryable()
 }
 
 fn refusal(status: StatusCode, body: Vec<u8>) -> Failure {
     let message = if status.is_redirection() {
-        format!("the server answered {status}: it redirects to somebody else")
+        format!("the server answered {status}: it redirects to another origin")
     } else {
         format!("the server answered {status}")
     };

@@ -1,4 +1,4 @@
-//! The text of a document, JSON or YAML, as one value.
+//! Parses a document in JSON or YAML.
 
 use std::fmt;
 

@@ -20,7 +20,7 @@ use self::operation::{METHODS, Operation};
 use self::request::Request;
 use crate::{Call, Entry, Failure, Outcome, Run, Tool};
 
-/// What an OpenAPI document (3.0 or 3.1) says can be asked.
+/// The operations of an OpenAPI document (3.0 or 3.1).
 ///
 /// ```
 /// use openchatml_tools::kinds::http::{Access, Api};
@@ -57,20 +57,20 @@ pub struct Api {
 pub struct Skipped {
     /// Its name.
     pub operation: String,
-    /// What is not known here.
+    /// The unsupported feature.
     pub why: String,
 }
 
-/// How a service is reached. The model sees nothing of it and cannot change it.
+/// How to reach a service. The model cannot see or change it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Access {
-    /// Where the service is. The document's first server, unless said.
+    /// The URL of the service. The default is the first server of the document.
     pub base_url: Option<String>,
-    /// Headers of every request, such as `Authorization`. A parameter of the same name is no
-    /// argument.
+    /// The headers of every request, such as `Authorization`. A parameter with the same name is not
+    /// an argument.
     pub headers: Vec<(String, String)>,
-    /// The bytes of an answer. Of a longer one, no more is read.
+    /// The maximum size of a response, in bytes. The rest of a longer response is dropped.
     pub output_bytes: usize,
 }
 
@@ -80,13 +80,13 @@ impl Default for Access {
     }
 }
 
-/// A document that is no OpenAPI document, or a service that cannot be reached as told.
+/// The error for an invalid OpenAPI document or an invalid address of its service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotAnApi {
-    /// Where: a line and a column, or the part of the document.
+    /// The place: a line and a column, or a part of the document.
     pub at: String,
-    /// What is wrong there.
+    /// The reason.
     pub why: String,
 }
 
@@ -112,8 +112,8 @@ impl Api {
     ///
     /// # Errors
     ///
-    /// It is neither, or no OpenAPI document of version 3.0 or 3.1. An operation that is malformed
-    /// or uses what is not known here is [skipped](Self::skipped).
+    /// The text is neither JSON nor YAML, or it is not an OpenAPI document of version 3.0 or 3.1. A
+    /// malformed or unsupported operation is [skipped](Self::skipped).
     pub fn parse(text: &str) -> Result<Self, NotAnApi> {
         let document = document::read(text)?;
         let version = document.get("openapi").and_then(Value::as_spelling).unwrap_or_default();
@@ -121,11 +121,12 @@ impl Api {
             .iter()
             .any(|known| version == *known || version.starts_with(&format!("{known}.")))
         {
-            let why = format!("`{}` is no version of OpenAPI 3.0 or 3.1", version.escape_debug());
+            let why =
+                format!("`{}` is not a version of OpenAPI 3.0 or 3.1", version.escape_debug());
             return Err(NotAnApi::new("openapi", why));
         }
         let paths = document.get("paths").and_then(Value::as_map);
-        let paths = paths.ok_or_else(|| NotAnApi::new("paths", "it is no mapping"))?;
+        let paths = paths.ok_or_else(|| NotAnApi::new("paths", "not a mapping"))?;
         let mut api = Self { operations: Vec::new(), skipped: Vec::new() };
         for (path, item) in paths {
             let item = schema::Resolver::new(&document)
@@ -136,7 +137,7 @@ impl Api {
                 let name = name(operation, key, path);
                 let is_taken = api.operations.iter().any(|it| it.0 == name);
                 let read = if is_taken {
-                    Err("its name is taken".into())
+                    Err("another tool has this name".into())
                 } else {
                     Operation::read(&document, (path, item), (key, method))
                 };
@@ -149,12 +150,12 @@ impl Api {
         Ok(api)
     }
 
-    /// The names of the operations, in the order of the document.
+    /// Returns the names of the operations, in the order of the document.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.operations.iter().map(|it| it.0.as_str())
     }
 
-    /// The operations that cannot be tools.
+    /// Returns the operations that cannot be tools.
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
     }
@@ -163,18 +164,17 @@ impl Api {
     ///
     /// # Errors
     ///
-    /// There is no base URL, or it or a header is none.
+    /// The base URL is missing or invalid, or a header is invalid.
     pub fn entries(&self, access: &Access) -> Result<Vec<(String, Entry)>, NotAnApi> {
         let mut headers = HeaderMap::new();
         for (name, value) in &access.headers {
-            let wrong =
-                || NotAnApi::new(format!("header `{}`", name.escape_debug()), "cannot be sent");
+            let wrong = || NotAnApi::new(format!("header `{}`", name.escape_debug()), "is invalid");
             let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
             value.set_sensitive(true);
             headers.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
         }
         let client = crate::client::builder().redirect(Policy::custom(stay)).build();
-        let client = client.map_err(|_| NotAnApi::new("", "there is no client of HTTP"))?;
+        let client = client.map_err(|_| NotAnApi::new("", "cannot create an HTTP client"))?;
         let ours: Vec<String> = access.headers.iter().map(|it| it.0.clone()).collect();
         let limit = access.output_bytes;
         let service = Arc::new(Service { client, headers, ours, limit });
@@ -206,11 +206,12 @@ fn name(operation: &Value<'_>, method: &str, path: &str) -> String {
 /// Where an operation is asked.
 fn base(access: &Access, operation: &Operation) -> Result<Url, String> {
     let base = access.base_url.as_ref().or(operation.server.as_ref());
-    let base = base.ok_or("there is no base URL, neither in the document nor given")?;
+    let base =
+        base.ok_or("missing base URL: neither the document nor the configuration has one")?;
     // Not quoted: it may hold a secret.
-    let url = Url::parse(base).map_err(|error| format!("the base URL is none: {error}"))?;
+    let url = Url::parse(base).map_err(|error| format!("invalid base URL: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err("the base URL is neither `http` nor `https`".into());
+        return Err("the base URL must use `http` or `https`".into());
     }
     Ok(url)
 }
@@ -253,7 +254,7 @@ impl Asked {
             .map_err(|found| Failure::with_code(openchatml::Code::CallSchema, found.message))?;
         let asked = Request::new(&self.operation, &self.base, &self.service.ours, &arguments)?;
         let method = Method::from_bytes(self.operation.method.as_bytes())
-            .map_err(|_| Failure::new("no such method"))?;
+            .map_err(|_| Failure::new("unknown method"))?;
         let source = source(&asked.url);
         let mut request = self.service.client.request(method, asked.url).headers(asked.headers);
         // After those of the arguments, which they replace.

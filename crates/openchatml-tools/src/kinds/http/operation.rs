@@ -72,7 +72,7 @@ impl Operation {
         (key, method): (&str, &'static str),
     ) -> Result<Self, Lost> {
         let mut resolver = Resolver::new(document);
-        let operation = item.get(key).ok_or("it is not there")?;
+        let operation = item.get(key).ok_or("it does not exist")?;
         let text = |name| operation.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
         let mut parameters: Vec<Parameter> = Vec::new();
         // Those of the operation come first: they override those of the path.
@@ -96,7 +96,7 @@ impl Operation {
         let has =
             |name: &&str| parameters.iter().any(|it| it.place == Place::Path && it.name == **name);
         if let Some(hole) = holes.iter().find(|hole| !has(hole)) {
-            return Err(format!("no parameter `{}` for the path", hole.escape_debug()));
+            return Err(format!("missing parameter `{}` of the path", hole.escape_debug()));
         }
         let owners = [operation, item, document];
         let server = owners.iter().find_map(|owner| server(owner));
@@ -162,7 +162,7 @@ fn name<'p>(parameters: impl Iterator<Item = &'p mut Parameter>) -> Result<(), L
             parameter.property = format!("{place}_{}", parameter.property);
         }
         if taken.contains(&parameter.property) {
-            return Err(format!("two parameters `{}`", parameter.property.escape_debug()));
+            return Err(format!("duplicate parameter `{}`", parameter.property.escape_debug()));
         }
         taken.push(parameter.property.clone());
     }
@@ -188,7 +188,7 @@ impl Parameter {
             Some("header") if is_reserved(&name) => return Ok(None),
             Some("header") => Place::Header,
             Some("cookie") => Place::Cookie,
-            _ => return Err(wrong("is in no known place")),
+            _ => return Err(wrong("has an unknown place (`in`)")),
         };
         let content = value.get("content").and_then(|content| content.get("application/json"));
         let explode = value.get("explode").and_then(Value::as_bool);
@@ -206,7 +206,7 @@ impl Parameter {
             }
             (Some("pipeDelimited"), Place::Query) => (Style::Joined("|"), explode.unwrap_or(false)),
             (Some("deepObject"), Place::Query) => (Style::Deep, true),
-            _ => return Err(wrong("is of a style that is not known here")),
+            _ => return Err(wrong("has an unsupported style")),
         };
         let schema = content.unwrap_or(value).get("schema");
         let mut schema = match schema {

@@ -1,4 +1,4 @@
-//! The request that arguments make.
+//! Creates requests from arguments.
 
 use openchatml::{Code, Data, Value};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -50,7 +50,7 @@ impl Request {
                     let name = HeaderName::from_bytes(parameter.name.as_bytes());
                     let value = HeaderValue::from_str(&text);
                     let (Ok(name), Ok(value)) = (name, value) else {
-                        return Err(wrong(parameter, "cannot stand in a header"));
+                        return Err(wrong(parameter, "is not allowed in a header"));
                     };
                     headers.insert(name, value);
                 }
@@ -59,7 +59,7 @@ impl Request {
         }
         if !cookies.is_empty() {
             let cookies = HeaderValue::from_str(&cookies.join("; "));
-            headers.insert(COOKIE, cookies.map_err(|_| refused("a cookie cannot be sent"))?);
+            headers.insert(COOKIE, cookies.map_err(|_| refused("invalid cookie"))?);
         }
         let body = operation.body.as_ref().and_then(|body| {
             let text = arguments.get(&body.property)?.to_json();
@@ -77,7 +77,7 @@ fn url(base: &Url, path: &str, may_end: bool, query: &[String]) -> Result<Url, F
     let segments = path.strip_prefix('/').unwrap_or(path);
     let segments = segments.strip_suffix('/').filter(|_| may_end).unwrap_or(segments);
     if !segments.is_empty() && !segments.split('/').all(is_segment) {
-        return Err(refused("the arguments make another path"));
+        return Err(refused("the arguments change the path"));
     }
     let whole = format!("{}/{}", base.path().trim_end_matches('/'), path.trim_start_matches('/'));
     let mut url = base.clone();
@@ -148,7 +148,7 @@ fn joined(
 /// The text of what is neither a list nor an object.
 fn plain(parameter: &Parameter, value: &Value<'_>) -> Result<String, Failure> {
     match &value.data {
-        Data::List(_) | Data::Map(_) => Err(wrong(parameter, "nests too deep for its place")),
+        Data::List(_) | Data::Map(_) => Err(wrong(parameter, "is nested too deeply")),
         Data::String(text) | Data::Number(text) => Ok(text.to_string()),
         Data::Bool(_) | Data::Null => Ok(value.to_json()),
     }

@@ -1,4 +1,5 @@
-//! Schemas of a document as schemas of their own: JSON Schema 2020-12 that refers to nothing else.
+//! Converts the schemas of a document to independent JSON Schemas (2020-12) without references to
+//! other parts of the document.
 
 use openchatml::{Data, Value};
 
@@ -34,7 +35,7 @@ impl<'d> Resolver<'d> {
                 None => return Ok(value),
             }
         }
-        Err("references without end".into())
+        Err("circular references".into())
     }
 
     fn find(&self, reference: &str) -> Result<&'d Value<'static>, Lost> {
@@ -49,7 +50,7 @@ impl<'d> Resolver<'d> {
                 Data::List(items) => step.parse().ok().and_then(|at: usize| items.get(at)),
                 _ => value.get(&step),
             };
-            value = next.ok_or_else(|| wrong("refers to nothing"))?;
+            value = next.ok_or_else(|| wrong("refers to a value that does not exist"))?;
         }
         Ok(value)
     }

@@ -1,5 +1,5 @@
-//! Messages of a server that are too long or that cannot be read: an answer that nobody can take is an error,
-//! and not silence.
+//! Messages of a server that are too long or malformed. They become errors, so that no call waits
+//! for them forever.
 
 use std::io;
 use std::pin::Pin;

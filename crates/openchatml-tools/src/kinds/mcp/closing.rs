@@ -1,4 +1,4 @@
-//! Connections that are being closed, for those who wait for that.
+//! Connections that are being closed.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -31,7 +31,7 @@ impl Drop for Closing {
 /// Waits until the connections to servers that nobody has anymore are closed: sessions over HTTP are ended
 /// (`DELETE`), and programs have ended or were killed. That takes a few seconds at most.
 ///
-/// Where the runtime ends before, sessions stay open until their servers end them.
+/// If the runtime ends earlier, sessions stay open until their servers end them.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]

@@ -101,7 +101,7 @@ impl Connection {
         let served = listeners.clone().serve(watched(transport, changes.clone()));
         let service = match tokio::time::timeout(options.timeout, served).await {
             Ok(service) => service.map_err(|error| unready(&error))?,
-            Err(_) => return Err(NotConnected::new("it did not answer in time")),
+            Err(_) => return Err(NotConnected::new("the server did not answer in time")),
         };
         let peer = service.peer().clone();
         let is_broken = AtomicBool::new(false);
@@ -250,7 +250,8 @@ impl Connection {
                 None => return Ok(listed),
                 // Pages without anything on them could go on for ever.
                 Some(_) if is_empty => {
-                    let why = format!("it lists a page without {what}, and more");
+                    let why =
+                        format!("it returns an empty page of {what} that is not the last page");
                     return Err(NotConnected::unusable(why));
                 }
                 next => cursor = next,
@@ -283,7 +284,7 @@ impl Connection {
             ServerResult::CallToolResult(result) => content::outcome(result, &self.digits),
             ServerResult::EmptyResult(_) => content::outcome(Default::default(), &self.digits),
             ServerResult::InputRequiredResult(_) => {
-                Err(Failure::new("the tool asks for something that nobody here can answer"))
+                Err(Failure::new("the tool asks for input, which is not supported"))
             }
             _ => Err(Failure::with_code(Code::ToolOutput, NO_RESULT)),
         }
@@ -351,7 +352,7 @@ impl Drop for Running {
 }
 
 /// What the server is told.
-const CANCELLED: &str = "nobody waits for the result anymore";
+const CANCELLED: &str = "the result is no longer needed";
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

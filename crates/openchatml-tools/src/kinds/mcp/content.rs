@@ -1,4 +1,4 @@
-//! What servers answer.
+//! The contents of a server's responses.
 
 use openchatml::{Code, Limits, Value};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
@@ -58,5 +58,5 @@ fn text(block: ContentBlock) -> String {
 /// What stands for data that is no text, of which there are so many letters of Base64.
 fn named(what: &str, kind: &str, of: &str, letters: usize) -> String {
     let space = if of.is_empty() { "" } else { " " };
-    format!("[{what}{space}{of}: {kind}, {} bytes that are left out]", letters / 4 * 3)
+    format!("[{what}{space}{of}: {kind}, {} bytes omitted]", letters / 4 * 3)
 }

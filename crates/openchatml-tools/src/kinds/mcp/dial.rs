@@ -1,4 +1,4 @@
-//! How a server is connected to, as often as it must be.
+//! Connects to a server, again if necessary.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +38,7 @@ impl Dial {
         options: &ServerOptions,
     ) -> Result<Connection, NotConnected> {
         match self {
-            Self::Once => Err(NotConnected::new("its streams have ended")),
+            Self::Once => Err(NotConnected::new("the server closed its streams")),
             #[cfg(unix)]
             Self::Program(command) => start(command, options).await,
             Self::Http(http) => http.connect(options).await,
@@ -61,7 +61,7 @@ async fn start(
     }
     let mut group = Group::spawn(command).map_err(|error| unstarted(command, &error))?;
     let piped = group.child().stdout.take().zip(group.child().stdin.take());
-    let (read, write) = piped.ok_or_else(|| NotConnected::new("the program has no pipes"))?;
+    let (read, write) = piped.ok_or_else(|| NotConnected::new("cannot connect to the program"))?;
     let pipe = group.child().stderr.take();
     let stderr = options.stderr.as_ref().zip(pipe).map(|(told, pipe)| told.listen(pipe));
     match over(read, write, options).await {
@@ -84,9 +84,9 @@ fn unstarted(command: &tokio::process::Command, error: &std::io::Error) -> NotCo
     let program = command.get_program().to_string_lossy();
     match command.get_current_dir() {
         Some(folder) if !folder.is_dir() => {
-            NotConnected::new(format!("`{program}` cannot run in `{}`: {error}", folder.display()))
+            NotConnected::new(format!("cannot run `{program}` in `{}`: {error}", folder.display()))
         }
-        _ => NotConnected::new(format!("`{program}` cannot be started: {error}")),
+        _ => NotConnected::new(format!("cannot start `{program}`: {error}")),
     }
 }
 
@@ -123,7 +123,7 @@ impl Http {
         let mut parsed = Vec::new();
         let mut secrets = Secrets::of_url(url);
         for (name, text) in headers {
-            let wrong = |_| NotConnected::new(format!("`{}` is no header", name.escape_debug()));
+            let wrong = |_| NotConnected::new(format!("invalid header `{}`", name.escape_debug()));
             let key: HeaderName = name.parse().map_err(|_| wrong(()))?;
             let mut value: HeaderValue = text.parse().map_err(|_| wrong(()))?;
             value.set_sensitive(true);
@@ -145,7 +145,7 @@ impl Http {
         authorization: Arc<dyn Authorize>,
     ) -> Result<Self, NotConnected> {
         if self.headers.iter().any(|it| it.0 == reqwest::header::AUTHORIZATION) {
-            return Err(NotConnected::new("a header is an authorization already"));
+            return Err(NotConnected::new("a header already contains an authorization"));
         }
         self.authorization = Some(authorization);
         Ok(self)

@@ -1,10 +1,10 @@
-//! Keeps what `serde_json` would change: the digits of numbers, beyond 64 bits or spelled otherwise, and keys
-//! that it uses itself.
+//! Preserves data that `serde_json` would change: numbers with more than 64 bits or an unusual
+//! spelling, and keys that it reserves.
 //!
-//! The types of the SDK hold JSON as [`serde_json::Value`], which has 64 bits for a number. So a number that
-//! these bits cannot spell passes through the SDK as a string with a mark that nobody else knows. The mark is
-//! taken off again before anybody sees the text: the server, the model, a header. Keys that `serde_json` takes
-//! for its own get the same mark: it would replace the object by the JSON in a string of it.
+//! The types of the SDK contain JSON as [`serde_json::Value`], which has 64 bits for a number. A
+//! number that does not fit passes through the SDK as a string with a secret mark. The mark is
+//! removed before the text reaches the server, the model or a header. Keys that `serde_json`
+//! reserves get the same mark: it would replace the object by the JSON in its string.
 
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
@@ -52,7 +52,8 @@ impl Digits {
     /// The arguments of a call, whose numbers are hidden.
     pub(super) fn arguments(&self, text: &str) -> Result<Map<String, Value>, Failure> {
         let text = hidden(Hider::new(self.mark.clone(), true), text.as_bytes());
-        serde_json::from_slice(&text).map_err(|_| Failure::new("the arguments are no JSON object"))
+        serde_json::from_slice(&text)
+            .map_err(|_| Failure::new("the arguments are not a JSON object"))
     }
 
     /// JSON as it was before numbers and keys were hidden.

@@ -1,4 +1,4 @@
-//! What the model is told of a call that the server did not answer.
+//! The failures that the model receives if the server did not answer a call.
 
 use openchatml::Code;
 use rmcp::ServiceError;
@@ -11,9 +11,9 @@ use super::bound::{MOST, TOO_LONG, UNREADABLE};
 use super::http::HttpError;
 use crate::Failure;
 
-const BROKE: &str = "the connection to the server broke; the call may or may not have been done";
-pub(super) const NO_RESULT: &str = "the server answers with something that is no result";
-const GONE: &str = "the server of the tool is gone; the call was not made";
+const BROKE: &str = "the connection to the server broke; the call may have run";
+pub(super) const NO_RESULT: &str = "the server returned an invalid result";
+const GONE: &str = "the server of the tool has stopped; the call did not run";
 
 /// There is no connection, and none can be had.
 pub(super) fn gone() -> Failure {
@@ -61,7 +61,7 @@ pub(super) fn failure(error: ServiceError) -> Failure {
         ServiceError::TransportClosed => Failure::new(BROKE).retryable(),
         ServiceError::TransportSend(error) => unsent(&error),
         ServiceError::UnexpectedResponse => Failure::with_code(Code::ToolOutput, NO_RESULT),
-        _ => Failure::new("the server gave the call up"),
+        _ => Failure::new("the server cancelled the call"),
     }
 }
 
@@ -80,7 +80,7 @@ fn unsent(error: &DynamicTransportError) -> Failure {
             if may_pass { failure.retryable() } else { failure }
         }
         Some(HttpError::AuthRequired(_) | HttpError::InsufficientScope(_)) => {
-            Failure::new("the server asks for an authorization that it was not given")
+            Failure::new("the server requires an authorization")
         }
         Some(
             HttpError::UnexpectedContentType(_)
@@ -102,10 +102,10 @@ pub(super) fn unready(error: &ClientInitializeError) -> NotConnected {
         Error::ConnectionClosed(_) => NotConnected::new("it ended before it answered"),
         Error::JsonRpcError(error) => refused("initialize", error),
         Error::ExpectedInitResponse(_) | Error::ExpectedInitResult(_) => {
-            NotConnected::unusable("it answers `initialize` with something that is no result")
+            NotConnected::unusable("it returned an invalid result of `initialize`")
         }
         Error::ConflictInitResponseId(..) | Error::UncorrelatedErrorResponse { .. } => {
-            NotConnected::unusable("it answers a request that was not made")
+            NotConnected::unusable("it answered a request that was never sent")
         }
         error => NotConnected::new(error),
     }
@@ -118,7 +118,7 @@ pub(super) fn unlisted(what: &str, error: &ServiceError) -> NotConnected {
         ServiceError::TransportClosed => NotConnected::new("the connection broke"),
         ServiceError::TransportSend(error) => NotConnected::new(unanswered(error)),
         ServiceError::UnexpectedResponse => {
-            NotConnected::unusable(format!("it answers `{what}/list` with something else"))
+            NotConnected::unusable(format!("it returned an invalid result of `{what}/list`"))
         }
         error => NotConnected::new(error),
     }
@@ -144,14 +144,14 @@ fn is_unauthorized(error: &DynamicTransportError) -> bool {
 
 /// What is told of a request over HTTP that has no answer, or none that is one.
 fn unanswered(error: &DynamicTransportError) -> String {
-    const UNAUTHORIZED: &str = "it asks for an authorization that it was not given";
+    const UNAUTHORIZED: &str = "it requires an authorization";
     let Some(error) = error.error.downcast_ref::<HttpError>() else {
         return error.error.to_string();
     };
     match error {
         HttpError::Client(error) => {
             let what =
-                if error.is_connect() { "it cannot be reached" } else { "the request failed" };
+                if error.is_connect() { "cannot reach the server" } else { "the request failed" };
             format!("{what}: {}", root(error))
         }
         HttpError::HttpStatus(error) if error.status == 401 => {
@@ -161,12 +161,12 @@ fn unanswered(error: &DynamicTransportError) -> String {
             format!("the server answers with the status {}", error.status)
         }
         HttpError::AuthRequired(_) => UNAUTHORIZED.to_owned(),
-        HttpError::InsufficientScope(_) => "its authorization is not for this".to_owned(),
+        HttpError::InsufficientScope(_) => "the authorization does not allow this".to_owned(),
         HttpError::SessionExpired => "the server answers with the status 404".to_owned(),
         HttpError::UnexpectedContentType(Some(kind)) => format!("it answers with `{kind}`"),
         HttpError::UnexpectedContentType(None) => "it answers without a type".to_owned(),
         HttpError::Deserialize(_) | HttpError::UnexpectedServerResponse(_) => {
-            "it answers with something that is no message of the protocol".to_owned()
+            "it returned an invalid message".to_owned()
         }
         error => error.to_string(),
     }

@@ -1,4 +1,5 @@
-//! Requests to a server over streamable HTTP: answers are bounded, and numbers keep their digits.
+//! Requests to a server over streamable HTTP. Responses are limited in size, and numbers keep their
+//! digits.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What servers list beside tools.
+//! Resources, resource templates and prompts of servers.
 
 use rmcp::model;
 

@@ -1,12 +1,12 @@
-//! Servers of the Model Context Protocol: what they list become function tools.
+//! Servers of the Model Context Protocol. Their tools become function tools.
 //!
-//! A call carries its progress and its cancellation to and from the server. When a connection breaks, the
-//! calls that run on it fail, and their replies say that nobody knows whether they were done. No call is made
-//! again for that. The next one connects anew.
+//! The progress and the cancellation of a call are passed between the server and the router. If a
+//! connection breaks, its running calls fail, and their replies say that the result is unknown.
+//! These calls are never repeated. The next call opens a new connection.
 //!
-//! A server may say that its tools changed. They are listed again before the next call then: a tool that is
-//! no longer there is refused. Tools that are new are there when [`Server::refresh`] is asked for them, or
-//! when the server is connected to the next time.
+//! If a server reports that its tools changed, they are listed again before the next call, and a
+//! call of a removed tool is rejected. New tools appear after [`Server::refresh`] or with the next
+//! connection.
 
 mod bound;
 mod closing;
@@ -45,7 +45,7 @@ use crate::{Entry, NotAName, Toolbox};
 
 /// A server, and the tools that it listed when it was connected to.
 ///
-/// The connection lasts as long as this or one of its tools is there.
+/// The connection stays open as long as the server or one of its tools exists.
 ///
 /// ```no_run
 /// use openchatml_tools::kinds::mcp::{self, ServerOptions};
@@ -70,7 +70,7 @@ pub struct Server {
     remote: Arc<Remote>,
 }
 
-/// How a server is connected to, and how far it is trusted.
+/// How to connect to a server, and how far to trust it.
 ///
 /// ```
 /// use openchatml_tools::kinds::mcp::ServerOptions;
@@ -82,19 +82,21 @@ pub struct Server {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerOptions {
-    /// What stands before the names of its tools: `functions`, unless you say otherwise.
+    /// The namespace of its tools; `functions` by default.
     pub namespace: String,
-    /// Whether a tool is idempotent because the server says so. Only then are its calls made again.
+    /// Whether to trust the server about which tools are idempotent. Only calls of idempotent tools
+    /// are repeated.
     pub trusts_hints: bool,
-    /// How long to wait until it has listed its tools.
+    /// The timeout for connecting and for listing the tools.
     pub timeout: Duration,
-    /// How many tools it may list, and how many resources, and how many prompts.
+    /// The maximum number of tools, of resources and of prompts that the server may list.
     pub tools: usize,
-    /// How often to try to connect again before a call fails, once the connection has broken.
+    /// How often to reconnect after the connection has broken, before a call fails.
     pub reconnects: u32,
-    /// How long to wait after the first of these attempts. Each time after that, it is twice as long.
+    /// The pause after the first attempt. Each further pause is twice as long.
     pub backoff: Duration,
-    /// Who is told what a program says on its standard error. Without it, that is where its command says.
+    /// The receiver of the standard error of the program. Without one, the command determines where
+    /// it goes.
     #[cfg(unix)]
     pub stderr: Option<ServerStderr>,
     /// What no error repeats, beside the secrets that the connection has.
@@ -120,17 +122,17 @@ impl Default for ServerOptions {
     }
 }
 
-/// Why there is no connection to a server, or why a server is not used that there is one to.
+/// The error of a connection that failed, or of a server that is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotConnected {
-    /// Why, on one line and without the secrets of the connection. It may quote the server, and is for whoever
-    /// runs this, not for the model.
+    /// The reason, on one line and without the secrets of the connection. It may quote the server.
+    /// It is for the operator, not for the model.
     pub why: String,
-    /// Whether there is a connection all the same: the server says something that it should not.
+    /// Whether there is a connection in spite of the error: the server sent invalid data.
     pub is_connected: bool,
-    /// Whether it may help that somebody logs in at the server: nobody is logged in there, or not anymore, or
-    /// the server asks for an authorization.
+    /// Whether a login at the server may help: nobody is logged in, the login has expired, or the
+    /// server requires an authorization.
     pub needs_login: bool,
 }
 
@@ -165,7 +167,7 @@ impl fmt::Display for NotConnected {
         let what = if self.is_connected {
             "the server cannot be used"
         } else {
-            "no connection to the server"
+            "cannot connect to the server"
         };
         write!(f, "{what}: {}", self.why)
     }
@@ -181,7 +183,7 @@ impl std::error::Error for NotConnected {}
 ///
 /// # Errors
 ///
-/// The program cannot be started, is no such server, or does not list its tools in time.
+/// The program cannot be started, is not such a server, or does not list its tools in time.
 #[cfg(unix)]
 pub async fn connect_stdio(
     command: tokio::process::Command,
@@ -195,8 +197,8 @@ pub async fn connect_stdio(
 ///
 /// # Errors
 ///
-/// A header is none, or the server cannot be reached, is no such server, or does not list its tools
-/// in time.
+/// A header is invalid, or the server is unreachable, is not such a server, or does not list its
+/// tools in time.
 ///
 /// ```no_run
 /// use openchatml_tools::kinds::mcp::{self, ServerOptions};
@@ -223,7 +225,7 @@ pub async fn connect_http(
 ///
 /// # Errors
 ///
-/// As [`connect_http`]; or there is no authorization.
+/// Like [`connect_http`]; or there is no authorization.
 ///
 /// ```no_run
 /// use openchatml_tools::kinds::mcp::{self, OAuth, ServerOptions};
@@ -258,7 +260,8 @@ pub async fn connect_authorized(
 ///
 /// # Errors
 ///
-/// As [`connect_http`]; or nobody is logged in, or not anymore ([`NotConnected::needs_login`]).
+/// Like [`connect_http`]; or nobody is logged in, or the login has expired
+/// ([`NotConnected::needs_login`]).
 ///
 /// ```no_run
 /// use openchatml_tools::kinds::mcp::{self, Login, ServerOptions, TokenFolder};
@@ -291,7 +294,7 @@ pub async fn connect_logged_in(
 ///
 /// # Errors
 ///
-/// There is no such server at the other end, or it does not list its tools in time.
+/// The other end is not such a server, or does not list its tools in time.
 pub async fn connect(
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
@@ -320,7 +323,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The server cannot be reached, or does not list its tools in time. The entries are those before.
+    /// The server is unreachable, or does not list its tools in time. The entries are not changed.
     ///
     /// ```no_run
     /// # async fn check(mut server: openchatml_tools::kinds::mcp::Server)
@@ -346,7 +349,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The server cannot be reached, does not list them in time, or lists more than
+    /// The server is unreachable, does not list its resources in time, or lists more than
     /// [`ServerOptions::tools`].
     ///
     /// ```no_run
@@ -368,7 +371,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// As [`resources`](Self::resources).
+    /// Like [`resources`](Self::resources).
     pub async fn resource_templates(&self) -> Result<Vec<ServerResourceTemplate>, NotConnected> {
         let most = self.remote.options().tools;
         let templates = async { self.remote.connection().await?.resource_templates(most).await };
@@ -379,7 +382,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// As [`resources`](Self::resources).
+    /// Like [`resources`](Self::resources).
     pub async fn prompts(&self) -> Result<Vec<ServerPrompt>, NotConnected> {
         let most = self.remote.options().tools;
         let prompts = async { self.remote.connection().await?.prompts(most).await };
@@ -392,13 +395,13 @@ impl Server {
     ) -> Result<T, NotConnected> {
         let ServerOptions { timeout, secrets, .. } = self.remote.options();
         let listed = tokio::time::timeout(*timeout, listed).await;
-        let late = || NotConnected::unusable("what it lists took too long");
+        let late = || NotConnected::unusable("timeout while listing");
         listed.unwrap_or_else(|_| Err(late())).map_err(|error| error.without(secrets))
     }
 
     /// Its tools, by the names that models call them by.
     ///
-    /// Letters of its own names that no name of ours can have are `_`: `files/read` is
+    /// Characters that are not allowed in names are replaced by `_`: `files/read` is
     /// `functions.files_read`.
     pub fn entries(&self) -> &[(String, Entry)] {
         &self.entries
@@ -408,19 +411,19 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// One of its names is taken, or is none. The tools before it have been added.
+    /// A name is used twice or invalid. The tools before it have been added.
     pub fn add_to(&self, tools: &mut Toolbox) -> Result<(), NotAName> {
         let mut entries = self.entries.iter();
         entries.try_for_each(|(name, entry)| tools.insert(name, entry.clone()))
     }
 
-    /// What the server says on how to use its tools. It is the server's word: whoever takes it into
-    /// a prompt trusts the server.
+    /// Returns the instructions of the server for the use of its tools. They come from the server:
+    /// if you add them to a prompt, you trust the server.
     pub fn instructions(&self) -> Option<String> {
         self.instructions.clone()
     }
 
-    /// Whether the connection is known to be broken. The next call connects anew, if that is possible.
+    /// Whether the connection is known to be broken. The next call reconnects if possible.
     pub fn is_gone(&self) -> bool {
         self.remote.is_gone()
     }

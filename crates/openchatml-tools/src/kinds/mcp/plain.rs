@@ -1,4 +1,4 @@
-//! Errors as they are told: on one line, and without secrets.
+//! Errors on one line and without secrets.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};

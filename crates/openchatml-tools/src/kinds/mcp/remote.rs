@@ -177,8 +177,9 @@ impl State {
         // What changes while they are listed is listed again.
         let changes = self.connection.changes();
         let tools = tokio::time::timeout(options.timeout, self.connection.tools(options.tools));
-        let tools =
-            tools.await.map_err(|_| NotConnected::unusable("its tools took too long"))??;
+        let tools = tools
+            .await
+            .map_err(|_| NotConnected::unusable("timeout while listing the tools"))??;
         self.offered = tools.iter().map(|tool| tool.name.to_string()).collect();
         self.listed = Some(changes);
         Ok(Listed { tools, connection: self.connection.clone() })

@@ -1,4 +1,4 @@
-//! What programs say on their standard error, a line at a time.
+//! The standard error of programs, line by line.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use tokio::task::JoinHandle;
 
 /// Who is told what a server says on its standard error: the name of the server, and a line.
 ///
-/// A line is the server's word, and may hold control characters: escape it before you print it. Of one that is
-/// longer than 4,096 bytes, the rest is dropped.
+/// A line comes from the server and may contain control characters: escape it before you print it.
+/// A line is truncated after 4,096 bytes.
 ///
 /// ```
 /// use openchatml_tools::kinds::mcp::{ServerOptions, ServerStderr};
@@ -27,7 +27,7 @@ pub struct ServerStderr {
 type Tell = dyn Fn(&str, &str) + Send + Sync;
 
 impl ServerStderr {
-    /// Tells the lines of the server of this name.
+    /// Passes the lines of the server with this name to `tell`.
     pub fn new(name: &str, tell: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
         Self { name: name.into(), tell: Arc::new(tell) }
     }

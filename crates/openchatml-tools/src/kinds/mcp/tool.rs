@@ -34,7 +34,7 @@ pub(super) fn entries(
         if !remote.options().keeps_clashes && entries.iter().any(|(other, _)| *other == name) {
             let theirs = listed.name.escape_debug();
             return Err(NotConnected::unusable(format!(
-                "its tool `{theirs}` is a second `{name}`"
+                "its tool `{theirs}` has the same name `{name}` as another tool"
             )));
         }
         entries.push((name, entry(remote, listed, digits)?));

@@ -1,4 +1,4 @@
-//! Hears in order that tools changed: the SDK tells of notifications side by side with answers.
+//! Receives changes of tools in order: the SDK delivers notifications and responses concurrently.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

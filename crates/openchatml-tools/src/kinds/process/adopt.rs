@@ -1,4 +1,4 @@
-//! Processes that lost their parent become children of this process, where it asks for that.
+//! Makes processes that lost their parent children of this process.
 
 use std::collections::HashSet;
 use std::io;
@@ -39,7 +39,7 @@ pub(super) fn start() -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         if processes().any(is_child) {
-            return Err(io::Error::other("there are children of somebody else"));
+            return Err(io::Error::other("this process has child processes that are not tools"));
         }
         rustix::process::set_child_subreaper(Some(getpid()))?;
         IS_ON.store(true, Ordering::Release);

@@ -1,4 +1,4 @@
-//! Programs in control groups (version 2) of their own, which nothing leaves that may not.
+//! Programs in control groups (version 2) of their own, which they cannot leave.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};

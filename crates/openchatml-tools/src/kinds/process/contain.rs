@@ -1,10 +1,10 @@
-//! What the system does so that programs cannot leave.
+//! System features that keep programs from leaving their group.
 
 use std::io;
 
 use super::{adopt, cgroup};
 
-/// How programs are kept that leave their process group.
+/// The system feature that contains programs that leave their process group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Containment {
     /// Each has a control group (cgroup version 2) of its own, below that of this process. Nothing leaves
@@ -26,7 +26,7 @@ pub enum Containment {
 ///
 /// # Errors
 ///
-/// The system has neither: Linux has both.
+/// The system has neither feature. Linux has both.
 pub fn contain() -> io::Result<Containment> {
     for containment in [Containment::ControlGroup, Containment::Subreaper] {
         if contain_by(containment).is_ok() {
@@ -40,7 +40,7 @@ pub fn contain() -> io::Result<Containment> {
 ///
 /// # Errors
 ///
-/// The system does not have it, or refuses it.
+/// The system does not have the feature, or rejects it.
 pub fn contain_by(containment: Containment) -> io::Result<()> {
     match containment {
         Containment::ControlGroup => cgroup::create(),

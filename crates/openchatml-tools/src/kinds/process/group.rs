@@ -1,4 +1,4 @@
-//! A program and whatever it started.
+//! A program and its descendants.
 
 use std::fmt;
 use std::io;
@@ -147,8 +147,8 @@ impl Drop for Awaited {
 
 /// Waits until no program is left that has [time to end](super::Limits::grace).
 ///
-/// Such a program is told to end when its call is cancelled, and killed when its time is over. Where the
-/// runtime ends before that, it is killed at once.
+/// Such a program is asked to end when its call is cancelled, and killed after a timeout. If the
+/// runtime ends earlier, the program is killed at once.
 pub async fn ended() {
     // Its sender is never dropped.
     let _ = AWAITED.subscribe().wait_for(|count| *count == 0).await;

@@ -1,4 +1,4 @@
-//! Programs that left their process group are known by what they inherited.
+//! Recognizes programs that left their process group by an inherited mark.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;

@@ -1,4 +1,4 @@
-//! Programs that are tools: the arguments on their input, the result on their output.
+//! Programs as tools: the arguments are the standard input, the result is the standard output.
 
 mod adopt;
 mod cgroup;
@@ -40,9 +40,9 @@ use crate::{Call, Failure, Outcome, Output, Run, Tool};
 /// kept `OPENCHATML_PROCESS` in their environment, or [`contain`] keeps them. What runs code that nobody
 /// vouches for belongs into a sandbox all the same.
 ///
-/// It is told nothing but what is said here: of the environment it sees the variables of
-/// [`inherit`](Self::inherit) and of [`env`](Self::env), `OPENCHATML_PROCESS`, by which its descendants
-/// are known, and `PWD` where a shell sets the limits.
+/// The program sees only these environment variables: those of [`inherit`](Self::inherit) and of
+/// [`env`](Self::env), `OPENCHATML_PROCESS`, which identifies its descendants, and `PWD` if a shell
+/// sets the limits.
 ///
 /// ```
 /// use openchatml_tools::kinds::process::{Process, Result as Form};
@@ -60,23 +60,23 @@ use crate::{Call, Failure, Outcome, Output, Run, Tool};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Process {
-    /// The program. Without a slash it is looked for in `PATH`.
+    /// The program. Without a slash, it is searched in `PATH`.
     pub program: PathBuf,
-    /// Its arguments. No shell reads them.
+    /// The arguments. No shell interprets them.
     pub args: Vec<OsString>,
-    /// Variables of its environment.
+    /// The environment variables of the program.
     pub env: Vec<(OsString, OsString)>,
-    /// The variables of this process's environment that it sees, too.
+    /// The environment variables of this process that the program inherits.
     pub inherit: Vec<OsString>,
-    /// Where it runs. Where this process does, unless said.
+    /// The working directory. The default is that of this process.
     pub directory: Option<PathBuf>,
-    /// What its output is.
+    /// The form of the output.
     pub result: Result,
-    /// How much it may use.
+    /// The limits of the program.
     pub limits: Limits,
 }
 
-/// What the output of a program is.
+/// The form of the output of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Result {
     /// One JSON value. Anything else is `E-TOOL-OUTPUT`.
@@ -88,21 +88,21 @@ pub enum Result {
     Text,
 }
 
-/// How much a program may use.
+/// The limits of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The bytes of its output. A program that writes more is killed.
+    /// The maximum size of the output, in bytes. A program that writes more is killed.
     pub output_bytes: usize,
-    /// How many bytes a failure keeps of the end of what it wrote to its standard error.
+    /// The number of bytes from the end of the standard error that a failure contains.
     pub stderr_bytes: usize,
-    /// The bytes of address space that each of its processes has (`RLIMIT_AS`). Some runtimes
-    /// reserve far more than they use.
+    /// The address space of each process in bytes (`RLIMIT_AS`). Some runtimes reserve far more
+    /// than they use.
     pub memory_bytes: Option<u64>,
-    /// The seconds of processor time that each of its processes has (`RLIMIT_CPU`).
+    /// The processor time of each process in seconds (`RLIMIT_CPU`).
     pub cpu_seconds: Option<u64>,
-    /// How long a program whose call was cancelled may go on once it was told to end (`SIGTERM`),
-    /// before it is killed. Without, it is killed at once.
+    /// How long a program may continue after its call is cancelled and it receives `SIGTERM`,
+    /// before it is killed. Zero: it is killed at once.
     pub grace: Duration,
 }
 
@@ -119,7 +119,7 @@ impl Default for Limits {
 }
 
 impl Process {
-    /// This program without arguments, with JSON for a result.
+    /// Creates a program without arguments whose result is JSON.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -229,15 +229,13 @@ pub(crate) fn text(output: Vec<u8>) -> std::result::Result<String, Failure> {
 pub(crate) fn refusal(broken: &Broken) -> Failure {
     match broken {
         // The kind and not the error: that one may name the program's place.
-        Broken::Start(error) => {
-            Failure::new(format!("the program could not be started: {}", error.kind()))
-        }
+        Broken::Start(error) => Failure::new(format!("cannot start the program: {}", error.kind())),
         Broken::Flood { limit } => {
             let message = format!("the output is longer than {limit} bytes");
             Failure::with_code(Code::ToolOutput, message)
         }
         Broken::Pipe(error) => {
-            Failure::new(format!("the program could not be listened to: {}", error.kind()))
+            Failure::new(format!("cannot read the output of the program: {}", error.kind()))
         }
     }
 }

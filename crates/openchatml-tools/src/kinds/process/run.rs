@@ -1,4 +1,4 @@
-//! One run of a program: what goes in, what comes out, and how much of it.
+//! One run of a program: its input, and its limited output.
 
 use std::collections::VecDeque;
 use std::io;

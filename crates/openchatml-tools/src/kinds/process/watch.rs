@@ -1,4 +1,4 @@
-//! Programs end with the process that started them, whatever ends it.
+//! Ends programs when the process that started them ends for any reason.
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;

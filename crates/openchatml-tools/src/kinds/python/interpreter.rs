@@ -1,9 +1,10 @@
-//! An interpreter that runs one cell after the other.
+//! An interpreter that runs one cell after another.
 //!
-//! It is spoken to over a socket (see `driver.py`). To it go `run NONCE SECONDS BYTES`, the code, and
-//! with them the write end of a pipe for the output of that cell; and `stop NONCE`. From it comes
-//! `done NONCE STATUS`. The code can forge and break all of that: what is read here is bounded, decides
-//! no more than when a cell ends and with which status, and is not waited for without a deadline.
+//! The process communicates with it over a socket (see `driver.py`). It sends `run NONCE SECONDS
+//! BYTES`, the code, and the write end of a pipe for the output of the cell; and `stop NONCE`. It
+//! receives `done NONCE STATUS`. The code in the interpreter can forge or break all of this.
+//! Therefore all input is limited in size, it only determines when a cell ends and with which
+//! status, and every wait has a deadline.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};

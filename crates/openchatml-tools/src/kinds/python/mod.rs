@@ -34,13 +34,14 @@ use crate::{Call, Entry, Failure, Outcome, Output, Run, Tool};
 /// a reply says that variables and files are gone: that of the call, or that of the next one if the call
 /// was cancelled.
 ///
-/// What a thread of an earlier call prints, or a program that it left running, is in no reply.
+/// A reply does not contain the output of threads of an earlier call, or of programs that an
+/// earlier call left running.
 #[derive(Debug)]
 pub struct Python {
     sandbox: Sandbox,
-    /// How much the code may use.
+    /// The limits of the code.
     pub limits: Limits,
-    /// Whether each call has an interpreter of its own, and nothing is left of the one before.
+    /// Whether each call has a new interpreter, so that no state remains between calls.
     pub is_stateless: bool,
     is_continued: bool,
     notebook: Notebook,
@@ -58,23 +59,23 @@ impl Clone for Python {
     }
 }
 
-/// How much code may use.
+/// The limits of the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How long it may take, once its turn has come.
+    /// The maximum time of a call, without the time in the queue.
     pub time: Duration,
-    /// The bytes of its output. Code that writes more is ended.
+    /// The maximum size of the output, in bytes. Code that writes more is stopped.
     pub output_bytes: usize,
-    /// The bytes of address space that each of its processes has.
+    /// The address space of each process, in bytes.
     pub memory_bytes: u64,
-    /// The seconds of processor time that each of its processes has, for each call. In an interpreter
-    /// that is kept, code in C that does not return to Python, and code that lifts this limit, is
-    /// bounded by `time` alone.
+    /// The processor time of each process for each call, in seconds. In an interpreter that is kept
+    /// between calls, only `time` limits C code that does not return to Python and code that lifts
+    /// this limit.
     pub cpu_seconds: u64,
-    /// How many processes and threads it has.
+    /// The number of processes and threads.
     pub processes: u64,
-    /// The bytes of each of its file systems.
+    /// The size of each file system, in bytes.
     pub disk_bytes: u64,
 }
 
@@ -91,7 +92,7 @@ impl Default for Limits {
     }
 }
 
-/// Limits within which no code runs.
+/// The error for limits that are too small to run code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitsTooSmall {
     limits: Limits,
@@ -102,8 +103,7 @@ impl fmt::Display for LimitsTooSmall {
         let Limits { memory_bytes, cpu_seconds, processes, .. } = &self.limits;
         write!(
             f,
-            "python does not start within its limits: {memory_bytes} bytes of memory, \
-             {cpu_seconds} s of processor time, {processes} processes"
+            "python cannot start within its limits: {memory_bytes} bytes of memory, {cpu_seconds} s of processor time, {processes} processes"
         )
     }
 }
@@ -111,14 +111,13 @@ impl fmt::Display for LimitsTooSmall {
 impl std::error::Error for LimitsTooSmall {}
 
 /// What the model is told when an interpreter is gone.
-const GONE: &str =
-    "the interpreter was started anew: variables and files of earlier calls are gone";
+const GONE: &str = "the interpreter was restarted: variables and files of earlier calls are lost";
 
 /// What it is told when one was interrupted.
-const INTERRUPTED: &str = "it was interrupted, and the variables are kept";
+const INTERRUPTED: &str = "it was interrupted; the variables are kept";
 
 impl Python {
-    /// Code in this sandbox.
+    /// Creates a tool that runs code in this sandbox.
     pub fn new(sandbox: Sandbox) -> Self {
         Self {
             sandbox,
@@ -129,8 +128,8 @@ impl Python {
         }
     }
 
-    /// The same, for a conversation with calls that another interpreter answered: the first reply
-    /// says that their variables are gone.
+    /// Marks the conversation as one with calls that another interpreter answered: the first reply
+    /// says that their variables are lost.
     pub fn continued(mut self) -> Self {
         self.is_continued = true;
         self.notebook = Notebook::new(true);
@@ -141,7 +140,7 @@ impl Python {
     ///
     /// # Errors
     ///
-    /// It does not.
+    /// The limits are too small.
     pub async fn check(&self) -> Result<(), LimitsTooSmall> {
         let trial = Self {
             sandbox: self.sandbox.clone(),
@@ -158,8 +157,8 @@ impl Python {
 
     /// The entry of a toolbox for `python`.
     ///
-    /// It has no timeout but the longest that the router allows: [`Limits::time`] is kept here, where
-    /// the time that other calls take does not count.
+    /// The entry has the longest timeout that the router allows. [`Limits::time`] applies inside
+    /// the tool, where the time of other calls does not count.
     pub fn entry(self) -> Entry {
         let state = if self.is_stateless {
             "Every call starts anew."

@@ -1,4 +1,4 @@
-//! The interpreter of a conversation, and who may use it when.
+//! The interpreter of a conversation, and the order of its users.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Where code runs that nobody vouches for.
+//! A sandbox for untrusted code.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use crate::kinds::process::{Bounds, Broken, Ended, MARK, how, run};
 
 /// A sandbox that was tried.
 ///
-/// It is [bubblewrap](https://github.com/containers/bubblewrap)'s: namespaces of its own, in which
-/// there is no network, no other process, and of files nothing but `/usr`, the Python installation
-/// and three small file systems in memory. The kernel is shared: whoever has a way out of it has a
-/// way out of the sandbox.
+/// The sandbox uses [bubblewrap](https://github.com/containers/bubblewrap): its own namespaces,
+/// without network and other processes, and with no files except `/usr`, the Python installation
+/// and three small file systems in memory. The kernel is shared: an exploit of the kernel is an
+/// exploit of the sandbox.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
     bwrap: PathBuf,
@@ -51,9 +51,9 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// There is none, or it does not hold.
+    /// There is no sandbox, or its isolation is not effective.
     pub async fn detect() -> Result<Self, NoSandbox> {
-        let mut tried = NoSandbox { why: "there is no python3".into() };
+        let mut tried = NoSandbox { why: "python3 is not installed".into() };
         let mut candidates: Vec<_> = in_path("python3").collect();
         candidates.extend(Some(PathBuf::from("/usr/bin/python3")).filter(|it| it.is_file()));
         for python in candidates {
@@ -69,10 +69,10 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// There is none, or it does not hold.
+    /// There is no sandbox, or its isolation is not effective.
     pub async fn with_python(python: impl AsRef<Path>) -> Result<Self, NoSandbox> {
         let bwrap = in_path("bwrap").next();
-        let bwrap = bwrap.ok_or_else(|| NoSandbox { why: "there is no bwrap".into() })?;
+        let bwrap = bwrap.ok_or_else(|| NoSandbox { why: "bwrap is not installed".into() })?;
         let mut ask = Command::new(python.as_ref());
         ask.args(["-I", "-S", "-c", ROOTS]);
         let answer = listen(base(&mut ask)).await?;
@@ -172,18 +172,18 @@ async fn heard(run: impl Future<Output = Result<Ended, Broken>>) -> Result<Strin
             let said = String::from_utf8_lossy(ended.stderr.as_slices().0).trim().to_owned();
             format!("it ended with {}: {said}", how(ended.status))
         }
-        Ok(Err(Broken::Start(error))) => format!("it could not be started: {error}"),
-        Ok(Err(Broken::Flood { .. } | Broken::Pipe(_))) => "it could not be listened to".into(),
+        Ok(Err(Broken::Start(error))) => format!("cannot start it: {error}"),
+        Ok(Err(Broken::Flood { .. } | Broken::Pipe(_))) => "cannot read its output".into(),
         Err(_) => "it did not answer".into(),
     };
     Err(NoSandbox { why })
 }
 
-/// Why code cannot be run.
+/// The error if no sandbox is available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NoSandbox {
-    /// What was tried and failed.
+    /// The attempt that failed.
     pub why: String,
 }
 
@@ -191,8 +191,7 @@ impl fmt::Display for NoSandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "no sandbox for python: {}; it takes bubblewrap 0.8 or newer (package `bubblewrap`), \
-             a python3 that everybody may read, and user namespaces for everybody",
+            "cannot create a sandbox for python: {}; it requires bubblewrap 0.8 or newer (package `bubblewrap`), a python3 that all users can read, and user namespaces for all users",
             self.why.escape_debug()
         )
     }

@@ -1,4 +1,4 @@
-//! The arguments of a call: one JSON value that fits the schema of its tool.
+//! The arguments of a call: one JSON value that matches the schema of its tool.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ impl Arguments {
         if deadline.is_none() {
             return Err(misfit(vec![Misfit {
                 path: format!("/{DEADLINE}"),
-                message: "this is not a whole number of milliseconds".to_owned(),
+                message: "must be a whole number of milliseconds".to_owned(),
             }]));
         }
         if let Data::Map(entries) = &mut value.data {

@@ -1,4 +1,4 @@
-//! A file that changes from one moment to the next, or not at all.
+//! A file that is replaced atomically.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -18,7 +18,7 @@ impl Place {
         let path = match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(metadata) if !metadata.is_file() => {
-                return Err(io::Error::other("it is no file that can be replaced"));
+                return Err(io::Error::other("it is not a regular file"));
             }
             // To replace it is to write it.
             Ok(metadata) if metadata.permissions().readonly() => {

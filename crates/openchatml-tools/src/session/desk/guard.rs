@@ -1,4 +1,4 @@
-//! Tools whose calls are noted before they are made.
+//! Tools whose calls are recorded before they run.
 
 use std::sync::Arc;
 
@@ -31,7 +31,9 @@ impl Tool for Guarded {
             match noted {
                 Ok(Ok(())) => self.tool.call(call).await,
                 // To make a call that is not noted is to make it twice, perhaps.
-                _ => Err(Failure::new("the call was not made: it could not be noted before")),
+                _ => Err(Failure::new(
+                    "the call did not run, because it could not be recorded before",
+                )),
             }
         })
     }

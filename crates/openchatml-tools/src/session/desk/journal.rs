@@ -1,5 +1,5 @@
-//! What the transcript does not say yet: what the model said in the turn that goes on, which calls
-//! were made, and what came of them.
+//! The journal: the data that is not in the transcript yet. It contains the output of the model in
+//! the current turn, the calls that started, and their outcomes.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions, TryLockError};

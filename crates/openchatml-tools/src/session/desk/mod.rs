@@ -1,4 +1,4 @@
-//! Where a session keeps its transcript, so that a crash loses nothing.
+//! Storage for the transcript of a session, so that a crash loses nothing.
 
 mod file;
 mod guard;
@@ -23,7 +23,7 @@ use crate::Toolbox;
 /// the model said up to each call, a line before each call that may not be made twice, and a line
 /// for each reply. After a crash it tells what the transcript does not say yet.
 ///
-/// While a desk is open, nobody else can open it.
+/// While a desk is open, no other process can open it.
 ///
 /// ```
 /// use openchatml_tools::{Desk, DeskError};
@@ -46,7 +46,7 @@ pub struct Desk {
     checksum: Mutex<String>,
 }
 
-/// A desk that cannot be opened.
+/// The error of a desk that cannot be opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DeskError {
@@ -72,10 +72,10 @@ impl From<io::Error> for DeskError {
 impl fmt::Display for DeskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Busy => f.write_str("another session works at this transcript"),
+            Self::Busy => f.write_str("another session uses this transcript"),
             Self::Damaged { journal, line } => {
                 let journal = journal.display().to_string();
-                write!(f, "line {line} of the journal `{}` makes no sense", journal.escape_debug())
+                write!(f, "line {line} of the journal `{}` is invalid", journal.escape_debug())
             }
             Self::Io(error) => error.fmt(f),
         }
@@ -89,7 +89,7 @@ impl Desk {
     ///
     /// # Errors
     ///
-    /// Another session works at it, which takes half a second to say, or its journal cannot be read.
+    /// Another session uses the desk (detected after half a second), or its journal cannot be read.
     pub fn open(transcript: &Path) -> Result<Self, DeskError> {
         let place = Place::of(transcript)?;
         let journal = Arc::new(Journal::open(&place.beside("journal"))?);
@@ -101,8 +101,8 @@ impl Desk {
         Ok(Self { place, journal, checksum: Mutex::new(checksum) })
     }
 
-    /// The tools, such that a call of one that may not be made twice is noted before it is made.
-    /// The router of a session with a desk has these.
+    /// Wraps the tools so that each call that must not run twice is recorded before it runs. The
+    /// router of a session with a desk must have these tools.
     #[must_use]
     pub fn guard(&self, tools: &Toolbox) -> Toolbox {
         guard::guarded(tools, &self.journal)

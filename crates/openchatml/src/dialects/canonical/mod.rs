@@ -1,5 +1,5 @@
-//! The canonical JSON of this project: everything that a [`Document`](crate::Document) holds, one
-//! object per document.
+//! The canonical JSON of this project: one object per document, which can express every
+//! [`Document`](crate::Document).
 
 mod read;
 mod write;
@@ -45,7 +45,7 @@ pub static DIALECT: Dialect = Dialect {
 
 const FORM: FormId = FormId::new("json");
 
-/// What only this JSON has.
+/// Keys that only this JSON has.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &["messages"],
     around: &[],

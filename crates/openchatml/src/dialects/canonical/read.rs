@@ -36,7 +36,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     sheet.finish(json, read, document, book)
 }
 
-/// The rules that a conversation is checked by: those of the version that it names.
+/// Returns the rules for a conversation: those of the version in its header.
 fn book(conversation: &Conversation<'_>) -> Option<&'static Book> {
     match conversation.header.as_ref().and_then(Header::version) {
         Some(version) => book_of(version),
@@ -44,7 +44,7 @@ fn book(conversation: &Conversation<'_>) -> Option<&'static Book> {
     }
 }
 
-/// Without a version, what holds in all of them.
+/// The rules without a version, which apply to all versions.
 static BOOK: Book = Book {
     controls: &NO_TOKENS,
     versions: &[],
@@ -81,13 +81,13 @@ fn read_document<'a>(
         Ok(())
     });
     if is_conversation && other.is_some() {
-        let text = "a document is one of a conversation, an infill task or files";
+        let text = "the object must have only one of `messages`, `infill` and `files`";
         sheet.drop_item(Code::ParseJson.at(Span::new(start, json.position()), text));
     }
     *document = match other {
         Some(other) if !is_conversation => other,
         None if !is_conversation && read.is_ok() => {
-            sheet.lacks("the object has none of `messages`, `infill` and `files`", start);
+            sheet.lacks("the object must have `messages`, `infill` or `files`", start);
             conversation.into()
         }
         _ => conversation.into(),
@@ -102,7 +102,7 @@ fn header<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Heade
             let value = json.value()?;
             if value.span.len() > most {
                 let text = format!("the header exceeds the limit `header_bytes` of {most}");
-                let found = Code::Limit.at(value.span, text).help("it is dropped");
+                let found = Code::Limit.at(value.span, text).help("it will be dropped");
                 sheet.report(found.drops(Dropped::Limit));
                 return Ok(None);
             }
@@ -116,7 +116,7 @@ fn header<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Heade
     }
 }
 
-/// Reads tools in the shape of functions.
+/// Reads tools in the form of functions.
 fn tools<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, tools: &mut Vec<Tool<'a>>) -> Result<()> {
     sheet.array(json, |sheet, json| {
         let start = json.offset();
@@ -125,7 +125,7 @@ fn tools<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, tools: &mut Vec<Tool<'a
             match key {
                 "type" => {
                     let is_function = |word: &str| (word == "function").then_some(());
-                    sheet.word(json, "type of tool", &["function"], is_function)?;
+                    sheet.word(json, "tool type", &["function"], is_function)?;
                 }
                 _ => tool = Some(function(sheet, json)?),
             }
@@ -133,11 +133,11 @@ fn tools<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, tools: &mut Vec<Tool<'a
         })?;
         match tool {
             Some(Some(tool)) => tools.push(tool),
-            // That was said already.
+            // It is already reported.
             Some(None) => {}
             None => {
                 let span = Span::new(start, json.position());
-                sheet.drop_item(Code::ParseJson.at(span, "the tool has no function"));
+                sheet.drop_item(Code::ParseJson.at(span, "the tool has no `function`"));
             }
         }
         Ok(())
@@ -192,7 +192,9 @@ fn files<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, parts: &mut Vec<Part<'a
             Document::Infill(infill) => parts.push(Content::Infill(infill).into()),
             Document::Files(_) => {
                 let span = Span::new(start, json.position());
-                sheet.drop_item(Code::ParseJson.at(span, "files do not nest"));
+                sheet.drop_item(
+                    Code::ParseJson.at(span, "a file list cannot contain another file list"),
+                );
             }
         }
         read
@@ -232,7 +234,7 @@ fn message<'a>(
                 has_content = json.peek() != Some(b'n');
                 content = sheet.content(json)?;
             }
-            // What was hidden while it was read stays so.
+            // What was hidden while it was read stays hidden.
             "recovered" => message.recovered |= sheet.boolean(json)?,
             "weight" => message.weight = sheet.weight(json)?,
             "unread" => {
@@ -248,13 +250,13 @@ fn message<'a>(
     message.span = span;
     message.in_json = true;
     if message.constrained && message.content_type.is_none() {
-        let text = "`constrained` without a `content_type`: it is dropped";
+        let text = "`constrained` requires a `content_type`: `constrained` will be dropped";
         sheet.drop_value(Code::ParseJson.at(span, text));
         message.constrained = false;
     }
     if !has_content && message.end != End::Open {
         let found = Code::ParseJson.at(span, "the message has no `content`");
-        sheet.tolerate(found.help("write `\"content\": \"\"` for an empty one"));
+        sheet.tolerate(found.help("write `\"content\": \"\"` if the message is empty"));
     }
     message.end = match (message.end, &content) {
         (End::Open, None) => End::Prompt,
@@ -274,7 +276,7 @@ fn message<'a>(
     Ok(())
 }
 
-/// The token ids that the message was sampled or read as.
+/// Reads the token ids that the message was sampled or read as.
 fn ids<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, message: &mut Message<'a>) -> Result<()> {
     let mut ids = Vec::new();
     sheet.array(json, |sheet, json| {
@@ -285,7 +287,10 @@ fn ids<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, message: &mut Message<'a>
             Some(id) => ids.push(id),
             None if is_number => {
                 let span = Span::new(start, json.position());
-                sheet.drop_value(Code::ParseJson.at(span, "this number is no token id"));
+                sheet.drop_value(
+                    Code::ParseJson
+                        .at(span, "invalid token id: it must be a whole number of 32 bits"),
+                );
             }
             None => sheet.wrong(json, "a token id")?,
         }

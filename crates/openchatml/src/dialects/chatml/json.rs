@@ -1,6 +1,6 @@
-//! The wire list of ChatML: strings, which are text, and `{"token": …}`, which are control tokens.
+//! The wire list of ChatML: strings are text, and `{"token": …}` are control tokens.
 //!
-//! It is a carrier of lexemes like text is: the same reader and the same writer serve both.
+//! It is a carrier of lexemes, like text, so the same reader and writer handle both.
 
 use super::{CONTROLS, RULES, TEXT};
 use crate::diagnostic::quote;
@@ -21,11 +21,11 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut sheet = Sheet::new(options);
     let mut json = sheet.json(text);
     let mut whole = Whole::default();
-    // The findings are counted with those of the sheet.
+    // The sheet counts the diagnostics.
     let mut uncounted = options.clone();
     uncounted.limits.diagnostics = usize::MAX;
     let mut engine = Engine::new(&TEXT, &uncounted, Keep::Copy);
-    // The strings with escapes, in which places are not exact, and tokens that are given twice.
+    // Strings with escapes, in which places are not exact, and duplicate tokens.
     let mut escaped: Vec<Span> = Vec::new();
     let read = items(&mut sheet, &mut json, |sheet, json| {
         match json.peek() {
@@ -41,8 +41,8 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
                 let start = json.offset();
                 let control = token(sheet, json, &mut escaped)?;
                 let span = Span::new(start, json.position());
-                // In place of a token that cannot be read in a message stands one that no message can
-                // have, so that what follows it is hidden.
+                // An invalid token in a message is replaced by one that no message can contain, so
+                // that the text after it is hidden.
                 let is_inside = engine.message().is_some();
                 let other = is_inside.then_some((Control::Channel, span));
                 if let Some((control, span)) = control.or(other) {
@@ -58,7 +58,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     whole.diagnostics.drain(..).for_each(|found| sheet.pass(found));
     let mut parsed = sheet.finish(json, read, whole.into_document(), |_| None);
     for diagnostic in &mut parsed.diagnostics {
-        // Those in a string with escapes are places, too.
+        // Places in a string with escapes also count.
         let Span { start, end } = diagnostic.span;
         let start = text.floor_char_boundary(start);
         diagnostic.span = Span::new(start, text.ceil_char_boundary(end.min(text.len())));
@@ -67,7 +67,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     parsed
 }
 
-/// Reads the list. `null` is none: a conversation is more than nothing.
+/// Reads the list. `null` is not an empty list.
 fn items<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
@@ -79,8 +79,8 @@ fn items<'a>(
     }
 }
 
-/// A fix of the text form as one of the wire list: a control token is an object there. `None` if
-/// it would insert one, or change an `escaped` string.
+/// Converts a fix of the text form to the wire list, where a control token is an object. Returns
+/// `None` if it would insert one, or change an `escaped` string.
 fn in_json(mut fix: Fix, text: &str, escaped: &[Span]) -> Option<Fix> {
     for edit in &mut fix.edits {
         let replaced = text.get(edit.span.range())?;
@@ -95,7 +95,7 @@ fn in_json(mut fix: Fix, text: &str, escaped: &[Span]) -> Option<Fix> {
                 edit.span = Span::new(start, start + len);
             }
             Some(_) => return None,
-            // A control character is a mistake of the JSON, too.
+            // A control character is also an error in JSON.
             None if replaced.contains(char::is_control) => return None,
             None if replaced.contains(['"', '\\']) && edit.replacement != "\"" => return None,
             None => {}
@@ -125,21 +125,22 @@ fn token(
         let Some((spelling, span)) = sheet.string(json)? else { return Ok(()) };
         control = CONTROLS.control(&spelling);
         if control.is_none() {
-            let text = format!("{} is no control token of ChatML", quote(&spelling));
+            let text = format!("unknown control token {}", quote(&spelling));
             sheet.drop_item(Code::ParseJson.at(span, text));
         }
         Ok(())
     })?;
     let span = Span::new(start, json.position());
-    // The token that counts is not the one that a fix would find first.
+    // A fix would find another token than the one that is used.
     repeated.extend(is_repeated.then_some(span));
     if !has_token {
-        sheet.drop_item(Code::ParseJson.at(span, "an item of the list has a `token`"));
+        sheet.drop_item(Code::ParseJson.at(span, "an object in this list must have a `token`"));
     }
     Ok(control.map(|control| (control, span)))
 }
 
-/// The specification's examples end a token in a curly quote twice: `"<|message|>”`.
+/// Handles a token that ends with a curly quote, as twice in the specification's examples:
+/// `"<|message|>”`.
 fn curly_quote(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Option<Control> {
     let start = json.offset();
     let text = json.rest().strip_prefix('"')?;
@@ -147,7 +148,7 @@ fn curly_quote(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Option<Control> {
         if text.strip_prefix(spelling).is_some_and(|rest| rest.starts_with('”')) {
             let at = start + 1 + spelling.len();
             let span = Span::new(at, at + '”'.len_utf8());
-            let found = Code::ParseSlip.at(span, "a curly quote ends the token; taken for `\"`");
+            let found = Code::ParseSlip.at(span, "the token ends with a curly quote, read as `\"`");
             sheet.tolerate(found.fix(Fix::safe(span, "\"")));
             json.advance(1 + spelling.len() + '”'.len_utf8());
             return Some(*control);
@@ -167,7 +168,7 @@ pub(super) fn write(
     Ok(sink.out)
 }
 
-/// The sink that writes a wire list. Text cannot become a token here, whatever it spells.
+/// The sink for a wire list. Text cannot become a token here.
 struct WireSink {
     out: String,
     /// The text since the last token.

@@ -1,4 +1,4 @@
-//! ChatML, as OpenAI described it.
+//! ChatML, as OpenAI has described it.
 
 mod json;
 mod tokens;
@@ -16,7 +16,8 @@ use crate::rules::History;
 use crate::rules::{Carries, Completion};
 use crate::signs::{Case, Framing, JsonSigns, Scan, Sign, TextSigns};
 
-/// ChatML: `<|start|>`role`<|message|>`text`<|end_message|>`, canonically as a JSON wire list.
+/// ChatML: `<|start|>`role`<|message|>`text`<|end_message|>`. Its canonical form is a JSON wire
+/// list.
 ///
 /// ```
 /// use openchatml::{Carrier, Format, dialects, parse};
@@ -98,8 +99,8 @@ pub(crate) static RULES: Rules = Rules {
     mends_slips: true,
 };
 
-/// `RoleName` of the specification's grammar. The specification slips twice itself: `Assistant` in
-/// its grammar, `assistant:example_user` in its example.
+/// Reads `RoleName` of the specification's grammar. The specification has two typing errors:
+/// `Assistant` in its grammar, and `assistant:example_user` in its example.
 fn speaker(word: &str) -> Option<Speaker<'_>> {
     Some(match word {
         "user" => Speaker::Role(Role::User),
@@ -121,15 +122,13 @@ fn has_word(role: &Role) -> bool {
 
 fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
     match (message.role, message.name.as_deref()) {
-        (role, _) if !has_word(&role) => {
-            RoleWord::Refused("this dialect has no word for this role")
-        }
+        (role, _) if !has_word(&role) => RoleWord::Refused("this dialect has no such role"),
         (Role::System, Some(name)) => RoleWord::Joined("system", name),
         (role, _) => RoleWord::Role(role.as_str()),
     }
 }
 
-/// What the wire list has.
+/// The features of the wire list.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &[],
     around: &[],
@@ -143,7 +142,7 @@ static SIGNS: JsonSigns = JsonSigns {
     usual: 0,
 };
 
-/// What its documents are known by: no other framing ends messages by this token.
+/// Adds the evidence: no other framing ends messages with this token.
 fn look(scan: &Scan<'_>, case: &mut Case) {
     let spelling = |control| CONTROLS.spelling(control).unwrap_or_default();
     let token = |control| format!("`{}`", spelling(control));
@@ -152,7 +151,7 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     if !is_first(Control::Start) && !is_first(Control::Message) {
         return;
     }
-    // What messages say may quote the end of a frame of another format; no frame follows that.
+    // Messages can quote the end token of another format, but no frame follows it.
     let start = spelling(Control::Start);
     let others = [Control::End, Control::Call, Control::Return].into_iter();
     let others: Vec<_> = others.flat_map(|control| scan.spelled_elsewhere(control)).collect();

@@ -14,7 +14,7 @@ pub(super) static CONTROLS: TokenTable = TokenTable::new(
     Escape::None,
 );
 
-/// What most messages begin with.
+/// The openings of most messages.
 pub(super) static OPENINGS: &[PlainOpening] = &[
     PlainOpening { text: "<|start|>user<|message|>", role: Role::User, channel: None },
     PlainOpening { text: "<|start|>assistant<|message|>", role: Role::Assistant, channel: None },

@@ -1,4 +1,4 @@
-//! What the chat template makes of a conversation: one system message, at the beginning.
+//! Composes a conversation like the chat template: one system message, at the beginning.
 
 use super::{CONTROLS, RULES};
 use crate::grammar::sections::{self, Opened};
@@ -11,10 +11,10 @@ use crate::{Control, Section, Span};
 
 pub(super) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };
 
-/// What the template can be given.
+/// What the input of the template can contain.
 static CARRIES: Carries = Carries { tools: true, call_ids: true, ..super::CARRIES };
 
-/// What stands between the texts of system messages that are joined.
+/// The text between joined system messages.
 const BETWEEN: &str = "\n\n";
 
 fn compose<'a>(
@@ -51,7 +51,7 @@ fn compose<'a>(
         let text = declaration(&first.body.text(), tools);
         say(first, text);
     }
-    // Nothing stands for a system message that says nothing: white space behind the first token is none.
+    // An empty system message is not written: white space after the first token is not a message.
     if let Some((message, place)) = system {
         match message.body.text().trim_ascii().is_empty() {
             false => opened.composed.push(message, place),
@@ -71,7 +71,8 @@ fn say(message: &mut Message<'_>, text: String) {
     (message.body, message.body_at, message.pieces) = (Body::from(text), 0, None);
 }
 
-/// The system message of a conversation with tools, in the words of the model's documentation.
+/// Returns the system message of a conversation with tools, with the texts of the model's
+/// documentation.
 fn declaration(system: &str, tools: &[Tool<'_>]) -> String {
     let mut text = system.to_owned();
     if !text.is_empty() {

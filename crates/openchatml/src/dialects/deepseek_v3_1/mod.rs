@@ -17,8 +17,8 @@ use crate::rules::{Carries, Completion, History, kept_without_reasoning};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 use crate::{Control, Section};
 
-/// DeepSeek V3.1: a token before what each role says, reasoning and calls in the turn of the assistant,
-/// and replies of tools behind it.
+/// DeepSeek V3.1: a token before each role's text, reasoning and calls in the assistant's turn, and
+/// tool replies after it.
 ///
 /// ```
 /// use openchatml::{Channel, Format, parse};
@@ -43,7 +43,7 @@ pub static DIALECT: Dialect = Dialect {
 static CARRIES: Carries = Carries {
     roles: &[Role::System, Role::User, Role::Assistant, Role::Tool],
     ends: &[End::End, End::Call, End::Open, End::Prompt],
-    // Nothing closes what others say.
+    // Messages of other roles have no end token.
     open_roles: &[Role::Assistant, Role::Tool],
     ..Carries::SECTIONS
 };
@@ -112,7 +112,7 @@ pub(super) static RULES: Rules = Rules {
     stops: &[],
 };
 
-/// What its conversations are known by: the tokens of the roles.
+/// Adds the evidence: the tokens of the roles.
 fn look(scan: &Scan<'_>, case: &mut Case) {
     let token = |control| format!("`{}`", CONTROLS.spelling(control).unwrap_or_default());
     let opens = [Role::User, Role::Assistant].map(Control::Open);

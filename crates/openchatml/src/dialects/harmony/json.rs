@@ -1,5 +1,5 @@
-//! The JSON of the reference library: a `Conversation` of messages whose content is text, or text
-//! and declarations.
+//! The JSON of the reference library: a `Conversation` of messages with text, or text and
+//! declarations.
 
 use crate::document::{Root, Sheet, write_shaped, write_string_field};
 use crate::grammar::frame;
@@ -39,7 +39,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))
 }
 
-/// Reads the messages that an object holds.
+/// Reads the messages of an object.
 fn held<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
@@ -72,7 +72,7 @@ fn message<'a>(
         match key {
             "role" => speaker = sheet.speaker(json, false)?,
             "content_type" => {
-                // It may have the constraint's token, and is looked at below.
+                // It can contain the constraint token, and is checked below.
                 let header = sheet.header.take();
                 content_type = sheet.value(json, key, &mut message)?;
                 sheet.header = header;
@@ -97,7 +97,7 @@ fn message<'a>(
         parts::keep_own(sheet, content, speaker.role());
     }
     if !has_content {
-        sheet.tolerate(Code::ParseJson.at(span, "the message has no content"));
+        sheet.tolerate(Code::ParseJson.at(span, "the message has no `content`"));
     }
     sheet.speak(speaker, &mut message);
     written.unwrap_or_default().say(&mut message);
@@ -117,14 +117,14 @@ fn message<'a>(
         sheet.report(frame::lost_call(span));
     }
     if message.content_type.is_some() && !(super::CARRIES.content_types)(&message) {
-        let found = Code::ParseHeader.at(span, "the `content_type` is no word of a header");
-        sheet.tolerate(found.help("the text form cannot say it"));
+        let found = Code::ParseHeader.at(span, "the `content_type` cannot be written in a header");
+        sheet.tolerate(found.help("change or remove it before you write the text form"));
     }
     messages.push(message);
     Ok(())
 }
 
-/// Takes a content type, which may be a constraint: `<|constrain|>json`.
+/// Reads a content type, which can be a constraint: `<|constrain|>json`.
 fn typed(message: &mut Message<'_>, raw: &str) {
     let mark = super::RULES.controls.spelling(Control::Constrain).unwrap_or_default();
     let Some(constraint) = raw.strip_prefix(mark) else {
@@ -136,7 +136,7 @@ fn typed(message: &mut Message<'_>, raw: &str) {
     if constraint == constraint.trim_ascii() {
         return;
     }
-    // It is written with the space that it was read with.
+    // It keeps the space that was read.
     let Some(mut header) = frame::raw_header(message, &super::RULES) else { return };
     header.truncate(header.as_str().len() - constraint.trim_ascii().len());
     header.push_text(constraint);
@@ -152,8 +152,8 @@ pub(super) fn write(
         return Err(RenderError::not_a_conversation("harmony"));
     };
     if options.generation_prompt.is_some() || options.continue_final {
-        let text = "the JSON of Harmony has no open messages";
-        let help = "write the text form, or token ids";
+        let text = "Harmony JSON cannot express an open message";
+        let help = "write the text form or token ids";
         return Err(unsaid(conversation.messages.len(), text).help(help));
     }
     let messages = |out: &mut String| write_messages(out, conversation);
@@ -161,7 +161,7 @@ pub(super) fn write(
     write_shaped(shape, "messages", 256, messages, |_| {})
 }
 
-/// Writes the messages of a list. Gives how many there are.
+/// Writes the messages of a list. Returns their number.
 fn write_messages(
     out: &mut String,
     conversation: &Conversation<'_>,
@@ -169,7 +169,7 @@ fn write_messages(
     let contents = Contents::of(conversation);
     for (index, message) in conversation.messages.iter().enumerate() {
         if message.is_call() != (message.end == End::Call) {
-            let text = "the JSON of Harmony cannot say that a call was not made";
+            let text = "Harmony JSON cannot express a call that does not end with `<|call|>`";
             return Err(unsaid(index, text).at(Place::End, crate::Span::default()));
         }
         out.push_str(if index == 0 { "" } else { "," });

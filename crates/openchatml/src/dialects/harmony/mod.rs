@@ -19,7 +19,7 @@ use crate::pairing::Pairing;
 use crate::rules::{Carries, Channels, Completion, ContentRules, Framed, Intents, Opening};
 use crate::signs::{Case, Framing, JsonSigns, Kind, Scan, Sign, TextSigns};
 
-/// Harmony: seven control tokens, no escape, tools that are their own roles.
+/// Harmony: seven control tokens, no escape, and tools as their own roles.
 ///
 /// ```
 /// use openchatml::{Carrier, Format, dialects, parse};
@@ -48,7 +48,7 @@ pub static DIALECT: Dialect = Dialect {
     }),
 };
 
-/// What prompts begin with.
+/// The beginning of prompts.
 static OPENING: Opening =
     Opening { system: harmony::open, formats: harmony::ask, left_out: profile::left_out };
 
@@ -63,7 +63,7 @@ static CARRIES: Carries = Carries {
     recipients: true,
     reply_recipients: true,
     intents: Intents::Implied,
-    // Typed commentary without a recipient would be a call.
+    // Commentary with a content type and without a recipient would be a call.
     content_types: |message| {
         !message.is_commentary() && (message.constrained || frame::is_type_word(message))
     },
@@ -90,7 +90,7 @@ static TEXT: TextForm = TextForm {
     book: &BOOK,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| match options.profile {
-        // What the template says is in the document by now.
+        // The document already contains what the template adds.
         Profile::Documented | Profile::HfTemplate | Profile::HfTemplateStrings => {
             frame::write(&RULES, document, options, sink)
         }
@@ -131,7 +131,8 @@ static RULES: Rules = Rules {
     mends_slips: false,
 };
 
-/// What a role word says: a role, a role with a name, or the name of the tool that replies.
+/// Returns the meaning of a role word: a role, a role with a name, or the name of a tool that
+/// replies.
 fn speaker(word: &str) -> Option<Speaker<'_>> {
     if let Some(role) = Role::from_word(word) {
         return Some(Speaker::Role(role));
@@ -148,12 +149,12 @@ fn speaker(word: &str) -> Option<Speaker<'_>> {
     })
 }
 
-/// A tool that replies is its own role. One whose name is a role's cannot speak for itself, or it
-/// would be taken for that role.
+/// Returns the role word. A tool that replies is its own role. A tool with the name of a role
+/// cannot be, because it would be read as that role.
 fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
     let name = message.name.as_deref();
     match (message.role, name, name.and_then(speaker)) {
-        (Role::Tool, None, _) => RoleWord::Refused("a reply needs the name of its tool"),
+        (Role::Tool, None, _) => RoleWord::Refused("a reply must name its tool"),
         (Role::Tool, Some(name), Some(Speaker::Named(Role::Tool, whole))) if whole == name => {
             RoleWord::Name(name)
         }
@@ -161,16 +162,18 @@ fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
             RoleWord::Name(name)
         }
         (Role::Tool, Some(_), Some(Speaker::Addressed(_))) => {
-            RoleWord::Refused("a tool of this name must say to whom it replies")
+            RoleWord::Refused("a reply of a tool with this name must have a recipient")
         }
-        (Role::Tool, Some(_), _) => RoleWord::Refused("a tool cannot have the name of a role"),
+        (Role::Tool, Some(_), _) => {
+            RoleWord::Refused("the name of a tool cannot be the name of a role")
+        }
         (role, None, _) => RoleWord::Role(role.as_str()),
         (role, Some(name), _) => RoleWord::Joined(role.as_str(), name),
     }
 }
 
-/// Commentary without a recipient is a preamble, which the user sees (HIP-1 §6). With a content type
-/// it is a call whose tool was lost: nobody's to see.
+/// Makes commentary without a recipient a preamble, which the user sees (HIP-1 §6). With a content
+/// type it is a call whose tool is missing, so it is hidden.
 fn settle(message: &mut Message<'_>) {
     let is_bare = message.is_commentary() && !message.recovered;
     if is_bare && message.content_type.is_some() {
@@ -180,7 +183,7 @@ fn settle(message: &mut Message<'_>) {
     }
 }
 
-/// What the conversations of the reference library have.
+/// The features of the reference library's conversations.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &["messages"],
     around: &[],
@@ -202,18 +205,18 @@ static SIGNS: JsonSigns = JsonSigns {
     usual: 2,
 };
 
-/// What its prompts and outputs are known by.
+/// Adds the evidence of prompts and outputs.
 fn look(scan: &Scan<'_>, case: &mut Case) {
-    // A header is that of a transcript in OpenChatML.
+    // Only OpenChatML has a header.
     if scan.version.is_some() || !frame::look(scan, 35, case) {
         return case.rule_out();
     }
-    // So is a literal block, which may be quoted, too.
+    // Only OpenChatML has literal blocks, but a message can quote one.
     if scan.has_block {
         case.against(10);
     }
     let joined = scan.gaps.iter().find(|gap| gap.is_empty()).copied();
-    case.sign(25, "messages with nothing between them", joined);
+    case.sign(25, "no text between messages", joined);
     if joined.is_none() && !scan.gaps.is_empty() {
         case.against(15);
     }
@@ -221,12 +224,12 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     let spaced = scan.header(|header| header.contains(&format!(" {constrain}")));
     case.sign(20, format!("a space before `{constrain}`"), spaced);
     let role = scan.header(|header| header.starts_with("functions."));
-    case.sign(10, "a function that is its own role", role);
+    case.sign(10, "a function name as role", role);
     let channel = RULES.controls.spelling(Control::Channel).unwrap_or_default();
     let after = scan.header(|header| {
         header.split_once(channel).is_some_and(|(_, after)| after.contains(" to="))
     });
-    case.sign(15, "a recipient after the channel", after);
+    case.sign(15, "the recipient follows the channel", after);
     for attribute in [" call_id=", " intent="] {
         if scan.header(|header| header.contains(attribute)).is_some() {
             case.against(20);

@@ -1,4 +1,4 @@
-//! The habits of the reference renderer, and what they leave out.
+//! The peculiarities of the reference renderer, and what it drops.
 
 use crate::declare::Style;
 use crate::grammar::frame;
@@ -9,7 +9,7 @@ use crate::rules::{History, Loss, Lost, kept_by_reference};
 use crate::writing::{Place, RenderError, Sink};
 use crate::{Code, Control, Span};
 
-/// Writes a document as a renderer of this profile would.
+/// Writes a document like the renderer of this profile.
 pub(super) fn write(
     profile: Profile,
     document: &Document<'_>,
@@ -17,7 +17,7 @@ pub(super) fn write(
     sink: &mut dyn Sink,
 ) -> Result<(), RenderError> {
     shows_no_more(document)?;
-    // Where these renderers differ from the canonical layout is kept as layout.
+    // The differences from the canonical layout are stored as layout.
     let mut options = options.clone();
     options.layout = LayoutChoice::Keep;
     let mut document = reference(document);
@@ -27,15 +27,14 @@ pub(super) fn write(
     frame::write(&super::RULES, &document, &options, sink)
 }
 
-/// Makes the content type of a message a constraint, and lays its header out with what is said to
-/// whom after the channel.
+/// Makes the content type of a message a constraint, and moves the recipient after the channel.
 fn after_channel(message: &mut Message<'_>) {
     if message.recipient.is_none() && message.content_type.is_none() {
         return;
     }
     message.constrained = message.content_type.is_some();
     let constraint = super::RULES.controls.spelling(Control::Constrain).unwrap_or_default();
-    // The space that the type was read with.
+    // The space before the original content type.
     let kept = message.layout.as_ref().and_then(|layout| layout.header.as_ref());
     let kept =
         kept.and_then(|raw| Some(raw.as_str()[raw.end_of_last(Control::Constrain)?..].to_owned()));
@@ -59,7 +58,7 @@ fn after_channel(message: &mut Message<'_>) {
     layout.header = Some(header);
 }
 
-/// The document as the reference renderer would have it.
+/// Returns the document as the reference renderer writes it.
 fn reference<'a>(document: &Document<'a>) -> Document<'a> {
     let Document::Conversation(conversation) = document else { return document.clone() };
     let mut changed = conversation.clone();
@@ -77,7 +76,8 @@ fn reference<'a>(document: &Document<'a>) -> Document<'a> {
     Document::Conversation(changed)
 }
 
-/// Refuses a message that its recipient alone hides, where that is left out (SPEC 2.2 §11).
+/// Refuses a message that only its recipient hides, if the profile drops the recipient (SPEC 2.2
+/// §11).
 fn shows_no_more(document: &Document<'_>) -> Result<(), RenderError> {
     let messages = document.as_conversation().map_or(&[][..], |it| &it.messages);
     let is_shown = |message: &Message<'_>| message.visibility() == Visibility::User;
@@ -90,16 +90,16 @@ fn shows_no_more(document: &Document<'_>) -> Result<(), RenderError> {
         }
     });
     let Some(at) = at else { return Ok(()) };
-    let text = "this renderer leaves the recipient out, without which a user would see the message";
+    let text = "this profile omits the recipient, so a user would see the message";
     let error = RenderError::new(Code::PermVisibility, Some(at), text);
-    let help = "drop the message, or write it with the default profile";
+    let help = "drop the message, or use the default profile";
     Err(error.at(Place::Recipient, Span::default()).help(help))
 }
 
-/// Whom this names need not be named.
+/// The recipient that the profile omits.
 const ALL: &str = "all";
 
-/// Leaves out that a message is for all.
+/// Removes this recipient.
 fn everybody(message: &mut Message<'_>) {
     message.recipient = None;
     (super::RULES.settle)(message);
@@ -108,7 +108,7 @@ fn everybody(message: &mut Message<'_>) {
     }
 }
 
-/// What a renderer of this profile leaves out.
+/// Returns the losses of the renderer of this profile.
 pub(crate) fn left_out(profile: Profile, conversation: &Conversation<'_>) -> Vec<Loss> {
     let mut losses = Vec::new();
     if !matches!(profile, Profile::Reference | Profile::OssHarmony) {
@@ -131,7 +131,7 @@ pub(crate) fn left_out(profile: Profile, conversation: &Conversation<'_>) -> Vec
     losses
 }
 
-/// How such a renderer ends a message.
+/// Returns how this renderer ends a message.
 fn ended(message: &Message<'_>, is_last: bool) -> End {
     match message.end {
         open @ (End::Open | End::Prompt) if is_last => open,
@@ -141,7 +141,7 @@ fn ended(message: &Message<'_>, is_last: bool) -> End {
     }
 }
 
-/// Which messages a prompt has.
+/// Returns which messages a prompt contains.
 pub(super) fn history(profile: Profile) -> History {
     match profile {
         Profile::Documented => History::Answered,

@@ -1,4 +1,4 @@
-//! The control tokens of Harmony: those of OpenChatML 2.2 but the literal block and the markers.
+//! The control tokens of Harmony: those of OpenChatML 2.2 without literal blocks and markers.
 
 use crate::Control;
 use crate::grammar::frame::openings;
@@ -18,5 +18,5 @@ pub(super) static CONTROLS: TokenTable = TokenTable::new(
     Escape::None,
 );
 
-/// What most messages begin with.
+/// The openings of most messages.
 pub(super) static OPENINGS: &[PlainOpening] = openings!("<|start|>", "<|channel|>", "<|message|>");

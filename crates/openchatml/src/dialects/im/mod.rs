@@ -1,4 +1,4 @@
-//! The `<|im_start|>` framing as the world uses it, mostly under the name of ChatML.
+//! The `<|im_start|>` framing, which is widely used and mostly called ChatML.
 
 use super::older::{NEWER, ROLES};
 use crate::Control;
@@ -14,7 +14,7 @@ use crate::rules::History;
 use crate::rules::{Carries, Completion};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 
-/// The `<|im_start|>` framing: compact, with nothing around the turns.
+/// The `<|im_start|>` framing: compact, with no text around the turns.
 ///
 /// ```
 /// use openchatml::{Carrier, Format, dialects, parse};
@@ -81,7 +81,7 @@ static RULES: Rules = Rules {
     has_files: false,
 };
 
-/// What the framing is known by.
+/// Adds the evidence for the framing.
 fn look(scan: &Scan<'_>, case: &mut Case) {
     let token = |control| format!("`{}`", CONTROLS.spelling(control).unwrap_or_default());
     case.sign(60, token(Control::Start), scan.begins_with(Control::Start));

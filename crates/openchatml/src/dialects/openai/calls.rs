@@ -1,4 +1,4 @@
-//! Calls of tools as objects: `tool_calls`, and the `function_call` of the old days.
+//! Tool calls as objects: `tool_calls`, and the deprecated `function_call`.
 
 use crate::document::{Sheet, write_string_field};
 use crate::json::{Json, JsonError, write_string};
@@ -27,7 +27,7 @@ pub(super) fn read<'a>(
                 "recipient" => call.recipient = sheet.value(json, key, &mut call)?,
                 "type" => {
                     let is_known = |word: &str| KINDS.contains(&word).then_some(());
-                    sheet.word(json, "type of tool call", KINDS, is_known)?;
+                    sheet.word(json, "tool call type", KINDS, is_known)?;
                 }
                 "function" | "custom" => {
                     let body = if key == "custom" { "input" } else { "arguments" };
@@ -36,7 +36,7 @@ pub(super) fn read<'a>(
                         set_custom(&mut call);
                     }
                 }
-                // Where it stands in the stream that it was collected from.
+                // The position in the stream from which it was collected.
                 _ => index(sheet, json, place)?,
             }
             Ok(())
@@ -46,7 +46,7 @@ pub(super) fn read<'a>(
     })
 }
 
-/// Reads the index of a call, which says nothing but its place in the list.
+/// Reads the index of a call, which must equal its position in the list.
 fn index(sheet: &mut Sheet<'_>, json: &mut Json<'_>, place: usize) -> Result<()> {
     let start = json.offset();
     if !matches!(json.peek(), Some(b'0'..=b'9' | b'-')) {
@@ -54,13 +54,13 @@ fn index(sheet: &mut Sheet<'_>, json: &mut Json<'_>, place: usize) -> Result<()>
     }
     if json.number()?.parse() != Ok(place) {
         let span = Span::new(start, json.position());
-        let text = "the index of this call is not its place in the list: it is dropped";
+        let text = "the `index` of this call does not match its position: `index` will be dropped";
         sheet.drop_value(Code::ParseJson.at(span, text));
     }
     Ok(())
 }
 
-/// Reads the old `function_call`, which has no id.
+/// Reads the deprecated `function_call`, which has no id.
 pub(super) fn read_legacy<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
@@ -73,7 +73,7 @@ pub(super) fn read_legacy<'a>(
     Ok(span.and_then(|span| named(sheet, call, name, span)))
 }
 
-/// Reads the name of a function and what it is given, under the key `body`.
+/// Reads the name of a function and its input, under the key `body`.
 fn function<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,

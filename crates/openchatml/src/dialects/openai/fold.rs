@@ -1,5 +1,5 @@
-//! One object for all that the assistant thinks, says and calls in one go: as many messages as read
-//! back the same.
+//! Joins the reasoning, text and calls of the assistant into objects. Each object has as many
+//! messages as will be read back unchanged.
 
 use super::{FORM, calls};
 use crate::Code;
@@ -11,14 +11,14 @@ use crate::writing::RenderError;
 
 type Result<T> = std::result::Result<T, RenderError>;
 
-/// Writes messages in their order.
+/// Writes messages in order.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     replies: Replies,
 }
 
 impl Writer {
-    /// Writes the objects of a list. Gives how many there are.
+    /// Writes the objects of a list. Returns their number.
     pub(super) fn messages(&mut self, out: &mut String, messages: &[Message<'_>]) -> Result<usize> {
         let mut rest = messages;
         let mut count = 0;
@@ -54,7 +54,7 @@ impl Writer {
         out.push('}');
     }
 
-    /// Writes the longest turn that begins here, and gives the messages after it.
+    /// Writes the longest turn that begins here. Returns the messages after it.
     fn turn<'m, 'a>(
         &mut self,
         out: &mut String,
@@ -66,7 +66,7 @@ impl Writer {
             turn.content.filter(|said| said.is_commentary() && turn.calls.is_empty())
         {
             let at = messages.iter().position(|message| std::ptr::eq(message, said));
-            let text = "`openai` has preambles before calls only";
+            let text = "`openai` supports preambles only before calls";
             let index = index + at.unwrap_or_default();
             return Err(RenderError::new(Code::RenderUnsupported, Some(index), text));
         }
@@ -74,7 +74,7 @@ impl Writer {
         write_string_field(out, "name", messages.first().and_then(|it| it.name.as_deref()));
         if let Some(reasoning) = turn.reasoning {
             let key = beyond_of(reasoning, FORM).map_or("", |beyond| beyond.key);
-            // A refusal that is hidden is no longer one.
+            // A hidden refusal is not a refusal any more.
             let key = if matches!(key, "" | "refusal") { "reasoning_content" } else { key };
             write_string_field(out, key, Some(&reasoning.body.text()));
         }
@@ -105,8 +105,8 @@ struct Turn<'m, 'a> {
 }
 
 impl<'m, 'a> Turn<'m, 'a> {
-    /// The longest turn at the front of `messages`. Empty text stands alone, or it would be taken
-    /// for none.
+    /// Returns the longest turn at the front of `messages`. Empty text must be alone, or it would
+    /// be read as missing.
     fn of(messages: &'m [Message<'a>]) -> Self {
         let mut turn = Turn { reasoning: None, content: None, refusal: None, calls: &[] };
         let joins = |message: &&Message<'_>| joins(message, &messages[0], FORM);
@@ -148,7 +148,7 @@ impl<'m, 'a> Turn<'m, 'a> {
     }
 }
 
-/// Whether the content of a message would be taken for none.
+/// Whether the content of a message would be read as missing.
 fn is_silent(message: &Message<'_>) -> bool {
     message.body.is_empty() && content_of(message, FORM, "").is_none()
 }

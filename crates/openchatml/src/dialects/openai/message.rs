@@ -1,4 +1,4 @@
-//! One object: all that somebody says in one go.
+//! Reads one object: everything that a speaker says at once.
 
 use std::borrow::Cow;
 
@@ -28,24 +28,24 @@ pub(super) const KEYS: &[&str] = &[
     "tool_name",
     "weight",
     "loss_weight",
-    // What is kept as it stands.
+    // Kept unchanged.
     "audio",
     "annotations",
 ];
 
-/// Keys that stand for the same.
+/// Keys that mean the same.
 const SAME: &[u64] = &[same(KEYS, &["name", "tool_name"]), same(KEYS, &["weight", "loss_weight"])];
 
-/// What an object says before it is known whose words they are.
+/// The fields of an object before its speaker is known.
 #[derive(Default)]
 pub(super) struct Turn<'a> {
-    /// The reasoning, and the key that it stands under.
+    /// The reasoning, and its key.
     reasoning: Option<(&'static str, Written<'a>)>,
     content: Option<Written<'a>>,
     pieces: Vec<Piece<'a>>,
     refusal: Option<Written<'a>>,
     calls: Vec<Message<'a>>,
-    /// The call of the old days.
+    /// The deprecated form of a call.
     legacy: Option<Message<'a>>,
     fields: Vec<(Cow<'a, str>, Value<'a>)>,
     name: Name<'a>,
@@ -115,7 +115,7 @@ pub(super) fn read<'a>(
     Ok(())
 }
 
-/// Who speaks. A `function` is a tool of the old days.
+/// Reads the role. `function` is a deprecated role of tools.
 fn role<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Speaker<'a>>> {
     let Some((word, span)) = sheet.string(json)? else { return Ok(None) };
     Ok(Some(match word.as_ref() {
@@ -142,7 +142,7 @@ impl<'a> Turn<'a> {
         Ok(())
     }
 
-    /// Reads reasoning. Some services give it under two keys: it is the same then.
+    /// Reads reasoning. Some services write the same reasoning under two keys.
     fn reasoning(
         &mut self,
         sheet: &mut Sheet<'_>,
@@ -155,15 +155,16 @@ impl<'a> Turn<'a> {
             Some((_, before)) if before.body == written.body || written.is_empty() => {}
             Some((_, before)) if !before.is_empty() => {
                 let span = Span::new(start, json.position());
-                let found = Code::ParseJson.at(span, "the object has reasoning already");
-                sheet.drop_value(found.help("this one is dropped"));
+                let found =
+                    Code::ParseJson.at(span, "the object has two different reasoning texts");
+                sheet.drop_value(found.help("this one will be dropped"));
             }
             _ => self.reasoning = Some((key, written)),
         }
         Ok(())
     }
 
-    /// A message of anybody but the assistant.
+    /// Returns a message of a speaker other than the assistant.
     fn said_by_another(
         self,
         sheet: &mut Sheet<'_>,
@@ -176,8 +177,9 @@ impl<'a> Turn<'a> {
         let is_extra = |piece: &Piece<'_>| !matches!(piece, Piece::Said(..));
         let reasons = self.reasoning.is_some_and(|(_, written)| !written.is_empty());
         if reasons || !self.calls.is_empty() || self.pieces.iter().any(is_extra) {
-            let found = Code::ParseJson.at(span, "only the assistant thinks and calls tools");
-            sheet.drop_value(found.help("its reasoning and its calls are dropped"));
+            let found =
+                Code::ParseJson.at(span, "only the assistant can have reasoning and tool calls");
+            sheet.drop_value(found.help("the reasoning and the calls will be dropped"));
         }
         let refusal = self.refusal.filter(|written| !written.is_empty());
         match (self.content, said(self.pieces), refusal) {
@@ -190,17 +192,17 @@ impl<'a> Turn<'a> {
                     keep(&mut message, parts);
                 }
                 if refusal.is_some() {
-                    let found = Code::ParseJson.at(span, "only the assistant refuses");
-                    sheet.drop_value(found.help("the `refusal` is dropped"));
+                    let found = Code::ParseJson.at(span, "only the assistant can have a `refusal`");
+                    sheet.drop_value(found.help("the `refusal` will be dropped"));
                 }
             }
             _ => {
-                sheet.tolerate(Code::ParseJson.at(span, "the message has no content"));
+                sheet.tolerate(Code::ParseJson.at(span, "the message has no `content`"));
             }
         }
         if role != Some(Role::Tool) && message.call_id.take().is_some() {
-            let text = "only a tool's reply has a `tool_call_id`";
-            sheet.drop_value(Code::ParseJson.at(span, text).help("it is dropped"));
+            let text = "only a tool reply can have a `tool_call_id`";
+            sheet.drop_value(Code::ParseJson.at(span, text).help("it will be dropped"));
         }
         let name = name_by(sheet, self.name, self.author.as_deref());
         message.name = match role {
@@ -215,7 +217,7 @@ impl<'a> Turn<'a> {
         message
     }
 
-    /// Leaves out empty text, which is as good as none where anything else is said.
+    /// Removes empty text if there is anything else.
     fn hush(&mut self) {
         let is_silent = self.reasoning.as_ref().is_none_or(|(_, written)| written.is_empty())
             && self.content.as_ref().is_none_or(Written::is_empty)
@@ -229,7 +231,7 @@ impl<'a> Turn<'a> {
         self.content.take_if(|it| it.is_empty() && !is_silent);
     }
 
-    /// The messages of the assistant: what it thinks, says and calls.
+    /// Returns the messages of the assistant: reasoning, text and calls.
     fn unfold(
         mut self,
         sheet: &mut Sheet<'_>,
@@ -238,8 +240,8 @@ impl<'a> Turn<'a> {
     ) {
         let first = messages.len();
         if like.call_id.is_some() {
-            let text = "only a tool's reply has a `tool_call_id`";
-            sheet.drop_value(Code::ParseJson.at(like.span, text).help("it is dropped"));
+            let text = "only a tool reply can have a `tool_call_id`";
+            sheet.drop_value(Code::ParseJson.at(like.span, text).help("it will be dropped"));
         }
         self.hush();
         let say = |channel, written: Written<'a>| {
@@ -276,8 +278,8 @@ impl<'a> Turn<'a> {
         }
         messages.extend(self.calls);
         if messages.len() == first {
-            let found = Code::ParseJson.at(like.span, "the message says nothing: it is dropped");
-            sheet.drop_item(found.help("give it `content`, reasoning or `tool_calls`"));
+            let found = Code::ParseJson.at(like.span, "the message is empty: it will be dropped");
+            sheet.drop_item(found.help("add `content`, reasoning or `tool_calls`"));
         }
         let name = name_by(sheet, self.name, self.author.as_deref());
         let name = self.author.or(name);
@@ -290,7 +292,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// What the assistant says right before a call is a preamble.
+/// Makes text of the assistant directly before a call a preamble.
 fn lead(messages: &mut [Message<'_>]) {
     for at in 1..messages.len() {
         let (before, after) = messages.split_at_mut(at);
@@ -304,7 +306,7 @@ fn lead(messages: &mut [Message<'_>]) {
     }
 }
 
-/// The only thing that is said, if anything is.
+/// Returns the text if it is the only piece.
 fn said(pieces: Vec<Piece<'_>>) -> Option<(Written<'_>, Option<Value<'_>>)> {
     pieces.into_iter().find_map(|piece| match piece {
         Piece::Said(written, parts) => Some((written, parts)),
@@ -312,7 +314,7 @@ fn said(pieces: Vec<Piece<'_>>) -> Option<(Written<'_>, Option<Value<'_>>)> {
     })
 }
 
-/// Keeps the parts that a message was read from.
+/// Keeps the original parts of a message.
 fn keep<'a>(message: &mut Message<'a>, parts: Option<Value<'a>>) {
     if let Some(parts) = parts {
         let layout = Layout { form: FORM, content: Some(parts), ..Layout::default() };

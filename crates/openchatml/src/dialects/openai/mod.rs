@@ -1,4 +1,4 @@
-//! The messages of OpenAI's Chat Completions, which half of the world speaks.
+//! The messages of OpenAI's Chat Completions, which many services use.
 
 mod calls;
 mod fold;
@@ -14,7 +14,7 @@ use crate::rules::{Carries, Channels, ContentRules, Intents};
 use crate::services::{self, calls::is_typed_call, parts};
 use crate::signs::{JsonSigns, Kind, Sign};
 
-/// OpenAI's Chat Completions: a list of messages, a single one, or the body of a request or of a
+/// OpenAI's Chat Completions: a list of messages, a single message, or the body of a request or a
 /// response.
 ///
 /// ```
@@ -69,7 +69,7 @@ static CARRIES: Carries = Carries {
     ..Carries::NOTHING
 };
 
-/// What chats of services and data sets have. Plain messages are taken for these.
+/// The features of chats of services and data sets. Plain messages are detected as this format.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &["messages", "choices"],
     around: &["choices"],

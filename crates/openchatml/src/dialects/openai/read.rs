@@ -1,4 +1,4 @@
-//! Reading a list of messages, a single one, or the body of a request or of a response.
+//! Reads a list of messages, a single message, or the body of a request or a response.
 
 use super::write::CHOICES;
 use super::{FORM, message};
@@ -33,7 +33,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     sheet.finish(json, read, conversation.into(), book)
 }
 
-/// Keys of bodies that say something of the conversation, and then those that do not.
+/// Keys of bodies: first those with parts of the conversation, then all others.
 pub(super) const KEYS: &[&str] = &[
     "messages",
     "tools",
@@ -118,7 +118,7 @@ fn body<'a>(
     Ok(())
 }
 
-/// Reads the choices of a response. They are instead of each other: the first one counts.
+/// Reads the choices of a response. They are alternatives: the first one is used.
 fn choices<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
@@ -135,8 +135,8 @@ fn choices<'a>(
             let start = json.offset();
             json.skip()?;
             let span = Span::new(start, json.position());
-            let found = Code::ParseJson.at(span, "one more choice for the same answer");
-            sheet.drop_item(found.help("the first one is read; this one is dropped"));
+            let found = Code::ParseJson.at(span, "the response has more than one choice");
+            sheet.drop_item(found.help("only the first choice is read; this one will be dropped"));
             return Ok(());
         }
         let keys = ["message", "index", "finish_reason", "logprobs", "stop_reason", "token_ids"];
@@ -158,7 +158,7 @@ fn choices<'a>(
     state.keep(CHOICES, Data::List(choice.into_iter().collect()).into());
     read?;
     if !has_message {
-        sheet.lacks("the response has no choice with a `message`", start);
+        sheet.lacks("no choice of the response has a `message`", start);
     }
     Ok(())
 }

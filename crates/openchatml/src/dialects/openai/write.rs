@@ -1,4 +1,4 @@
-//! Writing the body of a request: messages and tools.
+//! Writes the body of a request: messages and tools.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ pub(super) fn write(document: &Document<'_>, options: &RenderOptions) -> Result<
     write_shaped(shape, "messages", estimate(conversation), messages, rest)
 }
 
-/// The response of a service that holds this message, if it holds any.
+/// Returns the response of a service with this message, if there is one.
 fn response(message: Option<&str>, conversation: &Conversation<'_>) -> String {
     let (fields, _) = aside_of(conversation, FORM);
     let choices = fields.iter().find(|field| field.0 == CHOICES).and_then(|it| it.1.as_list());
@@ -59,5 +59,5 @@ fn response(message: Option<&str>, conversation: &Conversation<'_>) -> String {
     out
 }
 
-/// The key of a response that holds what the model said.
+/// The key of a response with the output of the model.
 pub(super) const CHOICES: &str = "choices";

@@ -68,7 +68,7 @@ static RULES: Rules = Rules {
     has_files: true,
 };
 
-/// What its documents are known by.
+/// Adds the evidence for documents.
 fn look(scan: &Scan<'_>, case: &mut Case) {
     let spelling = |control| CONTROLS.spelling(control).unwrap_or_default();
     let token = |control| format!("`{}`", spelling(control));
@@ -86,7 +86,7 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
     }
     case.sign(25, token(Control::Eos), scan.token(Control::Eos));
     let spaced = scan.token(Control::End).filter(|end| scan.text[..end.start].ends_with('\n'));
-    case.sign(10, "a line break before the end of a message", spaced);
+    case.sign(10, "a line break before the end token of a message", spaced);
     if scan.version.is_some() {
         case.against(30);
     }

@@ -1,8 +1,8 @@
-//! JSON interchange, one object for each turn (SPEC §10).
+//! JSON interchange: one object for each turn (SPEC §10).
 //!
-//! A turn of the assistant is its thinking and then content or tool calls; each of them is a
-//! message of the text form. Names of tools lose their `functions.` here and get it back; a tool
-//! outside of that namespace says so in `recipient`.
+//! A turn of the assistant is its thinking, followed by content or tool calls. Each of them is a
+//! message of the text form. Names of tools have no `functions.` here; a tool outside of that
+//! namespace has its whole name in `recipient`.
 
 use std::borrow::Cow;
 
@@ -84,7 +84,7 @@ fn tool_calls<'a>(
                 "recipient" => call.recipient = sheet.value(json, key, &mut call)?,
                 "type" => {
                     let is_function = |word: &str| (word == "function").then_some(());
-                    sheet.word(json, "type of tool call", &["function"], is_function)?;
+                    sheet.word(json, "tool call type", &["function"], is_function)?;
                 }
                 _ => {
                     sheet.object(json, &["name", "arguments"], |sheet, json, key| {
@@ -103,10 +103,10 @@ fn tool_calls<'a>(
     })
 }
 
-/// The messages that a turn stands for: its thinking, its content, its calls.
+/// Returns the messages of a turn: its thinking, its content, its calls.
 ///
-/// DEVIATION: a turn has content or calls, and the example of SPEC §10 has both. They are read in
-/// that order, with a finding.
+/// DEVIATION: a turn has content or calls, but the example of SPEC §10 has both. They are read in
+/// that order, with a diagnostic.
 fn unfold<'a>(
     sheet: &mut Sheet<'_>,
     turn: Turn<'a>,
@@ -117,12 +117,12 @@ fn unfold<'a>(
     let role = speaker.role();
     if role != Some(Role::Assistant) {
         if thinking.is_some() || !calls.is_empty() {
-            return Err("only the assistant thinks and calls tools");
+            return Err("only the assistant can have reasoning and tool calls");
         }
         if message.call_id.is_some() && role.is_some_and(|role| role != Role::Tool) {
-            return Err("only a tool's reply has a `tool_call_id`");
+            return Err("only a tool reply can have a `tool_call_id`");
         }
-        let Some(content) = content else { return Err("the turn has no content") };
+        let Some(content) = content else { return Err("the turn has no `content`") };
         content.say(&mut message);
         if role == Some(Role::Tool) {
             message.channel = Some(Channel::Commentary);
@@ -132,19 +132,19 @@ fn unfold<'a>(
         return Ok(vec![message]);
     }
     if message.call_id.is_some() {
-        return Err("only a tool's reply has a `tool_call_id`");
+        return Err("only a tool reply can have a `tool_call_id`");
     }
     if thinking.is_none() && content.is_none() && calls.is_empty() {
-        return Err("the turn says nothing");
+        return Err("the turn is empty");
     }
     if content.is_some() && !calls.is_empty() {
         let text = "a turn with `content` and `tool_calls`";
         let found = Code::ParseJson.at(message.span, text);
-        // Empty content is as good as none.
+        // Empty content means that the content is missing.
         content.take_if(|content| content.is_empty());
         sheet.tolerate(found.help(match &content {
-            Some(_) => "it is read as two messages; write a turn for each",
-            None => "the content is empty; leave it out",
+            Some(_) => "it is read as two messages; write one turn for each",
+            None => "the `content` is empty; remove it",
         }));
     }
     sheet.speak(speaker, &mut message);
@@ -173,7 +173,7 @@ fn unfold<'a>(
     Ok(messages)
 }
 
-/// Thinking with its markers, which are spelled in it as in the text form.
+/// Returns thinking with its markers, which are spelled in it as in the text form.
 fn markers(text: Cow<'_, str>) -> Body<'_> {
     if CONTROLS.find(&text).is_none() {
         return Body::from(text);
@@ -202,8 +202,8 @@ pub(super) fn write(
         return Err(RenderError::not_a_conversation("openchatml-2.0"));
     };
     if options.generation_prompt.is_some() || options.continue_final {
-        let text = "a turn in JSON cannot be left open";
-        let help = "write the text form, or token ids";
+        let text = "the JSON form cannot express an open turn";
+        let help = "write the text form or token ids";
         return Err(RenderError::new(Code::RenderUnsupported, None, text).help(help));
     }
     let mut out = String::from("[");
@@ -240,7 +240,7 @@ fn write_other(out: &mut String, message: &Message<'_>) {
     out.push('}');
 }
 
-/// Writes the longest turn that begins here, and gives the messages after it.
+/// Writes the longest turn that begins here. Returns the messages after it.
 fn write_turn<'m, 'a>(
     out: &mut String,
     messages: &'m [Message<'a>],
@@ -289,13 +289,13 @@ fn write_call(out: &mut String, call: &Message<'_>) {
     out.push('}');
 }
 
-/// Reasoning as one string, its markers spelled as in the text form.
+/// Returns reasoning as one string, with its markers spelled as in the text form.
 fn spelled<'m>(
     message: &'m Message<'_>,
     index: usize,
 ) -> std::result::Result<Cow<'m, str>, RenderError> {
     let mut text = String::new();
-    // Where the body says it, without its markers.
+    // The position in the body, without its markers.
     let (mut at, mut spelled) = (0, None);
     for segment in message.body.segments() {
         match segment {
@@ -312,7 +312,7 @@ fn spelled<'m>(
         }
     }
     if markers(Cow::Borrowed(&text)) != message.body {
-        let what = "the reasoning spells a marker as text, which this format cannot keep apart";
+        let what = "the reasoning contains a marker as text, which this format cannot distinguish from a marker";
         let error = RenderError::new(Code::RenderControl, Some(index), what);
         return Err(error.at(Place::Body, spelled.unwrap_or_default()));
     }

@@ -112,7 +112,7 @@ pub(crate) static RULES: Rules = Rules {
     mends_slips: false,
 };
 
-/// A function that replies is its own role (SPEC §4); `tool` is an alias.
+/// Returns the role word. A function that replies is its own role (SPEC §4); `tool` is an alias.
 fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
     match (message.role, message.name.as_deref()) {
         (Role::Tool, Some(name)) if function_name(name).is_some_and(|tool| !tool.is_empty()) => {
@@ -122,7 +122,7 @@ fn role_word<'m>(message: &'m Message<'_>) -> RoleWord<'m> {
     }
 }
 
-/// What turns in JSON have.
+/// The features of turns in JSON.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &[],
     around: &[],
@@ -140,20 +140,20 @@ static SIGNS: JsonSigns = JsonSigns {
     usual: 6,
 };
 
-/// What its transcripts are known by.
+/// Adds the evidence for transcripts.
 fn look(scan: &Scan<'_>, case: &mut Case) {
     match scan.version {
         Some((version, span)) if version == "2.0" => {
             case.sign(90, format!("`version: {version}` in the header"), Some(span));
         }
-        // The other version says so itself.
+        // The header names the other version.
         Some((version, _)) if version.starts_with("2.") => return,
         _ => {}
     }
     if !frame::look(scan, 30, case) {
         return;
     }
-    // Tokens and attributes that only others have.
+    // Tokens and attributes that only other dialects have.
     let tokens = [Control::Constrain, Control::Literal].into_iter();
     let tokens = tokens.filter_map(|it| Some((it, scan.spelled_elsewhere(it).next()?)));
     let unknown = |it: &Attribute| !RULES.attributes.contains(it);

@@ -1,8 +1,8 @@
-//! JSON interchange, one object for each message (SPEC §10).
+//! JSON interchange: one object for each message (SPEC §10).
 //!
-//! The plain-text envelope is canonical: what it cannot say is refused, and where the example of
-//! §10 leaves out what it can say (`name`, `call_id` of a reply, how a message ends), the names of
-//! the canonical JSON are used.
+//! The plain-text envelope is canonical, so JSON that it cannot express is refused. The example of
+//! §10 has no keys for some fields of the envelope (`name`, `call_id` of a reply, the end of a
+//! message). For these, the keys of the canonical JSON are used.
 
 use std::borrow::Cow;
 
@@ -39,14 +39,14 @@ pub(super) const KEYS: &[&str] = &[
     "tool_calls",
 ];
 
-/// What an object says before it is known to be sayable.
+/// The fields of an object, before it is known whether the text form can express it.
 #[derive(Default)]
 struct Object<'a> {
     content: Option<Written<'a>>,
     call: Option<Call<'a>>,
     thinking: Option<Written<'a>>,
     tool_calls: bool,
-    /// It says that its content type is no constraint.
+    /// Whether the object says that its content type is not a constraint.
     is_free: bool,
 }
 
@@ -115,10 +115,10 @@ fn call<'a>(
     Ok(span.map(|_| call))
 }
 
-/// The messages that an object stands for: its thinking, what it says, and its call.
+/// Returns the messages of an object: its thinking, its content, and its call.
 ///
-/// DEVIATION: the example of SPEC §10 has all three in one object, and the text form needs a message
-/// for each. They are read in that order, with a finding.
+/// DEVIATION: the example of SPEC §10 has all three in one object, but the text form needs a
+/// message for each. They are read in that order, with a diagnostic.
 fn unfold<'a>(
     sheet: &mut Sheet<'_>,
     object: Object<'a>,
@@ -130,16 +130,16 @@ fn unfold<'a>(
     sheet.speak(speaker, &mut message);
     let mut messages = Vec::new();
     if tool_calls {
-        return Err("`tool_calls` is not part of this format; a call is a `tool_call` of its own");
+        return Err("this format has no `tool_calls`; write an object with `tool_call` for each");
     }
     if let Some(thinking) = thinking {
         if role != Some(Role::Assistant) {
-            return Err("only the assistant thinks");
+            return Err("only the assistant can have reasoning");
         }
         let is_alone = content.is_none() && call.is_none();
-        // What else the object says is said of its reasoning, if that is all it has.
+        // If the object contains only reasoning, its other fields belong to the reasoning.
         let mut reasoning = match is_alone {
-            true if message.recipient.is_some() => return Err("reasoning has no recipient"),
+            true if message.recipient.is_some() => return Err("reasoning cannot have a recipient"),
             true => message.clone(),
             false => Message { span: message.span, ..Message::reasoning("") },
         };
@@ -153,11 +153,11 @@ fn unfold<'a>(
         }
     }
     if call.is_some() {
-        // Empty content is as good as none.
+        // Empty content means that the content is missing.
         content.take_if(|content| content.is_empty());
     }
     if is_free && call.as_ref().is_some_and(|call| call.content_type.is_some()) {
-        let text = "the type of a call is a constraint: `constrained` is dropped";
+        let text = "the type of a call is always a constraint: `constrained` will be dropped";
         sheet.drop_value(Code::ParseJson.at(message.span, text));
     }
     match (content, call) {
@@ -166,8 +166,8 @@ fn unfold<'a>(
             free(sheet, &mut made);
             if let Some(content) = content {
                 free(sheet, &mut message);
-                let text = "one object with content and a tool call: it is read as two messages";
-                let help = "write an object for each";
+                let text = "an object with content and a tool call is read as two messages";
+                let help = "write one object for each";
                 sheet.tolerate(Code::ParseJson.at(message.span, text).help(help));
                 say(sheet, content, message, &mut messages);
             }
@@ -183,22 +183,22 @@ fn unfold<'a>(
             messages.push(message);
         }
         (None, None) => {
-            return Err("the message says nothing: it has neither content nor a tool call");
+            return Err("the message has neither content nor a tool call");
         }
     }
     Ok(messages)
 }
 
-/// Drops a constraint without a type where that alone is wrong: there is a call.
+/// Drops a constraint without a type if that is the only error, because there is a call.
 fn free(sheet: &mut Sheet<'_>, message: &mut Message<'_>) {
     if check(message).is_err() {
-        let text = "`constrained` without a `content_type`: it is dropped";
+        let text = "`constrained` requires a `content_type`: `constrained` will be dropped";
         sheet.drop_value(Code::ParseJson.at(message.span, text));
         message.constrained = false;
     }
 }
 
-/// Adds what a message says, and what of that is reasoning.
+/// Adds the message, and its reasoning if it contains some.
 fn say<'a>(
     sheet: &mut Sheet<'_>,
     mut content: Written<'a>,
@@ -214,13 +214,13 @@ fn say<'a>(
 
 fn check(message: &Message<'_>) -> std::result::Result<(), &'static str> {
     match message.constrained && message.content_type.is_none() {
-        true => Err("`constrained` without a `content_type`"),
+        true => Err("`constrained` requires a `content_type`"),
         false => Ok(()),
     }
 }
 
-/// The message of a call. What the object says of a message is said of the call or, if it `speaks`
-/// as well, of what it says.
+/// Returns the message of a call. The fields of the object belong to the call or, if it also
+/// `speaks`, to its content.
 fn made<'a>(
     sheet: &mut Sheet<'_>,
     call: Call<'a>,
@@ -229,13 +229,13 @@ fn made<'a>(
     speaks: bool,
 ) -> std::result::Result<Message<'a>, &'static str> {
     if role != Some(Role::Assistant) {
-        return Err("only the assistant calls tools");
+        return Err("only the assistant can call tools");
     }
     if message.end != End::End && message.end != End::Call {
-        return Err("a tool call ends by `<|call|>`");
+        return Err("a tool call must end with `<|call|>`");
     }
     if message.recipient.is_some() || message.call_id.is_some() {
-        return Err("the recipient and the id of a call are part of `tool_call`");
+        return Err("the recipient and the id of a call belong in `tool_call`");
     }
     let mut made = message.clone();
     if speaks {
@@ -243,22 +243,23 @@ fn made<'a>(
         made.intent = None;
         (made.content_type, made.constrained) = (None, false);
         if made.effective_channel() == Channel::Final {
-            // That is what the content is on.
+            // The content is on that channel.
             made.channel = Some(Channel::Commentary);
         }
     }
     made.recipient = call.recipient;
     if made.recipient.is_none() {
-        // Without one it would be an answer to the user.
-        let found = Code::ParseHeader.at(made.span, "the call does not say which tool it is for");
-        sheet.report(found.help("add `recipient` to `tool_call`; the call is hidden"));
+        // Without a recipient, it would be an answer to the user.
+        let found = Code::ParseHeader.at(made.span, "the call does not name a tool");
+        sheet.report(found.help("the call is hidden and not run; add `recipient` to `tool_call`"));
         made.channel = Some(Channel::Analysis);
         made.recovered = true;
     }
     made.call_id = call.id;
     if let Some(content_type) = call.content_type {
         if !speaks && made.content_type.as_ref().is_some_and(|it| *it != content_type) {
-            let text = "the content type of a call is part of `tool_call`: this one is dropped";
+            let text =
+                "the content type of a call belongs in `tool_call`: this one will be dropped";
             sheet.drop_value(Code::ParseJson.at(made.span, text));
         }
         made.content_type = Some(content_type);

@@ -46,7 +46,7 @@ pub static DIALECT: Dialect = Dialect {
     }),
 };
 
-/// As in HIP-1. No profile has a writer of its own here.
+/// As in HIP-1. No profile has its own writer here.
 static OPENING: Opening =
     Opening { system: harmony::open, formats: harmony::ask, left_out: |_, _| Vec::new() };
 
@@ -113,7 +113,8 @@ pub(crate) static RULES: Rules = Rules {
         Attribute::Intent,
         Attribute::ContentType,
     ],
-    // DEVIATION: a reply is written as in the example of SPEC §16.2, not in the grammar's order.
+    // DEVIATION: a reply is written as in the example of SPEC §16.2, not in the order of the
+    // grammar.
     reply_attributes: &[
         Attribute::Name,
         Attribute::CallId,
@@ -133,7 +134,7 @@ pub(crate) static RULES: Rules = Rules {
     mends_slips: false,
 };
 
-/// As in 2.0, but a function that is its own role is the old way to say so (SPEC §4).
+/// As in 2.0, but a function as its own role is an old spelling (SPEC §4).
 fn speaker(word: &str) -> Option<Speaker<'_>> {
     match frame::speaker(word)? {
         Speaker::Named(role, name) => Some(Speaker::Legacy(role, name)),
@@ -141,7 +142,7 @@ fn speaker(word: &str) -> Option<Speaker<'_>> {
     }
 }
 
-/// What messages in JSON have.
+/// The features of messages in JSON.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &[],
     around: &[],
@@ -166,15 +167,15 @@ static SIGNS: JsonSigns = JsonSigns {
     usual: 8,
 };
 
-/// What its transcripts are known by.
+/// Adds the evidence for transcripts.
 fn look(scan: &Scan<'_>, case: &mut Case) {
     match scan.version {
         Some((version, span)) if matches!(version, "2.2" | "2.1") => {
             case.sign(90, format!("`version: {version}` in the header"), Some(span));
         }
-        // The other version says so itself.
+        // The header names the other version.
         Some(("2.0", _)) => return,
-        // Transcripts of 1.x are read in this format, whatever their framing.
+        // Transcripts of 1.x are read in this format, in any framing.
         Some((version, span)) if version.starts_with("1.") => {
             case.sign(60, format!("`version: {version}` in the header"), Some(span));
         }
@@ -184,7 +185,7 @@ fn look(scan: &Scan<'_>, case: &mut Case) {
         return;
     }
     if scan.has_open_block {
-        // Text, in a format that has no such blocks.
+        // Text that looks like a block, in a format without literal blocks.
         case.against(20);
     }
     let tokens = [Control::Constrain, Control::Literal].into_iter();

@@ -24,5 +24,5 @@ pub(super) static CONTROLS: TokenTable = TokenTable::new(
     Escape::DoublingOrLiteral,
 );
 
-/// What most messages begin with.
+/// The openings of most messages.
 pub(super) static OPENINGS: &[PlainOpening] = openings!("<|start|>", "<|channel|>", "<|message|>");

@@ -1,4 +1,4 @@
-//! What the chat template makes of a conversation: tools are declared in the system message.
+//! Composes a conversation like the chat template: the system message declares the tools.
 
 use super::RULES;
 use crate::declare::whole_function;
@@ -12,7 +12,7 @@ use crate::{Span, model::Body};
 
 pub(super) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };
 
-/// What the template can be given.
+/// What the input of the template can contain.
 static CARRIES: Carries = Carries { tools: true, call_ids: true, ..super::CARRIES };
 
 fn compose<'a>(
@@ -43,7 +43,7 @@ fn compose<'a>(
     Ok(composed)
 }
 
-/// The system message of a conversation with tools.
+/// Returns the system message of a conversation with tools.
 fn declaration(system: &str, tools: &[Tool<'_>]) -> String {
     let mut text = system.to_owned();
     if !text.is_empty() {

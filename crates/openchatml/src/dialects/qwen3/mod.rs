@@ -1,4 +1,5 @@
-//! Qwen 3, as its chat template writes it. Hermes and Qwen 2.5 write calls and replies the same way.
+//! Qwen 3, as its chat template writes it. Hermes and Qwen 2.5 write calls and replies in the same
+//! way.
 
 mod compose;
 mod tokens;
@@ -17,8 +18,8 @@ use crate::rules::{Carries, Completion, History, kept_after_last_user};
 use crate::signs::{Case, Framing, Scan, TextSigns};
 use crate::{Control, Section};
 
-/// Qwen 3: the `<|im_start|>` framing with reasoning and calls in the turn of the assistant, and replies
-/// of tools in a turn of the user.
+/// Qwen 3: the `<|im_start|>` framing, with reasoning and calls in the assistant's turn, and tool
+/// replies in a turn of the user.
 ///
 /// ```
 /// use openchatml::{Channel, Format, parse};
@@ -99,7 +100,7 @@ pub(super) static RULES: Rules = Rules {
         turn(Role::System, "system"),
         turn(Role::User, "user"),
         turn(Role::Assistant, "assistant"),
-        // Hermes has replies in a turn of their own.
+        // Hermes writes replies in a separate turn.
         turn(Role::Tool, "tool"),
     ],
     sections: &SECTIONS,
@@ -118,7 +119,7 @@ const fn turn(role: Role, word: &'static str) -> Turn {
     Turn { role, opening: Opening::Named(Control::Start, word), close: Some(close) }
 }
 
-/// What its conversations are known by: the framing, and a token of a section in it.
+/// Adds the evidence: the framing, and a token of a section in it.
 fn look(scan: &Scan<'_>, case: &mut Case) {
     let token = |control| format!("`{}`", CONTROLS.spelling(control).unwrap_or_default());
     let sections = [Section::Reasoning, Section::Call, Section::Reply].map(Control::OpenSection);

@@ -1,4 +1,4 @@
-//! One item: a message, some reasoning, a call or what came of it.
+//! Reads one item: a message, reasoning, a call or its result.
 
 use std::borrow::Cow;
 
@@ -43,16 +43,18 @@ fn read_as<'a>(
         Some("reasoning") => reasoning(sheet, json, messages, state),
         Some(kind) => {
             let item = json.value()?;
-            // Of two types the last one counts, as of all keys.
+            // Of two types, the last one is used, as for all keys.
             let last = item.get("type").and_then(Value::as_str);
             if last != Some(kind) {
                 json.rewind(start);
                 return read_as(last, sheet, json, messages, state);
             }
             if !is_known(kind) {
-                let text = format!("{} is no type of item", quote(kind));
+                let text = format!("unknown item type {}", quote(kind));
                 let found = Code::ParseJson.at(item.span, text);
-                sheet.tolerate(found.help("only this format keeps the item"));
+                sheet.tolerate(
+                    found.help("the item is kept, but a conversion to another format will drop it"),
+                );
             }
             state.items.push(item);
             Ok(())
@@ -60,19 +62,20 @@ fn read_as<'a>(
     }
 }
 
-/// What came of calls.
+/// The types of results of calls.
 const OUTPUTS: &[&str] = &["function_call_output", "custom_tool_call_output"];
 
-/// Items of tools that the service runs itself, and such.
+/// Whether the type is a known item that is kept unchanged, such as those of tools that the service
+/// runs itself.
 fn is_known(kind: &str) -> bool {
     let is_call = kind.strip_suffix("_output").unwrap_or(kind).ends_with("_call");
     is_call || kind.starts_with("mcp_") || matches!(kind, "item_reference" | "compaction")
 }
 
-/// What is said, and the parts that it was read from.
+/// The text, and its original parts.
 type Said<'a> = (Written<'a>, Option<Value<'a>>);
 
-/// Reads content: text or a list of parts.
+/// Reads content: a string or a list of parts.
 fn content<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Said<'a>>> {
     if json.peek() != Some(b'[') {
         return Ok(sheet.written(json)?.map(|written| (written, None)));
@@ -80,14 +83,14 @@ fn content<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Said
     let Data::List(list) = json.value()?.data else { return Ok(None) };
     let is_reasoning = |part: &&Value<'_>| parts::Kind::of(part) == parts::Kind::Reasoning;
     if let Some(part) = list.iter().find(is_reasoning) {
-        let found = Code::PermVisibility.at(part.span, "reasoning inside a message");
-        sheet.report(found.help("the message is hidden; reasoning is an item of its own"));
+        let found = Code::PermVisibility.at(part.span, "reasoning in a message");
+        sheet.report(found.help("the message is hidden; write reasoning as a separate item"));
         sheet.hide_message();
     }
     Ok(Some(listed(sheet, list, false).unwrap_or_default()))
 }
 
-/// What the parts of a list say.
+/// Returns the text of the parts of a list.
 fn listed<'a>(sheet: &mut Sheet<'_>, list: Vec<Value<'a>>, is_reasoning: bool) -> Option<Said<'a>> {
     for (index, part) in list.iter().enumerate() {
         sheet.at_index(index, |sheet| parts::report(sheet, part, parts::Kind::of(part)));
@@ -98,7 +101,7 @@ fn listed<'a>(sheet: &mut Sheet<'_>, list: Vec<Value<'a>>, is_reasoning: bool) -
     }
 }
 
-/// Makes a message say this, with what is kept of it.
+/// Sets the text of a message, and the data that is kept with it.
 fn finish<'a>(message: &mut Message<'a>, said: Said<'a>, fields: Fields<'a>) {
     let (written, parts) = said;
     written.say(message);
@@ -112,7 +115,7 @@ fn finish<'a>(message: &mut Message<'a>, said: Said<'a>, fields: Fields<'a>) {
     }
 }
 
-/// Keeps what only the service has a use for.
+/// Keeps data that only the service uses.
 fn keep<'a>(json: &mut Json<'a>, key: &'static str, fields: &mut Fields<'a>) -> Result<()> {
     let value = json.value()?;
     fields.retain(|field| field.0 != key);
@@ -149,7 +152,7 @@ fn message<'a>(
     message.span = span;
     let speaker: Speaker<'a> = sheet.spoken(speaker, span);
     if said.is_none() {
-        sheet.tolerate(Code::ParseJson.at(span, "the message has no content"));
+        sheet.tolerate(Code::ParseJson.at(span, "the message has no `content`"));
     }
     match speaker.role() {
         Some(Role::Assistant) if is_preamble => {
@@ -169,10 +172,10 @@ fn message<'a>(
     Ok(())
 }
 
-/// What the assistant says before it is done, and in the end.
+/// The phases of messages of the assistant: before the end, and at the end.
 const PHASES: &[&str] = &["commentary", "final_answer"];
 
-/// Reads a call; what it takes stands under the key `body`.
+/// Reads a call. Its input is under the key `body`.
 fn call<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
@@ -242,7 +245,7 @@ fn reply<'a>(
     Ok(())
 }
 
-/// Reads reasoning. Without text, as with a summary alone, it is no message.
+/// Reads reasoning. Without text, such as with only a summary, it is not a message.
 fn reasoning<'a>(
     sheet: &mut Sheet<'_>,
     json: &mut Json<'a>,
@@ -276,7 +279,7 @@ fn reasoning<'a>(
     let Some(said) = said else {
         fields.insert(0, ("type".into(), "reasoning".into()));
         if fields.iter().all(|field| field.0 != "summary") {
-            // It must be there.
+            // The field is required.
             fields.push(("summary".into(), Data::List(Vec::new()).into()));
         }
         state.items.push(Value { data: Data::Map(fields), span });
@@ -287,19 +290,19 @@ fn reasoning<'a>(
     Ok(())
 }
 
-/// Reads the type of an item, which is one of these.
+/// Reads the type of an item, which must be one of these.
 fn type_of(sheet: &mut Sheet<'_>, json: &mut Json<'_>, kinds: &[&str]) -> Result<()> {
     let Some((word, span)) = sheet.string(json)? else { return Ok(()) };
     if !kinds.contains(&word.as_ref()) {
-        let text = format!("{} is not the type that the item is read as", quote(&word));
+        let text = format!("the item type {} contradicts the keys of the item", quote(&word));
         sheet.drop_value(Code::ParseJson.at(span, text));
-        // Nobody knows what it is.
+        // It is unknown what the item is.
         sheet.hide_message();
     }
     Ok(())
 }
 
-/// Whether a field is the same as none: `summary` must be there, and is empty mostly.
+/// Whether a field means the same as if it were missing: `summary` is required, and mostly empty.
 fn is_nothing(key: &str, value: &Value<'_>) -> bool {
     let is_empty = value.as_list().is_some_and(<[_]>::is_empty);
     value.data == Data::Null || key == "summary" && is_empty

@@ -12,7 +12,7 @@ use crate::rules::{Carries, Channels, ContentRules, Intents};
 use crate::services::{self, book, calls::is_typed_call};
 use crate::signs::{JsonSigns, Kind, Sign};
 
-/// OpenAI's Responses API: a list of items, or the body of a request or of a response.
+/// OpenAI's Responses API: a list of items, or the body of a request or a response.
 ///
 /// ```
 /// use openchatml::{Carrier, Format, dialects, parse};
@@ -66,7 +66,7 @@ static CARRIES: Carries = Carries {
     ..Carries::NOTHING
 };
 
-/// What stands between the parts of reasoning; other parts are one text.
+/// The text between the parts of reasoning. Other parts are joined directly.
 fn between(message: &Message<'_>) -> &'static str {
     between_parts(message.is_reasoning())
 }
@@ -75,7 +75,7 @@ pub(super) fn between_parts(is_reasoning: bool) -> &'static str {
     if is_reasoning { "\n" } else { "" }
 }
 
-/// What items have, and the requests and responses that hold them.
+/// The features of items, and of requests and responses with items.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &["input", "output"],
     around: &[],

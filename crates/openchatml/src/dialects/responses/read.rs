@@ -1,4 +1,4 @@
-//! Reading a list of items, or the body of a request or of a response.
+//! Reads a list of items, or the body of a request or a response.
 
 use super::item;
 use super::{FORM, book};
@@ -17,7 +17,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let mut state = State::default();
-    // An item by itself has a type, or a role where that is left out.
+    // A single item has a type, or only a role.
     let root = Root::of(&mut json, &["role", "type"], &["input", "output"]);
     let read = match root {
         Root::List => items(&mut sheet, &mut json, messages, &mut state),
@@ -33,7 +33,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     sheet.finish(json, read, conversation.into(), book)
 }
 
-/// Keys of bodies that say something of the conversation, and then those that do not.
+/// Keys of bodies: first those with parts of the conversation, then all others.
 pub(super) const KEYS: &[&str] = &[
     "input",
     "output",
@@ -140,7 +140,7 @@ fn body<'a>(
             "tools" => state.declared.read(sheet, json)?,
             _ => state.aside(sheet, json, key)?,
         }
-        // What is asked comes before what is answered, wherever it stands.
+        // The request precedes the answer, whatever their order in the document.
         if let Some(first) = state.first_output.filter(|_| key == "input") {
             let asked = messages.len().saturating_sub(before);
             messages[first..].rotate_right(asked);

@@ -1,4 +1,4 @@
-//! Writing the body of a request: items and tools.
+//! Writes the body of a request: items and tools.
 
 use std::collections::HashSet;
 
@@ -48,14 +48,14 @@ pub(super) fn write(
     write_shaped(conversation.shape(FORM), "input", capacity, items, rest)
 }
 
-/// The items that stand after the last message.
+/// Returns the items after the last message.
 fn items_after<'c>(conversation: &'c Conversation<'_>) -> &'c [Value<'c>] {
     let layout = conversation.layout.as_deref().filter(|layout| layout.form == FORM);
     let beyond = layout.and_then(|layout| layout.beyond.as_deref());
     beyond.map_or(&[], |beyond| &beyond.items)
 }
 
-/// Writes the items of a list, and those `after` them. Gives how many there are.
+/// Writes the items of a list, and the items `after` them. Returns their number.
 fn write_items<'m>(
     out: &mut String,
     writer: &mut Writer<'m>,
@@ -82,7 +82,7 @@ fn write_items<'m>(
     count
 }
 
-/// Whether a message stood beside the items, and can stand there again.
+/// Whether a message was outside of the items, and can be there again.
 fn are_instructions(message: &Message<'_>) -> bool {
     let was = beyond_of(message, FORM).is_some_and(|beyond| beyond.key == "instructions");
     was && message.role == Role::Developer && message.name.is_none()
@@ -110,11 +110,11 @@ fn write_around(out: &mut String, conversation: &Conversation<'_>) {
     }
 }
 
-/// Writes items in their order.
+/// Writes items in order.
 #[derive(Default)]
 struct Writer<'m> {
     replies: Replies,
-    /// The ids of calls that take text.
+    /// The ids of calls with text as input.
     custom: HashSet<&'m str>,
 }
 
@@ -178,7 +178,7 @@ fn write_call(out: &mut String, call: &Message<'_>) {
     write_string_field(out, "recipient", recipient);
 }
 
-/// Writes reasoning, with the summary that it must have.
+/// Writes reasoning, with its required summary.
 fn write_reasoning(out: &mut String, reasoning: &Message<'_>) {
     out.push_str(r#"{"type":"reasoning""#);
     let fields = beyond_of(reasoning, FORM).map_or(&[][..], |beyond| &beyond.fields);

@@ -1,4 +1,4 @@
-//! ShareGPT: the conversations of data sets, as turns that say whom they are from.
+//! ShareGPT: the conversations of data sets, as turns with a speaker.
 
 mod read;
 mod write;
@@ -62,7 +62,7 @@ static CARRIES: Carries = Carries {
     ..Carries::NOTHING
 };
 
-/// The arguments of a call are an object; anything else is text.
+/// Whether the arguments of a call are an object. Other arguments are text.
 fn takes_object(call: &Message<'_>) -> bool {
     let is_object = || call.body.as_plain().is_some_and(calls::is_object);
     is_json_call(call) && (call.body.is_empty() || is_object())
@@ -70,7 +70,7 @@ fn takes_object(call: &Message<'_>) -> bool {
 
 static BOOK: Book = Book::by_order(&NO_TOKENS);
 
-/// What records of conversations have.
+/// The features of records with conversations.
 static SIGNS: JsonSigns = JsonSigns {
     holders: &["conversations", "conversation"],
     around: &[],

@@ -1,4 +1,4 @@
-//! Reading a list of turns, or a record that holds one.
+//! Reads a list of turns, or a record with one.
 
 use super::{BOOK, FORM};
 use crate::document::{Root, Sheet, Speaker, Written, same};
@@ -17,7 +17,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let mut state = State::default();
-    // A turn by itself says whom it is from.
+    // A single turn names its speaker.
     let root = Root::of(&mut json, &["from", "role"], &["conversations", "conversation"]);
     let read = match root {
         Root::List => turns(&mut sheet, &mut json, messages, &mut state.replies),
@@ -32,7 +32,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     sheet.finish(json, read, conversation.into(), |_| Some(&BOOK))
 }
 
-/// Keys of records that say something of the conversation, and then those that do not.
+/// Keys of records: first those with parts of the conversation, then all others.
 pub(super) const KEYS: &[&str] = &[
     "conversations",
     "conversation",
@@ -101,17 +101,17 @@ fn turns<'a>(
 pub(super) const TURN_KEYS: &[&str] =
     &["from", "value", "role", "content", "name", "author", "weight", "loss", "loss_weight"];
 
-/// Keys of turns that stand for the same.
+/// Keys of turns that mean the same.
 const SAME: &[u64] = &[
     same(TURN_KEYS, &["from", "role"]),
     same(TURN_KEYS, &["value", "content"]),
     same(TURN_KEYS, &["weight", "loss", "loss_weight"]),
 ];
 
-/// Who a turn is from.
+/// The speaker of a turn.
 enum From<'a> {
     Speaker(Speaker<'a>),
-    /// The assistant, and the value is a call.
+    /// The assistant. The value is a call.
     Call,
 }
 
@@ -181,7 +181,7 @@ fn turn<'a>(
     Ok(())
 }
 
-/// Who a turn is from, by the names that data sets have for it.
+/// Reads the speaker of a turn, by the names that data sets use.
 fn read_from<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<From<'a>>> {
     let Some((word, span)) = sheet.string(json)? else { return Ok(None) };
     let role = match word.as_ref() {
@@ -190,8 +190,8 @@ fn read_from<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Fr
         "observation" | "function_response" | "tool_response" | "function" => Role::Tool,
         "function_call" | "tool_call" => return Ok(Some(From::Call)),
         "developer" => {
-            let found = Code::ParseJson.at(span, "turns are from no `developer`");
-            sheet.tolerate(found.help("name `system`"));
+            let found = Code::ParseJson.at(span, "this format has no speaker `developer`");
+            sheet.tolerate(found.help("write `system`"));
             Role::Developer
         }
         _ => return Ok(Some(From::Speaker(sheet.speaker_of(word, span, false)))),
@@ -199,7 +199,7 @@ fn read_from<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Fr
     Ok(Some(From::Speaker(Speaker::known(role))))
 }
 
-/// A turn that is a message.
+/// Returns a turn that is a message.
 fn said<'a>(
     sheet: &mut Sheet<'_>,
     speaker: Speaker<'a>,
@@ -218,7 +218,8 @@ fn said<'a>(
     sheet.speak(speaker, message);
 }
 
-/// The calls that a turn makes. What is no call is hidden: nobody knows what it is.
+/// Returns the calls of a turn. A turn that is not a valid call is hidden, because it is unknown
+/// what it is.
 fn called<'a>(
     sheet: &mut Sheet<'_>,
     message: &mut Message<'a>,

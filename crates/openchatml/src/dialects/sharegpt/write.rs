@@ -1,4 +1,4 @@
-//! Writing a record: turns and tools.
+//! Writes a record: turns and tools.
 
 use super::FORM;
 use crate::document::{write_shaped, write_string_field};
@@ -19,7 +19,7 @@ pub(super) fn write(
     write_shaped(conversation.shape(FORM), "conversations", capacity, messages, rest)
 }
 
-/// Writes the turns of a list. Gives how many there are.
+/// Writes the turns of a list. Returns their number.
 fn write_turns(out: &mut String, conversation: &Conversation<'_>) -> usize {
     let mut replies = Replies::default();
     let mut rest = conversation.messages.as_slice();
@@ -87,7 +87,7 @@ fn close(out: &mut String, value: &str, message: &Message<'_>) {
     out.push('}');
 }
 
-/// Writes a call as data sets do, with spaces. Arguments that are no object are text.
+/// Writes a call as data sets do, with spaces. Arguments that are not an object are text.
 fn write_call(out: &mut String, call: &Message<'_>) {
     let (name, recipient) = calls::name_of(call.recipient.as_deref().unwrap_or_default());
     out.push_str("{\"name\": ");

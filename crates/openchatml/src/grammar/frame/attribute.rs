@@ -9,18 +9,18 @@ use crate::lex::spells_token;
 use crate::model::{Channel, Intent, Message, Role};
 use crate::{Code, Fix, Span};
 
-/// Whether the content type of a message can stand in its header without a name (Harmony).
+/// Whether the content type of a message can be in its header without a name (Harmony).
 pub(crate) fn is_type_word(message: &Message<'_>) -> bool {
     let word = message.content_type.as_deref().unwrap_or_default();
     speaks(message.role)
-        // Where the recipient is known, no word is taken for it.
+        // With a known recipient, no word is read as one.
         && (message.recipient.is_some() || !looks_like_tool(word))
         && word.split_once('=').is_none_or(|(name, _)| Attribute::from_word(name).is_none())
         && !spells_token(word)
         && !may_hide(word)
 }
 
-/// Whether messages of a role may say what type they have, as calls and replies do.
+/// Whether messages of a role can have a content type, as calls and replies do.
 fn speaks(role: Role) -> bool {
     matches!(role, Role::Assistant | Role::Tool)
 }
@@ -29,8 +29,8 @@ fn looks_like_tool(word: &str) -> bool {
     word.contains('.') || is_builtin_tool(word)
 }
 
-/// Whether a word that nobody understands may say that the message is not for the user: a channel or
-/// a recipient that is spelled in another way.
+/// Whether an unknown word can mean that the message is not for the user: a misspelled channel or
+/// recipient.
 pub(crate) fn may_hide(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     let hints = ["analysis", "commentary", "channel", "recipient", "functions."];
@@ -38,10 +38,10 @@ pub(crate) fn may_hide(word: &str) -> bool {
 }
 
 impl Attribute {
-    /// The attribute that a word gives, and its value.
+    /// Returns the attribute that a word sets, and its value.
     #[inline]
     pub(super) fn split(word: &str) -> Option<(Self, &str)> {
-        // The first byte tells nearly all of them apart.
+        // The first byte distinguishes nearly all attributes.
         let first = word.as_bytes().first()?;
         let mut same = Self::ALL.iter().filter(|it| it.as_str().as_bytes()[0] == *first);
         same.find_map(|it| Some((*it, word.strip_prefix(it.as_str())?.strip_prefix('=')?)))
@@ -49,8 +49,8 @@ impl Attribute {
 }
 
 impl<'a> HeadReader<'a, '_> {
-    /// Takes a word that is no attribute for what Harmony writes without a name: the type of the
-    /// body or, where a model forgot `to=`, the recipient. Whether it is one of them.
+    /// Reads a word that is not an attribute as a field that Harmony writes without a name: the
+    /// content type or, if a model omitted `to=`, the recipient. Returns whether it is one of them.
     pub(super) fn type_word(&mut self, word: &str, span: Span) -> bool {
         if !speaks(self.message.role)
             || spells_token(word)
@@ -60,9 +60,11 @@ impl<'a> HeadReader<'a, '_> {
         }
         if looks_like_tool(word) && self.message.recipient.is_none() {
             let fix = Fix::suggestion(Span::at(span.start), "to=");
-            let text = format!("{} is taken for the recipient", quote(word));
+            let text = format!("{} is read as the recipient", quote(word));
             let found = Code::ParseHeader.at(span, text);
-            self.guess(found.help("the call is not made; write `to=` before it").fix(fix));
+            self.guess(
+                found.help("write `to=` before it; until then, the call is not run").fix(fix),
+            );
             self.message.recipient = Some(self.keep.text(word, span));
             return true;
         }
@@ -72,15 +74,15 @@ impl<'a> HeadReader<'a, '_> {
         match self.message.content_type.as_deref() {
             None => self.message.content_type = Some(self.keep.text(word, span)),
             Some(before) if before == word => {
-                self.tolerate(Code::ParseHeader.at(span, "the content type is given twice"));
+                self.tolerate(Code::ParseHeader.at(span, "duplicate content type"));
             }
             Some(_) => return false,
         }
         true
     }
 
-    /// Reads a channel with an attribute glued to it, as some models write it. Gives where the
-    /// channel ends.
+    /// Reads a channel that is directly followed by an attribute, as some models write it. Returns
+    /// the end of the channel.
     pub(super) fn glued_channel(&mut self, word: &str, span: Span) -> Option<usize> {
         if self.context.rules.type_style != TypeStyle::Word {
             return None;
@@ -110,8 +112,11 @@ impl<'a> HeadReader<'a, '_> {
             return;
         }
         if !self.context.rules.attributes.contains(&attribute) {
-            let text = format!("attribute `{}` is of another version", attribute.as_str());
-            let help = "name the format of the text, or let it be detected";
+            let text = format!(
+                "attribute `{}` belongs to another version of the format",
+                attribute.as_str()
+            );
+            let help = "name the format of this text, or let it be detected";
             self.missed(attribute, value);
             return self.guess(Code::ParseVersion.at(word, text).help(help));
         }
@@ -143,8 +148,8 @@ impl<'a> HeadReader<'a, '_> {
         }
     }
 
-    /// Keeps an attribute that is not understood. A recipient hides the message: it may not be an
-    /// answer to the user.
+    /// Keeps an invalid attribute. An invalid recipient hides the message, because it could be
+    /// hidden from the user.
     fn missed(&mut self, attribute: Attribute, value: &str) {
         self.unread(&format!("{attribute}={value}"));
         if attribute == Attribute::To {
@@ -155,8 +160,8 @@ impl<'a> HeadReader<'a, '_> {
     fn intent(&mut self, value: &str, first: bool, word: Span) {
         let intent = Intent::from_word(value);
         if intent.is_none() {
-            let text = format!("{} is no intent", quote(value));
-            let help = "`preamble`, `status` and `debug` are intents";
+            let text = format!("unknown intent {}", quote(value));
+            let help = "valid intents: `preamble`, `status`, `debug`";
             let help = did_you_mean(value, Intent::WORDS, help);
             self.unread(&format!("intent={value}"));
             return self.guess(Code::ParseHeader.at(word, text).help(help));
@@ -166,7 +171,7 @@ impl<'a> HeadReader<'a, '_> {
         } else {
             let same = self.message.intent == intent;
             if !same {
-                // Neither counts, so that nothing is shown on the word of one of them.
+                // Neither is used, so that one of them cannot make the message visible.
                 if let Some(before) = self.message.intent.take() {
                     self.unread(&format!("intent={before}"));
                 }
@@ -176,7 +181,7 @@ impl<'a> HeadReader<'a, '_> {
     }
 
     fn repeated(&mut self, attribute: Attribute, value: &str, same: bool, word: Span) {
-        let text = format!("attribute `{}` is given twice", attribute.as_str());
+        let text = format!("duplicate attribute `{}`", attribute.as_str());
         if same {
             let found = Code::ParseHeader.at(word, text);
             self.tolerate(match self.word {
@@ -184,13 +189,13 @@ impl<'a> HeadReader<'a, '_> {
                 None => found,
             });
         } else {
-            let help = "with different values; the first one counts";
+            let help = "the values differ; the first one is used";
             self.unread(&format!("{attribute}={value}"));
             self.guess(Code::ParseHeader.at(word, text).help(help));
         }
     }
 
-    /// Whether a value can stand in a header, and is not too long.
+    /// Checks that a value is allowed in a header, and not too long.
     pub(super) fn check_value(&mut self, what: &str, value: &str, span: Span) -> bool {
         let most = self.context.limits.value_bytes;
         if value.is_empty() {
@@ -207,16 +212,16 @@ impl<'a> HeadReader<'a, '_> {
         true
     }
 
-    /// Finds white space and control characters in a value: a header is split at the white space
-    /// of ASCII only.
+    /// Reports white space and control characters in a value. A header is only split at ASCII white
+    /// space.
     pub(super) fn check_graphic(&mut self, what: &str, value: &str, span: Span) {
         if !is_graphic(value) {
-            let text = format!("`{what}` has a character that no value may have");
+            let text = format!("the value of `{what}` contains white space or a control character");
             self.guess(Code::ParseHeader.at(span, text));
         }
     }
 
-    /// Whether [`check_value`](Self::check_value) would find nothing wrong with a value.
+    /// Whether [`check_value`](Self::check_value) accepts a value.
     pub(super) fn is_value(&self, value: &str) -> bool {
         !value.is_empty() && value.len() <= self.context.limits.value_bytes && is_graphic(value)
     }

@@ -1,7 +1,8 @@
-//! What stands between `<|start|>` and `<|message|>`.
+//! The header of a message, between `<|start|>` and `<|message|>`.
 //!
-//! `HEADER CHANNELTAG CONSTRAIN` of SPEC 2.2 §15. DEVIATION: attributes come in any order, before
-//! or after the channel, since the specification's own examples do not keep the grammar's order.
+//! `HEADER CHANNELTAG CONSTRAIN` of SPEC 2.2 §15. DEVIATION: attributes can be in any order, before
+//! or after the channel, because the examples of the specification do not follow the order of its
+//! grammar.
 
 use std::borrow::Cow;
 
@@ -19,35 +20,35 @@ use crate::model::{Channel, Message, Role};
 use crate::reading::{Keep, Kept};
 use crate::{Code, Control, Diagnostic, Fix, Span};
 
-/// What a header says, and what is wrong with it.
+/// The content of a header, and its diagnostics.
 pub(super) struct Head<'a> {
     pub(super) message: Message<'a>,
-    /// Findings, and whether lenient reading tolerates them.
+    /// The diagnostics, and whether lenient mode tolerates them.
     pub(super) found: Vec<(Diagnostic, bool)>,
     /// Whether the writer would write the same header.
     pub(super) is_canonical: bool,
 }
 
-/// Whether a header came to its end.
+/// How a header ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// It ends at `<|message|>`: all of it is header.
+    /// With `<|message|>`: everything is header.
     Whole,
-    /// The input ends in it: a prompt.
+    /// With the end of the input: a prompt.
     Open,
-    /// Its `<|message|>` is missing: what is no header is text that lost its place.
+    /// Without `<|message|>`: words that are not header words are misplaced text.
     Broken,
 }
 
-/// What a header is read with.
+/// The context of a header.
 pub(super) struct Context<'c> {
     pub(super) shape: Shape,
     pub(super) rules: &'static Rules,
     pub(super) limits: &'c Limits,
-    /// Whether nobody but the assistant can speak.
+    /// Whether only the assistant can speak.
     pub(super) is_completion: bool,
     pub(super) checker: Option<&'c Checker>,
-    /// All of the header, where that is known and the role is part of it.
+    /// The whole header, if it is known and includes the role.
     pub(super) raw: Option<&'c str>,
 }
 
@@ -98,10 +99,10 @@ pub(super) fn read<'a>(
     Head { message: reader.message, found: reader.found, is_canonical }
 }
 
-/// The finding that a call, whose header stands here, says no tool.
+/// Returns the diagnostic for a call whose header, at `header`, names no tool.
 pub(crate) fn lost_call(header: Span) -> Diagnostic {
-    let found = Code::ParseHeader.at(header, "the call does not say which tool it is for");
-    found.help("add `to=` to its header; the call is hidden")
+    let found = Code::ParseHeader.at(header, "the call does not name a tool");
+    found.help("the call is hidden and not run; add `to=` and the name of the tool to the header")
 }
 
 pub(super) struct HeadReader<'a, 'c> {
@@ -109,21 +110,21 @@ pub(super) struct HeadReader<'a, 'c> {
     pub(super) keep: Keep<'a>,
     pub(super) message: Message<'a>,
     pub(super) found: Vec<(Diagnostic, bool)>,
-    /// What is no word of a header: text that lost its `<|message|>`, if it did.
+    /// Text that is not header, if `<|message|>` is missing.
     pub(super) rest: Kept<'a>,
-    /// Whether an attribute was given, by its number.
+    /// Whether each attribute was given, by its number.
     pub(super) given: [bool; Attribute::COUNT],
     pub(super) attributes: usize,
-    /// The attribute that is being read, with the space before it, if there is one.
+    /// The span of the current attribute, with the space before it if there is one.
     pub(super) word: Option<Span>,
     /// Whether the message is hidden, whatever channel it declares.
     pub(super) is_hidden: bool,
-    /// The words that say nothing known.
+    /// Unknown words.
     unread: Vec<String>,
 }
 
 impl<'a> HeadReader<'a, '_> {
-    /// The role, and attributes.
+    /// Reads the role and attributes.
     fn start(&mut self, opening: &Opening<'a>) {
         let start = opening.first_at;
         let text = opening.first.as_str();
@@ -138,7 +139,7 @@ impl<'a> HeadReader<'a, '_> {
             self.message.recovered = true;
             self.message.role = Role::Assistant;
             let is_channel = |region: &Region<'_>| region.control == Control::Channel;
-            // In a completion it is certain who speaks, and a channel says who may see it.
+            // In a completion, the role is certain, and a channel says who can see the message.
             if !self.context.is_completion || !opening.regions().iter().any(is_channel) {
                 self.message.channel = Some(Channel::Analysis);
             }
@@ -149,7 +150,8 @@ impl<'a> HeadReader<'a, '_> {
         self.words_of(&opening.first, start, span.end);
     }
 
-    /// What follows its control tokens: the channel, the constraint, and attributes behind them.
+    /// Reads the parts after the control tokens: the channel, the constraint, and the attributes
+    /// after them.
     fn regions(&mut self, opening: &Opening<'a>) {
         let mut has_channel = false;
         for (index, region) in opening.regions().iter().enumerate() {
@@ -157,7 +159,7 @@ impl<'a> HeadReader<'a, '_> {
                 Control::Channel if index == 0 => self.channel(region),
                 Control::Channel => self.late_channel(region, has_channel),
                 Control::Constrain => self.constrain(region),
-                // A token that has no place in a header: that was said already.
+                // A control token that is not allowed in a header. It is already reported.
                 _ => {
                     self.message.recovered = true;
                     region.at
@@ -168,11 +170,11 @@ impl<'a> HeadReader<'a, '_> {
         }
     }
 
-    /// A channel behind other tags. Gives where it ends.
+    /// Reads a channel after other tags. Returns its end.
     fn late_channel(&mut self, region: &Region<'a>, is_second: bool) -> usize {
         let what = match is_second {
-            true => "a second channel tag: a message has one channel",
-            false => "the channel tag is out of place: it comes before all other tags",
+            true => "the header has a second channel tag",
+            false => "the channel tag must precede all other tags",
         };
         self.hide(what, region);
         let word = words(region.text.as_str(), region.at).next();
@@ -185,7 +187,7 @@ impl<'a> HeadReader<'a, '_> {
         }
     }
 
-    /// Reports white space that cannot stand in the header.
+    /// Reports white space that is not allowed in the header.
     fn check_spaces(&mut self, opening: &Opening<'a>) {
         let one = match self.context.rules.spaces {
             Spaces::Any => return,
@@ -200,11 +202,11 @@ impl<'a> HeadReader<'a, '_> {
             _ => None,
         });
         for (text, start, before, after) in std::iter::once(first).chain(regions) {
-            // That there is no word where there must be one was said already.
+            // A missing word is already reported.
             if text.trim_ascii().is_empty() && !before {
                 continue;
             }
-            // Where no words can follow, they were reported themselves.
+            // If no words can follow, they are already reported.
             let allowed = Allowed { before: before && one, between: true, after: after && one };
             for (place, wanted) in misplaced(text, allowed) {
                 let span = Span::new(start + place.start, start + place.end);
@@ -225,8 +227,9 @@ impl<'a> HeadReader<'a, '_> {
             Some(Speaker::Legacy(role, name)) => {
                 message.role = role;
                 message.name = Some(self.keep.text(name, tail(span, name)));
-                let text = format!("{} is the old way to name a tool that replies", quote(word));
-                let found = Code::LegacyRole.at(span, text).help("write role `tool` and `name=`");
+                let text = format!("{} is the old spelling of a tool's role", quote(word));
+                let help = "write the role `tool`, and the name of the tool as `name=`";
+                let found = Code::LegacyRole.at(span, text).help(help);
                 self.note(match self.is_value(name) {
                     true => found.fix(Fix::safe(span, format!("tool name={name}"))),
                     false => found,
@@ -237,8 +240,9 @@ impl<'a> HeadReader<'a, '_> {
                 message.name = Some(self.keep.text(name, span));
                 self.check_graphic("name", name, span);
                 if self.context.checker.is_some_and(|checker| !checker.has_builtin(name)) {
-                    let text = format!("{} is no role, and no built-in tool here", quote(word));
-                    let help = "list it in `generation_settings.builtin_tools`";
+                    let text =
+                        format!("{} is neither a role nor a declared built-in tool", quote(word));
+                    let help = "if it is a tool, add it to `generation_settings.builtin_tools` in the header";
                     self.guess(Code::ParseHeader.at(span, text).help(help));
                 }
             }
@@ -254,18 +258,18 @@ impl<'a> HeadReader<'a, '_> {
                     Some(name) => format!("{role}:{name}"),
                     None => role.to_string(),
                 };
-                let text = format!("{} is no role; taken for `{meant}`", quote(word));
+                let text = format!("unknown role {}, read as `{meant}`", quote(word));
                 self.tolerate(Code::ParseSlip.at(span, text).fix(Fix::safe(span, meant)));
             }
             Some(Speaker::Addressed(_)) | None => {
-                // Nobody knows who speaks: the least authority of all, and hidden.
+                // The role is unknown, so the message has the least authority and is hidden.
                 message.role = Role::Tool;
                 message.name = Some(self.keep.text(word, span));
                 message.channel = Some(Channel::Analysis);
                 let found = match self.foreign(word) {
                     true => self.version(word, span),
                     false => {
-                        let text = format!("{} is no role", quote(word));
+                        let text = format!("unknown role {}", quote(word));
                         let help = self.meant_role(word);
                         Code::ParseHeader.at(span, text).help(help)
                     }
@@ -275,24 +279,24 @@ impl<'a> HeadReader<'a, '_> {
         }
     }
 
-    /// Which role of the dialect may be meant.
+    /// Returns the help for an unknown role, with the role that is probably meant.
     fn meant_role(&self, word: &str) -> String {
         let is_known = |word: &&str| (self.context.rules.speaker)(word).is_some();
         let known: Vec<_> = Role::WORDS.iter().copied().filter(is_known).collect();
-        let help = format!("the message is hidden; roles are {}", known.join(", "));
+        let help = format!("the message is hidden; valid roles: {}", known.join(", "));
         did_you_mean(word, &known, &help)
     }
 
-    /// The channel. Gives where it ends.
+    /// Reads the channel. Returns its end.
     fn channel(&mut self, region: &Region<'a>) -> usize {
         let text = region.text.as_str();
         if let Some(channel) = Channel::from_word(text) {
-            // A message that is hidden already stays so.
+            // A message that is already hidden stays hidden.
             self.message.channel.get_or_insert(channel);
             return region.at + text.len();
         }
         let Some((word, span)) = words(text, region.at).next() else {
-            self.hide("the channel has no name", region);
+            self.hide("the channel tag has no channel name", region);
             return region.at;
         };
         match Channel::from_word(word) {
@@ -307,8 +311,8 @@ impl<'a> HeadReader<'a, '_> {
                 self.message.channel = Some(Channel::Analysis);
             }
             None => {
-                let text = format!("{} is no channel", quote(word));
-                let help = "the message is hidden; channels are analysis, commentary and final";
+                let text = format!("unknown channel {}", quote(word));
+                let help = "the message is hidden; valid channels: analysis, commentary, final";
                 let help = did_you_mean(word, Channel::WORDS, help);
                 self.guess(Code::ParseHeader.at(span, text).help(help));
                 self.unread(word);
@@ -318,25 +322,26 @@ impl<'a> HeadReader<'a, '_> {
         span.end
     }
 
-    /// The type that the body must have. Gives where it ends.
+    /// Reads the content type of a constraint. Returns its end.
     fn constrain(&mut self, region: &Region<'a>) -> usize {
         let text = region.text.as_str();
         let Some((word, span)) = words(text, region.at).next() else {
-            let found = Code::ParseHeader.at(Span::at(region.at), "the constraint has no type");
-            self.guess(found.help("write the type after it, such as `json`"));
+            let found =
+                Code::ParseHeader.at(Span::at(region.at), "the constraint has no content type");
+            self.guess(found.help("write a content type after it, such as `json`"));
             return region.at;
         };
         let before = self.message.content_type.take();
         let is_constrained = self.message.constrained && before.is_some();
         if let Some(before) = before.filter(|before| before != word) {
-            let text = format!("two content types; {} counts", quote(word));
+            let text = format!("the header has two content types; {} is used", quote(word));
             self.tolerate(Code::ParseHeader.at(span, text));
             let is_attribute = self.given[Attribute::ContentType as usize];
             let name = if is_attribute { "content_type=" } else { "" };
             self.unread(&format!("{name}{before}"));
         }
         if is_constrained {
-            self.tolerate(Code::ParseHeader.at(span, "the constraint is given twice"));
+            self.tolerate(Code::ParseHeader.at(span, "duplicate constraint"));
         }
         self.check_value("content type", word, span);
         self.message.content_type = Some(self.keep.text(word, span));
@@ -344,14 +349,15 @@ impl<'a> HeadReader<'a, '_> {
         span.end
     }
 
-    /// The words from byte `at` on of a text that begins at byte `start`: attributes, or what is
-    /// no word of a header.
+    /// Reads the words from byte `at` on of a text that begins at byte `start`: attributes, or
+    /// unknown words.
     fn words_of(&mut self, text: &Kept<'a>, start: usize, at: usize) {
         let text = text.as_str();
         for (word, span) in words(text.get(at - start..).unwrap_or_default(), at) {
             match Attribute::split(word) {
                 Some((attribute, value)) => {
-                    // The first word may follow something else directly, which says more than it.
+                    // The first word can directly follow another part, so the space before it is
+                    // not part of it.
                     let has_space = span.start > at;
                     self.word = has_space.then(|| Span::new(span.start - 1, span.end));
                     self.attribute(attribute, value, span);
@@ -368,9 +374,9 @@ impl<'a> HeadReader<'a, '_> {
                     let found = match self.foreign(word) {
                         true => self.version(word, span),
                         false => {
-                            let text = format!("{} is no attribute of a header", quote(word));
+                            let text = format!("unknown attribute {}", quote(word));
                             let name = word.split('=').next().unwrap_or_default();
-                            let help = "attributes are `to=`, `call_id=`, `name=`, `intent=` and `content_type=`";
+                            let help = "valid attributes: `to=`, `call_id=`, `name=`, `intent=`, `content_type=`";
                             let help = did_you_mean(name, Attribute::WORDS, help);
                             Code::ParseHeader.at(span, text).help(help)
                         }
@@ -383,31 +389,33 @@ impl<'a> HeadReader<'a, '_> {
         }
     }
 
-    /// Keeps a word that says nothing known.
+    /// Keeps an unknown word.
     pub(super) fn unread(&mut self, word: &str) {
         self.unread.push(word.to_owned());
     }
 
-    /// Whether a word of a header spells a control token, which is then of another version.
+    /// Whether a word of a header contains a control token, which then belongs to another version.
     fn foreign(&self, word: &str) -> bool {
         spells_token(word)
     }
 
     fn version(&self, word: &str, span: Span) -> Diagnostic {
-        let text = format!("{} has a control token of another version", quote(word));
-        let help = "name the format of the text, or let it be detected";
+        let text =
+            format!("{} contains a control token of another version of the format", quote(word));
+        let help = "name the format of this text, or let it be detected";
         Code::ParseVersion.at(span, text).help(help)
     }
 
     fn hide(&mut self, text: &str, region: &Region<'a>) {
         let end = region.at + region.text.len();
         let found = Code::ParseHeader.at(Span::new(region.at, end), text);
-        self.guess(found.help("the message is hidden, whatever it says"));
+        self.guess(
+            found.help("the message is hidden; write exactly one channel, before all other tags"),
+        );
         self.message.channel = Some(Channel::Analysis);
     }
 
-    /// Drops the safe fixes of a header that is so long that a limit would count after them as it
-    /// did not before, or that would no longer exceed one.
+    /// Removes the safe fixes of a header if they would change which limits it exceeds.
     fn check_fixes(&mut self, len: usize) {
         let limits = self.context.limits;
         let fixes = self.found.iter().filter_map(|(found, _)| found.fix.as_ref());
@@ -421,7 +429,7 @@ impl<'a> HeadReader<'a, '_> {
         }
     }
 
-    /// Notes what makes the message a guess.
+    /// Adds a diagnostic that makes the message uncertain.
     pub(super) fn guess(&mut self, found: Diagnostic) {
         self.message.recovered = true;
         self.found.push((found, false));
@@ -436,7 +444,7 @@ impl<'a> HeadReader<'a, '_> {
     }
 }
 
-/// The span of `part`, which is the end of the word at `word`.
+/// Returns the span of `part`, which is the end of the word at `word`.
 pub(super) fn tail(word: Span, part: &str) -> Span {
     Span::new(word.end - part.len(), word.end)
 }

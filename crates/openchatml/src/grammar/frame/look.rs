@@ -1,10 +1,10 @@
-//! What framed text is known by, whatever the dialect.
+//! The evidence for framed text in any dialect.
 
 use super::Attribute;
 use crate::signs::{Case, Scan};
 use crate::{Control, Span};
 
-/// Adds the evidence that text has frames: `base` if it begins with one. Whether there are any.
+/// Adds the evidence for frames: `base` if the text begins with one. Returns whether there are any.
 pub(crate) fn look(scan: &Scan<'_>, base: u32, case: &mut Case) -> bool {
     let Some(start) = scan.token(Control::Start) else { return false };
     let what = || format!("`{}`", scan.at(start));
@@ -26,17 +26,17 @@ pub(crate) fn look(scan: &Scan<'_>, base: u32, case: &mut Case) -> bool {
     true
 }
 
-/// Weighs what stands between frames: a line break in OpenChatML, nothing in Harmony.
+/// Adds the evidence of the text between frames: a line break in OpenChatML, nothing in Harmony.
 pub(crate) fn look_between(scan: &Scan<'_>, case: &mut Case) {
     let is_line = |text: &str| text.contains('\n') && text.trim().is_empty();
     let line = scan.gaps.iter().find(|gap| is_line(scan.at(**gap))).copied();
-    case.sign(10, "messages on lines of their own", line);
+    case.sign(10, "each message begins a line", line);
     if scan.gaps.iter().any(|gap| gap.is_empty()) {
         case.against(20);
     }
 }
 
-/// The tokens in headers and the attributes that there are, of some that tell dialects apart.
+/// Returns which of these tokens and attributes occur in headers. They distinguish dialects.
 pub(crate) fn marks(
     scan: &Scan<'_>,
     tokens: impl Iterator<Item = (Control, &'static str)>,

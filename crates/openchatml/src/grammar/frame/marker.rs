@@ -5,7 +5,7 @@ use crate::model::{Channel, Intent, Marker, Message, Role};
 use crate::reading::Out;
 use crate::{Code, Control, Span};
 
-/// What a chain-of-thought marker is in a message.
+/// The meaning of a chain-of-thought marker in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MarkerPlace {
     Text,
@@ -23,8 +23,8 @@ pub(super) fn marker_place(message: &Message<'_>) -> MarkerPlace {
 }
 
 impl<'a> Reader<'a> {
-    /// A marker is one in `analysis` only. In what a user may see it is an error, and what it
-    /// opens is hidden (SPEC 2.2 §7). Elsewhere it is text.
+    /// Handles a marker. It is a marker only on `analysis`. In a visible message it is an error,
+    /// and the text after it is hidden (SPEC 2.2 §7). Elsewhere it is text.
     pub(super) fn marker(&mut self, marker: Marker, span: Span, out: &mut Out<'a, '_>) {
         match marker_place(&self.draft.message) {
             MarkerPlace::Text => {
@@ -33,11 +33,11 @@ impl<'a> Reader<'a> {
             }
             MarkerPlace::Marker => self.draft.marker(marker),
             MarkerPlace::Forbidden => {
-                let text = "reasoning inside a message that a user may see";
+                let text = "reasoning in a message that a user can see";
                 let found = Code::PermVisibility.at(span, text);
-                out.malformed(found.help("what follows is hidden"));
+                out.malformed(found.help("the text after it is hidden"));
                 self.split(span, out);
-                // Where nothing is kept, there is no message that it could stand in.
+                // If nothing is kept, there is no message for it.
                 if self.is_rest {
                     self.draft.marker(marker);
                 }

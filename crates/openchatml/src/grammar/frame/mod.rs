@@ -26,40 +26,40 @@ use crate::model::{FormId, Message, Role};
 use crate::words::words;
 use crate::writing::PlainOpening;
 
-/// What the dialects of the family differ in.
+/// The differences between the dialects of the family.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    /// The name of the dialect.
+    /// The text form of the dialect.
     pub(crate) form: FormId,
     pub(crate) controls: &'static TokenTable,
-    /// The attributes of a header in their canonical order.
+    /// The attributes of a header in canonical order.
     pub(crate) attributes: &'static [Attribute],
-    /// Their order in a tool's reply.
+    /// Their order in a tool reply.
     pub(crate) reply_attributes: &'static [Attribute],
-    /// How a content type is written that is no constraint.
+    /// How a content type without a constraint is written.
     pub(crate) type_style: TypeStyle,
-    /// What a role word says.
+    /// Returns the meaning of a role word.
     pub(crate) speaker: fn(&str) -> Option<Speaker<'_>>,
-    /// The role word for a message, and whether it says the name, too.
+    /// Returns the role word of a message, and whether it includes the name.
     pub(crate) role_word: for<'m> fn(&'m Message<'_>) -> RoleWord<'m>,
-    /// Adds what the format implies to a message whose header was read.
+    /// Adds what the format implies to a message after its header was read.
     pub(crate) settle: fn(&mut Message<'_>),
-    /// The openings of most messages, in full: a shortcut past their words.
+    /// The complete openings of most messages, as a fast path.
     pub(crate) openings: &'static [PlainOpening],
-    /// What stands after each message in the canonical layout.
+    /// The text after each message in the canonical layout.
     pub(crate) gap: &'static str,
     /// The control tokens that stop a completion.
     pub(crate) stops: &'static [Control],
-    /// Whether a completion is the body of a message: the prompt ended the header already.
+    /// Whether a completion is the body of a message, because the prompt has ended the header.
     pub(crate) completes_in_body: bool,
-    /// What white space its headers may have.
+    /// The allowed white space in headers.
     pub(crate) spaces: Spaces,
-    /// Whether the slips in the specification's own examples are mended.
+    /// Whether the typing errors in the specification's own examples are corrected.
     pub(crate) mends_slips: bool,
 }
 
-/// What most messages of a dialect with channels begin with, from how it spells `<|start|>`, `<|channel|>` and
-/// `<|message|>`.
+/// Defines the openings of most messages in a dialect with channels, from its spellings of
+/// `<|start|>`, `<|channel|>` and `<|message|>`.
 macro_rules! openings {
     ($start:literal, $channel:literal, $message:literal) => {
         &[
@@ -107,14 +107,14 @@ words!(pub(crate) Attribute {
 });
 
 impl Attribute {
-    /// How many there are.
+    /// The number of attributes.
     const COUNT: usize = Self::ALL.len();
 }
 
-/// What white space the headers of a dialect may have.
+/// The allowed white space in the headers of a dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spaces {
-    /// There is no grammar.
+    /// Any: the dialect has no grammar.
     Any,
     /// One space or tab between words, and before a control token.
     One,
@@ -125,38 +125,38 @@ pub(crate) enum Spaces {
 /// How the content type of a body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TypeStyle {
-    /// As an attribute; a constraint directly after what stands before it.
+    /// As an attribute. A constraint directly follows the part before it.
     Attribute,
-    /// As a word after the channel; a constraint after a space.
+    /// As a word after the channel. A constraint follows a space.
     Word,
 }
 
-/// What a role word says.
+/// The meaning of a role word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speaker<'w> {
     /// A role.
     Role(Role),
     /// A role and a name in one word: `functions.search`, `system:example_user`.
     Named(Role, &'w str),
-    /// The same in an old spelling that is still accepted.
+    /// A role and a name in an old spelling that is still accepted.
     Legacy(Role, &'w str),
-    /// A tool that may speak for itself where it is built in: `python`, `browser.search`.
+    /// A tool that can be a role if it is built in: `python`, `browser.search`.
     Builtin(&'w str),
-    /// A tool, if it says to whom it speaks.
+    /// A tool that can be a role if the message has a recipient.
     Addressed(&'w str),
-    /// A slip for which this was meant.
+    /// A typing error, with the role and name that are meant.
     Slip(Role, Option<&'static str>),
 }
 
 /// How the role of a message is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoleWord<'m> {
-    /// The role alone.
+    /// Only the role.
     Role(&'static str),
-    /// The name stands for both.
+    /// The name, which implies the role.
     Name(&'m str),
     /// The role and the name, joined.
     Joined(&'static str, &'m str),
-    /// There is no word for it, for this reason.
+    /// No word, for this reason.
     Refused(&'static str),
 }

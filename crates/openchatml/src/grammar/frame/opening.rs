@@ -1,35 +1,35 @@
-//! The text of a header, collected until the header is complete.
+//! Collects the text of a header until it is complete.
 
 use crate::model::{Raw, Role};
 use crate::reading::{Keep, Kept};
 use crate::{Control, Span};
 
-/// The text of a header as it is read, apart by the control tokens in it. It is used again for the
-/// next one.
+/// The text of a header while it is read, split by its control tokens. The memory is used again for
+/// the next header.
 #[derive(Debug, Default)]
 pub(super) struct Opening<'a> {
-    /// The control token that opened it.
+    /// The span of the control token that opened it.
     pub(super) span: Span,
-    /// The role, where it was said before this text began.
+    /// The role, if it is known before this text.
     pub(super) role: Option<Role>,
     /// Whether the control token that opens a message is missing.
     pub(super) is_orphan: bool,
-    /// The text after `<|start|>`, and where it begins.
+    /// The text after `<|start|>`, and its start.
     pub(super) first: Kept<'a>,
     pub(super) first_at: usize,
-    /// The text after the first `<|channel|>` or `<|constrain|>`, and after those that follow.
+    /// The text after each `<|channel|>` and `<|constrain|>`.
     regions: Vec<Region<'a>>,
-    /// Its control tokens, and where they stand.
+    /// The control tokens of the header, and their spans.
     tokens: Vec<(Control, Span)>,
-    /// How many of the regions are in use.
+    /// The number of used regions.
     used: usize,
     bytes: usize,
-    /// Whether places in its texts are not places in the input: a text stands for something else, or
-    /// has pieces that are apart.
+    /// Whether places in its texts differ from places in the input: a text replaces other input, or
+    /// its parts are not adjacent.
     is_inexact: bool,
-    /// Where it ends so far.
+    /// The end so far.
     pub(super) end: usize,
-    /// What was no header, if it lost its `<|message|>`.
+    /// The text that is not header, if `<|message|>` is missing.
     pub(super) rest: Kept<'a>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Region<'a> {
 }
 
 impl<'a> Opening<'a> {
-    /// Begins a header with the control token at `span`, or one whose role was said before.
+    /// Begins a header with the control token at `span`, or one whose role is already known.
     #[inline]
     pub(super) fn begin(&mut self, role: Option<Role>, span: Span) {
         self.span = span;
@@ -101,22 +101,22 @@ impl<'a> Opening<'a> {
         !self.is_inexact
     }
 
-    /// How much text it has, in bytes.
+    /// Returns the length of the text in bytes.
     pub(super) fn len(&self) -> usize {
         self.bytes
     }
 
-    /// Whether nothing but white space follows the control token that opened it.
+    /// Whether only white space follows the control token that opened it.
     pub(super) fn is_bare(&self) -> bool {
         self.used == 0 && self.first.as_str().trim_ascii().is_empty()
     }
 
-    /// The text after each control token in it, in their order.
+    /// Returns the text after each control token, in order.
     pub(super) fn regions(&self) -> &[Region<'a>] {
         &self.regions[..self.used]
     }
 
-    /// It up to byte `end` of the input, as it stands there, if that is at hand.
+    /// The header up to byte `end` of the input, in its original form, if it is available.
     pub(super) fn raw(&self, end: usize, keep: Keep<'a>) -> Option<Raw<'a>> {
         let start = self.span.end;
         let text = keep.slice(Span::new(start, end))?;
@@ -124,7 +124,7 @@ impl<'a> Opening<'a> {
         Some(Raw::new(text.into(), self.tokens.iter().map(place).collect()))
     }
 
-    /// What of it was no header.
+    /// Takes the text that is not header.
     pub(super) fn take_rest(&mut self) -> Kept<'a> {
         std::mem::take(&mut self.rest)
     }

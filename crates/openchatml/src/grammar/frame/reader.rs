@@ -1,5 +1,4 @@
-//! The reader of framed messages, as long as they are well-formed. `recover.rs` is what happens
-//! when they are not.
+//! The reader of well-formed framed messages. `recover.rs` handles malformed ones.
 
 use std::borrow::Cow;
 
@@ -13,41 +12,41 @@ use crate::options::ReadOptions;
 use crate::reading::{Draft, Gap, Keep, Out, Place, hide};
 use crate::{Code, Control, Fix, Severity, Span};
 
-/// A push machine from lexemes to messages (SPEC 2.2 §6, §15).
+/// Turns lexemes into messages (SPEC 2.2 §6, §15).
 ///
-/// What is being read stays in its fields from message to message: nothing is moved about.
+/// The fields keep the current message in place, so that nothing is moved.
 pub(crate) struct Reader<'a> {
     pub(super) rules: &'static Rules,
     pub(super) stage: Stage,
-    /// What stands between messages, up to the limit for one message.
+    /// The text between messages, up to the limit of one message.
     pub(super) gap: Gap<'a>,
     gap_is_full: bool,
-    /// The header that is being read.
+    /// The current header.
     pub(super) opening: Opening<'a>,
-    /// The message that is being read.
+    /// The current message.
     pub(super) draft: Draft<'a>,
     /// Whether a message has begun.
     pub(super) began: bool,
-    /// Whether the message that ended last did so by `<|call|>`, with nothing after it.
+    /// Whether the last message ended with `<|call|>`, without text after it.
     pub(super) after_call: bool,
-    /// Whether the space after it is the canonical one, and taken.
+    /// Whether the text after it is the canonical gap, and already consumed.
     pub(super) has_gap: bool,
-    /// Whether the space before the next message is laid out in the way it was read.
+    /// Whether the layout of the gap before the next message is kept.
     pub(super) keeps_gap: bool,
-    /// Whether the message that is being read is what followed something malformed.
+    /// Whether the current message is the rest after malformed input.
     pub(super) is_rest: bool,
-    /// Whether the header of the message that is being read was too long.
+    /// Whether the header of the current message was too long.
     pub(super) lost_header: bool,
-    /// The input continues a prompt: only this role may speak.
+    /// The only role that can speak, if the input continues a prompt.
     pub(super) speaks_as: Option<Role>,
-    /// Whether the message that is being read, or was read last, speaks for somebody else.
+    /// Whether the current or last message is foreign.
     pub(super) is_foreign: bool,
 }
 
-/// Where the reader is.
+/// The state of the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// At the beginning of a completion that may go on with a header or with a body.
+    /// At the start of a completion, which can continue with a header or a body.
     Completion(Role),
     /// Between messages.
     Outside,
@@ -55,11 +54,11 @@ pub(super) enum Stage {
     Header,
     /// After `<|message|>`.
     Body,
-    /// In what is left out, which begins at this byte.
+    /// In dropped input, since this byte.
     Skip(usize),
 }
 
-/// A reader by these rules.
+/// Creates a reader with these rules.
 pub(crate) fn reader<'a>(rules: &'static Rules, options: &ReadOptions) -> Reader<'a> {
     let mut opening = Opening::default();
     let stage = match options.continues {
@@ -163,8 +162,8 @@ impl<'a> crate::reading::Reader<'a> for Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Begins the body of a completion. Whether `lexeme` is used up by that: a completion may
-    /// begin with the end of its header.
+    /// Begins the body of a completion. Returns whether this consumes `lexeme`, because a
+    /// completion can begin with the end of its header.
     fn complete(&mut self, role: Role, lexeme: Lexeme<'_>, out: &mut Out<'a, '_>) -> bool {
         let ends_header = matches!(lexeme, Lexeme::Control(Control::Message, _));
         let mut message = Message::new(role, "");
@@ -184,8 +183,8 @@ impl<'a> Reader<'a> {
         self.is_foreign = self.draft.message.foreign;
     }
 
-    /// Takes a control token that ends a message of the assistant's own, or that belongs to no
-    /// message. Some of them end the completion, too.
+    /// Handles a control token that ends a message of the assistant, or that is outside of
+    /// messages. A stop token ends the completion.
     pub(super) fn end_completion(&mut self, control: Control, out: &mut Out<'a, '_>) {
         if self.rules.stops.contains(&control) {
             out.stop_token();
@@ -230,7 +229,7 @@ impl<'a> Reader<'a> {
             }
             Control::End if self.rules.mends_slips && !self.opening.is_bare() => {
                 let (end, meant) = (self.spelled(control), self.spelled(Control::Message));
-                let text = format!("`{end}` after a role; taken for `{meant}`");
+                let text = format!("`{end}` after a role, read as `{meant}`");
                 let found = Code::ParseSlip.at(span, text);
                 out.tolerate(found.fix(Fix::safe(span, meant)));
                 self.end_header(span, out);
@@ -239,7 +238,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Text of a header, up to its limit.
+    /// Reads text of a header, up to its limit.
     pub(super) fn header_text(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         let left = out.options.limits.header_bytes.saturating_sub(self.opening.len());
         if text.len() <= left {
@@ -256,13 +255,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The header is complete.
+    /// Ends the header.
     pub(super) fn end_header(&mut self, span: Span, out: &mut Out<'a, '_>) {
         let message = self.header(span, out);
         self.begin_body(message, out);
     }
 
-    /// What the header says, which ends at the token at `span`.
+    /// Reads the header, which ends at the token at `span`.
     #[inline(always)] // Messages are large: each call would copy one.
     pub(super) fn header(&mut self, span: Span, out: &mut Out<'a, '_>) -> Message<'a> {
         let mut message = self.head(Shape::Whole, Some(span.start), out);
@@ -271,7 +270,7 @@ impl<'a> Reader<'a> {
         message
     }
 
-    /// Reads the header, which ends at byte `end`, and reports what is wrong with it.
+    /// Reads the header, which ends at byte `end`, and reports its diagnostics.
     #[inline]
     pub(super) fn head(
         &mut self,
@@ -301,15 +300,15 @@ impl<'a> Reader<'a> {
         head.message
     }
 
-    /// Hides what nobody knows the speaker of, is said in the name of somebody else, or follows the
-    /// stop token of the completion.
+    /// Hides a message whose speaker is unknown, that is of another role than the completion, or
+    /// that follows the stop token.
     pub(super) fn check_authority(&self, message: &mut Message<'a>, out: &mut Out<'a, '_>) {
-        // Of an orphan that follows the stop token, the first token was reported.
+        // The first token of an orphan after the stop token is already reported.
         if !(self.opening.is_orphan && out.state.is_over) {
             check_speaker(message, self.opening.span, out);
         }
         if self.opening.is_orphan {
-            // In a completion nobody else can speak, and its header says the rest.
+            // In a completion only one role can speak, and the header has the rest.
             message.recovered = true;
             if self.speaks_as.is_none() {
                 hide(message);
@@ -317,14 +316,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How the header is written, which ends at byte `end`, where that is not the writer's way.
+    /// Returns the layout of the header, which ends at byte `end`, if it is not canonical.
     fn header_layout(&self, end: usize, keep: Keep<'a>) -> Option<Box<Layout<'a>>> {
         let mut raw = self.opening.raw(end, keep)?;
         if let Some(role) = self.opening.role {
             if self.opening.is_orphan {
                 return None;
             }
-            // The prompt said the role.
+            // The prompt contains the role.
             let mut whole = Raw::from(Cow::Borrowed(role.as_str()));
             whole.append(&raw);
             raw = whole;
@@ -333,7 +332,7 @@ impl<'a> Reader<'a> {
         Some(Box::new(Layout { header: Some(raw), ..layout }))
     }
 
-    /// The input ends inside a header: a prompt.
+    /// Handles the end of the input inside a header: a prompt.
     fn open_header(&mut self, at: usize, out: &mut Out<'a, '_>) {
         let mut message = self.head(Shape::Open, Some(at), out);
         message.span = Span::new(self.opening.span.start, at);
@@ -343,7 +342,7 @@ impl<'a> Reader<'a> {
 
     fn outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         if control == Control::End && self.after_call && self.gap.is_empty() {
-            // `<|call|>` ends the message; a grammar can be read so that `<|end|>` follows.
+            // `<|call|>` ends the message. By one reading of the grammar, `<|end|>` can follow it.
             self.after_call = false;
             self.gap.push_control(control, self.spelled(control), span, out.keep);
             return;
@@ -367,7 +366,7 @@ impl<'a> Reader<'a> {
         self.stage = Stage::Header;
     }
 
-    /// Text between two messages, up to the limit for one message.
+    /// Reads text between two messages, up to the limit of one message.
     fn outside_text(&mut self, text: &str, span: Span, out: &mut Out<'a, '_>) {
         if self.gap_is_full {
             return;
@@ -379,7 +378,7 @@ impl<'a> Reader<'a> {
         self.gap.push(text, span, out.keep);
     }
 
-    /// What stood between two messages: layout, or text that lost its place.
+    /// Ends the text between two messages, which is layout or misplaced text.
     pub(super) fn end_gap(&mut self, end: usize, out: &mut Out<'a, '_>) {
         self.gap_is_full = false;
         let text = self.gap.as_str();
@@ -405,7 +404,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a header is read with.
+/// Returns the context of a header.
 pub(super) fn context<'c>(
     shape: Shape,
     rules: &'static Rules,

@@ -1,5 +1,4 @@
-//! What the reader of framed messages does with malformed input: it says what is wrong, keeps what
-//! is certain, and hides what is not.
+//! Handles malformed framed messages: it reports errors, keeps what is certain, and hides the rest.
 
 use super::header::{self, Shape};
 use super::reader::{Reader, Stage, context};
@@ -11,17 +10,21 @@ use crate::reading::{Out, WITHHELD, hide};
 use crate::{Code, Control, Dropped, Fix, Span};
 
 impl<'a> Reader<'a> {
-    /// A control token that cannot stand in a body, and is not escaped.
+    /// Handles a control token that is not allowed in a body and not escaped.
     pub(super) fn stray_in_body(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         if control == Control::Message && std::mem::take(&mut self.lost_header) {
-            // The end of a header that was too long: that was said already.
+            // The end of a header that was too long, which is already reported.
             return;
         }
         let spelling = self.spelled(control);
         if control == Control::Start {
-            let text = "the message ends without a stop token where the next one begins";
+            let text = "the message has no stop token before the next message begins";
             let found = Code::StreamTruncated.at(span, text);
-            out.malformed(found.help(format!("to say `{spelling}` as text, escape it")));
+            out.malformed(
+                found.help(format!(
+                    "end the message, or escape `{spelling}` if it is meant as text"
+                )),
+            );
             if out.state.stopped.is_some() {
                 return;
             }
@@ -34,16 +37,16 @@ impl<'a> Reader<'a> {
         }
         let text = match spelling {
             "" => "a control token of another format inside a message".to_owned(),
-            spelling => format!("`{spelling}` inside a message"),
+            spelling => format!("`{spelling}` is not allowed in a message"),
         };
         let found = Code::ParseFrame.at(span, text);
         let found = match self.rules.controls.escape() {
-            Escape::None => found.help("what follows is hidden"),
+            Escape::None => found.help("the text after it is hidden"),
             Escape::DoublingOrLiteral => found
-                .help("what follows is hidden; to say it as text, escape it with one more `<`")
+                .help("the text after it is hidden; if it is meant as text, escape it with one more `<`")
                 .fix(Fix::suggestion(Span::at(span.start), "<")),
         };
-        // It splits a message that is certain; within a guess nothing is left of it.
+        // It splits a certain message. In an uncertain one, the token is dropped.
         out.malformed(match self.is_rest {
             true => found.drops(Dropped::Text),
             false => found,
@@ -51,7 +54,7 @@ impl<'a> Reader<'a> {
         self.split(span, out);
     }
 
-    /// What follows up to the end of the frame becomes a hidden message of its own.
+    /// Makes the rest of the frame a hidden message.
     pub(super) fn split(&mut self, span: Span, out: &mut Out<'a, '_>) {
         if self.is_rest || out.state.stopped.is_some() {
             return;
@@ -69,7 +72,7 @@ impl<'a> Reader<'a> {
         self.is_rest = true;
     }
 
-    /// A control token that cannot stand in a header.
+    /// Handles a control token that is not allowed in a header.
     pub(super) fn stray_in_header(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         match control {
             Control::Start => {
@@ -85,16 +88,16 @@ impl<'a> Reader<'a> {
                 }
             }
             _ => {
-                // What follows does not join what stands before.
+                // The text after it is not joined with the text before it.
                 self.opening.control(control, span);
-                let text = format!("`{}` inside a header", self.spelled(control));
+                let text = format!("`{}` is not allowed in a header", self.spelled(control));
                 out.malformed(Code::ParseFrame.at(span, text).drops(Dropped::Text));
             }
         }
     }
 
-    /// The header, which goes to byte `end`, lost its `<|message|>`: it is read for what it says,
-    /// and the rest of it is text that nobody may see, up to byte `stop`.
+    /// Handles a header without `<|message|>`, which ends at byte `end`. Its known words are read.
+    /// The other text, up to byte `stop`, is hidden.
     fn broken_header(&mut self, end: usize, stop: usize, out: &mut Out<'a, '_>) {
         self.keeps_gap = false;
         self.stage = Stage::Outside;
@@ -103,7 +106,7 @@ impl<'a> Reader<'a> {
         let meant = self.spelled(Control::Message);
         let found = Code::ParseHeader.at(span, format!("the header has no `{meant}`"));
         out.malformed(match keeps {
-            true => found.help("what it says is kept as a hidden message"),
+            true => found.help("its text is kept in a hidden message"),
             false => found.drops(Dropped::Text),
         });
         if out.state.stopped.is_some() {
@@ -115,7 +118,7 @@ impl<'a> Reader<'a> {
         self.stage = Stage::Outside;
     }
 
-    /// The header exceeds its limit: from here on it is text that nobody may see.
+    /// Handles a header that exceeds its limit: the rest is hidden text.
     pub(super) fn long_header(&mut self, end: usize, out: &mut Out<'a, '_>) {
         let most = out.options.limits.header_bytes;
         let span = Span::new(self.opening.span.start, end);
@@ -126,10 +129,10 @@ impl<'a> Reader<'a> {
         self.stage = if self.is_rest { Stage::Body } else { Stage::Skip(end) };
     }
 
-    /// The input ends inside a header: what is no header is text that nobody may see.
+    /// Handles the end of the input inside a header: text that is not header is hidden.
     pub(super) fn cut_header(&mut self, at: usize, out: &mut Out<'a, '_>) {
         let span = Span::new(self.opening.span.start, at);
-        // What is wrong with half a header is that it is half a header.
+        // Other errors of an incomplete header are not reported.
         let context = context(Shape::Broken, self.rules, out);
         let mut message = header::read(&mut self.opening, out.keep, &context).message;
         let mut rest = self.opening.take_rest();
@@ -149,7 +152,7 @@ impl<'a> Reader<'a> {
         self.draft.end(End::Open, at, out);
     }
 
-    /// Reading has stopped: what is being read stands as far as it came.
+    /// Ends the current message because reading has stopped.
     pub(super) fn stop(&mut self, at: usize, out: &mut Out<'a, '_>) {
         match self.stage {
             Stage::Body => {
@@ -163,7 +166,7 @@ impl<'a> Reader<'a> {
         self.stage = Stage::Outside;
     }
 
-    /// Begins a hidden message with what of a header is no header, if that is the policy.
+    /// Begins a hidden message with the text of a header that is not header, if the policy says so.
     fn begin_rest(&mut self, span: Span, out: &mut Out<'a, '_>) -> bool {
         let mut message = self.head(Shape::Broken, None, out);
         hide(&mut message);
@@ -180,7 +183,7 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// A control token in what is left out.
+    /// Handles a control token in dropped input.
     pub(super) fn skip(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let Stage::Skip(from) = self.stage else { return };
         if !control.ends_message() && control != Control::Start {
@@ -198,16 +201,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What was left out ends at byte `end`.
+    /// Ends the dropped input at byte `end`.
     pub(super) fn end_skip(&mut self, from: usize, end: usize, out: &mut Out<'a, '_>) {
         self.keeps_gap = false;
         if from < end {
-            let text = "the text here is dropped";
+            let text = "this text will be dropped";
             out.report(Code::ParseFrame.at(Span::new(from, end), text).drops(Dropped::Text));
         }
     }
 
-    /// A control token that cannot stand between messages.
+    /// Handles a control token that is not allowed between messages.
     pub(super) fn stray_outside(&mut self, control: Control, span: Span, out: &mut Out<'a, '_>) {
         let spelling = self.spelled(control);
         let found = stray_token(spelling, span, out);
@@ -218,10 +221,10 @@ impl<'a> Reader<'a> {
         let is_certain = self.speaks_as.is_some() && control != Control::Message;
         let help = match is_certain {
             _ if out.state.is_over => WITHHELD,
-            true => "it opens another message of the assistant",
+            true => "it is read as the start of another message of the assistant",
             false => {
-                "the message that it seems to open is hidden; \
-                 a completion is read as what continues its prompt's role"
+                "the text after it is read as a hidden message; \
+                 to read a completion, give the role with which its prompt ends"
             }
         };
         out.malformed(found.help(help));
@@ -244,7 +247,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Text outside of any message.
+    /// Handles text outside of messages.
     pub(super) fn stray(&mut self, end: usize, out: &mut Out<'a, '_>) {
         let text = std::mem::take(&mut self.gap).into_text();
         let span = Span::new(text.span().start, end);
@@ -253,13 +256,15 @@ impl<'a> Reader<'a> {
         self.keeps_gap = !is_kept;
     }
 
-    /// The input ends at byte `at` where it should not.
+    /// Reports that the input ends too early, at byte `at`.
     pub(super) fn truncated(&mut self, text: &str, at: usize, out: &mut Out<'a, '_>) {
         let at = Span::at(at);
         if out.state.is_over && self.stage == Stage::Header {
             return out.malformed(Code::CompletionRole.at(at, GOES_ON));
         }
-        let found = Code::StreamTruncated.at(at, text).help("the rest was never sent, or lost");
+        let found = Code::StreamTruncated
+            .at(at, text)
+            .help("the rest is missing; send or read the complete text");
         let end = self.spelled(Control::End);
         let found = match self.stage {
             Stage::Body if self.draft.in_literal() => {

@@ -1,13 +1,13 @@
-//! Who speaks, by the first word of a header.
+//! The speaker in the first word of a header.
 
 use super::Speaker;
 use crate::function_name;
 use crate::header::is_builtin_tool;
 use crate::model::Role;
 
-/// What a word says that is a role, or the name of a tool: `functions.search`, or one that is built in. A
-/// function's name may have dots, as in the example of SPEC 2.0 §11, though the grammar of SPEC 2.2 §15 leaves
-/// them out.
+/// Returns the speaker for a word that is a role or the name of a tool: `functions.search`, or a
+/// built-in tool. The name of a function can contain dots, as in the example of SPEC 2.0 §11,
+/// although the grammar of SPEC 2.2 §15 does not allow them.
 pub(crate) fn speaker(word: &str) -> Option<Speaker<'_>> {
     if let Some(role) = Role::from_word(word) {
         return Some(Speaker::Role(role));

@@ -1,4 +1,5 @@
-//! Whole frames, the short way: the same as lexeme by lexeme, for the shape that nearly all have.
+//! The fast path for whole frames. It gives the same result as reading lexeme by lexeme, for the
+//! form of nearly all frames.
 
 use super::reader::{Reader, Stage};
 use crate::lex::{Frame, Lexer, begins_with};
@@ -8,7 +9,7 @@ use crate::writing::PlainOpening;
 use crate::{Control, Span, grammar};
 
 impl<'a> Reader<'a> {
-    /// Takes whole frames from the front of `text`, as long as there are any.
+    /// Reads whole frames from the front of `text`, as long as there are any.
     pub(super) fn frames(&mut self, lexer: &mut Lexer, text: &mut &str, out: &mut Out<'a, '_>) {
         if self.stage == Stage::Header && lexer.offset() == 0 && out.has_room() {
             self.completion(lexer, text, out);
@@ -28,7 +29,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes the frame whose beginning, up to the role, the prompt said already.
+    /// Reads the frame whose beginning, up to the role, is in the prompt.
     fn completion(&mut self, lexer: &mut Lexer, text: &mut &str, out: &mut Out<'a, '_>) {
         let Some(role) = self.opening.role else { return };
         let start = self.spelled(Control::Start).len() + role.as_str().len();
@@ -47,7 +48,7 @@ impl<'a> Reader<'a> {
         self.canonical_gap(lexer, text);
     }
 
-    /// Takes a frame that begins with one of the openings that are known in full. Whether it did.
+    /// Reads a frame with a known complete opening. Returns whether it did.
     #[inline]
     fn plain(&mut self, lexer: &mut Lexer, text: &mut &str, out: &mut Out<'a, '_>) -> bool {
         let is_opening = |opening: &&PlainOpening| begins_with(text, opening.text);
@@ -69,7 +70,7 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// Takes a whole frame, whatever its header. Whether there was one.
+    /// Reads a whole frame with any header. Returns whether there was one.
     fn frame(&mut self, lexer: &mut Lexer, text: &mut &str, out: &mut Out<'a, '_>) -> bool {
         let limits = &out.options.limits;
         let Some(frame) = lexer.frame(text, limits.header_bytes) else { return false };
@@ -80,7 +81,7 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// Ends what stood before a message that begins at byte `at`. Whether the reading goes on.
+    /// Ends the text before a message that begins at byte `at`. Returns whether reading continues.
     #[inline]
     fn between(&mut self, at: usize, out: &mut Out<'a, '_>) -> bool {
         self.after_call = false;
@@ -92,7 +93,7 @@ impl<'a> Reader<'a> {
         out.state.stopped.is_none()
     }
 
-    /// Takes a message of which everything is known. Its span is that of its header.
+    /// Passes on a complete message. Its span is that of its header.
     #[inline]
     fn message(
         &mut self,
@@ -117,7 +118,7 @@ impl<'a> Reader<'a> {
         self.end_completion(control, out);
     }
 
-    /// Takes a frame of which the header is still to be read.
+    /// Reads a frame whose header has not been read yet.
     fn read_frame(&mut self, frame: &Frame<'_>, out: &mut Out<'a, '_>) {
         self.open(frame.start);
         let (header, span) = frame.header;
@@ -149,7 +150,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes the space after a message if it is the canonical one.
+    /// Consumes the text after a message if it is the canonical gap.
     fn canonical_gap(&mut self, lexer: &mut Lexer, text: &mut &str) {
         let gap = self.rules.gap;
         let Some(rest) = text.get(gap.len()..).filter(|_| begins_with(text, gap)) else { return };
@@ -160,7 +161,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How a message ends that this control token ends.
+/// Returns how a message ends with this control token.
 fn ends(control: Control) -> End {
     match control {
         Control::Call => End::Call,

@@ -1,4 +1,4 @@
-//! The headers of framed messages, as they are written, and what can stand in them.
+//! Writes the headers of framed messages, and checks their values.
 
 use std::borrow::Cow;
 
@@ -9,26 +9,26 @@ use crate::model::{Intent, Message, Raw, Role};
 use crate::writing::{Part, Place, Sink, SinkError, check_value, find_control};
 use crate::{Control, Span};
 
-/// What a header is written to.
+/// A target to which a header is written.
 pub(super) trait Target {
     type Error;
 
     fn control(&mut self, control: Control) -> Result<(), Self::Error>;
 
-    /// Writes a word of the format's own.
+    /// Writes a word of the format.
     fn word(&mut self, word: &'static str) -> Result<(), Self::Error>;
 
     /// Writes a value of the message.
     fn value(&mut self, value: &str) -> Result<(), Self::Error>;
 
-    /// Ends the part of the header that says who speaks.
+    /// Ends the part of the header that contains role, name and recipient.
     fn end_opening(&mut self);
 
-    /// The error for what the format cannot say.
+    /// Returns the error for a header that the format cannot represent.
     fn refuse(&self, reason: &'static str) -> Self::Error;
 }
 
-/// Writes a header in the canonical order.
+/// Writes a header in canonical order.
 pub(super) fn header<T: Target>(
     message: &Message<'_>,
     rules: &Rules,
@@ -79,7 +79,7 @@ pub(super) fn header<T: Target>(
     content_type(message, rules, to)
 }
 
-/// Writes the type of the body where it is no attribute.
+/// Writes the content type if it is not an attribute.
 fn content_type<T: Target>(
     message: &Message<'_>,
     rules: &Rules,
@@ -102,7 +102,7 @@ fn content_type<T: Target>(
     to.value(content_type).map_err(fail)
 }
 
-/// Writes to a sink, which is given no value that a header cannot hold.
+/// Writes to a sink. The sink receives no value that is not allowed in a header.
 pub(super) struct Checked<'s> {
     pub(super) sink: &'s mut dyn Sink,
     pub(super) controls: &'static TokenTable,
@@ -133,14 +133,14 @@ impl Target for Checked<'_> {
     }
 }
 
-/// The header of a message as it is written, if it can be.
+/// Returns the header of a message as it is written, if the format can represent it.
 pub(crate) fn raw_header(message: &Message<'_>, rules: &Rules) -> Option<Raw<'static>> {
     let mut collected = Collected { raw: Raw::default(), controls: rules.controls };
     header(message, rules, &mut collected).ok()?;
     Some(collected.raw)
 }
 
-/// Collects what is written.
+/// Collects the written header.
 struct Collected {
     raw: Raw<'static>,
     controls: &'static TokenTable,
@@ -172,19 +172,19 @@ impl Target for Collected {
     }
 }
 
-/// Whether `raw` is the header of a message as it would be written.
+/// Whether `raw` is the header that the writer would write for a message.
 pub(super) fn is_canonical(raw: &str, message: &Message<'_>, rules: &Rules) -> bool {
     let mut compared = Compared { rest: raw, controls: rules.controls };
     header(message, rules, &mut compared).is_ok() && compared.rest.is_empty()
 }
 
-/// Compares with a text instead of writing: what of it is left.
+/// Compares with a text instead of writing. Contains the rest of the text.
 struct Compared<'r> {
     rest: &'r str,
     controls: &'static TokenTable,
 }
 
-/// The text is another one.
+/// The text is different.
 struct Differs;
 
 impl Compared<'_> {
@@ -227,14 +227,15 @@ fn place_of(attribute: Attribute) -> Place {
     }
 }
 
-/// Whether a header cannot hold one of the values of a message as it is.
+/// Whether a header value of a message is not allowed unchanged.
 pub(crate) fn needs_sanitizing(message: &Message<'_>, controls: &'static TokenTable) -> bool {
     let Message { name, recipient, call_id, content_type, .. } = message;
     let mut values = [name, recipient, call_id, content_type].into_iter().flatten();
     values.any(|value| check_value(value, controls).is_err())
 }
 
-/// The message with `_` for what its header values cannot hold (SPEC 2.2 §11).
+/// Returns the message with `_` in place of characters that are not allowed in header values (SPEC
+/// 2.2 §11).
 pub(crate) fn sanitized<'m>(message: &Message<'m>, controls: &'static TokenTable) -> Message<'m> {
     let clean = |value: &Cow<'m, str>| -> Option<Cow<'m, str>> {
         if check_value(value, controls).is_ok() {
@@ -248,7 +249,7 @@ pub(crate) fn sanitized<'m>(message: &Message<'m>, controls: &'static TokenTable
             let first = text[at..].chars().next().map_or(0, char::len_utf8);
             text.replace_range(at..at + first, "_");
         }
-        // Left out, it would say something else: who may see the message, too.
+        // Dropping it would change the meaning, and who can see the message.
         if text.is_empty() {
             text.push('_');
         }
@@ -269,8 +270,8 @@ mod tests {
     use crate::grammar::frame::Rules;
     use crate::parse;
 
-    /// Whether a message with this header, which has `^` for `<|channel|>` and `!` for
-    /// `<|constrain|>`, is read without a layout of it.
+    /// Whether the reader keeps no layout for a message with this header, in which `^` is
+    /// `<|channel|>` and `!` is `<|constrain|>`.
     fn is_canonical(rules: &Rules, header: &str) -> bool {
         let spelled = |control| rules.controls.spelling(control).unwrap_or_default();
         let header = header

@@ -17,10 +17,10 @@ use crate::writing::{
 };
 use crate::{Code, Control, Span};
 
-/// What of a message cannot be written.
+/// An error in a part of a message.
 pub(crate) type Named = (Place, SinkError);
 
-/// Writes a document that is a conversation.
+/// Writes a document that must be a conversation.
 pub(crate) fn write(
     rules: &'static Rules,
     document: &Document<'_>,
@@ -79,28 +79,29 @@ fn write_messages(
     Ok(())
 }
 
-/// Refuses ids of calls that become the same when they are sanitized (SPEC 2.2 §8.2).
+/// Refuses ids of calls that become equal after sanitizing (SPEC 2.2 §8.2).
 fn keep_ids_apart(rules: &Rules, conversation: &Conversation<'_>) -> Result<(), RenderError> {
     let mut ids: HashMap<String, &str> = HashMap::new();
     for (index, message) in conversation.messages.iter().enumerate() {
         let Some(id) = message.call_id.as_deref() else { continue };
         let clean = sanitized(message, rules.controls).call_id.unwrap_or_default();
         if ids.insert(clean.into_owned(), id).is_some_and(|other| other != id) {
-            let text = "sanitized, this `call_id` is that of another call";
+            let text = "after sanitizing, this `call_id` equals that of another call";
             let error = RenderError::new(Code::ParseHeader, Some(index), text);
-            let help = "give the calls other ids";
+            let help = "change the ids of the calls so that they differ after sanitizing";
             return Err(error.at(Place::CallId, Span::default()).help(help));
         }
     }
     Ok(())
 }
 
-/// Where a message stands. Only the last one can be open: what was cut off before is closed.
+/// The position of a message. Only the last message can be open; an earlier incomplete message is
+/// closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
     Inside,
     Last,
-    /// The last, to be left open for the model to continue.
+    /// The last message, left open for the model to continue.
     LeftOpen,
 }
 
@@ -111,7 +112,7 @@ struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    /// How a message was laid out, if that is to be kept.
+    /// Returns the layout of a message, if it must be kept.
     fn kept<'m>(&self, message: &'m Message<'_>) -> Option<&'m Layout<'m>> {
         message.layout.as_deref().filter(|layout| {
             self.options.layout == LayoutChoice::Keep && layout.form == self.rules.form
@@ -157,7 +158,7 @@ impl Writer<'_> {
         self.rest(message, position)
     }
 
-    /// Writes the body of a message, its end, and what stands after it.
+    /// Writes the body of a message, its end, and the text after it.
     fn rest(&mut self, message: &Message<'_>, position: Position) -> Result<(), Named> {
         let kept = self.kept(message);
         let sink = &mut *self.sink;
@@ -188,7 +189,7 @@ impl Writer<'_> {
     }
 }
 
-/// Writes a header as it was read. It begins with the role.
+/// Writes a header in its original form. It begins with the role.
 fn raw_header(raw: &Raw<'_>, sink: &mut dyn Sink) -> Result<(), SinkError> {
     let text = match raw.pieces().next() {
         Some(RawPiece::Text(text)) => text,
@@ -201,7 +202,7 @@ fn raw_header(raw: &Raw<'_>, sink: &mut dyn Sink) -> Result<(), SinkError> {
     write_pieces(raw.pieces_in(start + len..raw.as_str().len()), sink)
 }
 
-/// All that stands before the body of a message, if that is one of the openings known in full.
+/// Returns the complete opening of a message, if it is a known one.
 fn plain_opening(message: &Message<'_>, rules: &Rules) -> Option<&'static PlainOpening> {
     let is_plain = message.name.is_none()
         && message.recipient.is_none()
@@ -226,7 +227,7 @@ fn body(message: &Message<'_>, rules: &Rules, sink: &mut dyn Sink) -> Result<(),
         let (len, written) = match segment {
             Segment::Text(text) => {
                 if was_text {
-                    // Parts of text are kept apart.
+                    // Separate parts of text stay separate.
                     sink.part(Part::Body);
                 }
                 (text.len(), plain(&text, message, sink))
@@ -249,7 +250,7 @@ fn marker(
     if let MarkerPlace::Marker = marker_place(message) {
         return sink.control(Control::Marker(marker));
     }
-    let reason = "reasoning cannot stand in a message that is not `analysis`:";
+    let reason = "a reasoning marker is allowed only in a message on the channel `analysis`:";
     let spelling = controls.spelling(Control::Marker(marker)).unwrap_or_default();
     Err(SinkError::new(Span::default(), spelling, reason))
 }
@@ -279,7 +280,7 @@ fn put(sink: &mut dyn Sink, control: Control) -> Result<(), Named> {
     sink.control(control).map_err(|error| (Place::End, error))
 }
 
-/// Whether a header that was read still says what the message says.
+/// Whether an original header still matches the message.
 fn says_the_same(raw: &Raw<'_>, message: &Message<'_>, rules: &'static Rules) -> bool {
     let mut opening = Opening::default();
     let mut at = 0;
@@ -310,7 +311,8 @@ fn says_the_same(raw: &Raw<'_>, message: &Message<'_>, rules: &'static Rules) ->
         raw: None,
     };
     let head = header::read(&mut opening, Keep::Copy, &context);
-    // A slip is written as what it was taken for: others may take it at its word.
+    // A typing error is written in its corrected form, because other readers might take it
+    // literally.
     head.found.iter().all(|(found, _)| found.code != Code::ParseSlip)
         && head.message.has_header_of(message)
 }

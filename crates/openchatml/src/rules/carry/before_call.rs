@@ -1,4 +1,4 @@
-//! Preambles, where a format has them before calls only: others become answers.
+//! Preambles, in formats that support them only before calls. Other preambles become answers.
 
 use super::preamble::answer;
 use super::{ConversationRule, Loss, Lost};
@@ -25,7 +25,7 @@ pub(super) const RULE: ConversationRule = ConversationRule {
     },
 };
 
-/// Whether the first of these messages is no preamble, or one of the call that follows.
+/// Whether the first of these messages is not a preamble, or is the preamble of the following call.
 fn leads_to_call(messages: &[Message<'_>]) -> bool {
     match messages {
         [message, rest @ ..] if message.is_commentary() => {

@@ -1,4 +1,5 @@
-//! Calls. Where every call is one that is made, others are dropped: nobody may make them by mistake.
+//! Calls, in formats in which every call is run. Other calls are dropped, so that nobody runs them
+//! by mistake.
 
 use super::{Adapted, At, Lost, MessageRule};
 use crate::model::{End, Message};
@@ -13,12 +14,12 @@ pub(super) const RULE: MessageRule = MessageRule {
     adapt: |_, _, _| Adapted::Dropped(Lost::Call),
 };
 
-/// Whether a call is made for certain.
+/// Whether a call is certain to be run.
 fn is_made(call: &Message<'_>) -> bool {
     call.end == End::Call && !call.recovered
 }
 
-/// Whether a call may be one that is not made. A turn with sections can end in the middle of one.
+/// Whether a call that is not run is allowed. A turn with sections can end in the middle of a call.
 fn may_be_unmade(call: &Message<'_>, at: &At<'_>) -> bool {
     let goes_on = at.is_last && call.end == End::Open;
     !at.carries.makes_calls && (at.carries.channels != Channels::Sections || goes_on)

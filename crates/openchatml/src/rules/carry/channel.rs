@@ -1,4 +1,4 @@
-//! Channels, where the kind of a message says on which one it is.
+//! Channels, in formats in which the kind of a message determines its channel.
 
 use super::{Adapted, At, Lost, MessageRule};
 use crate::model::{Channel, End, Message, Role, Visibility};
@@ -12,9 +12,9 @@ pub(super) const RULE: MessageRule = MessageRule {
     adapt: |message, at, home| {
         let before = message.channel;
         message.channel = implied(message, at);
-        // `final` is what a message without a channel is.
+        // A message without a channel is on `final`.
         let says = |channel: Option<Channel>| channel.unwrap_or(Channel::Final);
-        // On the way back to where replies have a channel of their own, they get it again.
+        // Converted back to a format in which replies have a fixed channel, they get it again.
         let comes_back = message.role == Role::Tool
             && before == Some(Channel::Commentary)
             && home.is_some_and(|home| home.channels.are_fixed());
@@ -27,7 +27,7 @@ pub(super) const RULE: MessageRule = MessageRule {
     },
 };
 
-/// The channel of messages of this kind.
+/// Returns the channel of this kind of message.
 fn implied(message: &Message<'_>, at: &At<'_>) -> Option<Channel> {
     let is_prompt = || at.is_last && message.end == End::Prompt && message.body.is_empty();
     match (message.role, at.carries.channels) {
@@ -35,7 +35,7 @@ fn implied(message: &Message<'_>, at: &At<'_>) -> Option<Channel> {
         (Role::Tool, _) => Some(Channel::Commentary),
         (Role::Assistant, _) if message.is_call() => Some(Channel::Commentary),
         (Role::Assistant, Channels::Sections) if is_prompt() => None,
-        // What the user may see is part of the answer.
+        // Visible text is part of the answer.
         (Role::Assistant, Channels::Sections) => Some(match message.visibility() {
             Visibility::User => Channel::Final,
             Visibility::Hidden => Channel::Analysis,

@@ -1,4 +1,4 @@
-//! The constraint on a body. The type may be carried where the constraint is not.
+//! The constraint on a body. A format can carry the content type without the constraint.
 
 use super::{Adapted, Lost, MessageRule};
 

@@ -1,4 +1,4 @@
-//! How messages end. A guess must not be taken for a call that is to be made.
+//! How messages end. An uncertain message must not become a call that is run.
 
 use super::{Adapted, At, Lost, MessageRule};
 use crate::model::{End, Message, Role};
@@ -16,7 +16,7 @@ pub(super) const RULE: MessageRule = MessageRule {
     },
 };
 
-/// Whether a message can have another end than the usual one.
+/// Whether a message can have an unusual end.
 fn ends_so(message: &Message<'_>, at: &At<'_>) -> bool {
     let carries = at.carries;
     let fits = match message.end {
@@ -29,15 +29,15 @@ fn ends_so(message: &Message<'_>, at: &At<'_>) -> bool {
         && (carries.channels != Channels::Sections || ends_section(message, at))
 }
 
-/// Whether a message can end so in a turn with sections. A text of the assistant's that the input ends
-/// in is no different from one that is complete.
+/// Whether a message in a turn with sections can end like this. Incomplete text of the assistant
+/// looks the same as complete text there.
 fn ends_section(message: &Message<'_>, at: &At<'_>) -> bool {
     let is_assistant = message.role == Role::Assistant;
     match message.end {
         _ if message.is_call() => true,
         End::End => true,
         End::Call => false,
-        // An answer that is empty leaves nothing that could have an end.
+        // An empty answer leaves nothing that could have an end.
         End::Return => at.is_last && message.is_answer() && !message.body.is_empty(),
         End::Open => at.carries.open_roles.contains(&message.role),
         End::Prompt => is_assistant && message.body.is_empty(),

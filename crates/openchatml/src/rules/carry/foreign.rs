@@ -1,4 +1,4 @@
-//! What a completion says in the name of somebody else.
+//! Messages that a completion wrote for another role.
 
 use super::{Adapted, Lost, MessageRule};
 

@@ -15,7 +15,7 @@ pub(super) const RULE: ConversationRule = ConversationRule {
     },
 };
 
-/// Whether a format puts in this header where there is none.
+/// Whether a format adds this header to documents without one.
 fn implies(home: &Carries, header: &Header<'_>) -> bool {
     header.fields().len() == 1 && home.version.is_some() && header.version() == home.version
 }

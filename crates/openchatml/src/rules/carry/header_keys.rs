@@ -1,4 +1,4 @@
-//! Keys of the header that only version 2.2 knows.
+//! Keys of the header that only version 2.2 has.
 
 use super::{ConversationRule, Loss, Lost};
 use crate::model::Header;
@@ -23,8 +23,8 @@ pub(super) const RULE: ConversationRule = ConversationRule {
     },
 };
 
-/// The keys that a format does not know. In headers of versions that do not know them either they say
-/// nothing, and are kept like any other.
+/// Returns the keys that a format does not have. In headers of versions without these keys they
+/// have no meaning, so they are kept like any unknown key.
 fn unknown(header: &Header<'_>, carries: &Carries) -> &'static [&'static str] {
     if header.version() == Some("2.2") { carries.header_keys } else { &[] }
 }

@@ -1,4 +1,5 @@
-//! Messages that a format has no channel for. To carry them, it would show what is hidden.
+//! Messages on a channel that a format does not have. Without that channel, hidden text would be
+//! shown.
 
 use super::{Adapted, At, Lost, MessageRule};
 use crate::model::{Channel, Message, Role, Visibility};
@@ -17,8 +18,8 @@ pub(super) const RULE: MessageRule = MessageRule {
     },
 };
 
-/// What is lost with a message that cannot be carried. A call is hidden on any channel, and so is what the
-/// system, the developer and tools say.
+/// Returns the loss if the message cannot be carried. A call is hidden on any channel, and so are
+/// messages of the system, the developer and tools.
 fn lost(message: &Message<'_>, at: &At<'_>) -> Option<Lost> {
     let is_hidden = || message.visibility() == Visibility::Hidden;
     let (is_lost, lost) = match (message.role, message.effective_channel()) {

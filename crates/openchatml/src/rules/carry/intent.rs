@@ -1,5 +1,5 @@
-//! Intents. Where all commentary is a preamble, other commentary becomes reasoning: without a word about
-//! it, the user would see it.
+//! Intents. In a format in which all commentary is a preamble, other commentary becomes reasoning.
+//! Otherwise the user would see it.
 
 use super::{Adapted, Lost, MessageRule};
 use crate::model::{Channel, Intent};

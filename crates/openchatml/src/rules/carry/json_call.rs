@@ -1,4 +1,4 @@
-//! Calls whose arguments are JSON, without a word about it.
+//! Calls with JSON arguments, without a content type.
 
 use super::{Adapted, MessageRule};
 
@@ -8,7 +8,7 @@ pub(super) const RULE: MessageRule = MessageRule {
         !at.carries.json_calls || !message.is_call() || message.content_type.is_some()
     },
     adapt: |message, _, _| {
-        // A constraint without a type says nothing; with this one it would.
+        // A constraint without a type has no meaning, but with this type it would have one.
         message.constrained = false;
         message.content_type = Some("json".into());
         Adapted::Changed(None)

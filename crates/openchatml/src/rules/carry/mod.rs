@@ -1,8 +1,8 @@
-//! The rules of what a format carries: one file each, and the lists that they are applied in.
+//! The rules of what a format can carry: one file for each, and the lists that define their order.
 //!
-//! A rule says three things: whether a conversation or a message *fits* as it is; how to *adapt* it so
-//! that it does; and what is *lost* by that, by name. It reads the [`Carries`] of the target and never
-//! asks which format that is.
+//! A rule has three parts: whether a conversation or a message *fits* unchanged, how to *adapt* it,
+//! and what is *lost* by that, by name. It reads the [`Carries`] of the target and never asks which
+//! format that is.
 
 mod before_call;
 mod call;
@@ -40,12 +40,12 @@ mod weight;
 use super::{Carries, Loss, Lost};
 use crate::model::{Conversation, Message};
 
-/// What stands around the messages. What the header declares is taken away with it.
+/// Rules about everything around the messages. Dropping the header also drops its declarations.
 const AROUND: &[ConversationRule] =
     &[tools::RULE, tool_keys::RULE, header::RULE, header_keys::RULE];
 
-/// Makes the list of rules about a message, and the functions that go through it: without a call through a
-/// pointer for each rule.
+/// Defines the list of rules about a message, and the functions that apply them without an indirect
+/// call for each rule.
 macro_rules! rules_of_messages {
     ($($rule:ident,)+) => {
         #[cfg(test)]
@@ -56,7 +56,7 @@ macro_rules! rules_of_messages {
             $(($rule::RULE.fits)(message, at))&&+
         }
 
-        /// Makes a message fit all rules, or those up to one that drops or splits it.
+        /// Adapts a message to all rules, or up to the one that drops or splits it.
         fn adapt_each<'a>(
             message: &mut Message<'a>,
             at: &At<'_>,
@@ -78,13 +78,13 @@ macro_rules! rules_of_messages {
     };
 }
 
-// One message at a time, apart from its neighbours.
+// The rules about single messages, without their neighbours.
 //
-// First what becomes of the message as a whole, so that nothing else is lost of a message that is
-// dropped: reasoning must be apart before a part of it can be dropped, and a role be one that the
-// format has before others ask what it means. Then the channel, which depends on what the user sees,
-// and then the intent, which may move the message to another channel. The other fields depend on
-// these, markers on the channel, and a call that is JSON on having no other type.
+// First come rules about the message as a whole, so that a dropped message reports no other losses.
+// Reasoning must be separate before a part of it can be dropped, and the role must be supported
+// before other rules use it. Then comes the channel, which depends on what the user sees, and then
+// the intent, which can change the channel. The other fields depend on these: markers depend on the
+// channel, and a JSON call on having no other content type.
 rules_of_messages! {
     reasoning,
     foreign,
@@ -108,34 +108,34 @@ rules_of_messages! {
     recovered,
 }
 
-/// What follows what, of messages that fit by themselves.
+/// Rules about the order of messages that fit on their own.
 const BETWEEN: &[ConversationRule] = &[before_call::RULE];
 
-/// What a format requires: a conversation from another one gets it. The name of a reply goes first, while
-/// there are ids to know its call by.
+/// Rules about required names. Replies get names first, while they still have the ids of their
+/// calls.
 pub(crate) const NAMES: &[ConversationRule] = &[needs_name::RULE];
 
-/// What a format requires else, of what it can carry.
+/// Rules about other required fields.
 pub(crate) const REQUIRED: &[ConversationRule] =
     &[version::RULE, needs_call_id::RULE, needs_recipient::RULE, needs_channel::RULE];
 
-/// Where a message goes.
+/// The context of a message.
 struct At<'t> {
-    /// What the format carries.
+    /// What the target can carry.
     carries: &'t Carries,
-    /// Whether the conversation ends with the message.
+    /// Whether the message is the last one.
     is_last: bool,
 }
 
-/// What the format carries that a conversation was read in, if it was read. What that format implies is not
-/// lost: it comes back on the way back.
+/// What the original format of a conversation can carry, if it was read. What that format implies
+/// is not lost: it comes back when the output is converted back.
 type Home<'t> = Option<&'t Carries>;
 
 /// A rule about a conversation.
 pub(crate) struct ConversationRule {
     name: &'static str,
     fits: fn(&Conversation<'_>, &Carries) -> bool,
-    /// Makes a conversation fit. Gives what is lost by that, at the places where its messages stand now.
+    /// Adapts a conversation. Returns the losses, at the current positions of its messages.
     adapt: fn(&mut Conversation<'_>, &Carries, Home<'_>) -> Vec<Loss>,
 }
 
@@ -143,22 +143,23 @@ pub(crate) struct ConversationRule {
 struct MessageRule {
     name: &'static str,
     fits: fn(&Message<'_>, &At<'_>) -> bool,
-    /// Makes a message fit that fits all rules before this one.
+    /// Adapts a message that fits all earlier rules.
     adapt: for<'a> fn(&mut Message<'a>, &At<'_>, Home<'_>) -> Adapted<'a>,
 }
 
-/// What a rule made of a message.
+/// The result of a rule for a message.
 enum Adapted<'a> {
-    /// One that fits. What is lost by that, if anything is.
+    /// A message that fits, and the loss, if any.
     Changed(Option<Lost>),
-    /// None: it would say something else.
+    /// No message: it would have another meaning.
     Dropped(Lost),
-    /// Two: it ends before this message. The loss is told if that can be carried.
+    /// Two messages: the first one ends where this one begins. The loss is reported if the second
+    /// one can be carried.
     Split(Box<Message<'a>>, Lost),
 }
 
 impl Adapted<'_> {
-    /// One that fits, with this loss.
+    /// Returns a message that fits, with this loss.
     fn losing(lost: Lost) -> Self {
         Self::Changed(Some(lost))
     }
@@ -169,7 +170,7 @@ impl ConversationRule {
         (self.fits)(conversation, carries)
     }
 
-    /// Makes a conversation fit, if it does not. Gives what is lost by that.
+    /// Adapts a conversation if it does not fit. Returns the losses.
     pub(crate) fn apply(
         &self,
         conversation: &mut Conversation<'_>,
@@ -185,7 +186,7 @@ impl ConversationRule {
     }
 }
 
-/// Whether a format carries the conversation as it is.
+/// Whether a format can carry the conversation unchanged.
 pub(crate) fn fits(conversation: &Conversation<'_>, carries: &Carries) -> bool {
     let count = conversation.messages.len();
     let fits = |(place, message): (usize, &Message<'_>)| {
@@ -195,7 +196,7 @@ pub(crate) fn fits(conversation: &Conversation<'_>, carries: &Carries) -> bool {
         && conversation.messages.iter().enumerate().all(fits)
 }
 
-/// Makes a conversation one that the format carries. Gives where its messages stood.
+/// Adapts a conversation to a format. Returns the original positions of its messages.
 pub(crate) fn adapt(
     conversation: &mut Conversation<'_>,
     carries: &Carries,
@@ -226,18 +227,18 @@ pub(crate) fn adapt(
     places
 }
 
-/// Adapts one message after the other.
+/// Adapts messages one by one.
 struct Each<'l, 'a> {
-    /// Messages that were parts of others: behind how many of those that are kept they go, and where they
-    /// stood.
+    /// Messages that were split from others: the number of kept messages before each, and its
+    /// original position.
     split: Vec<(usize, usize, Message<'a>)>,
     home: Home<'l>,
     losses: &'l mut Vec<Loss>,
 }
 
 impl<'a> Each<'_, 'a> {
-    /// Makes a message one that the format carries. Whether there is one. `place` is where it stood, and how
-    /// many before it are kept.
+    /// Adapts a message. Returns whether it is kept. `place` is its original position and the
+    /// number of kept messages before it.
     fn adapt(&mut self, message: &mut Message<'a>, place: (usize, usize), at: At<'_>) -> bool {
         let span = message.span;
         let loss = |lost| Loss::new(Some(place.0), span, lost);
@@ -259,7 +260,7 @@ impl<'a> Each<'_, 'a> {
     }
 }
 
-/// Puts messages that were parts of others behind these.
+/// Inserts messages that were split from others.
 fn insert<'a>(
     split: Vec<(usize, usize, Message<'a>)>,
     messages: &mut Vec<Message<'a>>,

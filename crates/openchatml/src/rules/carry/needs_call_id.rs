@@ -1,4 +1,4 @@
-//! Calls and replies must have a `call_id`: those without one get `call_1`, `call_2`, …
+//! Required `call_id`s: calls and replies without one get `call_1`, `call_2`, …
 
 use std::collections::HashSet;
 
@@ -24,7 +24,8 @@ fn lacks_id(message: &Message<'_>) -> bool {
     message.call_id.is_none() && (message.role == Role::Tool || message.is_call())
 }
 
-/// The ids that messages lack, and their places. A reply has that of its call; one to no call gets none.
+/// Returns the missing ids and their positions. A reply gets the id of its call. A reply without a
+/// call gets none.
 fn missing(messages: &[Message<'_>]) -> Vec<(usize, String)> {
     let mut missing = Vec::new();
     let used: HashSet<&str> = messages.iter().filter_map(|it| it.call_id.as_deref()).collect();

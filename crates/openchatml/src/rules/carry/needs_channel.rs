@@ -1,4 +1,4 @@
-//! Each message of the assistant and of tools must be on a channel.
+//! Required channels of messages of the assistant and of tools.
 
 use super::ConversationRule;
 use crate::model::{Channel, Conversation, Message, Role};
@@ -11,7 +11,7 @@ pub(super) const RULE: ConversationRule = ConversationRule {
     adapt: |conversation, _, _| {
         let Conversation { messages, .. } = conversation;
         for message in messages.iter_mut().filter(|message| lacks_channel(message)) {
-            // A call without a channel is one on `final`, which is not made: it stays so.
+            // A call without a channel is on `final`, so it is not run, and must stay so.
             let is_reply = message.role == Role::Tool;
             message.channel = Some(if is_reply { Channel::Commentary } else { Channel::Final });
         }

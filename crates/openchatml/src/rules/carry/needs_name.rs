@@ -1,4 +1,4 @@
-//! A tool's reply must have the name of the tool: the call that it answers knows it.
+//! Required names of tools in replies, taken from the call.
 
 use super::ConversationRule;
 use crate::model::{Message, Role};
@@ -22,7 +22,7 @@ fn lacks_name(message: &Message<'_>) -> bool {
     message.role == Role::Tool && message.name.is_none()
 }
 
-/// The names that replies lack, and their places. A reply to no call gets none.
+/// Returns the missing names and their positions. A reply without a call gets none.
 fn missing(messages: &[Message<'_>]) -> Vec<(usize, String)> {
     let mut missing = Vec::new();
     let mut pairs = Pairs::default();

@@ -1,4 +1,4 @@
-//! A tool's reply must say whom it is for: the assistant.
+//! The required recipient of tool replies: the assistant.
 
 use super::ConversationRule;
 use crate::model::{Conversation, Message, Role};

@@ -1,4 +1,4 @@
-//! What the assistant says on its way to a call, where a format has answers only: the user sees both.
+//! Preambles, in formats that have only answers. The user sees both.
 
 use super::{Adapted, Lost, MessageRule};
 use crate::model::{Channel, Message};
@@ -13,7 +13,7 @@ pub(super) const RULE: MessageRule = MessageRule {
     },
 };
 
-/// Makes a preamble an answer.
+/// Converts a preamble to an answer.
 pub(super) fn answer(preamble: &mut Message<'_>) {
     preamble.channel = Some(Channel::Final);
     preamble.intent = None;

@@ -1,4 +1,4 @@
-//! A message that says nothing yet and is open for anything.
+//! An empty open message, which the model will write.
 
 use super::{Adapted, At, Lost, MessageRule};
 use crate::model::{End, Message, Visibility};
@@ -12,7 +12,7 @@ pub(super) const RULE: MessageRule = MessageRule {
     adapt: |_, _, _| Adapted::Dropped(Lost::Prompt),
 };
 
-/// Whether such a message may be open. In a turn with sections it is open which one begins.
+/// Whether such a message can be open. In a turn with sections, the turn is open, not a message.
 fn has_prompts(message: &Message<'_>, at: &At<'_>) -> bool {
     let is_of_section =
         at.carries.channels == Channels::Sections && message.visibility() == Visibility::Hidden;

@@ -1,5 +1,5 @@
-//! Reasoning that follows a marker in a message that the user sees: it becomes a hidden message of its
-//! own, in every format (OpenChatML 2.2 §7).
+//! Reasoning after a marker in a visible message. It becomes a separate hidden message in every
+//! format (OpenChatML 2.2 §7).
 
 use super::{Adapted, Lost, MessageRule};
 

@@ -1,4 +1,4 @@
-//! Recipients. Where the kind of a message says whom it is for, only calls name anybody else.
+//! Recipients. If the kind of a message determines its recipient, only calls can name another one.
 
 use super::{Adapted, At, Lost, MessageRule};
 use crate::model::{Message, Role};
@@ -11,7 +11,7 @@ pub(super) const RULE: MessageRule = MessageRule {
     adapt: |message, at, _| {
         let after = implied(message, at);
         let before = std::mem::replace(&mut message.recipient, after.map(Into::into));
-        // A reply is for the assistant, with or without a word about it.
+        // A reply is always for the assistant.
         let is_implied = message.role == Role::Tool && before.as_deref() == Some("assistant");
         Adapted::Changed((before.is_some() && !is_implied).then_some(Lost::Recipient))
     },
@@ -21,7 +21,7 @@ fn is_free(message: &Message<'_>, at: &At<'_>) -> bool {
     at.carries.recipients && (message.is_call() || !at.carries.channels.are_fixed())
 }
 
-/// The recipient of messages of this kind.
+/// Returns the recipient of this kind of message.
 fn implied(message: &Message<'_>, at: &At<'_>) -> Option<&'static str> {
     let says = message.role == Role::Tool && at.carries.channels.are_fixed();
     says.then_some("assistant")

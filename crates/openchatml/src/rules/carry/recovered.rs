@@ -1,4 +1,4 @@
-//! The mark of messages that a reader had to guess at.
+//! The mark of messages in which the reader guessed.
 
 use super::{Adapted, Lost, MessageRule};
 

@@ -1,4 +1,5 @@
-//! Roles that a format lacks: `developer` becomes `system`, and messages of any other one are dropped.
+//! Roles that a format does not have: `developer` becomes `system`, and messages of other roles are
+//! dropped.
 
 use super::{Adapted, Lost, MessageRule};
 use crate::model::Role;

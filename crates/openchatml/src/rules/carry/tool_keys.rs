@@ -1,4 +1,4 @@
-//! Keys of a tool that stand beside what it declares, where a format has its own of that name.
+//! Fields of a tool whose key the format uses itself.
 
 use super::{ConversationRule, Loss, Lost};
 use crate::model::Tool;

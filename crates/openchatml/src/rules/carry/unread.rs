@@ -1,4 +1,4 @@
-//! Words of a header that the reader could not understand.
+//! Unknown words of a message header.
 
 use super::{Adapted, Lost, MessageRule};
 

@@ -1,4 +1,4 @@
-//! The version that the header names: a format that has one names its own.
+//! The version in the header: a format with a fixed version writes its own.
 
 use super::{ConversationRule, Loss, Lost};
 use crate::json::{Data, Value};
@@ -17,7 +17,7 @@ pub(super) const RULE: ConversationRule = ConversationRule {
             conversation.header = Some(Header::new(own));
             return Vec::new();
         };
-        // On the way back the version is that of the format that it was read in.
+        // Converted back, the version is that of the original format.
         let home = home.and_then(|home| home.version);
         let comes_back = home.is_some() && header.version() == home;
         let replaced = header.get("version").filter(|_| !comes_back).map(|it| it.span);
@@ -26,7 +26,7 @@ pub(super) const RULE: ConversationRule = ConversationRule {
     },
 };
 
-/// The version of the format, if it has headers.
+/// Returns the version of the format, if it has headers.
 fn own(carries: &Carries) -> Option<&'static str> {
     carries.version.filter(|_| carries.header)
 }

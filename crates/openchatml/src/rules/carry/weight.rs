@@ -1,4 +1,4 @@
-//! How much a message counts in training.
+//! The weight of a message in training.
 
 use super::{Adapted, Lost, MessageRule};
 

@@ -10,17 +10,16 @@ use crate::model::{End, Message};
 use crate::stream::live::Kind;
 use crate::stream::{Done, Event};
 
-/// Writes the events of a stream as the chunks of Chat Completions.
+/// Writes the events of a stream as chunks of Chat Completions.
 ///
-/// There is one message: what a user may see is its `content`, calls are its `tool_calls`, and
-/// reasoning is its `reasoning_content`, if the [policy](Self::reasoning) wants that. Where one
-/// message of the stream follows another in `content`, or in `reasoning_content`, an empty line is
-/// between them. What others say is no output of the model; see [`left_out`](Self::left_out).
+/// The output is one message: visible text is its `content`, calls are its `tool_calls`, and
+/// reasoning is its `reasoning_content`, if the [policy](Self::reasoning) allows it. An empty line
+/// separates the texts of several messages. Messages of other roles are not output of the model;
+/// see [`left_out`](Self::left_out).
 ///
-/// Nothing is kept but the arguments of the current call and the ids of all.
+/// The writer stores only the arguments of the current call and the ids of all calls.
 ///
-/// Events must come as a stream gives them: text of a message whose start did not come is left
-/// out.
+/// Events must be complete and in order: text of a message without a start is dropped.
 ///
 /// ```
 /// use openchatml::wire::{ChatWriter, Ending, Response};
@@ -55,15 +54,15 @@ pub struct ChatWriter {
     thoughts: Thoughts,
     course: Course,
     ids: CallIds,
-    /// What the message that is being read is told as.
+    /// The kind of the current message.
     kind: Kind,
-    /// The call that is being written.
+    /// The current call.
     call: Option<Call>,
-    /// How many calls there are.
+    /// The number of calls.
     calls: usize,
     content: Text,
     reasoning: Text,
-    /// Whether there was a message for the user, with text or without.
+    /// Whether there was a visible message, even without text.
     is_answered: bool,
     is_started: bool,
 }
@@ -74,16 +73,16 @@ struct Call {
     arguments: String,
 }
 
-/// What was written of a text that messages share.
+/// The state of a text that several messages share.
 #[derive(Default)]
 struct Text {
     is_begun: bool,
-    /// Whether what comes next is of another message.
+    /// Whether the next text belongs to another message.
     has_gap: bool,
 }
 
 impl Text {
-    /// What stands before the next piece.
+    /// Returns the separator before the next piece.
     fn gap(&mut self) -> &'static str {
         let has_gap = self.is_begun && self.has_gap;
         *self = Self { is_begun: true, has_gap: false };
@@ -92,7 +91,7 @@ impl Text {
 }
 
 impl ChatWriter {
-    /// A writer of this response: one JSON object on a line, without reasoning.
+    /// Creates a writer of this response, with one JSON object per line and without reasoning.
     pub fn new(response: Response) -> Self {
         Self {
             response,
@@ -110,31 +109,31 @@ impl ChatWriter {
         }
     }
 
-    /// The same writer, telling chunks apart in this way. Server-sent events end with `[DONE]`.
+    /// Sets how chunks are separated. Server-sent events end with `[DONE]`.
     #[must_use]
     pub fn framing(mut self, framing: Framing) -> Self {
         self.framing = framing;
         self
     }
 
-    /// The same writer, with this policy for reasoning. Summaries are `reasoning_content`, too.
+    /// Sets the policy for reasoning. Summaries are `reasoning_content` too.
     #[must_use]
     pub fn reasoning(mut self, policy: Reasoning) -> Self {
         self.thoughts.policy = policy;
         self
     }
 
-    /// The same writer, with the limits that the stream is read with: the arguments of calls are
-    /// checked by them once more.
+    /// Sets the limits that the stream was read with. The writer checks the arguments of calls with
+    /// them again.
     #[must_use]
     pub fn limits(mut self, limits: &Limits) -> Self {
         self.course.limits.clone_from(limits);
         self
     }
 
-    /// How many messages were left out so far since they are no output of the model for its
-    /// client: what system, developers, users and tools say, and commentary that is not for the
-    /// user.
+    /// Returns how many messages were dropped so far because they are not model output for the
+    /// client: messages of the system, developers, users and tools, and commentary that is not for
+    /// the user.
     pub fn left_out(&self) -> usize {
         self.course.left_out
     }
@@ -174,7 +173,7 @@ impl ChatWriter {
             }
             Event::ToolCallDelta { text, .. } => self.arguments(text, out),
             Event::MessageDone { message, .. } => self.close(Some(message), out),
-            // See `Course`, or the table of what has no counterpart.
+            // See `Course`, or the table of events without a counterpart.
             Event::Delta { .. }
             | Event::ReasoningDelta { .. }
             | Event::ReasoningSummaryDelta { .. }
@@ -187,7 +186,7 @@ impl ChatWriter {
         }
     }
 
-    /// Writes the end of the message, and how much it took if that is given.
+    /// Writes the end of the message, and the usage if given.
     pub fn finish(mut self, ending: &Ending, out: &mut String) {
         self.start(out);
         self.close(None, out);
@@ -199,12 +198,12 @@ impl ChatWriter {
                 let reason = match outcome {
                     Outcome::Completed(Done::Call) if self.calls > 0 => "tool_calls",
                     Outcome::Completed(_) => "stop",
-                    // There must be a reason, whatever is known of it.
+                    // A reason is required, even if nothing is known.
                     Outcome::Incomplete(_) | Outcome::Failed => {
                         ending.incomplete.unwrap_or_default().finish_reason()
                     }
                 };
-                // An answer without text is no missing answer.
+                // An answer without text still counts as an answer.
                 let is_empty = self.is_answered && !self.content.is_begun;
                 self.choice(out, Some(reason), |delta| match is_empty {
                     true => delta.text("content", ""),
@@ -280,7 +279,7 @@ impl ChatWriter {
         });
     }
 
-    /// Writes a chunk with fields of the call at `index`.
+    /// Writes a chunk with these fields of the call at `index`.
     fn call(
         &self,
         out: &mut String,
@@ -335,7 +334,7 @@ impl ChatWriter {
     }
 }
 
-/// Writes an error as clients look for it among chunks.
+/// Writes an error in the form that clients expect among chunks.
 fn write_error(out: &mut String, message: &str) {
     Object::new(out)
         .object("error", |object| {

@@ -1,4 +1,4 @@
-//! How a response goes: what its events say of its end, and of its calls.
+//! The state of a response: its end and its calls.
 
 use std::collections::BTreeSet;
 
@@ -9,42 +9,42 @@ use crate::stream::live::Kind;
 use crate::stream::{Done, Event};
 use crate::{Severity, function_name, json};
 
-/// What the events so far say.
+/// The state after the events so far.
 #[derive(Debug, Default)]
 pub(super) struct Course {
-    /// The limits that the events were read with.
+    /// The limits that the stream was read with.
     pub(super) limits: Limits,
-    /// How the response ended, unless a message began after that.
+    /// How the response ended, unless another message began after that.
     done: Option<Done>,
     has_messages: bool,
     has_errors: bool,
-    /// The message that is being read.
+    /// The current message.
     open: Option<usize>,
-    /// Whether something is wrong with that message.
+    /// Whether the current message has an error.
     is_wrong: bool,
-    /// Whether a call was written that nobody must make.
+    /// Whether a call was written that must not be run.
     has_uncertain_call: bool,
     is_cancelled: bool,
-    /// How many messages are no output of the model.
+    /// How many messages are not output of the model.
     pub(super) left_out: usize,
 }
 
-/// What becomes of a response.
+/// The outcome of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Completed(Done),
-    /// And why, as far as that is known.
+    /// Incomplete, with the reason if known.
     Incomplete(Option<Incomplete>),
-    /// There is nothing that could be said.
+    /// Nothing can be written.
     Failed,
 }
 
 impl Course {
-    /// Takes an event, before it is written.
+    /// Processes an event before it is written.
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::MessageStart { index, message } => {
-                // What is no part of the conversation does not go on with the response.
+                // A message that is not part of the conversation does not continue the response.
                 self.done = self.done.filter(|_| message.foreign);
                 self.has_messages = true;
                 self.open = Some(*index);
@@ -61,8 +61,8 @@ impl Course {
         }
     }
 
-    /// Whether the call that has ended is certain: whole, and as it must be. What is not is no
-    /// call to make.
+    /// Whether the call that has ended is certain: complete and valid. An uncertain call must not
+    /// be run.
     pub(super) fn is_certain(
         &mut self,
         call: Option<&Message<'_>>,
@@ -80,7 +80,7 @@ impl Course {
         is_certain
     }
 
-    /// What becomes of the response, now that it has ended.
+    /// Returns the outcome of the response after its end.
     pub(super) fn outcome(&self) -> Outcome {
         match self.done {
             _ if self.has_errors && !self.has_messages => Outcome::Failed,
@@ -91,8 +91,8 @@ impl Course {
     }
 }
 
-/// Whether the arguments of a call are what it says that they are. Findings tell so, too, but there
-/// may be too many of them.
+/// Whether the arguments of a call match its content type. Diagnostics report this too, but there
+/// can be too many of them.
 fn are_valid(call: &Message<'_>, arguments: &str, limits: &Limits) -> bool {
     if call.content_type.as_deref() == Some("json") {
         let checked = json::check(arguments, limits);
@@ -102,7 +102,8 @@ fn are_valid(call: &Message<'_>, arguments: &str, limits: &Limits) -> bool {
     !is_function || !arguments.trim().is_empty()
 }
 
-/// The name of the tool that a call is for: of a function its own, of another tool all of it.
+/// Returns the name of the called tool: without the namespace for a function, otherwise the whole
+/// name.
 pub(super) fn tool<'m>(call: &'m Message<'_>) -> &'m str {
     bare_name(call.recipient.as_deref().unwrap_or_default())
 }
@@ -117,13 +118,13 @@ pub(super) struct CallIds {
 #[derive(Debug)]
 pub(super) struct CallId {
     pub(super) id: String,
-    /// Whether no call before had the id that this one came with.
+    /// Whether no earlier call has the original id.
     is_fresh: bool,
 }
 
 impl CallIds {
-    /// The id of a call that is the item at `place`: its own, or a new one if it has none or one
-    /// that is taken.
+    /// Returns the id of a call, which is the item at `place`: its own id, or a new one if it has
+    /// none or its id is already used.
     pub(super) fn of(&mut self, call: &Message<'_>, response: &Response, place: usize) -> CallId {
         let own = call.call_id.as_deref();
         let is_fresh = own.is_none_or(|id| !self.taken.contains(id));

@@ -1,4 +1,4 @@
-//! An item of the output of a response.
+//! Items of the output of a response.
 
 use super::course::CallId;
 use super::object::Object;
@@ -8,21 +8,21 @@ use super::object::Object;
 pub(super) struct Item {
     pub(super) id: String,
     pub(super) what: What,
-    /// Its place in the output.
+    /// Its position in the output.
     pub(super) place: usize,
-    /// Whether it has been told that there is one.
+    /// Whether its start was written.
     pub(super) is_added: bool,
-    /// What it says so far.
+    /// The text so far.
     pub(super) text: String,
-    /// The summaries that are done, with commas between them.
+    /// The complete summaries, separated by commas.
     pub(super) summaries: String,
-    /// How many these are.
+    /// The number of complete summaries.
     pub(super) count: usize,
     /// The summary that is being written.
     pub(super) summary: Option<String>,
 }
 
-/// What an item is.
+/// The kind of an item.
 #[derive(Debug)]
 pub(super) enum What {
     Answer,
@@ -31,7 +31,7 @@ pub(super) enum What {
     Call { tool: String, call_id: CallId },
 }
 
-/// How far an item is.
+/// The progress of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     InProgress,
@@ -49,14 +49,14 @@ impl Status {
     }
 }
 
-/// What the protocol calls a kind of items, and the events of its text.
+/// The names that the protocol uses for a kind of item and for the events of its text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Words {
-    /// What the ids of such items begin with.
+    /// The prefix of the ids of such items.
     pub(super) id: &'static str,
     pub(super) delta: &'static str,
     pub(super) done: &'static str,
-    /// The field that has all of the text.
+    /// The field with the whole text.
     pub(super) text: &'static str,
 }
 
@@ -90,7 +90,7 @@ impl What {
         }
     }
 
-    /// Whether its text is a part of its content.
+    /// Whether the text is a part of the content.
     pub(super) const fn has_part(&self) -> bool {
         match self {
             Self::Answer | Self::Preamble => true,
@@ -114,7 +114,7 @@ impl Item {
         }
     }
 
-    /// Writes it, with as much as belongs to this status.
+    /// Writes the item, with the fields of this status.
     pub(super) fn write(&self, out: &mut String, status: Status) {
         let object = Object::new(out).text("id", &self.id);
         let content = |out: &mut String| {
@@ -156,7 +156,7 @@ impl Item {
         }
     }
 
-    /// Writes the one part of its content, with this text.
+    /// Writes the only part of the content, with this text.
     pub(super) fn write_part(&self, out: &mut String, text: &str) {
         let object = Object::new(out);
         match self.what {

@@ -1,10 +1,10 @@
-//! The events of a stream in the words of other protocols: the streams of the Responses API and of
-//! Chat Completions, as clients of these read them.
+//! Writes the events of a stream in other protocols: the streams of the Responses API and of Chat
+//! Completions, for clients of these APIs.
 //!
-//! A writer is given the events of a [`Stream`](crate::Stream) and adds what they become to a
-//! `String`. Ids, the name of the model and the time are parameters; the same events give the same
-//! bytes. What a call, an answer and an end become, and what has no counterpart, is told event by
-//! event in `docs/guide/responses-and-chat.md`.
+//! A writer reads the events of a [`Stream`](crate::Stream) and appends its output to a `String`.
+//! Ids, the name of the model and the time are parameters, so the same events always give the same
+//! bytes. `docs/guide/responses-and-chat.md` lists what each event becomes, and which events have
+//! no counterpart.
 //!
 //! ```
 //! use openchatml::wire::{ChatWriter, Ending, Framing, Response};
@@ -46,7 +46,7 @@ pub use self::reasoning::Reasoning;
 pub use self::response::{Ending, Incomplete, Response, Usage};
 pub use self::responses::ResponsesWriter;
 
-/// How one event is told from the next.
+/// How events are separated.
 ///
 /// ```
 /// use openchatml::wire::{Framing, Response, ResponsesWriter};
@@ -62,15 +62,15 @@ pub use self::responses::ResponsesWriter;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Framing {
-    /// Each stands on a line of its own.
+    /// One event per line.
     #[default]
     Lines,
-    /// Each is a server-sent event.
+    /// Server-sent events.
     Sse,
 }
 
 impl Framing {
-    /// Adds one event, which `write` writes on one line.
+    /// Appends one event, which `write` writes on one line.
     fn write(self, out: &mut String, name: Option<&str>, write: impl FnOnce(&mut String)) {
         if self == Self::Lines {
             write(out);
@@ -87,5 +87,5 @@ impl Framing {
     }
 }
 
-/// What clients are told if the input has no message at all.
+/// The error message for clients if the input contains no message.
 const NOTHING_SAID: &str = "the output of the model has no message";

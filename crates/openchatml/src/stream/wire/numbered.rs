@@ -1,14 +1,14 @@
-//! Events of the Responses API, which are numbered.
+//! Numbered events of the Responses API.
 
 use super::Framing;
 use super::item::{Item, MESSAGE, What};
 use super::object::Object;
 
-/// Writes events, with their numbers.
+/// Writes events with their sequence numbers.
 #[derive(Default)]
 pub(super) struct Events {
     pub(super) framing: Framing,
-    /// How many there are so far.
+    /// The number of events so far.
     count: u64,
 }
 
@@ -28,7 +28,7 @@ impl Events {
         });
     }
 
-    /// Writes an event of the text of an item.
+    /// Writes an event for text of an item.
     pub(super) fn part(
         &mut self,
         name: &'static str,
@@ -37,7 +37,7 @@ impl Events {
         fields: impl for<'f> FnOnce(Object<'f>) -> Object<'f>,
     ) {
         self.item(name, item, out, |object| {
-            // Arguments have no place among parts.
+            // Arguments are not parts.
             let object = match item.what {
                 What::Call { .. } => object,
                 _ => object.place("content_index", 0),
@@ -48,7 +48,7 @@ impl Events {
         });
     }
 
-    /// Writes an event of a summary of an item.
+    /// Writes an event for a summary of an item.
     pub(super) fn summary(
         &mut self,
         name: &'static str,
@@ -59,7 +59,7 @@ impl Events {
         self.item(name, item, out, |object| fields(object.place("summary_index", item.count)));
     }
 
-    /// Writes an event of an item.
+    /// Writes an event for an item.
     fn item(
         &mut self,
         name: &'static str,

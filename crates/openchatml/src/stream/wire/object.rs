@@ -1,4 +1,4 @@
-//! JSON objects, written field by field.
+//! Writes JSON objects field by field.
 
 use crate::json::write_string;
 
@@ -6,7 +6,7 @@ use crate::json::write_string;
 #[must_use = "an object has an end"]
 pub(super) struct Object<'o> {
     out: &'o mut String,
-    /// What stands before the next field.
+    /// The character before the next field.
     before: char,
 }
 
@@ -15,7 +15,7 @@ impl<'o> Object<'o> {
         Self { out, before: '{' }
     }
 
-    /// A field with the value that `write` writes.
+    /// Adds a field whose value `write` writes.
     pub(super) fn with(self, key: &str, write: impl FnOnce(&mut String)) -> Self {
         self.out.push(self.before);
         write_string(self.out, key);
@@ -24,27 +24,27 @@ impl<'o> Object<'o> {
         Self { before: ',', ..self }
     }
 
-    /// A field with a text.
+    /// Adds a field with a string.
     pub(super) fn text(self, key: &str, text: &str) -> Self {
         self.with(key, |out| write_string(out, text))
     }
 
-    /// A field with a value that is JSON already.
+    /// Adds a field with a value that is already JSON.
     pub(super) fn json(self, key: &str, json: &str) -> Self {
         self.with(key, |out| out.push_str(json))
     }
 
-    /// A field with a number.
+    /// Adds a field with a number.
     pub(super) fn number(self, key: &str, number: u64) -> Self {
         self.json(key, &number.to_string())
     }
 
-    /// A field with a place in a list.
+    /// Adds a field with a position in a list.
     pub(super) fn place(self, key: &str, place: usize) -> Self {
         self.json(key, &place.to_string())
     }
 
-    /// A field with an object.
+    /// Adds a field with an object.
     pub(super) fn object(
         self,
         key: &str,

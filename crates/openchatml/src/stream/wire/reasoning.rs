@@ -1,8 +1,8 @@
-//! What becomes of reasoning: the policy of whoever runs the server.
+//! How to write reasoning. The operator of the server decides.
 
 use std::fmt;
 
-/// What a writer does with reasoning. Nothing in a stream can change it.
+/// How a writer handles reasoning. The content of a stream cannot change it.
 ///
 /// ```
 /// use openchatml::Event;
@@ -30,21 +30,21 @@ use std::fmt;
 #[derive(Default)]
 #[non_exhaustive]
 pub enum Reasoning {
-    /// Nothing of it is written: neither what it says, nor that there was any.
+    /// Drops all reasoning, and does not reveal that there was any.
     #[default]
     Drop,
-    /// What a summarizer makes of it. It is given each paragraph of reasoning that is not blank,
-    /// once that has ended or the message has, without the white space around it. What it gives is
-    /// written, unless that is empty.
+    /// Writes summaries. The summarizer gets each paragraph of reasoning that is not blank, without
+    /// surrounding white space, when the paragraph or the message ends. Its result is written
+    /// unless it is empty.
     ///
-    /// Whoever reads the response learns how often the summarizer gave something, and when.
+    /// A reader of the response can see how often, and when, the summarizer returned something.
     Summary(Box<dyn FnMut(&str) -> String + Send>),
-    /// All of it is written.
+    /// Writes all reasoning.
     Raw,
 }
 
 impl Reasoning {
-    /// [`Reasoning::Summary`] by this function.
+    /// Creates [`Reasoning::Summary`] from a function.
     pub fn summary(summarizer: impl FnMut(&str) -> String + Send + 'static) -> Self {
         Self::Summary(Box::new(summarizer))
     }
@@ -60,7 +60,7 @@ impl fmt::Debug for Reasoning {
     }
 }
 
-/// The policy, and the paragraph that has not ended.
+/// The policy, and the current paragraph.
 #[derive(Default)]
 pub(super) struct Thoughts {
     pub(super) policy: Reasoning,
@@ -76,7 +76,7 @@ impl Thoughts {
         matches!(self.policy, Reasoning::Raw)
     }
 
-    /// Takes text of a message, and gives the summaries of the paragraphs that end in it.
+    /// Adds text of a message and returns the summaries of the paragraphs that end in it.
     pub(super) fn add(&mut self, text: &str) -> Vec<String> {
         let mut summaries = Vec::new();
         let Reasoning::Summary(summarizer) = &mut self.policy else { return summaries };
@@ -90,7 +90,7 @@ impl Thoughts {
         summaries
     }
 
-    /// Takes the end of a message, and gives the summary of its last paragraph.
+    /// Ends a message and returns the summary of its last paragraph.
     pub(super) fn end(&mut self) -> Option<String> {
         let paragraph = std::mem::take(&mut self.paragraph);
         let Reasoning::Summary(summarizer) = &mut self.policy else { return None };
@@ -98,7 +98,7 @@ impl Thoughts {
     }
 }
 
-/// What the summarizer makes of a paragraph, if that says something and it does.
+/// Returns the summary of a paragraph, if neither the paragraph nor the summary is blank.
 fn summary(summarizer: &mut dyn FnMut(&str) -> String, paragraph: &str) -> Option<String> {
     let paragraph = paragraph.trim();
     if paragraph.is_empty() {

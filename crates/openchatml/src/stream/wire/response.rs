@@ -1,11 +1,11 @@
-//! What both protocols say of a response as a whole.
+//! The fields of a whole response, for both protocols.
 
 use std::borrow::Cow;
 
 use super::object::Object;
 use crate::json::{Value, write_value};
 
-/// What a response is called, and what it repeats of its request.
+/// The identity of a response, and the fields of its request that it repeats.
 ///
 /// ```
 /// use openchatml::wire::{Response, ResponsesWriter};
@@ -21,24 +21,25 @@ use crate::json::{Value, write_value};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Response {
-    /// Its id.
+    /// The id.
     pub id: String,
     /// The name of the model.
     pub model: String,
-    /// When it was made, in seconds since the beginning of 1970.
+    /// The creation time, in seconds since the beginning of 1970.
     pub created_at: u64,
-    /// What tells the ids of its items and calls from those of other responses: the first item is
-    /// `msg_`, this, and `0`.
+    /// The part that distinguishes the ids of its items and calls from those of other responses:
+    /// the first item has the id `msg_`, this part, and `0`.
     pub items: String,
-    /// Fields of the request that the Responses API repeats in the response: `tools`,
-    /// `instructions`, `temperature`, … Those that clients rely on have defaults. Chat Completions
+    /// The fields of the request that the Responses API repeats in the response: `tools`,
+    /// `instructions`, `temperature`, … Fields that clients rely on have defaults. Chat Completions
     /// repeat nothing.
     ///
-    /// Of two fields with one name the first counts. The writer's own fields cannot be replaced.
+    /// If a field is given twice, the first one is used. The fields of the writer cannot be
+    /// replaced.
     pub request: Vec<(Cow<'static, str>, Value<'static>)>,
 }
 
-/// What is written if the request does not say it.
+/// The defaults of fields that the request does not contain.
 const DEFAULTS: [(&str, &str); 7] = [
     ("instructions", "null"),
     ("metadata", "{}"),
@@ -49,7 +50,7 @@ const DEFAULTS: [(&str, &str); 7] = [
     ("top_p", "null"),
 ];
 
-/// What the writer says itself.
+/// The fields of the writer.
 const OWN: [&str; 9] = [
     "id",
     "object",
@@ -63,9 +64,10 @@ const OWN: [&str; 9] = [
 ];
 
 impl Response {
-    /// A response with this id by this model, made so many seconds after the beginning of 1970.
+    /// Creates a response with this id and model, and the creation time in seconds since the
+    /// beginning of 1970.
     ///
-    /// What tells the ids of its items from others comes from its id.
+    /// The ids of its items are derived from its id.
     ///
     /// ```
     /// use openchatml::wire::Response;
@@ -80,12 +82,12 @@ impl Response {
         Self { id, model: model.into(), created_at, items, request: Vec::new() }
     }
 
-    /// The id of the item at `place`.
+    /// Returns the id of the item at `place`.
     pub(super) fn item_id(&self, kind: &str, place: usize) -> String {
         format!("{kind}_{}{place}", self.items)
     }
 
-    /// Writes it as the Responses API does.
+    /// Writes the response for the Responses API.
     pub(super) fn write(&self, out: &mut String, state: &State<'_>) {
         let mut object = Object::new(out)
             .text("id", &self.id)
@@ -132,19 +134,19 @@ impl Response {
     }
 }
 
-/// How far a response is.
+/// The progress of a response.
 #[derive(Clone, Copy, Default)]
 pub(super) struct State<'s> {
     pub(super) status: &'static str,
     pub(super) error: Option<&'s str>,
-    /// That it is not complete, and why, if that is known.
+    /// Whether the response is incomplete, and the reason if known.
     pub(super) incomplete: Option<Option<Incomplete>>,
-    /// Its items, with commas between them.
+    /// The items, separated by commas.
     pub(super) output: &'s str,
     pub(super) usage: Option<Usage>,
 }
 
-/// How a response ended, as far as its events do not say it.
+/// How a response ended, as far as its events do not contain it.
 ///
 /// ```
 /// use openchatml::wire::{Ending, Response, ResponsesWriter, Usage};
@@ -160,18 +162,19 @@ pub(super) struct State<'s> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ending {
-    /// Why it is not complete, if it is not and the server knows. Otherwise it is
-    /// [`MaxOutputTokens`](Incomplete::MaxOutputTokens) where the output broke off, or a limit of
-    /// the reader cut it, and unsaid where it was cancelled, or has a call that is not certain.
+    /// The reason why the response is incomplete, if the server knows it. Without it, the reason is
+    /// [`MaxOutputTokens`](Incomplete::MaxOutputTokens) for output that is cut off or exceeds a
+    /// limit of the reader. It is omitted for a cancelled response, and for one with an uncertain
+    /// call.
     pub incomplete: Option<Incomplete>,
-    /// How many tokens it took, if that is to be told. It tells how much was reasoned, too.
+    /// The token usage, if it is to be written. It also reveals the amount of reasoning.
     pub usage: Option<Usage>,
-    /// Why the server could not go on, if it could not. Clients show this.
+    /// The error that stopped the server, if any. Clients show it.
     pub error: Option<String>,
 }
 
-/// Why a response is not complete. The protocols know no other reasons: the Responses API leaves it
-/// unsaid then, Chat Completions say `length`.
+/// Why a response is incomplete. The protocols have no other reasons. For an unknown reason, the
+/// Responses API omits it, and Chat Completions write `length`.
 ///
 /// ```
 /// use openchatml::wire::Incomplete;
@@ -181,15 +184,15 @@ pub struct Ending {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Incomplete {
-    /// The output ended too early, or was longer than a limit: `max_output_tokens`, or `length`.
+    /// The output ended too early, or exceeded a limit: `max_output_tokens`, or `length`.
     #[default]
     MaxOutputTokens,
-    /// A filter ended it: `content_filter`.
+    /// A filter stopped the output: `content_filter`.
     ContentFilter,
 }
 
 impl Incomplete {
-    /// The reason, as the Responses API names it.
+    /// Returns the reason in the Responses API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::MaxOutputTokens => "max_output_tokens",
@@ -197,7 +200,7 @@ impl Incomplete {
         }
     }
 
-    /// The reason, as Chat Completions name it.
+    /// Returns the reason in Chat Completions.
     pub(super) const fn finish_reason(self) -> &'static str {
         match self {
             Self::MaxOutputTokens => "length",
@@ -206,7 +209,7 @@ impl Incomplete {
     }
 }
 
-/// How many tokens a response took.
+/// The number of tokens of a response.
 ///
 /// ```
 /// use openchatml::wire::{ChatWriter, Ending, Response, Usage};
@@ -224,18 +227,18 @@ impl Incomplete {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Of the prompt.
+    /// Tokens of the prompt.
     pub input: u64,
-    /// Of the prompt, and known already.
+    /// Tokens of the prompt that were cached.
     pub cached: u64,
-    /// Of the output, reasoning included.
+    /// Tokens of the output, including reasoning.
     pub output: u64,
-    /// Of reasoning.
+    /// Tokens of reasoning.
     pub reasoning: u64,
 }
 
 impl Usage {
-    /// So many tokens of the prompt, and so many of the output.
+    /// Creates a usage with these numbers of prompt and output tokens.
     ///
     /// ```
     /// use openchatml::wire::Usage;
@@ -247,11 +250,11 @@ impl Usage {
     }
 }
 
-/// What a protocol calls the parts of a [`Usage`].
+/// The names of the fields of a [`Usage`] in a protocol.
 pub(super) struct Names {
     input: &'static str,
     input_details: &'static str,
-    /// What the details of the input have beside what was known already.
+    /// The field for tokens that were written to the cache, if the protocol has one.
     written: Option<&'static str>,
     output: &'static str,
     output_details: &'static str,

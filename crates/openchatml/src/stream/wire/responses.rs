@@ -11,14 +11,13 @@ use crate::model::{End, Message};
 use crate::stream::live::Kind;
 use crate::stream::{Event, Keep};
 
-/// Writes the events of a stream as those of the Responses API.
+/// Writes the events of a stream as events of the Responses API.
 ///
-/// Each message of the assistant becomes an item: an answer or a preamble a `message`, a call a
-/// `function_call`, and reasoning a `reasoning`, if the [policy](Self::reasoning) wants that. What
-/// others say is no output of the model; see [`left_out`](Self::left_out).
+/// Each message of the assistant becomes an item: an answer or a preamble becomes a `message`, a
+/// call a `function_call`, and reasoning a `reasoning`, if the [policy](Self::reasoning) allows it.
+/// Messages of other roles are not output of the model; see [`left_out`](Self::left_out).
 ///
-/// Events must come as a stream gives them: text of a message whose start did not come is left
-/// out.
+/// Events must be complete and in order: text of a message without a start is dropped.
 ///
 /// ```
 /// use openchatml::wire::{Ending, Response, ResponsesWriter};
@@ -53,17 +52,17 @@ pub struct ResponsesWriter {
     thoughts: Thoughts,
     course: Course,
     calls: CallIds,
-    /// The item that is being written.
+    /// The current item.
     item: Option<Item>,
-    /// How many items are done.
+    /// How many items are complete.
     done: usize,
-    /// These items, with commas between them.
+    /// The complete items, separated by commas.
     output: String,
     is_started: bool,
 }
 
 impl ResponsesWriter {
-    /// A writer of this response: one JSON object on a line, without reasoning.
+    /// Creates a writer of this response, with one JSON object per line and without reasoning.
     pub fn new(response: Response) -> Self {
         Self {
             response,
@@ -79,46 +78,46 @@ impl ResponsesWriter {
         }
     }
 
-    /// The same writer, telling events apart in this way.
+    /// Sets how events are separated.
     #[must_use]
     pub fn framing(mut self, framing: Framing) -> Self {
         self.events.framing = framing;
         self
     }
 
-    /// The same writer, with this policy for reasoning.
+    /// Sets the policy for reasoning.
     #[must_use]
     pub fn reasoning(mut self, policy: Reasoning) -> Self {
         self.thoughts.policy = policy;
         self
     }
 
-    /// The same writer, with the limits that the stream is read with: the arguments of calls are
-    /// checked by them once more.
+    /// Sets the limits that the stream was read with. The writer checks the arguments of calls with
+    /// them again.
     #[must_use]
     pub fn limits(mut self, limits: &Limits) -> Self {
         self.course.limits.clone_from(limits);
         self
     }
 
-    /// The same writer, keeping the items for the last event or not. If not, memory does not grow
-    /// with the number of items, but for the ids of calls, and `output` is empty in the last event:
-    /// clients that put the response together from its items have it all the same.
+    /// Sets whether the writer stores the items for the last event. If not, memory does not grow
+    /// with the number of items (except for the ids of calls), and `output` is empty in the last
+    /// event. Clients that collect the items from their events do not need it.
     #[must_use]
     pub fn keep(mut self, keep: Keep) -> Self {
         self.keep = keep;
         self
     }
 
-    /// How many messages were left out so far since they are no output of the model for its
-    /// client: what system, developers, users and tools say, and commentary that is not for the
-    /// user.
+    /// Returns how many messages were dropped so far because they are not model output for the
+    /// client: messages of the system, developers, users and tools, and commentary that is not for
+    /// the user.
     pub fn left_out(&self) -> usize {
         self.course.left_out
     }
 
-    /// Writes that the response has begun, if that has not been written. The first event does so
-    /// by itself; a server that writes it before need not wait for the model.
+    /// Writes the start of the response, if it is not written yet. The first event does this
+    /// automatically. Call it earlier to answer before the model does.
     pub fn start(&mut self, out: &mut String) {
         if std::mem::replace(&mut self.is_started, true) {
             return;
@@ -147,7 +146,7 @@ impl ResponsesWriter {
             }
             Event::ReasoningSummaryDelta { text, .. } => self.summary(text, out),
             Event::MessageDone { message, .. } => self.close(Some(message), out),
-            // See `Course`, or the table of what has no counterpart.
+            // See `Course`, or the table of events without a counterpart.
             Event::ReasoningDelta { .. }
             | Event::Flush { .. }
             | Event::Done { .. }
@@ -158,7 +157,7 @@ impl ResponsesWriter {
         }
     }
 
-    /// Writes the end of the response. A message that is not done is written as it is.
+    /// Writes the end of the response. An incomplete message is written as it is.
     pub fn finish(mut self, ending: &Ending, out: &mut String) {
         self.start(out);
         self.close(None, out);
@@ -186,12 +185,12 @@ impl ResponsesWriter {
         self.is_item(&REASONING)
     }
 
-    /// Whether the item that is being written is of this kind.
+    /// Whether the current item is of this kind.
     fn is_item(&self, words: &Words) -> bool {
         self.item.as_ref().is_some_and(|item| item.what.words() == words)
     }
 
-    /// Begins the item that a message becomes, if it becomes one.
+    /// Starts the item of a message, if it becomes an item.
     fn open(&mut self, message: &Message<'_>, out: &mut String) {
         self.close(None, out);
         let what = match Kind::of(message) {
@@ -208,13 +207,13 @@ impl ResponsesWriter {
         let is_call = matches!(what, What::Call { .. });
         let id = self.response.item_id(what.words().id, self.done);
         self.item = Some(Item::new(id, what, self.done));
-        // Of others it is told once they say something: a header that breaks off says nothing.
+        // Other items are written when they have text: a header that is cut off has none.
         if is_call {
             self.add(out);
         }
     }
 
-    /// Writes that there is an item, if that has not been written.
+    /// Writes the start of the item, if it is not written yet.
     fn add(&mut self, out: &mut String) {
         let Some(item) = self.item.as_mut().filter(|item| !item.is_added) else { return };
         item.is_added = true;
@@ -230,7 +229,7 @@ impl ResponsesWriter {
         }
     }
 
-    /// Writes text of the item, if it is of the kind that has such text.
+    /// Writes text of the item, if this kind of item has such text.
     fn delta(&mut self, words: &'static Words, text: &str, out: &mut String) {
         if !self.is_item(words) {
             return;
@@ -282,7 +281,7 @@ impl ResponsesWriter {
         item.count += 1;
     }
 
-    /// Ends the item, with the message that is done; `None` if it is not.
+    /// Ends the item, with its complete message, or `None` if it is incomplete.
     fn close(&mut self, message: Option<&Message<'_>>, out: &mut String) {
         if let Some(summary) = self.thoughts.end() {
             self.summarize(&summary, out);
@@ -290,7 +289,7 @@ impl ResponsesWriter {
         self.end_summary(out);
         let Some(item) = &self.item else { return };
         let says_nothing = match message {
-            // Without a summary there is nothing to tell of reasoning.
+            // Reasoning without a summary is not written.
             _ if matches!(item.what, What::Reasoning { is_raw: false }) => true,
             Some(message) => message.end == End::Prompt,
             None => true,
@@ -299,7 +298,7 @@ impl ResponsesWriter {
             self.add(out);
         }
         let Some(item) = self.item.take().filter(|item| item.is_added) else { return };
-        // What a limit cut has an end, and is not all that was said.
+        // A message that exceeds a limit has an end, but not its whole text.
         let ends =
             message.is_some_and(|it| !matches!(it.end, End::Open | End::Prompt) && !it.recovered);
         let is_complete = match &item.what {
@@ -312,7 +311,7 @@ impl ResponsesWriter {
 
     fn end_item(&mut self, item: &Item, status: Status, out: &mut String) {
         let words = item.what.words();
-        // Clients make a call once its arguments are done.
+        // Clients run a call once its arguments are complete.
         let is_call = *words == CALL;
         if item.what.has_part() || is_call && status == Status::Completed {
             self.events.part(words.done, item, out, |object| object.text(words.text, &item.text));

@@ -1,4 +1,4 @@
-//! Ids, and which of them a model is trained on.
+//! Token ids with a training mask.
 
 use std::fmt::Write as _;
 
@@ -11,27 +11,27 @@ use super::super::kept::Kept;
 use super::list;
 use crate::input::finding;
 
-/// Which ids are trained.
+/// The ids that are trained.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Training")]
 pub(in crate::commands::convert) struct MaskArgs {
-    /// Which messages of the assistant are trained
+    /// Train these messages of the assistant
     #[arg(long, value_name = "WHICH", default_value = "all", requires = "mask")]
     train: TrainArg,
 
-    /// In which turns they are; one begins with each message of the user
+    /// Train only these turns; each message of the user begins a turn
     #[arg(long, value_name = "WHICH", default_value = "all", requires = "mask")]
     turns: TurnsArg,
 
-    /// Which part of their headers is trained
+    /// Train this part of the headers
     #[arg(long, value_name = "WHICH", default_value = "sampled", requires = "mask")]
     headers: HeadersArg,
 
-    /// Train this message, whoever says it; counted from 0, may be repeated
+    /// Train this message, whatever its role; counted from 0, can be repeated
     #[arg(long, value_name = "N", requires = "mask")]
     train_message: Vec<usize>,
 
-    /// Do not train this message; counted from 0, may be repeated
+    /// Do not train this message; counted from 0, can be repeated
     #[arg(long, value_name = "N", requires = "mask")]
     skip_message: Vec<usize>,
 }
@@ -40,32 +40,32 @@ pub(in crate::commands::convert) struct MaskArgs {
 enum TrainArg {
     /// Reasoning, commentary, calls and answers
     All,
-    /// All but reasoning
+    /// Everything except reasoning
     NoReasoning,
-    /// Answers alone
+    /// Only answers
     Answers,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum TurnsArg {
-    /// In all of them
+    /// All turns
     All,
-    /// In the last one
+    /// The last turn
     Last,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum HeadersArg {
-    /// What the model samples of them
+    /// What the model generates
     Sampled,
-    /// What follows the role
+    /// Everything after the role
     AfterRole,
     /// Nothing
     Nothing,
 }
 
 impl MaskArgs {
-    /// The policy that says so.
+    /// Returns the policy.
     pub(in crate::commands::convert) fn policy(&self) -> MaskPolicy {
         let mut policy = MaskPolicy::default();
         policy.speech = match self.train {
@@ -89,7 +89,7 @@ impl MaskArgs {
     }
 }
 
-/// The numbers in the input of the messages that are written.
+/// The indices in the input of the written messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers<'k> {
     pub(super) kept: &'k Kept,
@@ -97,17 +97,19 @@ pub(super) struct Numbers<'k> {
 }
 
 impl Numbers<'_> {
-    /// The numbers of the messages that this one was made of; none if the format adds it.
+    /// Returns the indices of the input messages that became this message; none if the format adds
+    /// it.
     fn of(self, written: usize) -> impl Iterator<Item = usize> {
         self.origins.parts(written).filter_map(|part| self.kept.number(part))
     }
 
-    /// The policy for so many messages that are written, which decides about the same messages as the
-    /// user did. A message that was made of several is skipped if any of them is.
+    /// Returns the policy for the written messages, with the same decisions as those for the input
+    /// messages. A message that was joined from several messages is skipped if one of them is
+    /// skipped.
     ///
     /// # Errors
     ///
-    /// It decides about a message that the input does not have.
+    /// The policy names a message that the input does not have.
     pub(super) fn policy(
         self,
         policy: &MaskPolicy,
@@ -116,8 +118,8 @@ impl Numbers<'_> {
         let count = self.kept.count();
         if let Some((message, trains)) = policy.overrides.iter().find(|it| it.0 >= count) {
             let option = if *trains { "--train-message" } else { "--skip-message" };
-            let text = format!("`{option} {message}`: there is no message {message}");
-            let help = format!("messages are counted from 0, and there are {count}");
+            let text = format!("`{option} {message}`: message {message} does not exist");
+            let help = format!("messages are counted from 0; the conversation has {count}");
             return Err(Box::new(finding(Code::RenderUnsupported, Span::at(0), text).help(help)));
         }
         let mut placed = policy.clone();
@@ -129,7 +131,7 @@ impl Numbers<'_> {
             |message: usize| (0..written).any(|it| self.of(it).any(|at| at == message));
         if let Some((message, _)) = policy.overrides.iter().find(|it| it.1 && !is_written(it.0)) {
             let text = format!("`--train-message {message}`: this message is not written");
-            let help = "the format has no place for it, or the prompt leaves it out";
+            let help = "the format cannot express it, or a prompt does not contain it";
             let found = finding(Code::RenderUnsupported, Span::at(0), text);
             return Err(Box::new(found.help(help)));
         }
@@ -143,8 +145,7 @@ impl Numbers<'_> {
     }
 }
 
-/// Adds an object with the ids, the mask, the places of the messages, and what does not travel with
-/// the ids.
+/// Appends an object with the ids, the mask, the spans of the messages, and the sidecar.
 pub(super) fn write(
     out: &mut String,
     policy: &MaskPolicy,
@@ -156,7 +157,7 @@ pub(super) fn write(
     let is_fraction = |message: &Message<'_>| {
         message.weight.is_some_and(|it| it != Weight::ZERO && it != Weight::ONE)
     };
-    // The mask says all where no weight is a fraction.
+    // The mask is sufficient if no weight is a fraction.
     let weights = conversation.messages.iter().any(is_fraction);
     let weights = weights.then(|| policy.weights(conversation, rendered));
     out.push_str("{\"ids\":");
@@ -192,7 +193,7 @@ fn span(
         Some(number) => {
             let _ = write!(out, "{number}");
         }
-        // What the format adds, and the beginning of the answer.
+        // The part that the format adds, and the beginning of the answer.
         None => out.push_str("null"),
     }
     let _ = write!(

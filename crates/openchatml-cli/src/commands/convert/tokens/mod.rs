@@ -1,4 +1,4 @@
-//! Documents as token ids.
+//! Writes documents as token ids.
 
 mod mask;
 mod table;
@@ -27,14 +27,16 @@ pub(super) struct Tokens {
     tokenizers: Tokenizers,
 }
 
-/// What is written of the ids.
+/// The form of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Ids,
-    /// The ids, which of them are trained, and where the messages are.
+    /// The ids, the mask, and the spans of the messages.
     Mask(MaskPolicy),
     Count,
-    /// A table for people, with colours or without.
+    /// A table for people, with or without colours.
+    ///
+    /// # Errors
     Table {
         colors: bool,
     },
@@ -91,7 +93,7 @@ impl Tokens {
             let conversation = match &weighed {
                 None => document.as_conversation().unwrap_or(&nothing),
                 Some(Weighed { conversation, joined, .. }) => {
-                    // The mask says how much they count, but for messages that became one.
+                    // The mask contains the weights, except for joined messages.
                     let joined = |loss: &Loss| loss.message.is_some_and(|at| joined.contains(&at));
                     output.losses.retain(|loss| loss.lost != Lost::Weight || joined(loss));
                     conversation
@@ -111,7 +113,7 @@ impl Tokens {
     }
 }
 
-/// Writes what is wanted of some ids.
+/// Writes the requested data of the ids.
 fn say(
     shape: &Shape,
     tokenizer: &Tokenizer<OneEncoding>,
@@ -130,12 +132,12 @@ fn say(
     }
 }
 
-/// Why a document is not written.
+/// The reason why a document is not written.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// The format cannot say it.
+    /// The format cannot express it.
     Render(RenderError),
-    /// The encoding cannot, or the template.
+    /// The encoding or the template cannot express it.
     Found(Box<Diagnostic>),
 }
 
@@ -151,7 +153,7 @@ impl From<Box<Diagnostic>> for Refused {
     }
 }
 
-/// What of the original is not in the ids.
+/// Returns the data of the original that the ids do not contain.
 fn sidecar(
     tokenizer: &Tokenizer<OneEncoding>,
     original: &Document<'_>,
@@ -165,7 +167,7 @@ fn sidecar(
     Sidecar::between(original.as_conversation().unwrap_or(&nothing), &read, origins)
 }
 
-/// Adds a JSON array of numbers.
+/// Appends a JSON array of numbers.
 fn list(out: &mut String, numbers: &[impl Display]) {
     out.push('[');
     for (index, number) in numbers.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Ids for people to read.
+//! Writes ids as a table for people.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -10,8 +10,8 @@ use openchatml_tokens::{Encoding as _, MaskPolicy, MessageSpan, Rendered, Token,
 use crate::encodings::OneEncoding;
 use crate::visible::visible_line;
 
-/// Adds a line for each id: its place, whether a model is trained on it, the id, what it stands
-/// for, and the message that begins there.
+/// Appends a line for each id: its index, whether it is trained, the id, its text, and the message
+/// that begins there.
 pub(super) fn write(
     out: &mut String,
     colors: bool,
@@ -45,7 +45,7 @@ pub(super) fn write(
                 Some(channel) => format!("{}, {channel}", message.role),
                 None => message.role.to_string(),
             });
-            let about = about.unwrap_or_else(|| "to be said".to_owned());
+            let about = about.unwrap_or_else(|| "generation prompt".to_owned());
             let pad = 18_usize.saturating_sub(text.chars().count());
             let _ = write!(out, "{:pad$}  message {}: {about}", "", span.message);
         }
@@ -55,7 +55,7 @@ pub(super) fn write(
     let _ = write!(out, "{} ids, {trained} of them trained (*)", rendered.ids.len());
 }
 
-/// What an id is part of.
+/// The part to which an id belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Header,
@@ -85,7 +85,7 @@ impl Kind {
     }
 }
 
-/// What an id stands for, on one line: text in quotes, bytes that are no text as numbers.
+/// Returns the meaning of an id on one line: text in quotes, bytes that are not text as numbers.
 fn spelled(tokenizer: &Tokenizer<OneEncoding>, id: u32) -> String {
     let quoted = |text: &str| {
         let escaped = text.replace('\\', "\\\\").replace('\n', "\\n").replace('"', "\\\"");

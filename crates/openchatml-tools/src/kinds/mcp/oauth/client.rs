@@ -17,7 +17,8 @@ use crate::kinds::mcp::{NotConnected, Secrets};
 
 /// How a client proves to a server who it is, by OAuth 2 with client credentials.
 ///
-/// The access token is kept in memory, and fetched again when it has expired or the server refuses it.
+/// The access token is kept in memory. It is fetched again after it expires or the server rejects
+/// it.
 ///
 /// ```
 /// use openchatml_tools::kinds::mcp::OAuth;
@@ -30,19 +31,19 @@ use crate::kinds::mcp::{NotConnected, Secrets};
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OAuth {
-    /// The id that the authorization server knows the client by.
+    /// The client id at the authorization server.
     pub client_id: String,
-    /// The secret that goes with it.
+    /// The client secret.
     pub client_secret: String,
-    /// What the client asks to be allowed.
+    /// The scopes that the client requests.
     pub scopes: Vec<String>,
-    /// The authorization server. What it says of its token endpoint is believed. Without it, it must be at the
-    /// origin of the server itself, and its token endpoint as well.
+    /// The authorization server. Its token endpoint may be at any address. Without an issuer, the
+    /// authorization server and its token endpoint must have the origin of the server itself.
     pub issuer: Option<String>,
 }
 
 impl OAuth {
-    /// A client of this id and with this secret.
+    /// Creates a client with this id and this secret.
     pub fn new(client_id: impl Into<String>, client_secret: impl Into<String>) -> Self {
         let (client_id, client_secret) = (client_id.into(), client_secret.into());
         Self { client_id, client_secret, scopes: Vec::new(), issuer: None }
@@ -87,8 +88,7 @@ impl Authorization {
         // Not quoted: it may hold a secret.
         let parsed = Url::parse(base).map_err(|error| NotConnected::new(format!("a URL: {error}")));
         let base = bare(parsed?);
-        let resource =
-            Url::parse(url).map(bare).map_err(|_| NotConnected::new("the URL is none"))?;
+        let resource = Url::parse(url).map(bare).map_err(|_| NotConnected::new("invalid URL"))?;
         let client = Guarded::new(&base, Reach::Origins(vec![origin(&base)]))?;
         let credentials = ClientCredentialsConfig::ClientSecret {
             client_id: oauth.client_id,
@@ -132,7 +132,7 @@ impl Authorization {
         let mut manager = manager.map_err(unauthorized)?;
         let found = manager.resolve_metadata().await.map_err(unauthorized)?;
         if !found.source.is_discovered() {
-            return Err(NotConnected::new("no authorization server says what it can do"));
+            return Err(NotConnected::new("no authorization server returned its metadata"));
         }
         let endpoint = &found.metadata.token_endpoint;
         let endpoint = self.client.endpoint(&self.base, endpoint, self.is_named)?;
@@ -148,7 +148,7 @@ impl Authorization {
         let response = response.map_err(unauthorized)?;
         let token = access_token(&response);
         self.secrets.learn(token.clone());
-        token.ok_or_else(|| NotConnected::new("there is no access token"))
+        token.ok_or_else(|| NotConnected::new("missing access token"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Requests for authorizations: who is asked, and how much of an answer is read.
+//! Requests for authorizations, with limits for addresses and for the size of responses.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -55,10 +55,12 @@ impl Guarded {
         is_named: bool,
     ) -> Result<Url, NotConnected> {
         let url = Url::parse(endpoint);
-        let url = url.map_err(|_| NotConnected::new("an endpoint of it is at no URL"))?;
+        let url = url.map_err(|_| {
+            NotConnected::new("an endpoint of the authorization server has an invalid URL")
+        })?;
         if !is_named && origin(&url) != origin(issuer) {
             return Err(NotConnected::new(format!(
-                "the secret would go to `{}`, which is not the origin of the authorization server: if you trust it, name it as the `issuer`",
+                "the secret would be sent to `{}`, which is not the origin of the authorization server: if you trust it, set it as `issuer`",
                 origin(&url)
             )));
         }
@@ -123,12 +125,12 @@ impl fmt::Display for Forbidden {
         match self {
             Self::Origin(origin) => write!(
                 f,
-                "the server wants an authorization of `{origin}`, which was not named: if you trust it, name it as the `issuer`"
+                "the server requires an authorization from `{origin}`, which is not configured: if you trust it, set it as `issuer`"
             ),
             Self::Transport(origin) => {
-                write!(f, "`{origin}` would be told the secret without TLS")
+                write!(f, "the secret would be sent to `{origin}` without TLS")
             }
-            Self::Often => f.write_str("the server names too many places to look at"),
+            Self::Often => f.write_str("the server names too many URLs for its metadata"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The access token of somebody who logged in, shown and renewed.
+//! The stored access token of a logged-in user, and its renewal.
 
 use std::sync::{Arc, Mutex as Now, PoisonError};
 use std::time::Duration;
@@ -60,7 +60,7 @@ impl KeptToken {
     /// What is kept, and the token if it can be shown.
     fn load(&self) -> Result<(Kept, Option<String>), NotConnected> {
         let kept = self.login.tokens.load(&self.server)?;
-        let kept = kept.ok_or_else(|| NotConnected::logged_out("nobody is logged in"))?;
+        let kept = kept.ok_or_else(|| NotConnected::logged_out("not logged in"))?;
         self.secrets.learn(kept.secrets());
         let url = |issuer: &str| Url::parse(issuer).ok();
         let is_from = |issuer: &String| {
@@ -71,7 +71,7 @@ impl KeptToken {
         let login = &self.login;
         let is_same = login.issuer.as_ref().is_none_or(is_from);
         if !is_same || !login.client_id.as_ref().is_none_or(is_by) {
-            let why = "somebody is logged in by another client or authorization server";
+            let why = "the login belongs to another client or authorization server";
             return Err(NotConnected::logged_out(why));
         }
         let token = self.usable(&kept);
@@ -116,7 +116,7 @@ impl KeptToken {
         let kept = Kept { credentials: credentials.unwrap_or(kept.credentials), ..kept };
         self.secrets.learn(kept.secrets());
         tokens.keep(&kept)?;
-        let token = kept.token().ok_or_else(|| NotConnected::new("there is no access token"))?;
+        let token = kept.token().ok_or_else(|| NotConnected::new("missing access token"))?;
         Ok((kept, token))
     }
 
@@ -129,7 +129,7 @@ impl KeptToken {
             AuthError::TokenRefreshRejected(_) => {
                 // Nobody can do anything with it anymore. If it stays, the next one finds that out again.
                 let _ = self.login.tokens.discard(&self.server);
-                NotConnected::logged_out("the authorization server does not renew the login")
+                NotConnected::logged_out("the authorization server does not renew the token")
             }
             error => {
                 let error = unauthorized(error);

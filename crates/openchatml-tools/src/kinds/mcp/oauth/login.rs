@@ -1,4 +1,4 @@
-//! Logging in at a server with a browser: an authorization code, with PKCE.
+//! Login at a server with a browser: an authorization code with PKCE.
 
 use std::fmt;
 use std::sync::Arc;
@@ -33,23 +33,23 @@ use crate::kinds::mcp::{NotConnected, Secrets};
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Login {
-    /// The id that the authorization server knows the client by. Without it, the client is registered anew
-    /// each time that somebody logs in.
+    /// The client id at the authorization server. Without it, the client is registered at each
+    /// login.
     pub client_id: Option<String>,
-    /// The secret that goes with it, if there is one.
+    /// The client secret, if there is one.
     pub client_secret: Option<String>,
-    /// What the client asks to be allowed: without any, what the server says that it needs.
+    /// The scopes that the client requests. If empty, the scopes that the server requires.
     pub scopes: Vec<String>,
-    /// The authorization server. What it says of its endpoints is believed. Without it, the server says which
-    /// one it is, and its endpoints must be at its own origin; if there is a secret, that must be the origin of
-    /// the server as well.
+    /// The authorization server. Its endpoints may be at any address. Without an issuer, the server
+    /// names the authorization server, and the endpoints must have the origin of that authorization
+    /// server. With a client secret, this must also be the origin of the server itself.
     pub issuer: Option<String>,
-    /// Where the tokens are kept.
+    /// The folder of the tokens.
     pub tokens: TokenFolder,
 }
 
 impl Login {
-    /// A login whose tokens are kept in this folder.
+    /// Creates a login whose tokens are stored in this folder.
     pub fn new(tokens: TokenFolder) -> Self {
         Self { client_id: None, client_secret: None, scopes: Vec::new(), issuer: None, tokens }
     }
@@ -61,8 +61,8 @@ impl Login {
     ///
     /// # Errors
     ///
-    /// There is no authorization server that can be trusted, nobody was let in in time, or the token cannot be
-    /// kept.
+    /// There is no trusted authorization server, the login was not completed in time, or the token
+    /// cannot be stored.
     ///
     /// ```no_run
     /// use openchatml_tools::kinds::mcp::{Login, TokenFolder};
@@ -83,7 +83,7 @@ impl Login {
     ) -> Result<(), NotConnected> {
         let secrets = Secrets::new(Secrets::of_url(url)).and(self.client_secret.clone());
         let done = tokio::time::timeout(timeout, self.ask(url, &secrets, show)).await;
-        let late = || NotConnected::new("nobody logged in in time");
+        let late = || NotConnected::new("timeout: there was no login");
         done.unwrap_or_else(|_| Err(late())).map_err(|error| error.without(&secrets))
     }
 
@@ -98,7 +98,7 @@ impl Login {
 
         let server = server(url)?;
         let found = tokio::time::timeout(PATIENCE, self.discover(&server)).await;
-        let late = || NotConnected::new("the authorization server does not answer in time");
+        let late = || NotConnected::new("the authorization server did not answer in time");
         let (mut manager, metadata) = found.unwrap_or_else(|_| Err(late()))?;
         let (states, credentials) = <(InMemoryStateStore, InMemoryCredentialStore)>::default();
         manager.set_state_store(states.clone());
@@ -123,7 +123,8 @@ impl Login {
             .await;
         exchanged.map_err(unauthorized)?;
         let credentials = credentials.load().await.map_err(unauthorized)?;
-        let credentials = credentials.ok_or_else(|| NotConnected::new("there is no token"))?;
+        let credentials =
+            credentials.ok_or_else(|| NotConnected::new("the response has no token"))?;
         let client_secret = client.client_secret;
         let issuer = self.issuer.clone();
         let kept = Kept { server, resource, issuer, metadata, client_secret, credentials };
@@ -141,9 +142,10 @@ impl Login {
         const MOST: usize = 40;
 
         let base = match &self.issuer {
-            Some(issuer) => {
-                issuer.parse().map(bare).map_err(|_| NotConnected::new("the issuer is no URL"))?
-            }
+            Some(issuer) => issuer
+                .parse()
+                .map(bare)
+                .map_err(|_| NotConnected::new("the issuer is not a URL"))?,
             None => server.clone(),
         };
         // A secret goes to whom the user named. Somebody who logs in sees whom the server named.
@@ -160,16 +162,17 @@ impl Login {
         let looking = manager(&base).await?;
         let found = looking.resolve_metadata().await.map_err(unauthorized)?;
         if !found.source.is_discovered() {
-            return Err(NotConnected::new("no authorization server says what it can do"));
+            return Err(NotConnected::new("no authorization server returned its metadata"));
         }
         let metadata = found.metadata;
         let issuer = metadata.issuer.as_deref().and_then(|it| Url::parse(it).ok());
-        let issuer = issuer
-            .ok_or_else(|| NotConnected::new("the authorization server does not say who it is"))?;
+        let issuer = issuer.ok_or_else(|| {
+            NotConnected::new("the metadata of the authorization server have no issuer")
+        })?;
         let has_pkce = metadata.code_challenge_methods_supported.is_some();
         if !has_pkce && self.issuer.is_none() {
             // MCP, authorization: a client must not go on then.
-            let why = "the authorization server does not say that it knows PKCE: if it does, name it as the `issuer`";
+            let why = "the authorization server does not announce support for PKCE: if it supports PKCE, set it as `issuer`";
             return Err(NotConnected::new(why));
         }
         let endpoint = |it: &str| client.endpoint(&issuer, it, self.issuer.is_some());
@@ -202,7 +205,7 @@ impl Login {
                 let error = unauthorized(error);
                 NotConnected {
                     why: format!(
-                        "{}; a client that is registered there can be named (`client_id`)",
+                        "{}; if you have registered a client there, set its `client_id`",
                         error.why
                     ),
                     ..error
@@ -229,9 +232,9 @@ impl fmt::Debug for Login {
 
 /// The server at a URL, as its tokens are known by. A token is sent with TLS, or to this machine.
 pub(super) fn server(url: &str) -> Result<Url, NotConnected> {
-    let server = Url::parse(url).map(bare).map_err(|_| NotConnected::new("the URL is none"))?;
+    let server = Url::parse(url).map(bare).map_err(|_| NotConnected::new("invalid URL"))?;
     if server.scheme() != "https" && !is_local(&server) {
-        let why = format!("`{}` would be told the token without TLS", origin(&server));
+        let why = format!("the token would be sent to `{}` without TLS", origin(&server));
         return Err(NotConnected::new(why));
     }
     Ok(server)
@@ -247,5 +250,5 @@ fn asked(page: &str) -> Result<(String, Url), NotConnected> {
     };
     let resource = value("resource").and_then(|it| Url::parse(&it).ok());
     let asked = value("state").zip(resource);
-    asked.ok_or_else(|| NotConnected::new("the page to log in at has no state"))
+    asked.ok_or_else(|| NotConnected::new("the login page has no `state`"))
 }

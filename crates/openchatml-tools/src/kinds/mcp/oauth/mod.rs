@@ -1,10 +1,11 @@
-//! Authorization at a server by OAuth 2: an access token for the client itself ([`OAuth`]: client credentials),
-//! or for somebody who logged in with a browser ([`Login`]: an authorization code, with PKCE).
+//! Authorization at a server with OAuth 2: an access token for the client itself ([`OAuth`]: client
+//! credentials), or for a user who logged in with a browser ([`Login`]: an authorization code with
+//! PKCE).
 //!
-//! A secret goes to the authorization server that the caller names, or to one at the server's own origin.
-//! What a server says of other places is not followed with a secret in hand: it could name one that collects
-//! secrets, or one in our own network. Without a secret, somebody may log in where the server says: they see
-//! where that is.
+//! A secret is sent only to the authorization server that the caller names, or to one at the origin
+//! of the server. A server cannot redirect a secret to another place: it could name a server that
+//! collects secrets or a server in the local network. Without a secret, a login at another place is
+//! allowed, because the user sees the address.
 
 mod client;
 mod guard;
@@ -25,7 +26,7 @@ pub use self::tokens::TokenFolder;
 
 /// Why there is no authorization, with what is behind it.
 fn unauthorized(error: AuthError) -> NotConnected {
-    let mut text = format!("no authorization: {error}");
+    let mut text = format!("authorization failed: {error}");
     let mut source = std::error::Error::source(&error);
     while let Some(error) = source {
         text.push_str(&format!(": {error}"));

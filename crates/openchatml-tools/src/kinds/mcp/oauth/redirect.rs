@@ -1,4 +1,4 @@
-//! Where a browser comes back to after somebody logged in: a listener on this machine.
+//! A listener on this machine, to which the browser returns after a login.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ enum Verdict {
 impl Redirect {
     /// Listens at a free port of this machine.
     pub(super) async fn listen() -> Result<Self, NotConnected> {
-        let told = |error| NotConnected::new(format!("nobody can listen for the browser: {error}"));
+        let told = |error| NotConnected::new(format!("cannot listen for the browser: {error}"));
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(told)?;
         let port = listener.local_addr().map_err(told)?.port();
         Ok(Self { listener, uri: format!("http://127.0.0.1:{port}{PATH}") })
@@ -131,11 +131,11 @@ fn judge(line: &str, state: &str) -> Verdict {
     }
     if let Some(error) = value("error") {
         let why = value("error_description").map_or_else(String::new, |it| format!(": {it}"));
-        return Verdict::Ends(Err(format!("the authorization server refuses: {error}{why}")));
+        return Verdict::Ends(Err(format!("the authorization server refused: {error}{why}")));
     }
     match value("code") {
         Some(code) => Verdict::Ends(Ok(Grant { code, issuer: value("iss") })),
-        None => Verdict::Ends(Err("the authorization server gives no code".to_owned())),
+        None => Verdict::Ends(Err("the authorization server returned no code".to_owned())),
     }
 }
 
@@ -172,7 +172,7 @@ mod tests {
         }
         let refused = |why: &str| Verdict::Ends(Err(format!("the authorization server {why}")));
         let target = "/callback?error=access_denied&error_description=no&state=s1&code=c";
-        assert_eq!(said(target), refused("refuses: access_denied: no"));
-        assert_eq!(said("/callback?state=s1"), refused("gives no code"));
+        assert_eq!(said(target), refused("refused: access_denied: no"));
+        assert_eq!(said("/callback?state=s1"), refused("returned no code"));
     }
 }

@@ -1,4 +1,4 @@
-//! The tokens of people who logged in, in files.
+//! The tokens of logged-in users, in files.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -15,8 +15,9 @@ use crate::kinds::mcp::NotConnected;
 
 /// A folder that holds access tokens of somebody who logged in: a file for each server.
 ///
-/// A token is found by the URL of its server, without the query, and given to no other. On Unix, nobody else
-/// can read the files; a folder that others can write into is refused, and one that is made is the user's alone.
+/// A token is stored under the URL of its server, without the query, and is sent to no other
+/// server. On Unix, other users cannot read the files. A folder that other users can write to is
+/// rejected, and a new folder is private to the user.
 ///
 /// ```
 /// use openchatml_tools::kinds::mcp::TokenFolder;
@@ -30,7 +31,7 @@ pub struct TokenFolder {
 }
 
 impl TokenFolder {
-    /// The folder at this path. It is made when the first token is kept.
+    /// Creates a folder at this path. The directory is created when the first token is stored.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
@@ -127,9 +128,9 @@ impl TokenFolder {
             Ok(_) => {}
         }
         // What is wrong with it may quote it.
-        let kept: Kept = serde_json::from_slice(&bytes).map_err(|_| told("holds no token"))?;
+        let kept: Kept = serde_json::from_slice(&bytes).map_err(|_| told("contains no token"))?;
         if kept.server != *server {
-            return Err(told("holds the token of another server"));
+            return Err(told("contains the token of another server"));
         }
         Ok(Some(kept))
     }
@@ -138,7 +139,7 @@ impl TokenFolder {
     pub(super) fn keep(&self, kept: &Kept) -> Result<(), NotConnected> {
         let path = self.file(&kept.server, "json");
         self.write(&path, kept).map_err(|error| {
-            NotConnected::new(format!("the token cannot be kept in `{}`: {error}", path.display()))
+            NotConnected::new(format!("cannot store the token in `{}`: {error}", path.display()))
         })
     }
 
@@ -162,7 +163,7 @@ fn only_ours_to_write(path: &Path, metadata: &fs::Metadata) -> io::Result<()> {
         use std::os::unix::fs::MetadataExt as _;
         let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
         if !is_ours || metadata.mode() & 0o022 != 0 {
-            let why = format!("others can write into `{}`", path.display());
+            let why = format!("other users can write to `{}`", path.display());
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
     }

@@ -1,4 +1,4 @@
-//! Tools as the template declares them.
+//! Declares tools like the template.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -7,16 +7,16 @@ use crate::json::python::{is_true, to_json, to_text};
 use crate::json::{Data, Value};
 use crate::model::Tool;
 
-/// Why a tool cannot be declared.
+/// The error for a tool that cannot be declared.
 type Result<T> = std::result::Result<T, String>;
 
 /// The entries of a mapping.
 type Entries<'s, 'a> = &'s [(Cow<'a, str>, Value<'a>)];
 
-/// So deep may schemas stand in each other.
+/// The maximum nesting depth of a schema.
 const DEPTH: usize = 64;
 
-/// The section of the developer message that declares functions.
+/// Returns the section of the developer message with functions.
 pub(super) fn functions(tools: &[Tool<'_>]) -> Result<String> {
     let mut out = String::from("# Tools\n\n## functions\n\nnamespace functions {\n\n");
     for tool in tools {
@@ -29,7 +29,7 @@ pub(super) fn functions(tools: &[Tool<'_>]) -> Result<String> {
 }
 
 fn function(out: &mut String, tool: &Tool<'_>) -> Result<()> {
-    let description = tool.description.as_deref().ok_or("it has no description")?;
+    let description = tool.description.as_deref().ok_or("it has no `description`")?;
     out.push_str(&format!("// {description}\ntype {} = ", tool.name));
     let parameters = tool.parameters.as_ref();
     let Some(properties) = properties(parameters)? else {
@@ -61,7 +61,7 @@ fn function(out: &mut String, tool: &Tool<'_>) -> Result<()> {
 }
 
 fn type_of(schema: &Value<'_>, depth: usize) -> Result<String> {
-    let depth = depth.checked_sub(1).ok_or("its schema nests too deep")?;
+    let depth = depth.checked_sub(1).ok_or("its schema is nested too deeply")?;
     let kind = schema.get("type");
     let word = kind.and_then(Value::as_str);
     if word == Some("array") {
@@ -69,7 +69,7 @@ fn type_of(schema: &Value<'_>, depth: usize) -> Result<String> {
     }
     if let Some([first, rest @ ..]) = kind.and_then(Value::as_list) {
         let kinds: Option<Vec<_>> = std::iter::once(first).chain(rest).map(to_text).collect();
-        return Ok(kinds.ok_or("a type is no word")?.join(" | "));
+        return Ok(kinds.ok_or("a `type` must be a string")?.join(" | "));
     }
     if is_true(schema.get("oneOf")) {
         return one_of(list(schema, "oneOf")?, depth);
@@ -77,7 +77,10 @@ fn type_of(schema: &Value<'_>, depth: usize) -> Result<String> {
     Ok(match word {
         Some("string") if is_true(schema.get("enum")) => {
             let values: Option<Vec<_>> = list(schema, "enum")?.iter().map(to_text).collect();
-            format!("\"{}\"", values.ok_or("a value of `enum` is no word")?.join("\" | \""))
+            format!(
+                "\"{}\"",
+                values.ok_or("each value of `enum` must be a string")?.join("\" | \"")
+            )
         }
         Some("string") => format!("string{}", nullable(schema)),
         Some("number" | "integer") => "number".into(),
@@ -100,8 +103,8 @@ fn array(schema: &Value<'_>, depth: usize) -> Result<String> {
     Ok(format!("{item}[]{}", nullable(schema)))
 }
 
-/// The type of the items of an array: words are written without what else is said of them, and what
-/// is long is `any`.
+/// Returns the type of the items of an array. Strings are written without their other keywords, and
+/// a long type becomes `any`.
 fn type_of_item(items: &Value<'_>, depth: usize) -> Result<String> {
     const LONGEST: usize = 50;
     match items.get("type").and_then(Value::as_str) {
@@ -146,20 +149,20 @@ fn object(schema: &Value<'_>, depth: usize) -> Result<String> {
     Ok(out)
 }
 
-/// The properties of an object, if it has any.
+/// Returns the properties of an object, if it has any.
 fn properties<'s, 'a>(schema: Option<&'s Value<'a>>) -> Result<Option<Entries<'s, 'a>>> {
     let properties = schema.and_then(|schema| schema.get("properties"));
     match properties.filter(|it| is_true(Some(it))) {
         None => Ok(None),
-        Some(properties) => Ok(Some(properties.as_map().ok_or("`properties` are no mapping")?)),
+        Some(properties) => Ok(Some(properties.as_map().ok_or("`properties` must be an object")?)),
     }
 }
 
-/// The names of the properties that must be given.
+/// Returns the names of required properties.
 fn required<'s>(schema: Option<&'s Value<'_>>) -> Result<HashSet<&'s str>> {
     match schema.and_then(|schema| schema.get("required")) {
         Some(required) if is_true(Some(required)) => {
-            let names = required.as_list().ok_or("`required` is no list")?;
+            let names = required.as_list().ok_or("`required` must be an array")?;
             Ok(names.iter().filter_map(Value::as_str).collect())
         }
         _ => Ok(HashSet::new()),
@@ -167,12 +170,12 @@ fn required<'s>(schema: Option<&'s Value<'_>>) -> Result<HashSet<&'s str>> {
 }
 
 fn text<'s>(schema: &'s Value<'_>, key: &str) -> Result<&'s str> {
-    schema.get(key).and_then(Value::as_str).ok_or_else(|| format!("a `{key}` is no text"))
+    schema.get(key).and_then(Value::as_str).ok_or_else(|| format!("`{key}` must be a string"))
 }
 
 fn list<'s, 'a>(schema: &'s Value<'a>, key: &str) -> Result<&'s [Value<'a>]> {
     match schema.get(key).map(|value| &value.data) {
         Some(Data::List(items)) => Ok(items),
-        _ => Err(format!("a `{key}` is no list")),
+        _ => Err(format!("`{key}` must be an array")),
     }
 }

@@ -1,8 +1,8 @@
-//! What the chat template of the published gpt-oss checkpoints makes of a conversation.
+//! Composes a conversation like the chat template of the published gpt-oss checkpoints.
 //!
-//! The template (openai/gpt-oss-20b, revision of 2025-08-08) is given messages with `thinking`,
-//! `content` and `tool_calls`, and tools. Here a conversation is turned into the one whose faithful
-//! text is the text that the template makes, so that ids and spans come of it as of any other.
+//! The template (openai/gpt-oss-20b, revision of 2025-08-08) gets messages with `thinking`,
+//! `content` and `tool_calls`, and tools. This module turns a conversation into the one whose plain
+//! text equals the output of the template, so ids and spans work as for any other conversation.
 
 mod declare;
 mod turns;
@@ -20,22 +20,22 @@ use crate::{Code, Limits, Span};
 
 use self::turns::Turns;
 
-/// Where conversations come from that the template has made.
+/// The origin of conversations that the template has composed.
 pub(super) const ORIGIN: FormId = FormId::new("hf-template");
 
 pub(super) static COMPOSER: Composer = Composer { carries: &CARRIES, compose };
 
-/// What the template can be given.
+/// What the input of the template can contain.
 static CARRIES: Carries =
     Carries { tools: true, declared_tools: false, declares: |_| false, ..super::CARRIES };
 
 type Result<T> = std::result::Result<T, RenderError>;
 
-/// The conversation that says what the template says of this one, and where its messages stood.
+/// Composes the conversation that the template writes, with the original positions of its messages.
 ///
 /// # Errors
 ///
-/// What the template raises an error at, and what it would leave out without a word.
+/// The template raises an error, or would silently drop something.
 fn compose<'a>(
     conversation: Conversation<'a>,
     tools: &[Tool<'a>],
@@ -43,24 +43,24 @@ fn compose<'a>(
 ) -> Result<Composed<'a>> {
     let conversation = &Conversation { tools: tools.to_vec(), ..conversation };
     if options.generation_prompt.is_some_and(|role| role != Role::Assistant) {
-        return Err(unsaid(None, "the template prompts the assistant only"));
+        return Err(unsaid(None, "the template can only prompt the assistant"));
     }
     let mut turns = Turns::default();
     let rest = opening(conversation, options, &mut turns)?;
     turns.read(conversation, rest, options)?;
     let Turns { messages, origins, losses, .. } = turns;
     let composed = Conversation { messages, origin: ORIGIN, ..Conversation::default() };
-    // It says as little of a schema as the reference does.
+    // It expresses as little of a schema as the reference renderer.
     let mut remarks = said_in_part(&conversation.tools, Style::Reference);
     if !conversation.tools.is_empty() {
         remarks.insert(0, Loss::new(None, Span::default(), Lost::ToolsAsText));
     }
-    // Who asks for the template asks for what it makes of a history.
+    // The caller of the template accepts how it handles history.
     remarks.extend(losses);
     Ok(Composed { conversation: composed, places: origins, remarks, ..Composed::default() })
 }
 
-/// Says what the system and the developer say. Gives the place of the first message behind that.
+/// Writes the system and developer messages. Returns the position of the first message after them.
 fn opening<'a>(
     conversation: &Conversation<'a>,
     options: &RenderOptions,
@@ -95,7 +95,7 @@ fn opening<'a>(
     Ok(at)
 }
 
-/// What the system says: as its message has it, or as the options have it.
+/// Returns the text of the system message: from the message, or from the options.
 fn system(
     message: Option<&Message<'_>>,
     conversation: &Conversation<'_>,
@@ -106,12 +106,12 @@ fn system(
     let text = message.map(|message| message.body.text());
     let said = match &text {
         Some(text) => SystemContent::read(text)
-            .ok_or_else(|| unsaid(at, "the template has no words for all that the system says"))?,
+            .ok_or_else(|| unsaid(at, "the template cannot write all of this system message"))?,
         None => PromptOptions::system(options).unwrap_or_default(),
     };
     if said.current_date.is_none() {
-        let error = unsaid(at, "the template says the date, and none is given");
-        return Err(error.help("give one: `RenderOptions::date`, `--date`"));
+        let error = unsaid(at, "the template requires the current date");
+        return Err(error.help("set `RenderOptions::date` or `--date`"));
     }
     let is_builtin = |it: &Namespace<'_>| [Namespace::browser(), Namespace::python()].contains(it);
     let is_sayable = said.model_identity.is_some()
@@ -121,13 +121,13 @@ fn system(
         && said.channel_required
         && said.tools.iter().all(is_builtin);
     if !is_sayable {
-        return Err(unsaid(at, "the template has no words for all that the system says"));
+        return Err(unsaid(at, "the template cannot write all of this system message"));
     }
     Ok(said.text(!conversation.tools.is_empty(), Style::Documented))
 }
 
-/// What the first message says that the template takes for the developer's instructions. What was
-/// read as Harmony has headings, which are the template's business.
+/// Returns the text of the first message that the template uses as the developer's instructions. A
+/// message that was read as Harmony has headings, which the template writes itself.
 fn instructions(
     at: usize,
     message: &Message<'_>,
@@ -139,24 +139,23 @@ fn instructions(
     }
     if let Some(developer) = Contents::of(conversation).developer_of(message) {
         if developer.tools.iter().any(|namespace| namespace.name != crate::declare::FUNCTIONS) {
-            return Err(unsaid(Some(at), "the template declares functions, and no other tools"));
+            return Err(unsaid(Some(at), "the template can only declare functions"));
         }
         return Ok(developer.instructions.unwrap_or_default().into_owned());
     }
     let read = Sections::read(&text, &Limits::default());
     if read.tools.is_some() && conversation.tools.is_empty() {
-        let why =
-            "the template declares tools from their schemas, which a declaration does not say";
+        let why = "the template declares tools from their schemas, but this message declares them as text";
         return Err(unsaid(Some(at), why));
     }
-    // The template leaves an empty line behind instructions.
+    // The template writes an empty line after instructions.
     let instructions = read.instructions.map(|it| it.strip_suffix("\n\n").unwrap_or(it).to_owned());
     let parts = [instructions, ResponseFormat::section(&read.response_formats)];
     Ok(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
 }
 
 fn unsaid(message: Option<usize>, why: impl Into<String>) -> RenderError {
-    let help = "the default profile writes what the template does not";
+    let help = "use the default profile, which can write it";
     RenderError::new(Code::RenderUnsupported, message, why).help(help)
 }
 
@@ -164,7 +163,7 @@ fn unsaid_at(message: usize, place: Place, why: &str) -> RenderError {
     unsaid(Some(message), why).at(place, Span::default())
 }
 
-/// The JSON string that says `text`.
+/// Returns the JSON string of `text`.
 fn quoted(text: &str) -> Body<'static> {
     let mut out = String::new();
     crate::json::write_string(&mut out, text);

@@ -1,5 +1,5 @@
-//! What is said in turn: each answer and each call with the reasoning before it, replies, and what
-//! the user says.
+//! Composes the turns: each answer and each call with the reasoning before it, replies, and
+//! messages of the user.
 
 use super::{quoted, unsaid_at};
 use crate::json::python::to_json;
@@ -12,25 +12,25 @@ use crate::{Control, Limits, function_name};
 
 type Result<T> = std::result::Result<T, RenderError>;
 
-/// The messages that the template makes, and what it remembers on the way.
+/// The composed messages, and the state of the template.
 #[derive(Default)]
 pub(super) struct Turns<'a> {
     pub(super) messages: Vec<Message<'a>>,
-    /// Where each of them stood.
+    /// The original position of each message.
     pub(super) origins: Vec<Option<usize>>,
-    /// What it leaves out, at the messages of the conversation.
+    /// The losses, at the messages of the conversation.
     pub(super) losses: Vec<Loss>,
-    /// Reasoning and a preamble that belong to what the assistant says next.
+    /// Reasoning and a preamble for the assistant's next message.
     thinking: Option<usize>,
     preamble: Option<usize>,
-    /// The tool that was called last.
+    /// The last called tool.
     called: Option<String>,
 }
 
-/// What the template looks for before it says anything.
+/// What the template checks before it writes.
 struct Plan<'o> {
     options: &'o RenderOptions,
-    /// The last answer: reasoning before a call is for calls that no answer follows.
+    /// The last answer. The template keeps reasoning before calls only after it.
     last_answer: usize,
     /// The message that ends a training sample.
     ends_sample: Option<usize>,
@@ -97,19 +97,20 @@ impl<'a> Turns<'a> {
                 self.push(question, Some(at));
             }
             Role::System | Role::Developer => {
-                let why = "the template leaves out what is not said at the beginning";
+                let why = "the template drops a system or developer message after the beginning";
                 return Err(unsaid_at(at, Place::Role, why));
             }
         }
         Ok(())
     }
 
-    /// Reasoning and preambles are part of an answer or a call.
+    /// Checks that reasoning and preambles belong to an answer or a call.
     fn nothing_waits(&self) -> Result<()> {
         match self.thinking.min(self.preamble).or(self.thinking).or(self.preamble) {
             None => Ok(()),
             Some(at) => {
-                let why = "the template has this as part of an answer or a call, and none follows";
+                let why =
+                    "the template writes this as part of an answer or a call, but none follows";
                 Err(unsaid_at(at, Place::Body, why))
             }
         }
@@ -119,14 +120,14 @@ impl<'a> Turns<'a> {
         self.push(Message::reasoning(messages[at].body.clone()), Some(at));
     }
 
-    /// Leaves out a message.
+    /// Drops a message.
     fn forget(&mut self, messages: &[Message<'a>], at: usize, lost: Lost) {
         self.losses.push(Loss::new(Some(at), messages[at].span, lost));
     }
 
     fn answer(&mut self, messages: &[Message<'a>], at: usize, plan: &Plan<'_>) -> Result<()> {
         if let Some(at) = self.preamble {
-            let why = "the template has preambles before calls only";
+            let why = "the template supports preambles only before calls";
             return Err(unsaid_at(at, Place::Body, why));
         }
         let thinking = self.thinking.take();
@@ -151,20 +152,21 @@ impl<'a> Turns<'a> {
         let message = &messages[at];
         let recipient = message.recipient.as_deref().unwrap_or_default();
         let Some(name) = function_name(recipient) else {
-            let why = "the template calls functions, and no other tools";
+            let why = "the template can only call functions";
             return Err(unsaid_at(at, Place::Recipient, why));
         };
         if message.channel.is_some_and(|channel| channel != Channel::Commentary) {
-            let why = "the template makes calls on `commentary`";
+            let why = "the template writes calls only on `commentary`";
             return Err(unsaid_at(at, Place::Role, why));
         }
         if message.end == End::Open {
-            return Err(unsaid_at(at, Place::End, "the template has no calls that were cut off"));
+            return Err(unsaid_at(at, Place::End, "the template cannot write an incomplete call"));
         }
         let says = |at: &usize| !messages[*at].body.is_empty();
         let [preamble, thinking] = [self.preamble.take(), self.thinking.take()];
         if [preamble, thinking].iter().all(|it| it.is_some_and(|it| says(&it))) {
-            let why = "the template takes reasoning or a preamble before a call, and not both";
+            let why =
+                "the template supports either reasoning or a preamble before a call, not both";
             return Err(unsaid_at(at, Place::Body, why));
         }
         for (said, lost) in [(preamble, Lost::Commentary), (thinking, Lost::Analysis)] {
@@ -193,12 +195,12 @@ impl<'a> Turns<'a> {
 
     fn reply(&mut self, at: usize, message: &Message<'_>) -> Result<()> {
         let Some(called) = &self.called else {
-            let why = "the template needs a call before a reply";
+            let why = "the template requires a call before a reply";
             return Err(unsaid_at(at, Place::Role, why));
         };
         let name = whole_name(called);
         if message.name.as_ref().is_some_and(|said| *said != name) {
-            let why = "the template takes this for a reply of the tool that was called last";
+            let why = "the template writes the name of the last called tool, but this reply names another tool";
             return Err(unsaid_at(at, Place::Name, why));
         }
         let mut reply = Message::new(Role::Tool, quoted(&message.body.text()));
@@ -218,16 +220,16 @@ fn open_or_end(end: End) -> End {
     if end == End::Open { End::Open } else { End::End }
 }
 
-/// Notes what belongs to the next answer or call; there is room for one.
+/// Stores a message for the next answer or call. Only one can be stored.
 fn wait(place: &mut Option<usize>, at: usize) -> Result<()> {
     if place.replace(at).is_some() {
-        let why = "the template has room for one such message before an answer or a call";
+        let why = "the template supports only one such message before an answer or a call";
         return Err(unsaid_at(at, Place::Body, why));
     }
     Ok(())
 }
 
-/// What the template would leave out of a header.
+/// Refuses header fields that the template would drop.
 fn plain(at: usize, message: &Message<'_>) -> Result<()> {
     let is_call = message.is_call();
     let is_reply = message.role == Role::Tool;
@@ -251,12 +253,12 @@ fn plain(at: usize, message: &Message<'_>) -> Result<()> {
     match is_said.iter().find(|(_, is_said)| !is_said) {
         None => Ok(()),
         Some((place, _)) => {
-            Err(unsaid_at(at, *place, "the template leaves this out of the header"))
+            Err(unsaid_at(at, *place, "the template drops this part of the header"))
         }
     }
 }
 
-/// Content that spells the opening of a message is one that nobody split.
+/// Refuses content that contains the opening of a message, which nobody has split.
 fn untagged(at: usize, message: &Message<'_>) -> Result<()> {
     let spelled = |control| super::super::RULES.controls.spelling(control).unwrap_or_default();
     let text = message.body.text();
@@ -265,12 +267,15 @@ fn untagged(at: usize, message: &Message<'_>) -> Result<()> {
         text.contains(&tag.concat())
     });
     match has_tag {
-        true => Err(unsaid_at(at, Place::Body, "the template refuses content with channel tags")),
+        true => {
+            Err(unsaid_at(at, Place::Body, "the template does not allow channel tags in content"))
+        }
         false => Ok(()),
     }
 }
 
-/// The arguments of a call as the template writes a mapping. `None` if they are none.
+/// Returns the arguments of a call as the template writes a mapping, or `None` if they are not a
+/// mapping.
 fn arguments(text: &str) -> Option<Body<'static>> {
     let mut json = Json::new(text, &Limits::default());
     let value = json.value().ok()?;
