@@ -4,9 +4,9 @@ mod engines;
 
 use std::hint::black_box;
 
+use openchatml::convert::convert;
 use openchatml::{
     Conversation, Document, Format, Message, Parsed, ReadOptions, RenderOptions, Role, parse,
-    render,
 };
 use openchatml_bench::clock::{Job, Load, report};
 use openchatml_bench::corpus::{converted, corpus, tools};
@@ -73,7 +73,10 @@ fn prompts(
     let mut prompt = RenderOptions::default();
     prompt.thinking = Some(true);
     let lines = converted(conversations, json, &prompt);
-    let write = |document: &Document<'_>| render(document, text, &prompt).expect("it has words");
+    // The ids of calls are told as lost.
+    let write = |document: &Document<'_>| {
+        convert(document, text, &prompt).expect("it has words").output
+    };
     let documents: Vec<Document<'_>> =
         lines.iter().map(|line| read(line, json, &options).document).collect();
     let texts: Vec<String> = documents.iter().map(write).collect();

@@ -51,7 +51,8 @@ pub(super) enum Kind<'m> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'m> {
     Control(Control),
-    Text(&'m str),
+    /// Text of the framing.
+    Text(&'static str),
     /// The name of a tool, which is somebody's text.
     Name(&'m str),
 }
@@ -60,14 +61,16 @@ impl<'m> Piece<'m> {
     pub(super) fn raw(self) -> RawPiece<'m> {
         match self {
             Self::Control(control) => RawPiece::Control(control),
-            Self::Text(text) | Self::Name(text) => RawPiece::Text(text),
+            Self::Text(text) => RawPiece::Text(text),
+            Self::Name(text) => RawPiece::Text(text),
         }
     }
 
     pub(super) fn spelling(self, controls: &TokenTable) -> &'m str {
         match self {
             Self::Control(control) => controls.spelling(control).unwrap_or_default(),
-            Self::Text(text) | Self::Name(text) => text,
+            Self::Text(text) => text,
+            Self::Name(text) => text,
         }
     }
 }

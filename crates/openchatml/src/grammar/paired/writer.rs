@@ -334,7 +334,7 @@ fn advance(owner: &mut Owner, to: Owner, index: usize, sink: &mut dyn Sink) {
 fn emit(piece: Piece<'_>, sink: &mut dyn Sink) -> Result<(), Failed> {
     match piece {
         Piece::Control(control) => sink.control(control).map_err(|error| (Where::End, error)),
-        Piece::Text(text) => sink.text(text).map_err(|error| (Where::Role, error)),
+        Piece::Text(text) => sink.word(text).map_err(|error| (Where::Role, error)),
         Piece::Name(name) => sink.text(name).map_err(|error| (Where::Recipient, error)),
     }
 }
