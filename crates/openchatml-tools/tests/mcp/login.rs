@@ -401,13 +401,13 @@ async fn an_authorization_server_has_its_endpoints_itself_unless_it_is_named() {
     assert!(error.why.contains("https://other.example"), "{error}");
     place.set(|state| state.metadata = json!({"code_challenge_methods_supported": null}));
     let error = place.log_in(&place.how(), &[]).await.unwrap_err();
-    assert!(error.why.contains("does not say that it knows PKCE"), "{error}");
+    assert!(error.why.contains("does not announce support for PKCE"), "{error}");
     // A client that has a secret tells it to nobody whom the server names.
     place.set(|state| state.metadata = Value::Null);
     let mut secret = place.how();
     (secret.client_id, secret.client_secret) = (Some("me".to_owned()), Some("s3cret".to_owned()));
     let error = place.log_in(&secret, &[]).await.unwrap_err();
-    assert!(error.why.contains("which was not named"), "{error}");
+    assert!(error.why.contains("which is not configured"), "{error}");
     secret.issuer = Some(place.login.url(""));
     place.login.asked();
     place.log_in(&secret, &["code=code1&state=STATE"]).await.unwrap();
