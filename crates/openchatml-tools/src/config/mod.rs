@@ -123,7 +123,7 @@ impl Offer {
 /// let errors = Config::parse("[tools.weather]\ncomand = 'weather'\n").unwrap_err();
 /// let said: Vec<_> = errors.iter().map(|error| error.to_string()).collect();
 /// assert_eq!(said, [
-///     "line 1, column 1: `tools.weather`: it needs `command`",
+///     "line 1, column 1: `tools.weather`: missing key `command`",
 ///     "line 2, column 1: `tools.weather.comand`: unknown key; did you mean `command`?",
 /// ]);
 /// ```

@@ -28,6 +28,7 @@ pub(super) fn settle<'a>(
         composed,
         calls: Vec::new(),
         inner: false,
+        follows_calls: false,
         prompts,
         layout_of_template: may_be_silent.then(|| TemplateLayout::start(&RULES)),
         pending: Raw::default(),
@@ -72,6 +73,8 @@ struct Settled<'c, 'a> {
     /// The calls of the last list that have no reply: tool and id.
     calls: Vec<(String, Option<String>)>,
     inner: bool,
+    /// Whether the last text stands right behind calls without a reply.
+    follows_calls: bool,
     prompts: bool,
     /// Where there are empty texts, which may be left out.
     layout_of_template: Option<TemplateLayout>,
@@ -122,12 +125,9 @@ impl<'a> Settled<'_, 'a> {
         let is_laid_out = is_laid_out(&message);
         let goes_on = inner == self.inner && !is_laid_out;
         let after_list = self.last().is_some_and(|it| it.is_call() || it.role == Role::Tool);
-        if goes_on && after_list && !self.calls.is_empty() && is_list(&message.body.text()) {
-            let text = "a text right behind calls would be read as the replies to them";
-            let span = Span::new(0, 1);
-            let help = "let the replies to the calls stand before it";
-            let error = RenderError::new(Code::RenderControl, place, text).at(Place::Body, span);
-            return Err(error.help(help));
+        let follows_calls = goes_on && after_list && !self.calls.is_empty();
+        if follows_calls && is_list(&message.body.text()) {
+            return Err(read_as_replies(place));
         }
         let begins = !self.last().is_some_and(|it| matches!(it.role, Role::Assistant | Role::Tool));
         let is_empty = says_nothing(&message);
@@ -157,6 +157,9 @@ impl<'a> Settled<'_, 'a> {
                 let join = |place| Join { message: index, at: last.body.len(), place, from: 0 };
                 self.composed.joins.extend(place.map(join));
                 let text = format!("{}{}", last.body.text(), message.body.text());
+                if self.follows_calls && is_list(&text) {
+                    return Err(read_as_replies(place));
+                }
                 (last.body, last.body_at, last.pieces) = (Body::from(text), 0, None);
                 last.end = message.end;
                 last.recovered |= message.recovered;
@@ -170,6 +173,7 @@ impl<'a> Settled<'_, 'a> {
         }
         self.inner = inner;
         self.push(message, place, true);
+        self.follows_calls = follows_calls;
         Ok(())
     }
 
@@ -291,6 +295,7 @@ impl<'a> Settled<'_, 'a> {
 
     /// Ids do not travel: replies are told by their order.
     fn push(&mut self, mut message: Message<'a>, place: Option<usize>, alone: bool) {
+        self.follows_calls = false;
         if message.call_id.take().is_some() {
             let lost = Lost::CallId;
             self.composed.losses.push(Loss::new(place, message.span, lost));
@@ -391,6 +396,12 @@ fn goes_on(message: &Message<'_>, inner: bool) -> bool {
 
 fn say(message: &mut Message<'_>, text: String) {
     (message.body, message.body_at, message.pieces) = (Body::from(text), 0, None);
+}
+
+fn read_as_replies(place: Option<usize>) -> RenderError {
+    let text = "a text right behind calls would be read as the replies to them";
+    let error = RenderError::new(Code::RenderControl, place, text).at(Place::Body, Span::new(0, 1));
+    error.help("let the replies to the calls stand before it")
 }
 
 fn refused((reply, place): &Placed<'_>, why: &str, help: &'static str) -> RenderError {
