@@ -74,9 +74,8 @@ fn prompts(
     prompt.thinking = Some(true);
     let lines = converted(conversations, json, &prompt);
     // The ids of calls are told as lost.
-    let write = |document: &Document<'_>| {
-        convert(document, text, &prompt).expect("it has words").output
-    };
+    let write =
+        |document: &Document<'_>| convert(document, text, &prompt).expect("it has words").output;
     let documents: Vec<Document<'_>> =
         lines.iter().map(|line| read(line, json, &options).document).collect();
     let texts: Vec<String> = documents.iter().map(write).collect();
