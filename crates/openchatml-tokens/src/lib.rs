@@ -23,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+mod boundaries;
 mod cache;
 mod encoding;
 mod ids;
@@ -30,7 +31,6 @@ mod mask;
 mod parting;
 mod read;
 mod sampled;
-mod seams;
 mod sink;
 mod stream;
 mod tokenizer;

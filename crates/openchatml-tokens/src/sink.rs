@@ -5,10 +5,10 @@ use std::ops::Range;
 use openchatml::render::{Escaper, Part, Sink, SinkError};
 use openchatml::{Control, Message, Span};
 
+use crate::boundaries::Boundaries;
 use crate::encoding::Encoding;
 use crate::ids::Ids;
 use crate::sampled::Sampled;
-use crate::seams::Seams;
 
 /// A conversation as token ids, with the spans of its messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -147,7 +147,7 @@ pub(crate) struct TokenSink<'t, E, T> {
     /// Text that is encoded once a control token or another part follows.
     run: String,
     /// The parts that begin in the middle of it.
-    seams: Seams,
+    boundaries: Boundaries,
     target: T,
     spans: Vec<MessageSpan>,
     /// Where the parts of the last message begin so far.
@@ -175,7 +175,7 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
             messages,
             sampled: Sampled::default(),
             run: String::new(),
-            seams: Seams::default(),
+            boundaries: Boundaries::default(),
             target,
             spans: Vec::new(),
             starts: Vec::with_capacity(PARTS),
@@ -208,7 +208,7 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
         if self.run.is_empty() {
             return;
         }
-        if !self.seams.is_empty() {
+        if !self.boundaries.is_empty() {
             return self.flush_seams();
         }
         match self.sampled.text(self.encoding, &self.run) {
@@ -222,14 +222,15 @@ impl<'t, E: Encoding, T: Target> TokenSink<'t, E, T> {
     fn flush_seams(&mut self) {
         let (encoding, target) = (self.encoding, &mut self.target);
         let encode = |text: &str, ids: &mut Vec<u32>| target.encode(encoding, text, ids);
-        let sewn = self.seams.sew(encoding, &self.run, &mut self.sampled, self.messages, encode);
+        let text_ids =
+            self.boundaries.sew(encoding, &self.run, &mut self.sampled, self.messages, encode);
         let first = self.target.len();
-        let mut seams = std::mem::take(&mut self.seams);
-        for (at, part) in seams.drain() {
-            self.place(part, first + sewn.before(at));
+        let mut boundaries = std::mem::take(&mut self.boundaries);
+        for (at, part) in boundaries.drain() {
+            self.place(part, first + text_ids.before(at));
         }
-        self.seams = seams;
-        self.target.ids(&sewn.ids);
+        self.boundaries = boundaries;
+        self.target.ids(&text_ids.ids);
         self.run.clear();
     }
 
@@ -339,7 +340,7 @@ impl<E: Encoding, T: Target> Sink for TokenSink<'_, E, T> {
         if at == 0 {
             return self.enter(part);
         }
-        self.seams.push(at, part);
+        self.boundaries.push(at, part);
     }
 
     fn preamble(&mut self, yaml: &str) -> Result<(), SinkError> {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::Control;
-use crate::check::Book;
+use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::diagnostic::FormatError;
 use crate::lex::{Mode, TokenTable};
@@ -52,7 +52,7 @@ pub(crate) struct TextForm {
     /// The state of the lexer at the start of a completion.
     pub(crate) completion: Mode,
     /// The rules that conversations are checked by.
-    pub(crate) book: &'static Book,
+    pub(crate) checks: &'static CheckRules,
     pub(crate) reader: MakeReader,
     pub(crate) write: WriteText,
     /// The chat template that the dialect follows, if any.

@@ -45,7 +45,7 @@ impl<'a> Engine<'a> {
             Some(_) if options.continues.is_none() => Phase::Preamble(Preamble::default()),
             _ => Phase::Messages(Messages::new(form, options, keep, 0)),
         };
-        let state = State::new(Checker::new(form.book));
+        let state = State::new(Checker::new(form.checks));
         let base = Base { options: options.clone(), keep, state };
         Self { form, base, phase, carry: String::new(), spelled: Mask::ALL }
     }

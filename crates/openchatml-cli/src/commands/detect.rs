@@ -71,7 +71,7 @@ struct Seen {
     /// Whether each line is a document in that format.
     jsonl: bool,
     confidence: u8,
-    evidence: Vec<Clue>,
+    evidence: Vec<EvidenceItem>,
     others: Vec<Other>,
     /// The number of lines in each format, if they differ.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -83,7 +83,7 @@ struct Seen {
 
 /// A piece of evidence for the format.
 #[derive(Debug, Serialize)]
-struct Clue {
+struct EvidenceItem {
     what: String,
     span: PlaceSpan,
     line: usize,
@@ -188,7 +188,7 @@ impl Seen {
             };
             let Some(page) = pages.get(record) else { continue };
             let place = page.locate(span.start);
-            seen.evidence.push(Clue {
+            seen.evidence.push(EvidenceItem {
                 what: evidence.what.clone(),
                 span: page.file_span(span).into(),
                 line: place.line,

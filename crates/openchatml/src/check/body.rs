@@ -1,20 +1,24 @@
 //! `E-BODY-CONSTRAINT-VIOLATION`: the body does not match its declared type (SPEC 2.2 §6, §14).
 //! `E-CALL-SCHEMA`: the arguments of a call are missing or invalid (SPEC 2.2 §8).
 
-use super::Scene;
+use super::CheckContext;
 use crate::diagnostic::quote;
 use crate::json::{self, Data, Json};
 use crate::model::{End, Message};
 use crate::{Code, Diagnostic, Span, function_name};
 
-pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
+pub(super) fn check(
+    context: &CheckContext<'_>,
+    message: &Message<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
     if matches!(message.end, End::Open | End::Prompt) {
         // An incomplete body cannot violate its type yet, and is already reported as incomplete.
         return;
     }
     match message.content_type.as_deref() {
         Some("json") if message.constrained || message.is_call() => {
-            check_json(scene, message, found);
+            check_json(context, message, found);
         }
         Some("json" | "text" | "markdown") | None => {}
         Some(other) if message.constrained => {
@@ -32,12 +36,12 @@ pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Di
     }
 }
 
-fn check_json(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
+fn check_json(context: &CheckContext<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
     let body = message.body.text();
     if body.trim().is_empty() && message.is_call() && !message.constrained {
         return;
     }
-    let checked = json::check(&body, scene.limits);
+    let checked = json::check(&body, context.limits);
     if let Some(error) = checked.error {
         let code = match error.limit {
             Some(_) => Code::Limit,
@@ -51,21 +55,21 @@ fn check_json(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnost
         let text = format!("duplicate key {}", quote(&key));
         let span = message.body_span(span);
         let diagnostic = Code::DuplicateKey.at(span, text).help("the last value is used");
-        found.push(diagnostic.severity(scene.tolerated()));
+        found.push(diagnostic.severity(context.tolerated()));
     }
     if message.is_call() && memchr::memmem::find(body.as_bytes(), b"\"deadline_ms\"").is_some() {
-        check_deadline(scene, message, &body, found);
+        check_deadline(context, message, &body, found);
     }
 }
 
 /// Checks that `deadline_ms` is a whole number of milliseconds (SPEC 2.2 §8.2).
 fn check_deadline(
-    scene: &Scene<'_>,
+    context: &CheckContext<'_>,
     message: &Message<'_>,
     body: &str,
     found: &mut Vec<Diagnostic>,
 ) {
-    let Ok(arguments) = Json::new(body, scene.limits).value() else { return };
+    let Ok(arguments) = Json::new(body, context.limits).value() else { return };
     let Some(deadline) = arguments.get("deadline_ms") else { return };
     let is_whole = match &deadline.data {
         Data::Number(spelling) => spelling.parse::<u64>().is_ok(),

@@ -1,13 +1,17 @@
 //! `E-CAPABILITY`: the transcript uses something that its `capabilities` do not declare (SPEC 2.2
 //! §2).
 
-use super::Scene;
+use super::CheckContext;
 use crate::diagnostic::quote;
 use crate::model::{End, Message, Role, Segment};
 use crate::{Code, Control, Diagnostic};
 
-pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
-    let Some(declared) = &scene.settings.capabilities else { return };
+pub(super) fn check(
+    context: &CheckContext<'_>,
+    message: &Message<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
+    let Some(declared) = &context.settings.capabilities else { return };
     let mut missing = |kind: &str, word: &str| {
         let message_text =
             format!("the header's capabilities do not declare {kind} {}", quote(word));
@@ -42,7 +46,7 @@ pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Di
         end,
     ];
     for control in used.into_iter().flatten() {
-        if let Some(spelling) = scene.controls.spelling(control)
+        if let Some(spelling) = context.controls.spelling(control)
             && !declared.has_token(spelling)
         {
             missing("token", spelling);

@@ -1,23 +1,31 @@
 //! `E-PARSE-CHANNEL-MISSING`: the profile requires a channel, but the message has none (SPEC 2.2
 //! §2, §12.2). Only messages of the assistant have channels.
 
-use super::Scene;
+use super::CheckContext;
 use crate::model::{End, Message, Role};
 use crate::{Code, Diagnostic};
 
 /// Checks that each message of the assistant in Harmony has a channel.
-pub(super) fn check_given(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
+pub(super) fn check_given(
+    context: &CheckContext<'_>,
+    message: &Message<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
     let concerns = message.role == Role::Assistant && message.end != End::Prompt;
     if concerns && message.channel.is_none() {
         let text = "the message has no channel, so it is read as `final`";
         let diagnostic = Code::ParseChannelMissing.at(message.header_span(), text);
         let help = "add a channel: `analysis`, `commentary` or `final`";
-        found.push(diagnostic.help(help).severity(scene.tolerated()));
+        found.push(diagnostic.help(help).severity(context.tolerated()));
     }
 }
 
-pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
-    let Some(profile) = &scene.settings.harmony else { return };
+pub(super) fn check(
+    context: &CheckContext<'_>,
+    message: &Message<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
+    let Some(profile) = &context.settings.harmony else { return };
     let required = &profile.require_channels;
     let concerns = message.role == Role::Assistant && message.end != End::Prompt;
     if !profile.enabled || required.is_empty() || !concerns {

@@ -1,11 +1,15 @@
 //! How messages must end: `<|return|>` ends answers, and `<|call|>` ends calls (SPEC 2.2 §3, §6).
 
-use super::Scene;
+use super::CheckContext;
 use crate::model::{End, Message, Role};
 use crate::{Code, Diagnostic, Span};
 
-pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
-    let spelled = |control| scene.controls.spelling(control).unwrap_or_default().len();
+pub(super) fn check(
+    context: &CheckContext<'_>,
+    message: &Message<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
+    let spelled = |control| context.controls.spelling(control).unwrap_or_default().len();
     // In JSON, messages have no end token.
     let last = |len: usize| match message.in_json {
         true => message.header_span(),
@@ -30,7 +34,7 @@ pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Di
         End::End | End::Return if message.is_call() => {
             let text = "the call does not end with `<|call|>`, so it is not run";
             let diagnostic = Code::ParseFrame.at(message.header_span(), text);
-            found.push(diagnostic.severity(scene.tolerated()));
+            found.push(diagnostic.severity(context.tolerated()));
         }
         _ => {}
     }

@@ -27,7 +27,7 @@ use crate::pairing::Pairing;
 use crate::{Diagnostic, Header, Severity, Span};
 
 /// The context of a rule.
-pub(crate) struct Scene<'s> {
+pub(crate) struct CheckContext<'s> {
     pub(crate) controls: &'static TokenTable,
     pub(crate) settings: &'s Settings,
     pub(crate) mode: Mode,
@@ -35,10 +35,10 @@ pub(crate) struct Scene<'s> {
 }
 
 /// Checks one message and adds diagnostics.
-pub(crate) type Rule = fn(&Scene<'_>, &Message<'_>, &mut Vec<Diagnostic>);
+pub(crate) type Rule = fn(&CheckContext<'_>, &Message<'_>, &mut Vec<Diagnostic>);
 
 /// The rules for the conversations of a format.
-pub(crate) struct Book {
+pub(crate) struct CheckRules {
     pub(crate) controls: &'static TokenTable,
     /// The supported versions in a header, newest first: `2.2`, or `1.` for all of 1.x.
     pub(crate) versions: &'static [&'static str],
@@ -48,7 +48,7 @@ pub(crate) struct Book {
     pub(crate) rules: &'static [Rule],
 }
 
-impl Book {
+impl CheckRules {
     /// Returns the rules for all formats, with calls and replies paired by order.
     pub(crate) const fn by_order(controls: &'static TokenTable) -> Self {
         let pairing = Pairing::ByOrder;
@@ -56,9 +56,9 @@ impl Book {
     }
 }
 
-impl fmt::Debug for Book {
+impl fmt::Debug for CheckRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Book").field("versions", &self.versions).finish_non_exhaustive()
+        f.debug_struct("CheckRules").field("versions", &self.versions).finish_non_exhaustive()
     }
 }
 
@@ -100,7 +100,7 @@ pub(crate) const RULES_OF_HARMONY: &[Rule] = &[
 
 #[derive(Debug)]
 pub(crate) struct Checker {
-    book: &'static Book,
+    checks: &'static CheckRules,
     settings: Settings,
     calls: Calls,
     /// Whether the header names a version before 2, and no message has contradicted it yet.
@@ -108,10 +108,10 @@ pub(crate) struct Checker {
 }
 
 impl Checker {
-    /// Creates a checker with the rules of `book`.
-    pub(crate) fn new(book: &'static Book) -> Self {
-        let (settings, calls) = (Settings::default(), Calls::new(book.pairing));
-        Self { book, settings, calls, is_before_2: false }
+    /// Creates a checker with the rules of `checks`.
+    pub(crate) fn new(checks: &'static CheckRules) -> Self {
+        let (settings, calls) = (Settings::default(), Calls::new(checks.pairing));
+        Self { checks, settings, calls, is_before_2: false }
     }
 
     /// Checks the header at `span`.
@@ -120,7 +120,7 @@ impl Checker {
         found.append(&mut wrong);
         // An invalid header has no fields and is already reported.
         if !header.fields().is_empty() {
-            check_version(header, span, self.book.versions, found);
+            check_version(header, span, self.checks.versions, found);
             self.is_before_2 = version::is_before_2(header);
         }
         self.settings = settings;
@@ -151,7 +151,7 @@ impl Checker {
             && message.content_type.is_none()
             && !message.recovered
             && (message.channel.is_some()
-                || !self.book.requires_channels
+                || !self.checks.requires_channels
                 || message.role != Role::Assistant)
             && (message.end == End::End || message.end == End::Return && message.is_answer());
         let passes = is_plain
@@ -177,17 +177,17 @@ impl Checker {
             self.calls.turn(message);
             return;
         }
-        let scene = Scene {
-            controls: self.book.controls,
+        let context = CheckContext {
+            controls: self.checks.controls,
             settings: &self.settings,
             mode: options.mode,
             limits: &options.limits,
         };
-        for rule in self.book.rules {
-            rule(&scene, message, found);
+        for rule in self.checks.rules {
+            rule(&context, message, found);
         }
         if self.is_before_2 {
-            self.is_before_2 = !version::shows_2(&scene, message, self.book.versions, found);
+            self.is_before_2 = !version::shows_2(&context, message, self.checks.versions, found);
         }
         let lenient = options.mode == Mode::Lenient || self.is_harmony();
         let before = found.len();
@@ -211,7 +211,7 @@ fn tone(found: &mut [Diagnostic], lenient: bool) {
     }
 }
 
-impl Scene<'_> {
+impl CheckContext<'_> {
     /// Returns the severity of tolerable errors: an error in strict mode, a warning in lenient
     /// mode.
     pub(crate) fn tolerated(&self) -> Severity {

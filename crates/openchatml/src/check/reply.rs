@@ -1,23 +1,27 @@
 //! Required fields of tool replies (SPEC 2.2 §6, §8; SPEC 2.0 §6).
 
-use super::Scene;
+use super::CheckContext;
 use crate::model::{End, Message, Role};
 use crate::reply::Reply;
 use crate::{Code, Diagnostic, Severity};
 
 /// Checks that a reply of role `tool` names the tool (SPEC 2.2 §6).
-pub(super) fn check_name(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
+pub(super) fn check_name(
+    context: &CheckContext<'_>,
+    message: &Message<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
     if message.role == Role::Tool && message.name.is_none() && message.end != End::Prompt {
         let text = "the reply does not name its tool";
         let diagnostic = Code::ParseHeader.at(message.header_span(), text);
         let diagnostic = diagnostic.help("add `name=` and the name of the tool to the header");
-        found.push(diagnostic.severity(scene.tolerated()));
+        found.push(diagnostic.severity(context.tolerated()));
     }
 }
 
 /// Checks that a reply has a recipient (SPEC 2.0 §6).
 pub(super) fn check_recipient(
-    scene: &Scene<'_>,
+    context: &CheckContext<'_>,
     message: &Message<'_>,
     found: &mut Vec<Diagnostic>,
 ) {
@@ -25,13 +29,13 @@ pub(super) fn check_recipient(
         let text = "the reply has no recipient";
         let diagnostic = Code::ParseHeader.at(message.header_span(), text);
         let diagnostic = diagnostic.help("add `to=assistant` to the header");
-        found.push(diagnostic.severity(scene.tolerated()));
+        found.push(diagnostic.severity(context.tolerated()));
     }
 }
 
 /// Reports errors in the recommended envelope of replies, as notes (SPEC 2.2 §8.2, §14).
 pub(super) fn check_envelope(
-    scene: &Scene<'_>,
+    context: &CheckContext<'_>,
     message: &Message<'_>,
     found: &mut Vec<Diagnostic>,
 ) {
@@ -44,7 +48,7 @@ pub(super) fn check_envelope(
     if !memchr::memchr_iter(b'E', bytes).any(|at| bytes[..at].ends_with(b"\"")) {
         return;
     }
-    if let Some(code) = Reply::parse(&body, scene.limits).and_then(|reply| reply.code()) {
+    if let Some(code) = Reply::parse(&body, context.limits).and_then(|reply| reply.code()) {
         let text = format!("the tool reports an error: {}", code.title());
         found.push(code.at(message.span, text).severity(Severity::Note));
     }

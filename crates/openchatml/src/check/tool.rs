@@ -1,11 +1,15 @@
 //! Function names: `functions.` and a word of the grammar (SPEC 2.2 §15).
 
-use super::Scene;
+use super::CheckContext;
 use crate::diagnostic::quote;
 use crate::model::{Message, Role};
 use crate::{Code, Diagnostic};
 
-pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Diagnostic>) {
+pub(super) fn check(
+    context: &CheckContext<'_>,
+    message: &Message<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
     let name = match message.role {
         Role::Tool => message.name.as_deref(),
         _ => message.recipient.as_deref(),
@@ -19,11 +23,11 @@ pub(super) fn check(scene: &Scene<'_>, message: &Message<'_>, found: &mut Vec<Di
     }
     // Names that are not header values are already reported.
     let is_value = !name.chars().any(|c| c.is_whitespace() || c.is_control())
-        && scene.controls.find(name).is_none();
+        && context.controls.find(name).is_none();
     if is_value {
         let text = format!("invalid function name {}", quote(name));
         let found_here = Code::ParseHeader.at(message.header_span(), text);
         let help = "a function name contains only ASCII letters, digits, `_`, `-` and `.`";
-        found.push(found_here.help(help).severity(scene.tolerated()));
+        found.push(found_here.help(help).severity(context.tolerated()));
     }
 }

@@ -1,6 +1,6 @@
 //! `E-PARSE-VERSION`: the transcript is in another version of the format.
 
-use super::Scene;
+use super::CheckContext;
 use crate::diagnostic::quote;
 use crate::model::{End, Segment};
 use crate::{Code, Control, Diagnostic, Header, Message, Role, Span, Value};
@@ -53,21 +53,21 @@ pub(super) fn is_before_2(header: &Header<'_>) -> bool {
 /// Reports a feature that 1.x does not have, if a message uses one (SPEC 2.2 §13). Returns whether
 /// it does. `known` are the supported versions, newest first.
 pub(super) fn shows_2(
-    scene: &Scene<'_>,
+    context: &CheckContext<'_>,
     message: &Message<'_>,
     known: &[&str],
     found: &mut Vec<Diagnostic>,
 ) -> bool {
-    let Some((lacks, place)) = beyond_1(scene, message) else { return false };
+    let Some((lacks, place)) = beyond_1(context, message) else { return false };
     let text = format!("the header names a version before 2.0, which does not support {lacks}");
     let newest = known.first().copied().unwrap_or("2.2");
     let help = format!("write `version: {newest}` in the header");
-    found.push(Code::ParseVersion.at(place, text).help(help).severity(scene.tolerated()));
+    found.push(Code::ParseVersion.at(place, text).help(help).severity(context.tolerated()));
     true
 }
 
 /// Returns a feature of a message that 1.x does not have, and its place.
-fn beyond_1(scene: &Scene<'_>, message: &Message<'_>) -> Option<(&'static str, Span)> {
+fn beyond_1(context: &CheckContext<'_>, message: &Message<'_>) -> Option<(&'static str, Span)> {
     let lacks = match () {
         () if message.channel.is_some() => "channels",
         () if message.role == Role::Developer => "role `developer`",
@@ -77,15 +77,15 @@ fn beyond_1(scene: &Scene<'_>, message: &Message<'_>) -> Option<(&'static str, S
         () if message.intent.is_some() => "`intent=`",
         () if message.constrained => "`<|constrain|>`",
         () if message.content_type.is_some() => "`content_type=`",
-        () => return in_body(scene, message),
+        () => return in_body(context, message),
     };
     Some((lacks, message.header_span()))
 }
 
 /// The same for the body and its end.
-fn in_body(scene: &Scene<'_>, message: &Message<'_>) -> Option<(&'static str, Span)> {
+fn in_body(context: &CheckContext<'_>, message: &Message<'_>) -> Option<(&'static str, Span)> {
     let header = message.header_span();
-    let len = |control| scene.controls.spelling(control).map_or(0, str::len);
+    let len = |control| context.controls.spelling(control).map_or(0, str::len);
     let mut before = 0;
     for segment in message.body.segments() {
         match segment {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::diagnostic::quote;
-use crate::document::{Sheet, write_header};
+use crate::document::{DocumentReader, write_header};
 use crate::json::{Data, Value, write_string};
 use crate::model::{Channel, Conversation, End, Header, Intent, Message, Role, Visibility, Weight};
 use crate::options::ReadOptions;
@@ -308,7 +308,7 @@ impl Sidecar {
     /// ```
     pub fn from_json(text: &str) -> Result<Self, Diagnostic> {
         let options = ReadOptions::default();
-        let mut json = Sheet::new(&options).json(text);
+        let mut json = DocumentReader::new(&options).json(text);
         let value = json.value().and_then(|value| json.end().map(|()| value));
         let value = value.map_err(|error| Code::ParseJson.at(error.span, error.message))?;
         if let Some((key, span)) = json.take_duplicates().into_iter().next() {

@@ -39,7 +39,7 @@ pub use crate::rules::{
 
 use std::str::FromStr;
 
-use crate::check::Book;
+use crate::check::CheckRules;
 use crate::diagnostic::{FormatError, UnknownName};
 use crate::model::FormId;
 use crate::rules::Carries;
@@ -83,11 +83,11 @@ pub(crate) fn carried_by(form: FormId) -> Option<&'static Carries> {
 
 /// Returns the rules for conversations with a header of this version, or those of the newest
 /// dialect with headers for other versions.
-pub(crate) fn book_of(version: &str) -> Option<&'static Book> {
-    let books = ALL.iter().filter_map(|dialect| Some(dialect.text?.book));
-    let mut books = books.filter(|book| !book.versions.is_empty());
-    let newest = books.clone().next();
-    books.find(|book| book.versions.first() == Some(&version)).or(newest)
+pub(crate) fn book_of(version: &str) -> Option<&'static CheckRules> {
+    let all = ALL.iter().filter_map(|dialect| Some(dialect.text?.checks));
+    let mut all = all.filter(|rules| !rules.versions.is_empty());
+    let newest = all.clone().next();
+    all.find(|rules| rules.versions.first() == Some(&version)).or(newest)
 }
 
 /// Returns the dialect of a layout's form.

@@ -1,7 +1,7 @@
 //! The turns of OpenChatML before 2.0: their tokens, and transcripts of 1.x with these turns.
 
 use crate::Control;
-use crate::check::Book;
+use crate::check::CheckRules;
 use crate::dialect::TextForm;
 use crate::grammar::turn::{self, Close, Rules, Wrap};
 use crate::lex::{Escape, Mode, TokenTable};
@@ -45,7 +45,7 @@ pub(in crate::dialects) static TRANSCRIPTS: TextForm = TextForm {
     header: None,
     legacy: None,
     completion: Mode::Body,
-    book: &BOOK,
+    checks: &CHECKS,
     // Their version identifies them.
     signs: TextSigns { framing: Framing::Turns, look: |_, _| {} },
     history: |_| History::Answered,
@@ -53,7 +53,7 @@ pub(in crate::dialects) static TRANSCRIPTS: TextForm = TextForm {
     framing: None,
 };
 
-pub(in crate::dialects) static BOOK: Book = Book {
+pub(in crate::dialects) static CHECKS: CheckRules = CheckRules {
     controls: &CONTROLS,
     versions: &[],
     pairing: Pairing::None,

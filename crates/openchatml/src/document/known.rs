@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::Sheet;
+use super::DocumentReader;
 use crate::diagnostic::{did_you_mean, quote};
 use crate::json::{Data, Json, Keys, Result, Value};
 use crate::{Code, Dropped, Span};
@@ -27,7 +27,7 @@ pub(crate) enum Known {
     Object(&'static [(&'static str, Self)]),
 }
 
-impl Sheet<'_> {
+impl DocumentReader<'_> {
     /// Reads a value with a `known` structure. Returns `None` for another kind of value.
     pub(crate) fn known<'a>(
         &mut self,
@@ -44,11 +44,11 @@ impl Sheet<'_> {
             (Known::Flag, _) => self.wrong(json, "`true` or `false`").map(|()| None)?,
             (Known::List(item), Some(b'[')) => {
                 let mut items = Vec::new();
-                self.array(json, |sheet, json| {
+                self.array(json, |reader, json| {
                     if json.peek() == Some(b'n') {
-                        return sheet.wrong(json, "a value");
+                        return reader.wrong(json, "a value");
                     }
-                    items.extend(sheet.known(json, item)?);
+                    items.extend(reader.known(json, item)?);
                     Ok(())
                 })?;
                 Some(Data::List(items))
@@ -80,11 +80,11 @@ impl Sheet<'_> {
         json.object(|json, key, span| {
             let is_new = keys.insert(key.clone()).is_ok();
             repeats |= !is_new;
-            let value = self.at_key(key.to_string(), |sheet| {
+            let value = self.at_key(key.to_string(), |reader| {
                 if !is_new {
-                    sheet.repeated(&key, span);
+                    reader.repeated(&key, span);
                 }
-                sheet.known(json, known)
+                reader.known(json, known)
             })?;
             entries.extend(value.map(|value| (key, value)));
             Ok(())
@@ -106,9 +106,9 @@ impl Sheet<'_> {
     ) -> Result<Option<Data<'a>>> {
         let keys: Vec<_> = fields.iter().map(|field| field.0).collect();
         let mut entries: Vec<(Cow<'a, str>, Value<'a>)> = Vec::new();
-        let span = self.object(json, &keys, |sheet, json, key| {
+        let span = self.object(json, &keys, |reader, json, key| {
             let known = fields.iter().find(|field| field.0 == key).map_or(&Known::Any, |it| &it.1);
-            let value = sheet.known(json, known)?;
+            let value = reader.known(json, known)?;
             entries.retain(|entry| entry.0 != key);
             // A dropped value is missing. It does not become the default.
             entries.push((key.into(), value.unwrap_or_default()));

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Sheet;
+use super::DocumentReader;
 use super::segment::segment;
 use crate::diagnostic::{did_you_mean, quote};
 use crate::json::{Json, Result};
@@ -86,13 +86,13 @@ impl<'a> Written<'a> {
         message.recovered |= self.is_cut;
     }
 
-    /// Takes the first chain-of-thought marker, which must be [placed](Sheet::place_marker).
+    /// Takes the first chain-of-thought marker, which must be [placed](DocumentReader::place_marker).
     pub(crate) fn take_marker(&mut self) -> Option<Box<MarkerPlace>> {
         self.marker.take()
     }
 }
 
-impl Sheet<'_> {
+impl DocumentReader<'_> {
     /// Reads the speaker. With `legacy`, `functions.search` is also the tool with that name.
     pub(crate) fn speaker<'a>(
         &mut self,
@@ -295,13 +295,13 @@ impl Sheet<'_> {
         }
         let most = self.options.limits.messages;
         let mut too_many = None;
-        self.array(json, |sheet, json| {
+        self.array(json, |reader, json| {
             let start = json.offset();
             if messages.len() >= most {
                 too_many.get_or_insert(start);
                 return json.skip();
             }
-            sheet.one(json, messages, &mut item)?;
+            reader.one(json, messages, &mut item)?;
             if messages.len() > most {
                 too_many.get_or_insert(start);
                 messages.truncate(most);
@@ -437,14 +437,14 @@ impl Sheet<'_> {
                 let mut room = Room::new(self.options.limits.message_bytes);
                 let mut segments = Vec::new();
                 let mut marker = None;
-                self.array(json, |sheet, json| {
+                self.array(json, |reader, json| {
                     let start = json.offset();
-                    let segment = segment(sheet, json, &mut room)?;
+                    let segment = segment(reader, json, &mut room)?;
                     // The dropped segment could have been a marker.
-                    sheet.may_be_hidden |= segment.is_none();
+                    reader.may_be_hidden |= segment.is_none();
                     if let (None, Some(Segment::Marker(_))) = (&marker, &segment) {
                         let span = Span::new(start, json.position());
-                        marker = Some(Box::new(MarkerPlace { span, pointer: sheet.pointer() }));
+                        marker = Some(Box::new(MarkerPlace { span, pointer: reader.pointer() }));
                     }
                     segments.extend(segment);
                     Ok(())
@@ -468,7 +468,7 @@ impl Sheet<'_> {
     }
 }
 
-impl Sheet<'_> {
+impl DocumentReader<'_> {
     /// Reports open messages other than the last. In text, they end where the next message begins.
     pub(crate) fn check_ends(&mut self, messages: &[Message<'_>]) {
         let Some((_, before)) = messages.split_last() else { return };

@@ -2,16 +2,16 @@
 
 mod known;
 mod message;
+mod reader;
 mod segment;
 mod shape;
-mod sheet;
 mod tool;
 mod write;
 
 pub(crate) use self::known::Known;
 pub(crate) use self::message::{Speaker, Written};
+pub(crate) use self::reader::{DocumentReader, same};
 pub(crate) use self::shape::{Root, read_messages, write_shaped};
-pub(crate) use self::sheet::{Sheet, same};
 pub(crate) use self::tool::function_of;
 pub(crate) use self::write::{
     write_function, write_header, write_message, write_string_field, write_tool,

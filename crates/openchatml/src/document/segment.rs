@@ -1,6 +1,6 @@
 //! The segments of a body.
 
-use super::Sheet;
+use super::DocumentReader;
 use super::message::Room;
 use crate::json::{Json, Result};
 use crate::model::{Marker, Segment};
@@ -29,7 +29,7 @@ impl Kind {
 
 /// Reads a segment, with the text within the remaining limit `room`.
 pub(crate) fn segment<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     room: &mut Room,
 ) -> Result<Option<Segment<'a>>> {
@@ -37,11 +37,11 @@ pub(crate) fn segment<'a>(
     let mut kind = None;
     let mut text = None;
     let mut marker = None;
-    sheet.object(json, &["type", "text", "marker"], |sheet, json, key| {
+    reader.object(json, &["type", "text", "marker"], |reader, json, key| {
         match key {
-            "type" => kind = sheet.word(json, "segment type", Kind::WORDS, Kind::from_word)?,
-            "text" => text = sheet.text(json)?.map(|text| room.take(text)),
-            _ => marker = sheet.word(json, "marker", Marker::WORDS, Marker::from_word)?,
+            "type" => kind = reader.word(json, "segment type", Kind::WORDS, Kind::from_word)?,
+            "text" => text = reader.text(json)?.map(|text| room.take(text)),
+            _ => marker = reader.word(json, "marker", Marker::WORDS, Marker::from_word)?,
         }
         Ok(())
     })?;
@@ -54,7 +54,7 @@ pub(crate) fn segment<'a>(
     if segment.is_none() {
         let span = Span::new(start, json.position());
         let text = "a segment must have a `type`, and `text` or `marker`";
-        sheet.drop_item(Code::ParseJson.at(span, text));
+        reader.drop_item(Code::ParseJson.at(span, text));
     }
     Ok(segment)
 }

@@ -1,8 +1,8 @@
 //! The structure of a JSON document: an object with messages under a key, a list of messages, or a
 //! single message.
 
-use super::Sheet;
-use crate::check::Book;
+use super::DocumentReader;
+use crate::check::CheckRules;
 use crate::json::{Json, Result, write_string};
 use crate::model::{Conversation, FormId, Message, Shape};
 use crate::options::ReadOptions;
@@ -45,7 +45,7 @@ impl Root {
     }
 }
 
-impl Sheet<'_> {
+impl DocumentReader<'_> {
     /// Drops a document that is not a conversation. It is never read as an empty one.
     pub(crate) fn no_conversation(&mut self, json: &mut Json<'_>) -> Result<()> {
         self.wrong(json, "an object or an array")
@@ -58,23 +58,23 @@ pub(crate) fn read_messages<'a>(
     form: FormId,
     text: &'a str,
     options: &ReadOptions,
-    book: &'static Book,
-    item: impl FnMut(&mut Sheet<'_>, &mut Json<'a>, &mut Vec<Message<'a>>) -> Result<()>,
+    checks: &'static CheckRules,
+    item: impl FnMut(&mut DocumentReader<'_>, &mut Json<'a>, &mut Vec<Message<'a>>) -> Result<()>,
 ) -> Parsed<'a> {
-    let mut sheet = Sheet::new(options);
-    sheet.header = Some(book.controls);
-    let mut json = sheet.json(text);
+    let mut reader = DocumentReader::new(options);
+    reader.header = Some(checks.controls);
+    let mut json = reader.json(text);
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let root = Root::of(&mut json, &["role"], &[]);
     let read = match root {
-        Root::List => sheet.messages(&mut json, messages, item),
-        Root::Message | Root::Object => sheet.message(&mut json, messages, item),
-        Root::Other => sheet.no_conversation(&mut json),
+        Root::List => reader.messages(&mut json, messages, item),
+        Root::Message | Root::Object => reader.message(&mut json, messages, item),
+        Root::Other => reader.no_conversation(&mut json),
     };
-    sheet.check_ends(&conversation.messages);
+    reader.check_ends(&conversation.messages);
     conversation.set_shape(form, root.shape());
-    sheet.finish(json, read, conversation.into(), |_| Some(book))
+    reader.finish(json, read, conversation.into(), |_| Some(checks))
 }
 
 /// Writes messages in their original shape, if they still fit it.

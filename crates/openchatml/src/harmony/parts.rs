@@ -1,6 +1,6 @@
 //! Reads content that is a list: text, and declarations of the system and the developer.
 
-use crate::document::{Known, Sheet};
+use crate::document::{DocumentReader, Known};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::model::Role;
 use crate::{Code, Dropped, Span};
@@ -65,25 +65,28 @@ pub(crate) fn kind<'v>(part: &'v Value<'_>) -> Option<&'v str> {
 }
 
 /// Reads a list of parts.
-pub(crate) fn read<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Value<'a>>> {
+pub(crate) fn read<'a>(
+    reader: &mut DocumentReader<'_>,
+    json: &mut Json<'a>,
+) -> Result<Option<Value<'a>>> {
     let start = json.offset();
     let mut parts = Vec::new();
-    sheet.array(json, |sheet, json| {
-        parts.extend(part(sheet, json)?);
+    reader.array(json, |reader, json| {
+        parts.extend(part(reader, json)?);
         Ok(())
     })?;
     let span = Span::new(start, json.position());
-    let most = sheet.options.limits.message_bytes;
+    let most = reader.options.limits.message_bytes;
     if span.len() > most {
         let text = format!("the content exceeds the limit `message_bytes` of {most}");
         let found = Code::Limit.at(span, text).help("it will be dropped");
-        sheet.report(found.drops(Dropped::Limit));
+        reader.report(found.drops(Dropped::Limit));
         return Ok(None);
     }
     Ok(Some(Value { data: Data::List(parts), span }))
 }
 
-fn part<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Value<'a>>> {
+fn part<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Option<Value<'a>>> {
     let start = json.offset();
     let word = json.ahead(&["type"], &[]);
     let known = word.and_then(|word| PARTS.iter().find(|part| part.0 == word));
@@ -92,10 +95,10 @@ fn part<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Value<'
         let span = Span::new(start, json.position());
         let text = "unknown type of content part";
         let help = "valid types: `text`, `system_content`, `developer_content`";
-        sheet.drop_item(Code::ParseJson.at(span, text).help(help));
+        reader.drop_item(Code::ParseJson.at(span, text).help(help));
         return Ok(None);
     };
-    let Some(mut part) = sheet.known(json, known)? else { return Ok(None) };
+    let Some(mut part) = reader.known(json, known)? else { return Ok(None) };
     let lack = match kind(&part) {
         Some(kind) if kind != *word => Some("a content part must have only one type"),
         None => Some("a content part must have only one type"),
@@ -105,12 +108,12 @@ fn part<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Value<'
         _ => None,
     };
     if let Some(text) = lack {
-        sheet.drop_item(Code::ParseJson.at(part.span, text));
+        reader.drop_item(Code::ParseJson.at(part.span, text));
         return Ok(None);
     }
     let nameless = take_nameless(&mut part);
     for tool in nameless {
-        sheet.drop_item(Code::ParseJson.at(tool.span, "the function has no `name`"));
+        reader.drop_item(Code::ParseJson.at(tool.span, "the function has no `name`"));
     }
     Ok(Some(part))
 }
@@ -136,7 +139,11 @@ fn member<'v, 'a>(value: &'v mut Value<'a>, key: &str) -> Option<&'v mut Data<'a
 
 /// Drops declarations of another speaker than `role`: the system is not the user, and the assistant
 /// is not the developer. `None` means that the speaker is unknown.
-pub(crate) fn keep_own(sheet: &mut Sheet<'_>, content: &mut Value<'_>, role: Option<Role>) {
+pub(crate) fn keep_own(
+    reader: &mut DocumentReader<'_>,
+    content: &mut Value<'_>,
+    role: Option<Role>,
+) {
     let Data::List(parts) = &mut content.data else { return };
     parts.retain(|part| {
         let speaker = match kind(part) {
@@ -148,7 +155,7 @@ pub(crate) fn keep_own(sheet: &mut Sheet<'_>, content: &mut Value<'_>, role: Opt
         if !is_own {
             let text = format!("`{speaker}_content` requires a message of role `{speaker}`");
             let help = format!("it will be dropped; move it to a message of role `{speaker}`");
-            sheet.drop_item(Code::ParseJson.at(part.span, text).help(help));
+            reader.drop_item(Code::ParseJson.at(part.span, text).help(help));
         }
         is_own
     });

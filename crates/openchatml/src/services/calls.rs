@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::tools::nested;
 use crate::diagnostic::quote;
-use crate::document::{Sheet, Written};
+use crate::document::{DocumentReader, Written};
 use crate::json::{Checked, Data, Json, JsonError, Repair, Value, check};
 use crate::limits::Limits;
 use crate::model::{Channel, End, Message, Role, whole_name};
@@ -49,18 +49,18 @@ pub(crate) type Name<'a> = Option<(Cow<'a, str>, Span)>;
 
 /// Reads a name.
 pub(crate) fn name<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     message: &mut Message<'a>,
 ) -> Result<Name<'a>> {
     let start = json.offset();
-    let name = sheet.value(json, "name", message)?;
+    let name = reader.value(json, "name", message)?;
     Ok(name.map(|name| (name, Span::new(start, json.position()))))
 }
 
 /// Returns the name of the speaker. If `author` has the whole name, it is used.
 pub(crate) fn name_by<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     name: Name<'a>,
     author: Option<&str>,
 ) -> Option<Cow<'a, str>> {
@@ -70,13 +70,13 @@ pub(crate) fn name_by<'a>(
     }
     let found = Code::ParseJson
         .at(place, "`name` differs from the name in `author`: `name` will be dropped");
-    sheet.drop_value(found.help("the name in `author` is used"));
+    reader.drop_value(found.help("the name in `author` is used"));
     None
 }
 
 /// Returns the call with its recipient, if it has one. The name of the function must match it.
 pub(crate) fn named<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     mut call: Message<'a>,
     name: Name<'a>,
     span: Span,
@@ -87,31 +87,34 @@ pub(crate) fn named<'a>(
         (Some(recipient), Some((name, place))) if !is_name_of(&name, recipient) => {
             let text =
                 "the name of this function differs from the `recipient`: the name will be dropped";
-            sheet.drop_value(Code::ParseJson.at(place, text).help("the `recipient` is used"));
+            reader.drop_value(Code::ParseJson.at(place, text).help("the `recipient` is used"));
         }
         _ => {}
     }
     if call.recipient.is_none() {
-        sheet.drop_item(Code::ParseJson.at(span, "the tool call has no function name"));
+        reader.drop_item(Code::ParseJson.at(span, "the tool call has no function name"));
         return None;
     }
     Some(call)
 }
 
 /// Reads arguments: a string with JSON, or JSON, which is kept unchanged.
-pub(crate) fn arguments<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Written<'a>> {
+pub(crate) fn arguments<'a>(
+    reader: &mut DocumentReader<'_>,
+    json: &mut Json<'a>,
+) -> Result<Written<'a>> {
     if !matches!(json.peek(), Some(b'{' | b'[')) {
-        return Ok(sheet.written(json)?.unwrap_or_default());
+        return Ok(reader.written(json)?.unwrap_or_default());
     }
     let (start, repaired) = (json.offset(), json.repaired());
     json.pass()?;
     let is_repaired = json.repaired() > repaired;
-    let (text, halves) = one_line(json.since(start), is_repaired, &sheet.options.limits);
+    let (text, halves) = one_line(json.since(start), is_repaired, &reader.options.limits);
     for half in halves {
         let span = Span::new(start + half.start, start + half.end);
-        sheet.repaired(span, Repair::HalfPair, "");
+        reader.repaired(span, Repair::HalfPair, "");
     }
-    let (text, is_cut) = sheet.limited(text, Span::new(start, json.position()));
+    let (text, is_cut) = reader.limited(text, Span::new(start, json.position()));
     Ok(Written::new(text, start).cut(is_cut))
 }
 
@@ -131,22 +134,22 @@ fn one_line<'a>(raw: &'a str, is_repaired: bool, limits: &Limits) -> (Cow<'a, st
 /// Returns the calls in a string with JSON at `span`: an object with a name and arguments, or a
 /// list of them. Returns `None` for anything else.
 pub(crate) fn spelled(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     text: &str,
     span: Span,
 ) -> Option<Vec<Message<'static>>> {
-    let value = nested(sheet, text, span)?;
+    let value = nested(reader, text, span)?;
     let items = match &value.data {
         Data::List(items) => items.as_slice(),
         _ => std::slice::from_ref(&value),
     };
     let calls: Option<Vec<_>> = match items.iter().all(names_tool) {
-        true => items.iter().map(|it| spelled_call(sheet, it, text, span)).collect(),
+        true => items.iter().map(|it| spelled_call(reader, it, text, span)).collect(),
         false => None,
     };
     if calls.as_ref().is_none_or(Vec::is_empty) {
         let found = Code::ParseJson.at(span, "this call has no function name");
-        sheet.report(found.help(r#"write a call as `{"name": …, "arguments": …}`"#));
+        reader.report(found.help(r#"write a call as `{"name": …, "arguments": …}`"#));
         return None;
     }
     calls
@@ -175,7 +178,7 @@ const SPELLED_KEYS: &[&str] =
 impl<'v, 'a> Spelled<'v, 'a> {
     /// Reads the fields of an object. Everything that is not part of a call is dropped. Its place
     /// is somewhere in `span`.
-    fn take(&mut self, sheet: &mut Sheet<'_>, value: &'v Value<'a>, span: Span) {
+    fn take(&mut self, reader: &mut DocumentReader<'_>, value: &'v Value<'a>, span: Span) {
         for (key, value) in value.as_map().unwrap_or_default() {
             let place = match key.as_ref() {
                 "name" => &mut self.name,
@@ -183,27 +186,27 @@ impl<'v, 'a> Spelled<'v, 'a> {
                 "recipient" => &mut self.recipient,
                 "arguments" | "parameters" => {
                     if self.arguments.replace(value).is_some_and(|it| it.data != Data::Null) {
-                        sheet.repeated(key, span);
+                        reader.repeated(key, span);
                     }
                     continue;
                 }
                 "type" if value.as_str().is_some_and(|word| KINDS.contains(&word)) => continue,
                 "function" if value.as_map().is_some() => {
-                    self.take(sheet, value, span);
+                    self.take(reader, value, span);
                     continue;
                 }
                 "type" | "function" if value.data == Data::Null => continue,
                 "type" | "function" => {
                     let text = format!("{} of a call must not be {}", quote(key), value.kind());
-                    sheet.drop_value(Code::ParseJson.at(span, text));
+                    reader.drop_value(Code::ParseJson.at(span, text));
                     continue;
                 }
                 _ => {
-                    sheet.unknown_key(key, SPELLED_KEYS, span);
+                    reader.unknown_key(key, SPELLED_KEYS, span);
                     continue;
                 }
             };
-            let most = sheet.options.limits.value_bytes;
+            let most = reader.options.limits.value_bytes;
             match &value.data {
                 Data::String(word) if word.len() <= most => *place = Some(word),
                 Data::Null => {}
@@ -213,7 +216,7 @@ impl<'v, 'a> Spelled<'v, 'a> {
                         quote(key)
                     );
                     let help = format!("the limit is {most} bytes; {} will be dropped", quote(key));
-                    sheet.drop_value(Code::ParseJson.at(span, text).help(help));
+                    reader.drop_value(Code::ParseJson.at(span, text).help(help));
                 }
             }
         }
@@ -221,14 +224,14 @@ impl<'v, 'a> Spelled<'v, 'a> {
 }
 
 fn spelled_call(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     value: &Value<'_>,
     text: &str,
     span: Span,
 ) -> Option<Message<'static>> {
     let mut spelled = Spelled::default();
-    spelled.take(sheet, value, span);
-    let limits = &sheet.options.limits;
+    spelled.take(reader, value, span);
+    let limits = &reader.options.limits;
     let mut call = blank();
     let name = spelled.name.map(|name| (name.to_owned().into(), span));
     call.call_id = spelled.id.map(|id| id.to_owned().into());
@@ -254,9 +257,9 @@ fn spelled_call(
         }
     };
     call.content_type = is_json.then_some("json".into());
-    let (body, is_cut) = sheet.limited(Cow::Owned(body.into_owned()), span);
+    let (body, is_cut) = reader.limited(Cow::Owned(body.into_owned()), span);
     Written::new(body, 0).cut(is_cut).say(&mut call);
-    named(sheet, call, name, span)
+    named(reader, call, name, span)
 }
 
 /// Whether a text is exactly one JSON object.

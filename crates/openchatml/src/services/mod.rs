@@ -19,19 +19,19 @@ pub(crate) use self::write::{
     aside_of, conversation, estimate, write_document, write_field, write_fields,
 };
 
-use crate::check::{Book, RULES_OF_ALL};
+use crate::check::{CheckRules, RULES_OF_ALL};
 use crate::document::NO_TOKENS;
 use crate::model::Conversation;
 use crate::pairing::Pairing;
 
 /// Returns the rules for a conversation. If no call has an id, calls and replies are paired by
 /// order.
-pub(crate) fn book(conversation: &Conversation<'_>) -> Option<&'static Book> {
+pub(crate) fn checks(conversation: &Conversation<'_>) -> Option<&'static CheckRules> {
     let has_ids = conversation.messages.iter().any(|message| message.call_id.is_some());
     Some(if has_ids { &BY_ID } else { &BY_ORDER })
 }
 
-static BY_ID: Book = Book {
+static BY_ID: CheckRules = CheckRules {
     controls: &NO_TOKENS,
     versions: &[],
     pairing: Pairing::ById,
@@ -39,4 +39,4 @@ static BY_ID: Book = Book {
     rules: RULES_OF_ALL,
 };
 
-static BY_ORDER: Book = Book { pairing: Pairing::ByOrder, ..BY_ID };
+static BY_ORDER: CheckRules = CheckRules { pairing: Pairing::ByOrder, ..BY_ID };

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::calls;
 use super::tools::Declared;
 use crate::diagnostic::quote;
-use crate::document::{Sheet, Written};
+use crate::document::{DocumentReader, Written};
 use crate::json::{Data, Value};
 use crate::model::Message;
 use crate::rules::{Loss, Lost, lost_field, medium};
@@ -122,53 +122,53 @@ pub(crate) enum Piece<'a> {
 
 /// Returns the pieces of a list of parts.
 pub(crate) fn pieces<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     parts: Vec<Value<'a>>,
     declared: &mut Declared<'a>,
 ) -> Vec<Piece<'a>> {
     let (mut pieces, mut said) = (Vec::new(), Vec::new());
     for (index, part) in parts.into_iter().enumerate() {
-        sheet.at_index(index, |sheet| {
+        reader.at_index(index, |reader| {
             let kind = Kind::of(&part);
             if !matches!(kind, Kind::Reasoning | Kind::Call | Kind::Tools) {
-                report(sheet, &part, kind);
+                report(reader, &part, kind);
                 return said.push(part);
             }
-            let Some(value) = only_said(sheet, &part) else { return };
+            let Some(value) = only_said(reader, &part) else { return };
             if kind == Kind::Tools {
-                return declared.spelled(sheet, value, part.span);
+                return declared.spelled(reader, value, part.span);
             }
             let before = std::mem::take(&mut said);
-            pieces.extend(speech(sheet, before, ""));
+            pieces.extend(speech(reader, before, ""));
             match kind {
-                Kind::Call => match calls::spelled(sheet, value, part.span) {
+                Kind::Call => match calls::spelled(reader, value, part.span) {
                     Some(calls) => pieces.push(Piece::Calls(calls)),
-                    None => drop_part(sheet, &part, "malformed tool call"),
+                    None => drop_part(reader, &part, "malformed tool call"),
                 },
-                _ => pieces.extend(speech(sheet, vec![part], "").map(reasoning)),
+                _ => pieces.extend(speech(reader, vec![part], "").map(reasoning)),
             }
         });
     }
-    pieces.extend(speech(sheet, said, ""));
+    pieces.extend(speech(reader, said, ""));
     pieces
 }
 
 /// Returns the text of a part that must contain only text.
-fn only_said<'v>(sheet: &mut Sheet<'_>, part: &'v Value<'_>) -> Option<&'v str> {
+fn only_said<'v>(reader: &mut DocumentReader<'_>, part: &'v Value<'_>) -> Option<&'v str> {
     let Some((known, text)) = self::said(part) else {
-        drop_part(sheet, part, "this content part has no text");
+        drop_part(reader, part, "this content part has no text");
         return None;
     };
     for (key, _) in part.as_map().unwrap_or_default() {
         if key != "type" && key != known {
-            sheet.unknown_key(key, &["type", known], part.span);
+            reader.unknown_key(key, &["type", known], part.span);
         }
     }
     Some(text)
 }
 
-fn drop_part(sheet: &mut Sheet<'_>, part: &Value<'_>, text: &str) {
-    sheet.drop_item(Code::ParseJson.at(part.span, text).help("the part will be dropped"));
+fn drop_part(reader: &mut DocumentReader<'_>, part: &Value<'_>, text: &str) {
+    reader.drop_item(Code::ParseJson.at(part.span, text).help("the part will be dropped"));
 }
 
 fn reasoning(piece: Piece<'_>) -> Piece<'_> {
@@ -179,7 +179,7 @@ fn reasoning(piece: Piece<'_>) -> Piece<'_> {
 }
 
 /// Reports a part that is empty or unknown.
-pub(crate) fn report(sheet: &mut Sheet<'_>, part: &Value<'_>, kind: Kind) {
+pub(crate) fn report(reader: &mut DocumentReader<'_>, part: &Value<'_>, kind: Kind) {
     let text = match kind {
         Kind::Other(Lost::Part) => match part.get("type").and_then(Value::as_str) {
             Some(word) => format!("unknown content type {}", quote(word)),
@@ -190,12 +190,13 @@ pub(crate) fn report(sheet: &mut Sheet<'_>, part: &Value<'_>, kind: Kind) {
         _ => "this content part has no text".to_owned(),
     };
     let found = Code::ParseJson.at(part.span, text);
-    sheet.tolerate(found.help("the part is kept, but a conversion to another format will drop it"));
+    reader
+        .tolerate(found.help("the part is kept, but a conversion to another format will drop it"));
 }
 
 /// Returns the joined text of parts, or `None` if there are none.
 pub(crate) fn speech<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     mut parts: Vec<Value<'a>>,
     between: &str,
 ) -> Option<Piece<'a>> {
@@ -204,10 +205,10 @@ pub(crate) fn speech<'a>(
     if let [one] = parts.as_mut_slice()
         && let Some((text, place)) = only_text(one)
     {
-        let (text, is_cut) = sheet.limited(text, place);
+        let (text, is_cut) = reader.limited(text, place);
         return Some(Piece::Said(Written::new(text, place.start + 1).cut(is_cut), None));
     }
-    let (text, is_cut) = sheet.limited(Cow::Owned(joined(&parts, between)), span);
+    let (text, is_cut) = reader.limited(Cow::Owned(joined(&parts, between)), span);
     let written = Written::new(text, 0).cut(is_cut);
     let parts = Value { data: Data::List(parts), span };
     Some(Piece::Said(written, (!is_cut).then_some(parts)))

@@ -6,7 +6,7 @@ use super::replies::Replies;
 use super::tools::Declared;
 use crate::Code;
 use crate::diagnostic::quote;
-use crate::document::Sheet;
+use crate::document::DocumentReader;
 use crate::json::{Data, Json, JsonError, Value};
 use crate::limits::Limits;
 use crate::model::{Beyond, Conversation, DocumentLayout, FormId, Message};
@@ -37,14 +37,14 @@ impl<'a> State<'a> {
     /// Keeps data of a request or response that is not part of the conversation.
     pub(crate) fn aside(
         &mut self,
-        sheet: &mut Sheet<'_>,
+        reader: &mut DocumentReader<'_>,
         json: &mut Json<'a>,
         key: &'static str,
     ) -> Result<(), JsonError> {
         let value = json.value()?;
         let text = format!("key {} is not part of the conversation", quote(key));
         let found = Code::UnknownKey.at(value.span, text);
-        sheet.remark(found.help("it is kept, but a conversion to another format will drop it"));
+        reader.remark(found.help("it is kept, but a conversion to another format will drop it"));
         self.keep(key, value);
         Ok(())
     }

@@ -16,12 +16,12 @@ pub(super) struct Plan {
     pub(super) verbosity: Verbosity,
     /// The maximum applicability of the fixes to apply, if lines are fixed.
     pub(super) fixes: Option<Applicability>,
-    pub(super) telling: Telling,
+    pub(super) telling: Reporting,
 }
 
 /// Whether diagnostics are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Telling {
+pub(super) enum Reporting {
     All,
     Nothing,
 }
@@ -87,7 +87,7 @@ impl Plan {
         format: Format,
         lines: &mut Lines,
     ) {
-        if self.telling == Telling::Nothing {
+        if self.telling == Reporting::Nothing {
             return;
         }
         if let Some(slot) = slot {

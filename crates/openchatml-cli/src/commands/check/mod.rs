@@ -11,7 +11,7 @@ use openchatml::{
     Applicability, Code, Diagnostic, Fixed, Format, Mode, Severity, Span, detect, fix_if,
 };
 
-use self::lines::{Plan, Telling};
+use self::lines::{Plan, Reporting};
 use self::report::Report;
 use crate::args::{Choice, DenyArgs, JsonlArgs, ReadArgs};
 use crate::console::Console;
@@ -234,12 +234,14 @@ impl Check<'_> {
     fn lines(&mut self, origin: &Origin, opened: Opened) -> Result<(), Failure> {
         let name = origin.name();
         match (self.args.fix, origin) {
-            (false, _) => self.pass(name, opened, None, Telling::All),
-            (true, Origin::Stdin) => self.pass(name, opened, Some(Target::stdout()), Telling::All),
+            (false, _) => self.pass(name, opened, None, Reporting::All),
+            (true, Origin::Stdin) => {
+                self.pass(name, opened, Some(Target::stdout()), Reporting::All)
+            }
             (true, Origin::File(path)) => {
                 let target = Target::open(Some(path))?;
-                self.pass(name.clone(), opened, Some(target), Telling::Nothing)?;
-                self.pass(name, origin.open(self.console)?, None, Telling::All)
+                self.pass(name.clone(), opened, Some(target), Reporting::Nothing)?;
+                self.pass(name, origin.open(self.console)?, None, Reporting::All)
             }
         }
     }
@@ -250,7 +252,7 @@ impl Check<'_> {
         name: String,
         opened: Opened,
         mut target: Option<Target>,
-        telling: Telling,
+        telling: Reporting,
     ) -> Result<(), Failure> {
         let CheckArgs { read, jsonl, output_format, .. } = self.args;
         let feed = Feed::open(name, opened, read.from, self.input_bytes, jsonl, self.console)?;

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &ShowArgs, console: &Console) -> Result<Status, Failure>
     let show = Show {
         reader: Reader::new(&args.read, Mode::Lenient, console)?,
         policy: args.preambles.policy(),
-        eyes: if args.debug { Eyes::Debug } else { Eyes::User },
+        audience: if args.debug { Audience::Debug } else { Audience::User },
         message: args.message,
         tells_findings: args.debug || console.verbosity() == Verbosity::Verbose,
         place: Place::of(&target, console),
@@ -101,7 +101,7 @@ const HAS_ERRORS: &str = "the document has errors: run `ocml check` to see them"
 struct Show {
     reader: Reader,
     policy: Policy,
-    eyes: Eyes,
+    audience: Audience,
     /// The index of the only message to show.
     message: Option<usize>,
     /// Whether diagnostics are printed. They may depend on hidden text.
@@ -111,7 +111,7 @@ struct Show {
 
 /// The audience.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Eyes {
+enum Audience {
     User,
     Debug,
 }
@@ -230,14 +230,14 @@ impl Show {
             shown.report.push_str(&warning_line("the document contains no conversation"));
         }
         for conversation in conversations {
-            match (self.message, self.eyes) {
+            match (self.message, self.audience) {
                 (Some(index), _) => return self.message(conversation, index, shown),
-                (None, Eyes::Debug) => {
+                (None, Audience::Debug) => {
                     for message in self.policy.debug_view(conversation) {
                         self.place.debug(message, &mut shown.text);
                     }
                 }
-                (None, Eyes::User) => {
+                (None, Audience::User) => {
                     for message in self.policy.view(conversation).messages() {
                         self.place.user(message, &mut shown.text);
                     }
@@ -248,12 +248,12 @@ impl Show {
 
     /// Shows the text of one message.
     fn message(&self, conversation: &Conversation<'_>, index: usize, shown: &mut Shown) {
-        let refusal = match self.eyes {
-            Eyes::Debug => match conversation.messages.get(index) {
+        let refusal = match self.audience {
+            Audience::Debug => match conversation.messages.get(index) {
                 Some(message) => return self.place.text(&body(message), &mut shown.text),
                 None => error_line(&format!("message {index} does not exist")),
             },
-            Eyes::User => match self.policy.view(conversation).message(index) {
+            Audience::User => match self.policy.view(conversation).message(index) {
                 Ok(message) => return self.place.text(message.text(), &mut shown.text),
                 Err(refused) => finding_line(&refused),
             },
@@ -346,7 +346,7 @@ mod tests {
         let show = Show {
             reader: Reader::new(&args.read, Mode::Lenient, &console).expect("no encoding"),
             policy: args.preambles.policy(),
-            eyes: Eyes::User,
+            audience: Audience::User,
             message,
             tells_findings: false,
             place: Place::of(&Target::stdout(), &console),

@@ -7,7 +7,7 @@ mod settle;
 mod tokens;
 
 use self::tokens::CONTROLS;
-use crate::check::Book;
+use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::paired::{self, Rules};
@@ -65,7 +65,7 @@ static TEXT: TextForm = TextForm {
     header: None,
     legacy: None,
     completion: Mode::Body,
-    book: &BOOK,
+    checks: &CHECKS,
     reader: |_, options, _| Box::new(paired::reader(&RULES, options)),
     write: |_, document, options, sink| paired::write(&RULES, document, options, sink),
     composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
@@ -75,7 +75,7 @@ static TEXT: TextForm = TextForm {
     framing: None,
 };
 
-static BOOK: Book = Book::by_order(&CONTROLS);
+static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
 
 pub(super) static RULES: Rules = Rules {
     form: FormId::new("apertus"),

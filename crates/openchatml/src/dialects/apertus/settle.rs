@@ -3,7 +3,7 @@
 
 use super::RULES;
 use super::compose::{Result, admit};
-use crate::grammar::paired::{Track, is_list, is_value, split_outputs};
+use crate::grammar::paired::{TemplateLayout, is_list, is_value, split_outputs};
 use crate::limits::Limits;
 use crate::model::{Body, End, Message, Raw, Role};
 use crate::pairing::sort_replies;
@@ -29,7 +29,7 @@ pub(super) fn settle<'a>(
         calls: Vec::new(),
         inner: false,
         prompts,
-        track: may_be_silent.then(|| Track::start(&RULES)),
+        layout_of_template: may_be_silent.then(|| TemplateLayout::start(&RULES)),
         pending: Raw::default(),
     };
     for (message, place) in opened.into_iter().zip(places) {
@@ -74,7 +74,7 @@ struct Settled<'c, 'a> {
     inner: bool,
     prompts: bool,
     /// Where there are empty texts, which may be left out.
-    track: Option<Track>,
+    layout_of_template: Option<TemplateLayout>,
     /// What stands before an empty text that is left out.
     pending: Raw<'static>,
 }
@@ -295,9 +295,9 @@ impl<'a> Settled<'_, 'a> {
             let lost = Lost::CallId;
             self.composed.losses.push(Loss::new(place, message.span, lost));
         }
-        if let Some(track) = &mut self.track {
+        if let Some(layout_of_template) = &mut self.layout_of_template {
             let pending = Some(&mut self.pending).filter(|it| !it.is_empty());
-            track.pass(&message, alone, pending);
+            layout_of_template.pass(&message, alone, pending);
             if !self.pending.is_empty() {
                 lay_out(&mut message, std::mem::take(&mut self.pending));
             }
@@ -321,8 +321,8 @@ impl<'a> Settled<'_, 'a> {
     /// Leaves out a text that says nothing, but not what stands before it.
     fn leave_out(&mut self, message: &Message<'_>, place: Option<usize>) {
         self.remark(message, place, Lost::Empty);
-        if let Some(track) = &mut self.track {
-            track.pass(message, true, Some(&mut self.pending));
+        if let Some(layout_of_template) = &mut self.layout_of_template {
+            layout_of_template.pass(message, true, Some(&mut self.pending));
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::{CONTROLS, RULES, TEXT};
 use crate::diagnostic::quote;
-use crate::document::Sheet;
+use crate::document::DocumentReader;
 use crate::engine::Engine;
 use crate::grammar::frame;
 use crate::json::{Json, JsonError, write_string};
@@ -18,16 +18,16 @@ use crate::{Code, Control, Fix, Span};
 type Result<T> = std::result::Result<T, JsonError>;
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    let mut sheet = Sheet::new(options);
-    let mut json = sheet.json(text);
+    let mut reader = DocumentReader::new(options);
+    let mut json = reader.json(text);
     let mut whole = Whole::default();
-    // The sheet counts the diagnostics.
+    // The reader counts the diagnostics.
     let mut uncounted = options.clone();
     uncounted.limits.diagnostics = usize::MAX;
     let mut engine = Engine::new(&TEXT, &uncounted, Keep::Copy);
     // Strings with escapes, in which places are not exact, and duplicate tokens.
     let mut escaped: Vec<Span> = Vec::new();
-    let read = items(&mut sheet, &mut json, |sheet, json| {
+    let read = items(&mut reader, &mut json, |reader, json| {
         match json.peek() {
             Some(b'"') => {
                 let (text, span) = json.string()?;
@@ -39,7 +39,7 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
             }
             Some(b'{') => {
                 let start = json.offset();
-                let control = token(sheet, json, &mut escaped)?;
+                let control = token(reader, json, &mut escaped)?;
                 let span = Span::new(start, json.position());
                 // An invalid token in a message is replaced by one that no message can contain, so
                 // that the text after it is hidden.
@@ -49,14 +49,14 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
                     engine.lexeme(Lexeme::Control(control, span), &mut whole);
                 }
             }
-            _ => sheet.wrong(json, "a string or `{\"token\": …}`")?,
+            _ => reader.wrong(json, "a string or `{\"token\": …}`")?,
         }
-        whole.diagnostics.drain(..).for_each(|found| sheet.pass(found));
+        whole.diagnostics.drain(..).for_each(|found| reader.pass(found));
         Ok(())
     });
     engine.finish(&mut whole);
-    whole.diagnostics.drain(..).for_each(|found| sheet.pass(found));
-    let mut parsed = sheet.finish(json, read, whole.into_document(), |_| None);
+    whole.diagnostics.drain(..).for_each(|found| reader.pass(found));
+    let mut parsed = reader.finish(json, read, whole.into_document(), |_| None);
     for diagnostic in &mut parsed.diagnostics {
         // Places in a string with escapes also count.
         let Span { start, end } = diagnostic.span;
@@ -69,13 +69,13 @@ pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
 
 /// Reads the list. `null` is not an empty list.
 fn items<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
-    item: impl FnMut(&mut Sheet<'_>, &mut Json<'a>) -> Result<()>,
+    item: impl FnMut(&mut DocumentReader<'_>, &mut Json<'a>) -> Result<()>,
 ) -> Result<()> {
     match json.peek() {
-        Some(b'[') => sheet.array(json, item),
-        _ => sheet.wrong(json, "an array"),
+        Some(b'[') => reader.array(json, item),
+        _ => reader.wrong(json, "an array"),
     }
 }
 
@@ -106,27 +106,27 @@ fn in_json(mut fix: Fix, text: &str, escaped: &[Span]) -> Option<Fix> {
 
 /// Reads `{"token": "<|…|>"}`.
 fn token(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'_>,
     repeated: &mut Vec<Span>,
 ) -> Result<Option<(Control, Span)>> {
     let start = json.offset();
     let (mut control, mut has_token, mut is_repeated) = (None, false, false);
-    sheet.object(json, &["token"], |sheet, json, _| {
+    reader.object(json, &["token"], |reader, json, _| {
         is_repeated |= has_token;
-        if let Some(slip) = curly_quote(sheet, json) {
+        if let Some(slip) = curly_quote(reader, json) {
             (has_token, control) = (true, Some(slip));
             return Ok(());
         }
         (has_token, control) = (true, None);
         if json.peek() == Some(b'n') {
-            return sheet.wrong(json, "a control token");
+            return reader.wrong(json, "a control token");
         }
-        let Some((spelling, span)) = sheet.string(json)? else { return Ok(()) };
+        let Some((spelling, span)) = reader.string(json)? else { return Ok(()) };
         control = CONTROLS.control(&spelling);
         if control.is_none() {
             let text = format!("unknown control token {}", quote(&spelling));
-            sheet.drop_item(Code::ParseJson.at(span, text));
+            reader.drop_item(Code::ParseJson.at(span, text));
         }
         Ok(())
     })?;
@@ -134,14 +134,14 @@ fn token(
     // A fix would find another token than the one that is used.
     repeated.extend(is_repeated.then_some(span));
     if !has_token {
-        sheet.drop_item(Code::ParseJson.at(span, "an object in this list must have a `token`"));
+        reader.drop_item(Code::ParseJson.at(span, "an object in this list must have a `token`"));
     }
     Ok(control.map(|control| (control, span)))
 }
 
 /// Handles a token that ends with a curly quote, as twice in the specification's examples:
 /// `"<|message|>”`.
-fn curly_quote(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Option<Control> {
+fn curly_quote(reader: &mut DocumentReader<'_>, json: &mut Json<'_>) -> Option<Control> {
     let start = json.offset();
     let text = json.rest().strip_prefix('"')?;
     for (control, spelling) in CONTROLS.entries() {
@@ -149,7 +149,7 @@ fn curly_quote(sheet: &mut Sheet<'_>, json: &mut Json<'_>) -> Option<Control> {
             let at = start + 1 + spelling.len();
             let span = Span::new(at, at + '”'.len_utf8());
             let found = Code::ParseSlip.at(span, "the token ends with a curly quote, read as `\"`");
-            sheet.tolerate(found.fix(Fix::safe(span, "\"")));
+            reader.tolerate(found.fix(Fix::safe(span, "\"")));
             json.advance(1 + spelling.len() + '”'.len_utf8());
             return Some(*control);
         }

@@ -5,7 +5,7 @@ mod tokens;
 
 use self::tokens::CONTROLS;
 use crate::Control;
-use crate::check::Book;
+use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, RoleWord, Rules, Spaces, Speaker, TypeStyle};
@@ -64,7 +64,7 @@ static TEXT: TextForm = TextForm {
     header: None,
     legacy: None,
     completion: Mode::Body,
-    book: &BOOK,
+    checks: &CHECKS,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
     composer: None,
@@ -74,7 +74,7 @@ static TEXT: TextForm = TextForm {
     framing: Some(Completion::Text { header: Some(Control::Message), close: None }),
 };
 
-static BOOK: Book = Book {
+static CHECKS: CheckRules = CheckRules {
     controls: &CONTROLS,
     versions: &[],
     pairing: Pairing::None,

@@ -1,7 +1,7 @@
 //! The JSON of the reference library: a `Conversation` of messages with text, or text and
 //! declarations.
 
-use crate::document::{Root, Sheet, write_shaped, write_string_field};
+use crate::document::{DocumentReader, Root, write_shaped, write_string_field};
 use crate::grammar::frame;
 use crate::harmony::{Contents, declare, parts};
 use crate::json::{Json, JsonError, write_string, write_value};
@@ -22,37 +22,37 @@ pub(super) static CARRIES: Carries = Carries {
 };
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    let mut sheet = Sheet::new(options);
-    sheet.header = Some(super::BOOK.controls);
-    let mut json = sheet.json(text);
+    let mut reader = DocumentReader::new(options);
+    reader.header = Some(super::CHECKS.controls);
+    let mut json = reader.json(text);
     let mut conversation = Conversation { origin: super::RULES.form, ..Conversation::default() };
     let messages = &mut conversation.messages;
     let root = Root::of(&mut json, &["role"], &["messages"]);
     let read = match root {
-        Root::List => sheet.messages(&mut json, messages, message),
-        Root::Message => sheet.message(&mut json, messages, message),
-        Root::Object => held(&mut sheet, &mut json, messages),
-        Root::Other => sheet.no_conversation(&mut json),
+        Root::List => reader.messages(&mut json, messages, message),
+        Root::Message => reader.message(&mut json, messages, message),
+        Root::Object => held(&mut reader, &mut json, messages),
+        Root::Other => reader.no_conversation(&mut json),
     };
     declare(&mut conversation);
     conversation.set_shape(super::RULES.form, root.shape());
-    sheet.finish(json, read, conversation.into(), |_| Some(&super::BOOK))
+    reader.finish(json, read, conversation.into(), |_| Some(&super::CHECKS))
 }
 
 /// Reads the messages of an object.
 fn held<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
 ) -> Result<()> {
     let start = json.offset();
     let mut has_messages = false;
-    sheet.object(json, &["messages"], |sheet, json, _| {
+    reader.object(json, &["messages"], |reader, json, _| {
         has_messages = true;
-        sheet.messages(json, messages, message)
+        reader.messages(json, messages, message)
     })?;
     if !has_messages {
-        sheet.lacks("the object has no `messages`", start);
+        reader.lacks("the object has no `messages`", start);
     }
     Ok(())
 }
@@ -61,45 +61,45 @@ pub(super) const KEYS: &[&str] =
     &["role", "name", "recipient", "content", "channel", "content_type"];
 
 fn message<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
 ) -> Result<()> {
     let mut message = Message::new(Role::User, "");
     let (mut speaker, mut written, mut content_type) = (None, None, None);
     let (mut declared, mut has_content) = (None, false);
-    let span = sheet.object(json, KEYS, |sheet, json, key| {
+    let span = reader.object(json, KEYS, |reader, json, key| {
         match key {
-            "role" => speaker = sheet.speaker(json, false)?,
+            "role" => speaker = reader.speaker(json, false)?,
             "content_type" => {
                 // It can contain the constraint token, and is checked below.
-                let header = sheet.header.take();
-                content_type = sheet.value(json, key, &mut message)?;
-                sheet.header = header;
+                let header = reader.header.take();
+                content_type = reader.value(json, key, &mut message)?;
+                reader.header = header;
             }
             "content" => {
                 (declared, written) = (None, None);
                 has_content = json.peek() != Some(b'n');
                 match json.peek() {
-                    Some(b'[') => declared = parts::read(sheet, json)?,
-                    _ => written = sheet.written(json)?,
+                    Some(b'[') => declared = parts::read(reader, json)?,
+                    _ => written = reader.written(json)?,
                 }
             }
-            _ => sheet.field(json, key, &mut message)?,
+            _ => reader.field(json, key, &mut message)?,
         }
         Ok(())
     })?;
     let Some(span) = span else { return Ok(()) };
     message.span = span;
     message.in_json = true;
-    let speaker = sheet.spoken(speaker, span);
+    let speaker = reader.spoken(speaker, span);
     if let Some(content) = &mut declared {
-        parts::keep_own(sheet, content, speaker.role());
+        parts::keep_own(reader, content, speaker.role());
     }
     if !has_content {
-        sheet.tolerate(Code::ParseJson.at(span, "the message has no `content`"));
+        reader.tolerate(Code::ParseJson.at(span, "the message has no `content`"));
     }
-    sheet.speak(speaker, &mut message);
+    reader.speak(speaker, &mut message);
     written.unwrap_or_default().say(&mut message);
     if message.is_call() {
         message.end = End::Call;
@@ -114,11 +114,11 @@ fn message<'a>(
     }
     (super::RULES.settle)(&mut message);
     if message.recovered {
-        sheet.report(frame::lost_call(span));
+        reader.report(frame::lost_call(span));
     }
     if message.content_type.is_some() && !(super::CARRIES.content_types)(&message) {
         let found = Code::ParseHeader.at(span, "the `content_type` cannot be written in a header");
-        sheet.tolerate(found.help("change or remove it before you write the text form"));
+        reader.tolerate(found.help("change or remove it before you write the text form"));
     }
     messages.push(message);
     Ok(())

@@ -7,7 +7,7 @@ mod template;
 mod tokens;
 
 use crate::Control;
-use crate::check::{Book, RULES_OF_HARMONY};
+use crate::check::{CheckRules, RULES_OF_HARMONY};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
@@ -87,7 +87,7 @@ static TEXT: TextForm = TextForm {
     header: None,
     legacy: None,
     completion: Mode::Header,
-    book: &BOOK,
+    checks: &CHECKS,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| match options.profile {
         // The document already contains what the template adds.
@@ -106,7 +106,7 @@ static TEXT: TextForm = TextForm {
     framing: Some(Completion::Messages(&FRAMED)),
 };
 
-static BOOK: Book = Book {
+static CHECKS: CheckRules = CheckRules {
     controls: &tokens::CONTROLS,
     versions: &[],
     pairing: Pairing::ByOrder,

@@ -3,7 +3,7 @@
 use super::older::{NEWER, ROLES};
 use crate::Control;
 use crate::Role;
-use crate::check::Book;
+use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, TextForm};
 use crate::grammar::turn::{self, Close, Rules, Wrap};
@@ -53,7 +53,7 @@ static TEXT: TextForm = TextForm {
     header: None,
     legacy: None,
     completion: Mode::Body,
-    book: &BOOK,
+    checks: &CHECKS,
     reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
     write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
     composer: None,
@@ -63,7 +63,7 @@ static TEXT: TextForm = TextForm {
     framing: Some(Completion::Text { header: None, close: None }),
 };
 
-static BOOK: Book = Book {
+static CHECKS: CheckRules = CheckRules {
     controls: &CONTROLS,
     versions: &[],
     pairing: Pairing::None,

@@ -1,6 +1,6 @@
 //! Tool calls as objects: `tool_calls`, and the deprecated `function_call`.
 
-use crate::document::{Sheet, write_string_field};
+use crate::document::{DocumentReader, write_string_field};
 use crate::json::{Json, JsonError, write_string};
 use crate::model::Message;
 use crate::services::calls::{
@@ -12,81 +12,81 @@ type Result<T> = std::result::Result<T, JsonError>;
 
 /// Reads `tool_calls`.
 pub(super) fn read<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     calls: &mut Vec<Message<'a>>,
 ) -> Result<()> {
-    sheet.array(json, |sheet, json| {
+    reader.array(json, |reader, json| {
         let mut call = blank();
         let mut name = None;
         let keys = ["id", "type", "function", "custom", "recipient", "index"];
         let place = calls.len();
-        let span = sheet.object(json, &keys, |sheet, json, key| {
+        let span = reader.object(json, &keys, |reader, json, key| {
             match key {
-                "id" => call.call_id = sheet.value(json, key, &mut call)?,
-                "recipient" => call.recipient = sheet.value(json, key, &mut call)?,
+                "id" => call.call_id = reader.value(json, key, &mut call)?,
+                "recipient" => call.recipient = reader.value(json, key, &mut call)?,
                 "type" => {
                     let is_known = |word: &str| KINDS.contains(&word).then_some(());
-                    sheet.word(json, "tool call type", KINDS, is_known)?;
+                    reader.word(json, "tool call type", KINDS, is_known)?;
                 }
                 "function" | "custom" => {
                     let body = if key == "custom" { "input" } else { "arguments" };
-                    function(sheet, json, body, &mut name, &mut call)?;
+                    function(reader, json, body, &mut name, &mut call)?;
                     if key == "custom" {
                         set_custom(&mut call);
                     }
                 }
                 // The position in the stream from which it was collected.
-                _ => index(sheet, json, place)?,
+                _ => index(reader, json, place)?,
             }
             Ok(())
         })?;
-        calls.extend(span.and_then(|span| named(sheet, call, name, span)));
+        calls.extend(span.and_then(|span| named(reader, call, name, span)));
         Ok(())
     })
 }
 
 /// Reads the index of a call, which must equal its position in the list.
-fn index(sheet: &mut Sheet<'_>, json: &mut Json<'_>, place: usize) -> Result<()> {
+fn index(reader: &mut DocumentReader<'_>, json: &mut Json<'_>, place: usize) -> Result<()> {
     let start = json.offset();
     if !matches!(json.peek(), Some(b'0'..=b'9' | b'-')) {
-        return sheet.wrong(json, "a number");
+        return reader.wrong(json, "a number");
     }
     if json.number()?.parse() != Ok(place) {
         let span = Span::new(start, json.position());
         let text = "the `index` of this call does not match its position: `index` will be dropped";
-        sheet.drop_value(Code::ParseJson.at(span, text));
+        reader.drop_value(Code::ParseJson.at(span, text));
     }
     Ok(())
 }
 
 /// Reads the deprecated `function_call`, which has no id.
 pub(super) fn read_legacy<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
 ) -> Result<Option<Message<'a>>> {
     if json.peek() == Some(b'n') {
         return json.word().map(|_| None);
     }
     let (mut call, mut name) = (blank(), None);
-    let span = function(sheet, json, "arguments", &mut name, &mut call)?;
-    Ok(span.and_then(|span| named(sheet, call, name, span)))
+    let span = function(reader, json, "arguments", &mut name, &mut call)?;
+    Ok(span.and_then(|span| named(reader, call, name, span)))
 }
 
 /// Reads the name of a function and its input, under the key `body`.
 fn function<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     body: &'static str,
     name: &mut Name<'a>,
     call: &mut Message<'a>,
 ) -> Result<Option<Span>> {
     call.content_type = (body == "arguments").then_some("json".into());
-    sheet.object(json, &["name", body], |sheet, json, key| {
+    reader.object(json, &["name", body], |reader, json, key| {
         match key {
-            "name" => *name = self::name(sheet, json, call)?,
-            _ if body == "arguments" => arguments(sheet, json)?.say(call),
-            _ => sheet.written(json)?.unwrap_or_default().say(call),
+            "name" => *name = self::name(reader, json, call)?,
+            _ if body == "arguments" => arguments(reader, json)?.say(call),
+            _ => reader.written(json)?.unwrap_or_default().say(call),
         }
         Ok(())
     })

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{FORM, calls};
-use crate::document::{Sheet, Speaker, Written, same};
+use crate::document::{DocumentReader, Speaker, Written, same};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::model::{Channel, Intent, Layout, Message, Role};
 use crate::services::calls::{Name, name, name_by};
@@ -53,7 +53,7 @@ pub(super) struct Turn<'a> {
 }
 
 pub(super) fn read<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
@@ -62,22 +62,22 @@ pub(super) fn read<'a>(
     let mut message = Message::new(Role::User, "");
     message.in_json = true;
     let (mut speaker, mut weight_key) = (None, "");
-    let span = sheet.object_of(json, KEYS, SAME, |sheet, json, key| {
+    let span = reader.object_of(json, KEYS, SAME, |reader, json, key| {
         match key {
-            "role" => speaker = role(sheet, json)?,
-            "content" => turn.content(sheet, json, &mut state.declared)?,
+            "role" => speaker = role(reader, json)?,
+            "content" => turn.content(reader, json, &mut state.declared)?,
             "tool_calls" => {
                 turn.calls.clear();
-                calls::read(sheet, json, &mut turn.calls)?;
+                calls::read(reader, json, &mut turn.calls)?;
             }
-            "function_call" => turn.legacy = calls::read_legacy(sheet, json)?,
-            "tool_call_id" => message.call_id = sheet.value(json, key, &mut message)?,
-            "name" | "tool_name" => turn.name = name(sheet, json, &mut message)?,
-            "author" => turn.author = sheet.value(json, key, &mut message)?,
-            "reasoning_content" | "reasoning" | "thinking" => turn.reasoning(sheet, json, key)?,
-            "refusal" => turn.refusal = sheet.written(json)?,
+            "function_call" => turn.legacy = calls::read_legacy(reader, json)?,
+            "tool_call_id" => message.call_id = reader.value(json, key, &mut message)?,
+            "name" | "tool_name" => turn.name = name(reader, json, &mut message)?,
+            "author" => turn.author = reader.value(json, key, &mut message)?,
+            "reasoning_content" | "reasoning" | "thinking" => turn.reasoning(reader, json, key)?,
+            "refusal" => turn.refusal = reader.written(json)?,
             "weight" | "loss_weight" => {
-                message.weight = sheet.weight(json)?;
+                message.weight = reader.weight(json)?;
                 weight_key = if key == "weight" { "" } else { key };
             }
             _ => {
@@ -93,13 +93,13 @@ pub(super) fn read<'a>(
     let Some(span) = span else { return Ok(()) };
     turn.calls.extend(turn.legacy.take());
     message.span = span;
-    let speaker = sheet.spoken(speaker, span);
+    let speaker = reader.spoken(speaker, span);
     let first = messages.len();
     let fields = std::mem::take(&mut turn.fields);
     match speaker.role() {
-        Some(Role::Assistant) => turn.unfold(sheet, &message, messages),
+        Some(Role::Assistant) => turn.unfold(reader, &message, messages),
         role => {
-            let message = turn.said_by_another(sheet, role, speaker, message, &mut state.replies);
+            let message = turn.said_by_another(reader, role, speaker, message, &mut state.replies);
             messages.push(message);
         }
     }
@@ -116,28 +116,28 @@ pub(super) fn read<'a>(
 }
 
 /// Reads the role. `function` is a deprecated role of tools.
-fn role<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Speaker<'a>>> {
-    let Some((word, span)) = sheet.string(json)? else { return Ok(None) };
+fn role<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Option<Speaker<'a>>> {
+    let Some((word, span)) = reader.string(json)? else { return Ok(None) };
     Ok(Some(match word.as_ref() {
         "function" => Speaker::known(Role::Tool),
-        _ => sheet.speaker_of(word, span, false),
+        _ => reader.speaker_of(word, span, false),
     }))
 }
 
 impl<'a> Turn<'a> {
     fn content(
         &mut self,
-        sheet: &mut Sheet<'_>,
+        reader: &mut DocumentReader<'_>,
         json: &mut Json<'a>,
         declared: &mut Declared<'a>,
     ) -> Result<()> {
         (self.content, self.pieces) = (None, Vec::new());
         if json.peek() != Some(b'[') {
-            self.content = sheet.written(json)?;
+            self.content = reader.written(json)?;
             return Ok(());
         }
         if let Data::List(parts) = json.value()?.data {
-            self.pieces = pieces(sheet, parts, declared);
+            self.pieces = pieces(reader, parts, declared);
         }
         Ok(())
     }
@@ -145,19 +145,19 @@ impl<'a> Turn<'a> {
     /// Reads reasoning. Some services write the same reasoning under two keys.
     fn reasoning(
         &mut self,
-        sheet: &mut Sheet<'_>,
+        reader: &mut DocumentReader<'_>,
         json: &mut Json<'a>,
         key: &'static str,
     ) -> Result<()> {
         let start = json.offset();
-        let Some(written) = sheet.written(json)? else { return Ok(()) };
+        let Some(written) = reader.written(json)? else { return Ok(()) };
         match &self.reasoning {
             Some((_, before)) if before.body == written.body || written.is_empty() => {}
             Some((_, before)) if !before.is_empty() => {
                 let span = Span::new(start, json.position());
                 let found =
                     Code::ParseJson.at(span, "the object has two different reasoning texts");
-                sheet.drop_value(found.help("this one will be dropped"));
+                reader.drop_value(found.help("this one will be dropped"));
             }
             _ => self.reasoning = Some((key, written)),
         }
@@ -167,7 +167,7 @@ impl<'a> Turn<'a> {
     /// Returns a message of a speaker other than the assistant.
     fn said_by_another(
         self,
-        sheet: &mut Sheet<'_>,
+        reader: &mut DocumentReader<'_>,
         role: Option<Role>,
         speaker: Speaker<'a>,
         mut message: Message<'a>,
@@ -179,7 +179,7 @@ impl<'a> Turn<'a> {
         if reasons || !self.calls.is_empty() || self.pieces.iter().any(is_extra) {
             let found =
                 Code::ParseJson.at(span, "only the assistant can have reasoning and tool calls");
-            sheet.drop_value(found.help("the reasoning and the calls will be dropped"));
+            reader.drop_value(found.help("the reasoning and the calls will be dropped"));
         }
         let refusal = self.refusal.filter(|written| !written.is_empty());
         match (self.content, said(self.pieces), refusal) {
@@ -193,18 +193,18 @@ impl<'a> Turn<'a> {
                 }
                 if refusal.is_some() {
                     let found = Code::ParseJson.at(span, "only the assistant can have a `refusal`");
-                    sheet.drop_value(found.help("the `refusal` will be dropped"));
+                    reader.drop_value(found.help("the `refusal` will be dropped"));
                 }
             }
             _ => {
-                sheet.tolerate(Code::ParseJson.at(span, "the message has no `content`"));
+                reader.tolerate(Code::ParseJson.at(span, "the message has no `content`"));
             }
         }
         if role != Some(Role::Tool) && message.call_id.take().is_some() {
             let text = "only a tool reply can have a `tool_call_id`";
-            sheet.drop_value(Code::ParseJson.at(span, text).help("it will be dropped"));
+            reader.drop_value(Code::ParseJson.at(span, text).help("it will be dropped"));
         }
-        let name = name_by(sheet, self.name, self.author.as_deref());
+        let name = name_by(reader, self.name, self.author.as_deref());
         message.name = match role {
             Some(Role::Tool) => {
                 message.channel = Some(Channel::Commentary);
@@ -213,7 +213,7 @@ impl<'a> Turn<'a> {
             }
             _ => self.author.or(name),
         };
-        sheet.speak(speaker, &mut message);
+        reader.speak(speaker, &mut message);
         message
     }
 
@@ -234,14 +234,14 @@ impl<'a> Turn<'a> {
     /// Returns the messages of the assistant: reasoning, text and calls.
     fn unfold(
         mut self,
-        sheet: &mut Sheet<'_>,
+        reader: &mut DocumentReader<'_>,
         like: &Message<'a>,
         messages: &mut Vec<Message<'a>>,
     ) {
         let first = messages.len();
         if like.call_id.is_some() {
             let text = "only a tool reply can have a `tool_call_id`";
-            sheet.drop_value(Code::ParseJson.at(like.span, text).help("it will be dropped"));
+            reader.drop_value(Code::ParseJson.at(like.span, text).help("it will be dropped"));
         }
         self.hush();
         let say = |channel, written: Written<'a>| {
@@ -279,9 +279,9 @@ impl<'a> Turn<'a> {
         messages.extend(self.calls);
         if messages.len() == first {
             let found = Code::ParseJson.at(like.span, "the message is empty: it will be dropped");
-            sheet.drop_item(found.help("add `content`, reasoning or `tool_calls`"));
+            reader.drop_item(found.help("add `content`, reasoning or `tool_calls`"));
         }
-        let name = name_by(sheet, self.name, self.author.as_deref());
+        let name = name_by(reader, self.name, self.author.as_deref());
         let name = self.author.or(name);
         for message in &mut messages[first..] {
             message.name.clone_from(&name);

@@ -2,35 +2,35 @@
 
 use super::write::CHOICES;
 use super::{FORM, message};
-use crate::document::{Root, Sheet};
+use crate::document::{DocumentReader, Root};
 use crate::json::{Data, Json, JsonError};
 use crate::model::{Conversation, Message, Shape};
 use crate::options::ReadOptions;
 use crate::reading::Parsed;
-use crate::services::{Fields, State, book};
+use crate::services::{Fields, State, checks};
 use crate::{Code, Span};
 
 type Result<T> = std::result::Result<T, JsonError>;
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    let mut sheet = Sheet::new(options);
-    let mut json = sheet.json(text);
+    let mut reader = DocumentReader::new(options);
+    let mut json = reader.json(text);
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let mut state = State::default();
     let root = Root::of(&mut json, &["role"], &["messages", "choices"]);
     let read = match root {
-        Root::List => list(&mut sheet, &mut json, messages, &mut state),
-        Root::Message => sheet.message(&mut json, messages, |sheet, json, messages| {
-            message::read(sheet, json, messages, &mut state)
+        Root::List => list(&mut reader, &mut json, messages, &mut state),
+        Root::Message => reader.message(&mut json, messages, |reader, json, messages| {
+            message::read(reader, json, messages, &mut state)
         }),
-        Root::Object => body(&mut sheet, &mut json, messages, &mut state),
-        Root::Other => sheet.no_conversation(&mut json),
+        Root::Object => body(&mut reader, &mut json, messages, &mut state),
+        Root::Other => reader.no_conversation(&mut json),
     };
     let shape = if state.is_response { Shape::Response } else { root.shape() };
     state.end(&mut conversation, FORM, &options.limits);
     conversation.set_shape(FORM, shape);
-    sheet.finish(json, read, conversation.into(), book)
+    reader.finish(json, read, conversation.into(), checks)
 }
 
 /// Keys of bodies: first those with parts of the conversation, then all others.
@@ -85,42 +85,42 @@ pub(super) const KEYS: &[&str] = &[
 ];
 
 fn list<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
 ) -> Result<()> {
-    sheet.messages(json, messages, |sheet, json, messages| {
-        message::read(sheet, json, messages, state)
+    reader.messages(json, messages, |reader, json, messages| {
+        message::read(reader, json, messages, state)
     })
 }
 
 fn body<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
 ) -> Result<()> {
     let start = json.offset();
     let mut has_messages = false;
-    sheet.object(json, KEYS, |sheet, json, key| {
+    reader.object(json, KEYS, |reader, json, key| {
         has_messages |= matches!(key, "messages" | "choices");
         match key {
-            "messages" => list(sheet, json, messages, state),
-            "tools" | "functions" => state.declared.read(sheet, json),
-            "choices" => choices(sheet, json, messages, state),
-            _ => state.aside(sheet, json, key),
+            "messages" => list(reader, json, messages, state),
+            "tools" | "functions" => state.declared.read(reader, json),
+            "choices" => choices(reader, json, messages, state),
+            _ => state.aside(reader, json, key),
         }
     })?;
     if !has_messages {
-        sheet.lacks("the object has no `messages`", start);
+        reader.lacks("the object has no `messages`", start);
     }
     Ok(())
 }
 
 /// Reads the choices of a response. They are alternatives: the first one is used.
 fn choices<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
@@ -130,20 +130,20 @@ fn choices<'a>(
     let mut has_message = false;
     let start = json.offset();
     state.is_response = true;
-    let read = sheet.array(json, |sheet, json| {
+    let read = reader.array(json, |reader, json| {
         if std::mem::replace(&mut has_choice, true) {
             let start = json.offset();
             json.skip()?;
             let span = Span::new(start, json.position());
             let found = Code::ParseJson.at(span, "the response has more than one choice");
-            sheet.drop_item(found.help("only the first choice is read; this one will be dropped"));
+            reader.drop_item(found.help("only the first choice is read; this one will be dropped"));
             return Ok(());
         }
         let keys = ["message", "index", "finish_reason", "logprobs", "stop_reason", "token_ids"];
-        sheet.object(json, &keys, |sheet, json, key| match key {
+        reader.object(json, &keys, |reader, json, key| match key {
             "message" => {
                 has_message = true;
-                message::read(sheet, json, messages, state)
+                message::read(reader, json, messages, state)
             }
             _ => {
                 let value = json.value()?;
@@ -158,7 +158,7 @@ fn choices<'a>(
     state.keep(CHOICES, Data::List(choice.into_iter().collect()).into());
     read?;
     if !has_message {
-        sheet.lacks("no choice of the response has a `message`", start);
+        reader.lacks("no choice of the response has a `message`", start);
     }
     Ok(())
 }

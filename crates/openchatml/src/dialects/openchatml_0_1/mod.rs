@@ -1,6 +1,6 @@
 //! OpenChatML 0.1.
 
-use super::older::{BOOK, CONTROLS, NEWER, ROLES};
+use super::older::{CHECKS, CONTROLS, NEWER, ROLES};
 use crate::Control;
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, TextForm};
@@ -48,7 +48,7 @@ static TEXT: TextForm = TextForm {
     header: None,
     legacy: None,
     completion: Mode::Body,
-    book: &BOOK,
+    checks: &CHECKS,
     reader: |_, options, _| Box::new(turn::reader(&RULES, options)),
     write: |_, document, options, sink| turn::write(&RULES, document, options, sink),
     composer: None,

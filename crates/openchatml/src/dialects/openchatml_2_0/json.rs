@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::tokens::CONTROLS;
-use crate::document::{Sheet, Speaker, Written, read_messages, write_string_field};
+use crate::document::{DocumentReader, Speaker, Written, read_messages, write_string_field};
 use crate::json::{Json, JsonError, write_string};
 use crate::model::{Body, Channel, Document, End, Message, Role, Segment, Shape};
 use crate::options::{ReadOptions, RenderOptions};
@@ -29,7 +29,7 @@ pub(super) static CARRIES: Carries = Carries {
 };
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    read_messages(super::DIALECT.form(), text, options, &super::BOOK, turn)
+    read_messages(super::DIALECT.form(), text, options, &super::CHECKS, turn)
 }
 
 pub(super) const KEYS: &[&str] =
@@ -43,7 +43,7 @@ struct Turn<'a> {
 }
 
 fn turn<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
 ) -> Result<()> {
@@ -51,46 +51,46 @@ fn turn<'a>(
     let mut message = Message::new(Role::Tool, "");
     message.in_json = true;
     let mut speaker = None;
-    let span = sheet.object(json, KEYS, |sheet, json, key| {
+    let span = reader.object(json, KEYS, |reader, json, key| {
         match key {
-            "role" => speaker = sheet.speaker(json, true)?,
-            "thinking" => turn.thinking = sheet.written(json)?,
-            "content" => turn.content = sheet.written(json)?,
-            "name" => message.name = sheet.value(json, key, &mut message)?,
-            "tool_call_id" => message.call_id = sheet.value(json, key, &mut message)?,
-            _ => tool_calls(sheet, json, &mut turn.calls)?,
+            "role" => speaker = reader.speaker(json, true)?,
+            "thinking" => turn.thinking = reader.written(json)?,
+            "content" => turn.content = reader.written(json)?,
+            "name" => message.name = reader.value(json, key, &mut message)?,
+            "tool_call_id" => message.call_id = reader.value(json, key, &mut message)?,
+            _ => tool_calls(reader, json, &mut turn.calls)?,
         }
         Ok(())
     })?;
     let Some(span) = span else { return Ok(()) };
-    let speaker = sheet.spoken(speaker, span);
+    let speaker = reader.spoken(speaker, span);
     message.span = span;
-    let unfolded = unfold(sheet, turn, speaker, message);
-    messages.extend(sheet.sayable(unfolded, span));
+    let unfolded = unfold(reader, turn, speaker, message);
+    messages.extend(reader.sayable(unfolded, span));
     Ok(())
 }
 
 fn tool_calls<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     made: &mut Vec<Message<'a>>,
 ) -> Result<()> {
-    sheet.array(json, |sheet, json| {
+    reader.array(json, |reader, json| {
         let (mut call, mut name) = (calls::blank(), None);
         let keys = ["id", "type", "function", "recipient"];
-        let span = sheet.object(json, &keys, |sheet, json, key| {
+        let span = reader.object(json, &keys, |reader, json, key| {
             match key {
-                "id" => call.call_id = sheet.value(json, key, &mut call)?,
-                "recipient" => call.recipient = sheet.value(json, key, &mut call)?,
+                "id" => call.call_id = reader.value(json, key, &mut call)?,
+                "recipient" => call.recipient = reader.value(json, key, &mut call)?,
                 "type" => {
                     let is_function = |word: &str| (word == "function").then_some(());
-                    sheet.word(json, "tool call type", &["function"], is_function)?;
+                    reader.word(json, "tool call type", &["function"], is_function)?;
                 }
                 _ => {
-                    sheet.object(json, &["name", "arguments"], |sheet, json, key| {
+                    reader.object(json, &["name", "arguments"], |reader, json, key| {
                         match key {
-                            "name" => name = calls::name(sheet, json, &mut call)?,
-                            _ => sheet.written(json)?.unwrap_or_default().say(&mut call),
+                            "name" => name = calls::name(reader, json, &mut call)?,
+                            _ => reader.written(json)?.unwrap_or_default().say(&mut call),
                         }
                         Ok(())
                     })?;
@@ -98,7 +98,7 @@ fn tool_calls<'a>(
             }
             Ok(())
         })?;
-        made.extend(span.and_then(|span| calls::named(sheet, call, name, span)));
+        made.extend(span.and_then(|span| calls::named(reader, call, name, span)));
         Ok(())
     })
 }
@@ -108,7 +108,7 @@ fn tool_calls<'a>(
 /// DEVIATION: a turn has content or calls, but the example of SPEC §10 has both. They are read in
 /// that order, with a diagnostic.
 fn unfold<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     turn: Turn<'a>,
     speaker: Speaker<'a>,
     mut message: Message<'a>,
@@ -128,7 +128,7 @@ fn unfold<'a>(
             message.channel = Some(Channel::Commentary);
             message.recipient = Some("assistant".into());
         }
-        sheet.speak(speaker, &mut message);
+        reader.speak(speaker, &mut message);
         return Ok(vec![message]);
     }
     if message.call_id.is_some() {
@@ -142,12 +142,12 @@ fn unfold<'a>(
         let found = Code::ParseJson.at(message.span, text);
         // Empty content means that the content is missing.
         content.take_if(|content| content.is_empty());
-        sheet.tolerate(found.help(match &content {
+        reader.tolerate(found.help(match &content {
             Some(_) => "it is read as two messages; write one turn for each",
             None => "the `content` is empty; remove it",
         }));
     }
-    sheet.speak(speaker, &mut message);
+    reader.speak(speaker, &mut message);
     let mut messages = Vec::new();
     if let Some(thinking) = thinking {
         let mut reasoning = message.clone();

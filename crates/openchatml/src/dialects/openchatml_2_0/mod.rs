@@ -4,7 +4,7 @@ mod json;
 mod tokens;
 
 use super::older;
-use crate::check::{Book, RULES_2_0};
+use crate::check::{CheckRules, RULES_2_0};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, TypeStyle};
@@ -76,7 +76,7 @@ static TEXT: TextForm = TextForm {
     header: Some("version: 2.0\n\n"),
     legacy: Some(&older::TRANSCRIPTS),
     completion: Mode::Header,
-    book: &BOOK,
+    checks: &CHECKS,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
     composer: None,
@@ -86,7 +86,7 @@ static TEXT: TextForm = TextForm {
     framing: Some(Completion::Messages(&FRAMED)),
 };
 
-static BOOK: Book = Book {
+static CHECKS: CheckRules = CheckRules {
     controls: &tokens::CONTROLS,
     versions: &["2.0", "1.", "0."],
     pairing: Pairing::ByOrder,

@@ -7,7 +7,9 @@
 use std::borrow::Cow;
 
 use crate::Code;
-use crate::document::{Sheet, Speaker, Written, read_messages, write_message, write_string_field};
+use crate::document::{
+    DocumentReader, Speaker, Written, read_messages, write_message, write_string_field,
+};
 use crate::json::{Json, JsonError};
 use crate::model::{Channel, Document, End, Message, Role, Shape};
 use crate::options::{ReadOptions, RenderOptions};
@@ -20,7 +22,7 @@ type Result<T> = std::result::Result<T, JsonError>;
 pub(super) static CARRIES: Carries = Carries { header: false, ..super::CARRIES };
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    read_messages(super::DIALECT.form(), text, options, &super::BOOK, message)
+    read_messages(super::DIALECT.form(), text, options, &super::CHECKS, message)
 }
 
 pub(super) const KEYS: &[&str] = &[
@@ -59,42 +61,42 @@ struct Call<'a> {
 }
 
 fn message<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
 ) -> Result<()> {
     let mut object = Object::default();
     let mut speaker = None;
     let mut message = Message::new(Role::User, "");
-    let span = sheet.object(json, KEYS, |sheet, json, key| {
+    let span = reader.object(json, KEYS, |reader, json, key| {
         match key {
-            "role" => speaker = sheet.speaker(json, true)?,
-            "content" => object.content = sheet.content(json)?,
-            "tool_call" => object.call = call(sheet, json, &mut message)?,
-            "thinking" => object.thinking = sheet.written(json)?,
+            "role" => speaker = reader.speaker(json, true)?,
+            "content" => object.content = reader.content(json)?,
+            "tool_call" => object.call = call(reader, json, &mut message)?,
+            "thinking" => object.thinking = reader.written(json)?,
             "constrained" => {
                 object.is_free = json.peek() == Some(b'f');
-                sheet.field(json, key, &mut message)?;
+                reader.field(json, key, &mut message)?;
             }
             "tool_calls" => {
                 object.tool_calls = true;
                 json.skip()?;
             }
-            _ => sheet.field(json, key, &mut message)?,
+            _ => reader.field(json, key, &mut message)?,
         }
         Ok(())
     })?;
     let Some(span) = span else { return Ok(()) };
     message.span = span;
     message.in_json = true;
-    let speaker = sheet.spoken(speaker, span);
-    let unfolded = unfold(sheet, object, speaker, message);
-    messages.extend(sheet.sayable(unfolded, span));
+    let speaker = reader.spoken(speaker, span);
+    let unfolded = unfold(reader, object, speaker, message);
+    messages.extend(reader.sayable(unfolded, span));
     Ok(())
 }
 
 fn call<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     message: &mut Message<'a>,
 ) -> Result<Option<Call<'a>>> {
@@ -103,12 +105,12 @@ fn call<'a>(
     }
     let mut call = Call::default();
     let keys = ["id", "recipient", "content_type", "arguments"];
-    let span = sheet.object(json, &keys, |sheet, json, key| {
+    let span = reader.object(json, &keys, |reader, json, key| {
         match key {
-            "id" => call.id = sheet.value(json, key, message)?,
-            "recipient" => call.recipient = sheet.value(json, key, message)?,
-            "content_type" => call.content_type = sheet.value(json, key, message)?,
-            _ => call.arguments = sheet.written(json)?,
+            "id" => call.id = reader.value(json, key, message)?,
+            "recipient" => call.recipient = reader.value(json, key, message)?,
+            "content_type" => call.content_type = reader.value(json, key, message)?,
+            _ => call.arguments = reader.written(json)?,
         }
         Ok(())
     })?;
@@ -120,14 +122,14 @@ fn call<'a>(
 /// DEVIATION: the example of SPEC §10 has all three in one object, but the text form needs a
 /// message for each. They are read in that order, with a diagnostic.
 fn unfold<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     object: Object<'a>,
     speaker: Speaker<'a>,
     mut message: Message<'a>,
 ) -> std::result::Result<Vec<Message<'a>>, &'static str> {
     let Object { mut content, call, thinking, tool_calls, is_free } = object;
     let role = speaker.role();
-    sheet.speak(speaker, &mut message);
+    reader.speak(speaker, &mut message);
     let mut messages = Vec::new();
     if tool_calls {
         return Err("this format has no `tool_calls`; write an object with `tool_call` for each");
@@ -158,24 +160,24 @@ fn unfold<'a>(
     }
     if is_free && call.as_ref().is_some_and(|call| call.content_type.is_some()) {
         let text = "the type of a call is always a constraint: `constrained` will be dropped";
-        sheet.drop_value(Code::ParseJson.at(message.span, text));
+        reader.drop_value(Code::ParseJson.at(message.span, text));
     }
     match (content, call) {
         (content, Some(call)) => {
-            let mut made = self::made(sheet, call, role, &mut message, content.is_some())?;
-            free(sheet, &mut made);
+            let mut made = self::made(reader, call, role, &mut message, content.is_some())?;
+            free(reader, &mut made);
             if let Some(content) = content {
-                free(sheet, &mut message);
+                free(reader, &mut message);
                 let text = "an object with content and a tool call is read as two messages";
                 let help = "write one object for each";
-                sheet.tolerate(Code::ParseJson.at(message.span, text).help(help));
-                say(sheet, content, message, &mut messages);
+                reader.tolerate(Code::ParseJson.at(message.span, text).help(help));
+                say(reader, content, message, &mut messages);
             }
             messages.push(made);
         }
         (Some(content), None) => {
             check(&message)?;
-            say(sheet, content, message, &mut messages);
+            say(reader, content, message, &mut messages);
         }
         (None, None) if message.end == End::Open => {
             message.end = End::Prompt;
@@ -190,24 +192,24 @@ fn unfold<'a>(
 }
 
 /// Drops a constraint without a type if that is the only error, because there is a call.
-fn free(sheet: &mut Sheet<'_>, message: &mut Message<'_>) {
+fn free(reader: &mut DocumentReader<'_>, message: &mut Message<'_>) {
     if check(message).is_err() {
         let text = "`constrained` requires a `content_type`: `constrained` will be dropped";
-        sheet.drop_value(Code::ParseJson.at(message.span, text));
+        reader.drop_value(Code::ParseJson.at(message.span, text));
         message.constrained = false;
     }
 }
 
 /// Adds the message, and its reasoning if it contains some.
 fn say<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     mut content: Written<'a>,
     mut message: Message<'a>,
     messages: &mut Vec<Message<'a>>,
 ) {
     let marker = content.take_marker();
     content.say(&mut message);
-    let reasoning = sheet.place_marker(&mut message, marker);
+    let reasoning = reader.place_marker(&mut message, marker);
     messages.push(message);
     messages.extend(reasoning);
 }
@@ -222,7 +224,7 @@ fn check(message: &Message<'_>) -> std::result::Result<(), &'static str> {
 /// Returns the message of a call. The fields of the object belong to the call or, if it also
 /// `speaks`, to its content.
 fn made<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     call: Call<'a>,
     role: Option<Role>,
     message: &mut Message<'a>,
@@ -251,7 +253,7 @@ fn made<'a>(
     if made.recipient.is_none() {
         // Without a recipient, it would be an answer to the user.
         let found = Code::ParseHeader.at(made.span, "the call does not name a tool");
-        sheet.report(found.help("the call is hidden and not run; add `recipient` to `tool_call`"));
+        reader.report(found.help("the call is hidden and not run; add `recipient` to `tool_call`"));
         made.channel = Some(Channel::Analysis);
         made.recovered = true;
     }
@@ -260,7 +262,7 @@ fn made<'a>(
         if !speaks && made.content_type.as_ref().is_some_and(|it| *it != content_type) {
             let text =
                 "the content type of a call belongs in `tool_call`: this one will be dropped";
-            sheet.drop_value(Code::ParseJson.at(made.span, text));
+            reader.drop_value(Code::ParseJson.at(made.span, text));
         }
         made.content_type = Some(content_type);
         made.constrained = true;

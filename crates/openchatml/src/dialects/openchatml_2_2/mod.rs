@@ -5,7 +5,7 @@ mod tokens;
 
 use super::older;
 use crate::Control;
-use crate::check::{Book, RULES_2_2};
+use crate::check::{CheckRules, RULES_2_2};
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm, TextForm};
 use crate::grammar::frame::{self, Attribute, RoleWord, Rules, Spaces, Speaker, TypeStyle};
@@ -84,7 +84,7 @@ static TEXT: TextForm = TextForm {
     header: Some("version: 2.2\n\n"),
     legacy: Some(&older::TRANSCRIPTS),
     completion: Mode::Header,
-    book: &BOOK,
+    checks: &CHECKS,
     reader: |_, options, _| Box::new(frame::reader(&RULES, options)),
     write: |_, document, options, sink| frame::write(&RULES, document, options, sink),
     composer: None,
@@ -94,7 +94,7 @@ static TEXT: TextForm = TextForm {
     framing: Some(Completion::Messages(&FRAMED)),
 };
 
-static BOOK: Book = Book {
+static CHECKS: CheckRules = CheckRules {
     controls: &tokens::CONTROLS,
     versions: &["2.2", "2.1", "2.0", "1.", "0."],
     pairing: Pairing::ById,

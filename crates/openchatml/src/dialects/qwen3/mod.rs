@@ -5,7 +5,7 @@ mod compose;
 mod tokens;
 
 use self::tokens::CONTROLS;
-use crate::check::Book;
+use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, TextForm};
 use crate::grammar::sections::{
@@ -55,7 +55,7 @@ static TEXT: TextForm = TextForm {
     header: None,
     legacy: None,
     completion: Mode::Body,
-    book: &BOOK,
+    checks: &CHECKS,
     reader: |_, options, _| Box::new(sections::reader(&RULES, options)),
     write: |_, document, options, sink| sections::write(&RULES, document, options, sink),
     composer: Some(|it, _| compose::COMPOSER.unless_read(it, RULES.form)),
@@ -65,7 +65,7 @@ static TEXT: TextForm = TextForm {
     framing: Some(Completion::Sections(&SECTIONS)),
 };
 
-static BOOK: Book = Book::by_order(&CONTROLS);
+static CHECKS: CheckRules = CheckRules::by_order(&CONTROLS);
 
 static SECTIONS: Sections = Sections {
     reasoning: Reasoning {

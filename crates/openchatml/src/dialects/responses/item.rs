@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{FORM, between_parts};
 use crate::Code;
 use crate::diagnostic::quote;
-use crate::document::{Sheet, Speaker, Written};
+use crate::document::{DocumentReader, Speaker, Written};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::model::{Channel, Intent, Layout, Message, Role};
 use crate::services::parts::{self, Piece, speech};
@@ -14,45 +14,45 @@ use crate::services::{Fields, State, beyond, calls};
 type Result<T> = std::result::Result<T, JsonError>;
 
 pub(super) fn read<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
 ) -> Result<()> {
     if json.peek() != Some(b'{') {
-        return sheet.wrong(json, "an object");
+        return reader.wrong(json, "an object");
     }
     let kind = json.ahead(&["type"], &[]);
-    read_as(kind.as_deref(), sheet, json, messages, state)
+    read_as(kind.as_deref(), reader, json, messages, state)
 }
 
 /// Reads an item of this type.
 fn read_as<'a>(
     kind: Option<&str>,
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
 ) -> Result<()> {
     let start = json.offset();
     match kind {
-        None | Some("message") => message(sheet, json, messages),
-        Some("function_call") => call(sheet, json, "arguments", messages),
-        Some("custom_tool_call") => call(sheet, json, "input", messages),
-        Some(kind) if OUTPUTS.contains(&kind) => reply(sheet, json, messages, state),
-        Some("reasoning") => reasoning(sheet, json, messages, state),
+        None | Some("message") => message(reader, json, messages),
+        Some("function_call") => call(reader, json, "arguments", messages),
+        Some("custom_tool_call") => call(reader, json, "input", messages),
+        Some(kind) if OUTPUTS.contains(&kind) => reply(reader, json, messages, state),
+        Some("reasoning") => reasoning(reader, json, messages, state),
         Some(kind) => {
             let item = json.value()?;
             // Of two types, the last one is used, as for all keys.
             let last = item.get("type").and_then(Value::as_str);
             if last != Some(kind) {
                 json.rewind(start);
-                return read_as(last, sheet, json, messages, state);
+                return read_as(last, reader, json, messages, state);
             }
             if !is_known(kind) {
                 let text = format!("unknown item type {}", quote(kind));
                 let found = Code::ParseJson.at(item.span, text);
-                sheet.tolerate(
+                reader.tolerate(
                     found.help("the item is kept, but a conversion to another format will drop it"),
                 );
             }
@@ -76,26 +76,30 @@ fn is_known(kind: &str) -> bool {
 type Said<'a> = (Written<'a>, Option<Value<'a>>);
 
 /// Reads content: a string or a list of parts.
-fn content<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Said<'a>>> {
+fn content<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Option<Said<'a>>> {
     if json.peek() != Some(b'[') {
-        return Ok(sheet.written(json)?.map(|written| (written, None)));
+        return Ok(reader.written(json)?.map(|written| (written, None)));
     }
     let Data::List(list) = json.value()?.data else { return Ok(None) };
     let is_reasoning = |part: &&Value<'_>| parts::Kind::of(part) == parts::Kind::Reasoning;
     if let Some(part) = list.iter().find(is_reasoning) {
         let found = Code::PermVisibility.at(part.span, "reasoning in a message");
-        sheet.report(found.help("the message is hidden; write reasoning as a separate item"));
-        sheet.hide_message();
+        reader.report(found.help("the message is hidden; write reasoning as a separate item"));
+        reader.hide_message();
     }
-    Ok(Some(listed(sheet, list, false).unwrap_or_default()))
+    Ok(Some(listed(reader, list, false).unwrap_or_default()))
 }
 
 /// Returns the text of the parts of a list.
-fn listed<'a>(sheet: &mut Sheet<'_>, list: Vec<Value<'a>>, is_reasoning: bool) -> Option<Said<'a>> {
+fn listed<'a>(
+    reader: &mut DocumentReader<'_>,
+    list: Vec<Value<'a>>,
+    is_reasoning: bool,
+) -> Option<Said<'a>> {
     for (index, part) in list.iter().enumerate() {
-        sheet.at_index(index, |sheet| parts::report(sheet, part, parts::Kind::of(part)));
+        reader.at_index(index, |reader| parts::report(reader, part, parts::Kind::of(part)));
     }
-    match speech(sheet, list, between_parts(is_reasoning))? {
+    match speech(reader, list, between_parts(is_reasoning))? {
         Piece::Said(written, parts) => Some((written, parts)),
         _ => None,
     }
@@ -126,7 +130,7 @@ fn keep<'a>(json: &mut Json<'a>, key: &'static str, fields: &mut Fields<'a>) -> 
 }
 
 fn message<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
 ) -> Result<()> {
@@ -134,15 +138,15 @@ fn message<'a>(
     let (mut speaker, mut said, mut is_preamble) = (None, None, false);
     let mut fields = Fields::new();
     let keys = ["type", "role", "content", "phase", "name", "id", "status"];
-    let span = sheet.object(json, &keys, |sheet, json, key| {
+    let span = reader.object(json, &keys, |reader, json, key| {
         match key {
-            "type" => type_of(sheet, json, &["message"])?,
-            "role" => speaker = sheet.speaker(json, false)?,
-            "content" => said = content(sheet, json)?,
-            "name" => message.name = sheet.value(json, key, &mut message)?,
+            "type" => type_of(reader, json, &["message"])?,
+            "role" => speaker = reader.speaker(json, false)?,
+            "content" => said = content(reader, json)?,
+            "name" => message.name = reader.value(json, key, &mut message)?,
             "phase" => {
                 let of = |word: &str| PHASES.contains(&word).then(|| word == PHASES[0]);
-                is_preamble = sheet.word(json, "phase", PHASES, of)?.unwrap_or_default();
+                is_preamble = reader.word(json, "phase", PHASES, of)?.unwrap_or_default();
             }
             _ => keep(json, key, &mut fields)?,
         }
@@ -150,9 +154,9 @@ fn message<'a>(
     })?;
     let Some(span) = span else { return Ok(()) };
     message.span = span;
-    let speaker: Speaker<'a> = sheet.spoken(speaker, span);
+    let speaker: Speaker<'a> = reader.spoken(speaker, span);
     if said.is_none() {
-        sheet.tolerate(Code::ParseJson.at(span, "the message has no `content`"));
+        reader.tolerate(Code::ParseJson.at(span, "the message has no `content`"));
     }
     match speaker.role() {
         Some(Role::Assistant) if is_preamble => {
@@ -167,7 +171,7 @@ fn message<'a>(
         _ => {}
     }
     finish(&mut message, said.unwrap_or_default(), fields);
-    sheet.speak(speaker, &mut message);
+    reader.speak(speaker, &mut message);
     messages.push(message);
     Ok(())
 }
@@ -177,7 +181,7 @@ const PHASES: &[&str] = &["commentary", "final_answer"];
 
 /// Reads a call. Its input is under the key `body`.
 fn call<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     body: &'static str,
     messages: &mut Vec<Message<'a>>,
@@ -188,20 +192,20 @@ fn call<'a>(
     let mut fields = Fields::new();
     let keys = ["type", "call_id", "name", body, "id", "status", "recipient", "namespace"];
     let kind = if body == "arguments" { "function_call" } else { "custom_tool_call" };
-    let span = sheet.object(json, &keys, |sheet, json, key| {
+    let span = reader.object(json, &keys, |reader, json, key| {
         match key {
-            "type" => type_of(sheet, json, &[kind])?,
-            "call_id" => call.call_id = sheet.value(json, key, &mut call)?,
-            "recipient" => call.recipient = sheet.value(json, key, &mut call)?,
-            "name" => name = calls::name(sheet, json, &mut call)?,
-            "arguments" => said = calls::arguments(sheet, json)?,
-            "input" => said = sheet.written(json)?.unwrap_or_default(),
+            "type" => type_of(reader, json, &[kind])?,
+            "call_id" => call.call_id = reader.value(json, key, &mut call)?,
+            "recipient" => call.recipient = reader.value(json, key, &mut call)?,
+            "name" => name = calls::name(reader, json, &mut call)?,
+            "arguments" => said = calls::arguments(reader, json)?,
+            "input" => said = reader.written(json)?.unwrap_or_default(),
             _ => keep(json, key, &mut fields)?,
         }
         Ok(())
     })?;
     let Some(span) = span else { return Ok(()) };
-    if let Some(mut call) = calls::named(sheet, call, name, span) {
+    if let Some(mut call) = calls::named(reader, call, name, span) {
         finish(&mut call, (said, None), fields);
         if body == "input" {
             calls::set_custom(&mut call);
@@ -212,7 +216,7 @@ fn call<'a>(
 }
 
 fn reply<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
@@ -225,20 +229,20 @@ fn reply<'a>(
     let mut author: Option<Cow<'a, str>> = None;
     let mut fields = Fields::new();
     let keys = ["type", "call_id", "output", "name", "author", "id", "status"];
-    let span = sheet.object(json, &keys, |sheet, json, key| {
+    let span = reader.object(json, &keys, |reader, json, key| {
         match key {
-            "type" => type_of(sheet, json, OUTPUTS)?,
-            "call_id" => reply.call_id = sheet.value(json, key, &mut reply)?,
-            "output" => said = content(sheet, json)?,
-            "name" => name = calls::name(sheet, json, &mut reply)?,
-            "author" => author = sheet.value(json, key, &mut reply)?,
+            "type" => type_of(reader, json, OUTPUTS)?,
+            "call_id" => reply.call_id = reader.value(json, key, &mut reply)?,
+            "output" => said = content(reader, json)?,
+            "name" => name = calls::name(reader, json, &mut reply)?,
+            "author" => author = reader.value(json, key, &mut reply)?,
             _ => keep(json, key, &mut fields)?,
         }
         Ok(())
     })?;
     let Some(span) = span else { return Ok(()) };
     reply.span = span;
-    let name = calls::name_by(sheet, name, author.as_deref());
+    let name = calls::name_by(reader, name, author.as_deref());
     reply.name = state.replies.name(reply.call_id.as_deref(), name, author);
     finish(&mut reply, said.unwrap_or_default(), fields);
     messages.push(reply);
@@ -247,7 +251,7 @@ fn reply<'a>(
 
 /// Reads reasoning. Without text, such as with only a summary, it is not a message.
 fn reasoning<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
@@ -256,14 +260,14 @@ fn reasoning<'a>(
     message.channel = Some(Channel::Analysis);
     let (mut said, mut fields) = (None, Fields::new());
     let keys = ["type", "content", "summary", "encrypted_content", "id", "status"];
-    let span = sheet.object(json, &keys, |sheet, json, key| {
+    let span = reader.object(json, &keys, |reader, json, key| {
         match key {
-            "type" => type_of(sheet, json, &["reasoning"])?,
+            "type" => type_of(reader, json, &["reasoning"])?,
             "content" if json.peek() == Some(b'[') => {
                 let Data::List(list) = json.value()?.data else { return Ok(()) };
-                said = listed(sheet, list, true);
+                said = listed(reader, list, true);
             }
-            "content" => said = sheet.written(json)?.map(|written| (written, None)),
+            "content" => said = reader.written(json)?.map(|written| (written, None)),
             _ => {
                 let value = json.value()?;
                 fields.retain(|field| field.0 != key);
@@ -291,13 +295,13 @@ fn reasoning<'a>(
 }
 
 /// Reads the type of an item, which must be one of these.
-fn type_of(sheet: &mut Sheet<'_>, json: &mut Json<'_>, kinds: &[&str]) -> Result<()> {
-    let Some((word, span)) = sheet.string(json)? else { return Ok(()) };
+fn type_of(reader: &mut DocumentReader<'_>, json: &mut Json<'_>, kinds: &[&str]) -> Result<()> {
+    let Some((word, span)) = reader.string(json)? else { return Ok(()) };
     if !kinds.contains(&word.as_ref()) {
         let text = format!("the item type {} contradicts the keys of the item", quote(&word));
-        sheet.drop_value(Code::ParseJson.at(span, text));
+        reader.drop_value(Code::ParseJson.at(span, text));
         // It is unknown what the item is.
-        sheet.hide_message();
+        reader.hide_message();
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::dialect::{Dialect, JsonForm};
 use crate::document::NO_TOKENS;
 use crate::model::{End, FormId, Message, Role};
 use crate::rules::{Carries, Channels, ContentRules, Intents};
-use crate::services::{self, book, calls::is_typed_call};
+use crate::services::{self, calls::is_typed_call, checks};
 use crate::signs::{JsonSigns, Kind, Sign};
 
 /// OpenAI's Responses API: a list of items, or the body of a request or a response.

@@ -1,8 +1,8 @@
 //! Reads a list of items, or the body of a request or a response.
 
 use super::item;
-use super::{FORM, book};
-use crate::document::{Root, Sheet};
+use super::{FORM, checks};
+use crate::document::{DocumentReader, Root};
 use crate::json::{Json, JsonError};
 use crate::model::{Conversation, Message, Role, Shape};
 use crate::options::ReadOptions;
@@ -12,25 +12,25 @@ use crate::services::{State, beyond};
 type Result<T> = std::result::Result<T, JsonError>;
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    let mut sheet = Sheet::new(options);
-    let mut json = sheet.json(text);
+    let mut reader = DocumentReader::new(options);
+    let mut json = reader.json(text);
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let mut state = State::default();
     // A single item has a type, or only a role.
     let root = Root::of(&mut json, &["role", "type"], &["input", "output"]);
     let read = match root {
-        Root::List => items(&mut sheet, &mut json, messages, &mut state),
-        Root::Message => sheet.message(&mut json, messages, |sheet, json, messages| {
-            one(sheet, json, messages, &mut state)
+        Root::List => items(&mut reader, &mut json, messages, &mut state),
+        Root::Message => reader.message(&mut json, messages, |reader, json, messages| {
+            one(reader, json, messages, &mut state)
         }),
-        Root::Object => body(&mut sheet, &mut json, messages, &mut state),
-        Root::Other => sheet.no_conversation(&mut json),
+        Root::Object => body(&mut reader, &mut json, messages, &mut state),
+        Root::Other => reader.no_conversation(&mut json),
     };
     let first_output = state.first_output.map(|at| at + usize::from(state.first.is_some()));
     state.end(&mut conversation, FORM, &options.limits);
     conversation.set_shape(FORM, first_output.map_or(root.shape(), Shape::Exchange));
-    sheet.finish(json, read, conversation.into(), book)
+    reader.finish(json, read, conversation.into(), checks)
 }
 
 /// Keys of bodies: first those with parts of the conversation, then all others.
@@ -82,22 +82,22 @@ pub(super) const KEYS: &[&str] = &[
 ];
 
 fn items<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
 ) -> Result<()> {
-    sheet.messages(json, messages, |sheet, json, messages| one(sheet, json, messages, state))
+    reader.messages(json, messages, |reader, json, messages| one(reader, json, messages, state))
 }
 
 fn one<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
 ) -> Result<()> {
     let first = messages.len();
-    item::read(sheet, json, messages, state)?;
+    item::read(reader, json, messages, state)?;
     if let Some(message) = messages.get_mut(first) {
         if message.is_call() {
             state.replies.call(message);
@@ -110,35 +110,35 @@ fn one<'a>(
 }
 
 fn body<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
 ) -> Result<()> {
     let start = json.offset();
     let mut has_items = false;
-    sheet.object(json, KEYS, |sheet, json, key| {
+    reader.object(json, KEYS, |reader, json, key| {
         has_items |= matches!(key, "input" | "output");
         let before = messages.len();
         match key {
             "input" if json.peek() == Some(b'"') => {
-                messages.extend(sheet.said(json, Role::User)?);
-                messages.truncate(sheet.options.limits.messages);
+                messages.extend(reader.said(json, Role::User)?);
+                messages.truncate(reader.options.limits.messages);
             }
             "output" => {
                 state.first_output.get_or_insert(messages.len());
-                items(sheet, json, messages, state)?;
+                items(reader, json, messages, state)?;
             }
-            "input" => items(sheet, json, messages, state)?,
-            "instructions" if json.peek() == Some(b'[') => items(sheet, json, messages, state)?,
+            "input" => items(reader, json, messages, state)?,
+            "instructions" if json.peek() == Some(b'[') => items(reader, json, messages, state)?,
             "instructions" => {
-                state.first = sheet.said(json, Role::Developer)?.map(|mut message| {
+                state.first = reader.said(json, Role::Developer)?.map(|mut message| {
                     beyond(&mut message, FORM).key = "instructions";
                     message
                 });
             }
-            "tools" => state.declared.read(sheet, json)?,
-            _ => state.aside(sheet, json, key)?,
+            "tools" => state.declared.read(reader, json)?,
+            _ => state.aside(reader, json, key)?,
         }
         // The request precedes the answer, whatever their order in the document.
         if let Some(first) = state.first_output.filter(|_| key == "input") {
@@ -149,7 +149,7 @@ fn body<'a>(
         Ok(())
     })?;
     if !has_items {
-        sheet.lacks("the object has neither `input` nor `output`", start);
+        reader.lacks("the object has neither `input` nor `output`", start);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 mod read;
 mod write;
 
-use crate::check::Book;
+use crate::check::CheckRules;
 use crate::declare::ToolPlace;
 use crate::dialect::{Dialect, JsonForm};
 use crate::document::NO_TOKENS;
@@ -68,7 +68,7 @@ fn takes_object(call: &Message<'_>) -> bool {
     is_json_call(call) && (call.body.is_empty() || is_object())
 }
 
-static BOOK: Book = Book::by_order(&NO_TOKENS);
+static CHECKS: CheckRules = CheckRules::by_order(&NO_TOKENS);
 
 /// The features of records with conversations.
 static SIGNS: JsonSigns = JsonSigns {

@@ -1,7 +1,7 @@
 //! Reads a list of turns, or a record with one.
 
-use super::{BOOK, FORM};
-use crate::document::{Root, Sheet, Speaker, Written, same};
+use super::{CHECKS, FORM};
+use crate::document::{DocumentReader, Root, Speaker, Written, same};
 use crate::json::{Json, JsonError};
 use crate::model::{Channel, Conversation, Message, Role};
 use crate::options::ReadOptions;
@@ -12,24 +12,24 @@ use crate::{Code, Span};
 type Result<T> = std::result::Result<T, JsonError>;
 
 pub(super) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    let mut sheet = Sheet::new(options);
-    let mut json = sheet.json(text);
+    let mut reader = DocumentReader::new(options);
+    let mut json = reader.json(text);
     let mut conversation = Conversation::default();
     let messages = &mut conversation.messages;
     let mut state = State::default();
     // A single turn names its speaker.
     let root = Root::of(&mut json, &["from", "role"], &["conversations", "conversation"]);
     let read = match root {
-        Root::List => turns(&mut sheet, &mut json, messages, &mut state.replies),
-        Root::Message => sheet.message(&mut json, messages, |sheet, json, messages| {
-            turn(sheet, json, messages, &mut state.replies)
+        Root::List => turns(&mut reader, &mut json, messages, &mut state.replies),
+        Root::Message => reader.message(&mut json, messages, |reader, json, messages| {
+            turn(reader, json, messages, &mut state.replies)
         }),
-        Root::Object => record(&mut sheet, &mut json, messages, &mut state),
-        Root::Other => sheet.no_conversation(&mut json),
+        Root::Object => record(&mut reader, &mut json, messages, &mut state),
+        Root::Other => reader.no_conversation(&mut json),
     };
     state.end(&mut conversation, FORM, &options.limits);
     conversation.set_shape(FORM, root.shape());
-    sheet.finish(json, read, conversation.into(), |_| Some(&BOOK))
+    reader.finish(json, read, conversation.into(), |_| Some(&CHECKS))
 }
 
 /// Keys of records: first those with parts of the conversation, then all others.
@@ -60,7 +60,7 @@ pub(super) const KEYS: &[&str] = &[
 ];
 
 fn record<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     state: &mut State<'a>,
@@ -68,34 +68,34 @@ fn record<'a>(
     let start = json.offset();
     let mut has_turns = false;
     const SYSTEM: u64 = same(KEYS, &["system", "system_prompt"]);
-    sheet.object_of(json, KEYS, &[SYSTEM], |sheet, json, key| {
+    reader.object_of(json, KEYS, &[SYSTEM], |reader, json, key| {
         match key {
             "conversations" | "conversation" => {
                 has_turns = true;
-                turns(sheet, json, messages, &mut state.replies)?;
+                turns(reader, json, messages, &mut state.replies)?;
             }
             "system" | "system_prompt" => {
-                let said = sheet.said(json, Role::System)?;
+                let said = reader.said(json, Role::System)?;
                 state.first = said.filter(|system| !system.body.is_empty());
             }
-            "tools" | "functions" => state.declared.read(sheet, json)?,
-            _ => state.aside(sheet, json, key)?,
+            "tools" | "functions" => state.declared.read(reader, json)?,
+            _ => state.aside(reader, json, key)?,
         }
         Ok(())
     })?;
     if !has_turns {
-        sheet.lacks("the object has no `conversations`", start);
+        reader.lacks("the object has no `conversations`", start);
     }
     Ok(())
 }
 
 fn turns<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     replies: &mut Replies,
 ) -> Result<()> {
-    sheet.messages(json, messages, |sheet, json, messages| turn(sheet, json, messages, replies))
+    reader.messages(json, messages, |reader, json, messages| turn(reader, json, messages, replies))
 }
 
 pub(super) const TURN_KEYS: &[&str] =
@@ -116,7 +116,7 @@ enum From<'a> {
 }
 
 fn turn<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     messages: &mut Vec<Message<'a>>,
     replies: &mut Replies,
@@ -125,18 +125,18 @@ fn turn<'a>(
     message.in_json = true;
     let (mut from, mut value, mut name, mut author) = (None, None, None, None);
     let (mut place, mut weight_key) = (Span::default(), "");
-    let span = sheet.object_of(json, TURN_KEYS, SAME, |sheet, json, key| {
+    let span = reader.object_of(json, TURN_KEYS, SAME, |reader, json, key| {
         match key {
-            "from" | "role" => from = read_from(sheet, json)?,
+            "from" | "role" => from = read_from(reader, json)?,
             "value" | "content" => {
                 let start = json.offset();
-                value = sheet.written(json)?;
+                value = reader.written(json)?;
                 place = Span::new(start, json.position());
             }
-            "name" => name = calls::name(sheet, json, &mut message)?,
-            "author" => author = sheet.value(json, key, &mut message)?,
+            "name" => name = calls::name(reader, json, &mut message)?,
+            "author" => author = reader.value(json, key, &mut message)?,
             _ => {
-                message.weight = sheet.weight(json)?;
+                message.weight = reader.weight(json)?;
                 weight_key = if key == "weight" { "" } else { key };
             }
         }
@@ -145,26 +145,26 @@ fn turn<'a>(
     let Some(span) = span else { return Ok(()) };
     message.span = span;
     let written = value.unwrap_or_else(|| {
-        sheet.tolerate(Code::ParseJson.at(span, "the turn has no `value`"));
+        reader.tolerate(Code::ParseJson.at(span, "the turn has no `value`"));
         Written::default()
     });
     if name.is_some() {
-        message.name = calls::name_by(sheet, name, author.as_deref());
+        message.name = calls::name_by(reader, name, author.as_deref());
     }
     let first = messages.len();
     let speaker = match from {
         Some(From::Call) => None,
         Some(From::Speaker(speaker)) => Some(speaker),
-        None => Some(sheet.spoken(None, span)),
+        None => Some(reader.spoken(None, span)),
     };
     message.name = match (speaker.as_ref().and_then(Speaker::role), message.name.take()) {
         (Some(Role::Tool), name) => replies.name(None, name, author),
         (_, name) => author.or(name),
     };
     let calls = match speaker {
-        None => called(sheet, &mut message, written, place),
+        None => called(reader, &mut message, written, place),
         Some(speaker) => {
-            said(sheet, speaker, &mut message, written);
+            said(reader, speaker, &mut message, written);
             None
         }
     };
@@ -182,8 +182,8 @@ fn turn<'a>(
 }
 
 /// Reads the speaker of a turn, by the names that data sets use.
-fn read_from<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<From<'a>>> {
-    let Some((word, span)) = sheet.string(json)? else { return Ok(None) };
+fn read_from<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Option<From<'a>>> {
+    let Some((word, span)) = reader.string(json)? else { return Ok(None) };
     let role = match word.as_ref() {
         "human" => Role::User,
         "gpt" | "model" | "chatgpt" | "bard" | "bing" | "claude" | "ai" | "bot" => Role::Assistant,
@@ -191,17 +191,17 @@ fn read_from<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Option<Fr
         "function_call" | "tool_call" => return Ok(Some(From::Call)),
         "developer" => {
             let found = Code::ParseJson.at(span, "this format has no speaker `developer`");
-            sheet.tolerate(found.help("write `system`"));
+            reader.tolerate(found.help("write `system`"));
             Role::Developer
         }
-        _ => return Ok(Some(From::Speaker(sheet.speaker_of(word, span, false)))),
+        _ => return Ok(Some(From::Speaker(reader.speaker_of(word, span, false)))),
     };
     Ok(Some(From::Speaker(Speaker::known(role))))
 }
 
 /// Returns a turn that is a message.
 fn said<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     speaker: Speaker<'a>,
     message: &mut Message<'a>,
     written: Written<'a>,
@@ -215,19 +215,19 @@ fn said<'a>(
         }
         _ => {}
     }
-    sheet.speak(speaker, message);
+    reader.speak(speaker, message);
 }
 
 /// Returns the calls of a turn. A turn that is not a valid call is hidden, because it is unknown
 /// what it is.
 fn called<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     message: &mut Message<'a>,
     written: Written<'a>,
     place: Span,
 ) -> Option<Vec<Message<'a>>> {
     written.say(message);
-    let Some(mut calls) = calls::spelled(sheet, &message.body.text(), place) else {
+    let Some(mut calls) = calls::spelled(reader, &message.body.text(), place) else {
         message.role = Role::Assistant;
         message.channel = Some(Channel::Analysis);
         message.recovered = true;

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::behind::After;
 use super::calls::{self, Head, List, Step};
 use super::outputs::{self, Found, Outputs};
 use super::place::{At, Kind, Place};
 use super::reader::{Reader, State};
 use super::recover::Rest;
+use super::writer_state::After;
 use crate::lex::Lexeme;
 use crate::model::{Channel, End, Message, Role};
 use crate::reading::{Draft, Kept, Out};

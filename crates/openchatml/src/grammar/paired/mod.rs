@@ -1,24 +1,24 @@
 //! Pairs: each role has a token that opens and a token that closes what it says, and the turn of
 //! the assistant has pairs inside (Apertus).
 
-mod behind;
 mod calls;
 mod lists;
 mod outputs;
 mod place;
 mod reader;
 mod recover;
-mod track;
+mod template_layout;
 mod turn;
 mod whole;
 mod writer;
+mod writer_state;
 
-use self::behind::Begins;
-pub(crate) use self::behind::is_list;
 pub(crate) use self::outputs::{is_value, split as split_outputs};
 pub(crate) use self::reader::reader;
-pub(crate) use self::track::Track;
+pub(crate) use self::template_layout::TemplateLayout;
 pub(crate) use self::writer::write;
+use self::writer_state::Begins;
+pub(crate) use self::writer_state::is_list;
 
 use crate::lex::TokenTable;
 use crate::model::{FormId, Message, Raw, Role};

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use super::Rules;
-use super::behind::{After, line_break};
 use super::calls::List;
 use super::outputs::Scan;
 use super::place::{At, Kind, Place};
 use super::recover::Rest;
+use super::writer_state::{After, line_break};
 use crate::grammar::check_speaker;
 use crate::lex::{Lexeme, Lexer};
 use crate::model::{Channel, End, Message, Role};

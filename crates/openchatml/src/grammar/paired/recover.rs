@@ -1,10 +1,10 @@
 //! What the reader of pairs does with malformed input, and with the end of it.
 
-use super::behind::After;
 use super::calls::Step;
 use super::lists::Cut;
 use super::place::{At, Place};
 use super::reader::{Reader, State};
+use super::writer_state::After;
 use crate::grammar::{hidden, stray, stray_token};
 use crate::model::{End, Message, Role};
 use crate::options::Recover;

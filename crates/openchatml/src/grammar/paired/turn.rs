@@ -1,7 +1,7 @@
 //! Control tokens in the turn of the assistant.
 
-use super::behind::After;
 use super::reader::{Reader, State};
+use super::writer_state::After;
 use crate::model::{End, Role};
 use crate::reading::{Draft, Kept, Out};
 use crate::{Control, Section, Span};

@@ -1,8 +1,8 @@
 //! Whole messages, the short way: the same as lexeme by lexeme, for the shapes that nearly all have.
 
-use super::behind::After;
 use super::place::Kind;
 use super::reader::{Reader, State};
+use super::writer_state::After;
 use crate::lex::Lexer;
 use crate::model::{Channel, End, Message, Role};
 use crate::reading::{Kept, Out};

@@ -1,9 +1,9 @@
 //! The writer of pairs.
 
-use super::behind::{Begins, Behind, Next};
 use super::calls;
 use super::outputs::{is_value, split as split_outputs};
 use super::place::{At, Kind, Owner, Piece};
+use super::writer_state::{Begins, Next, WriterState};
 use super::{Rules, is_between_replies};
 use crate::limits::Limits;
 use crate::model::{Conversation, Document, End, FormId, Message, Raw, Role};
@@ -21,7 +21,7 @@ pub(crate) fn write(
     let Some(conversation) = document.as_conversation() else {
         return Err(RenderError::not_a_conversation(rules.form.name()));
     };
-    let mut writer = Writer { rules, options, sink, behind: Behind::START, waiting: 0 };
+    let mut writer = Writer { rules, options, sink, behind: WriterState::START, waiting: 0 };
     writer.conversation(conversation)
 }
 
@@ -29,7 +29,7 @@ struct Writer<'w> {
     rules: &'static Rules,
     options: &'w RenderOptions,
     sink: &'w mut dyn Sink,
-    behind: Behind,
+    behind: WriterState,
     /// How many calls waited for a reply where the list of replies began that is being written.
     waiting: usize,
 }
@@ -241,7 +241,7 @@ impl Writer<'_> {
     }
 
     /// Writes what stands between the last message and the next. Gives what is behind that.
-    fn between(&mut self, next: Next<'_>, index: usize) -> Result<Behind, Failed> {
+    fn between(&mut self, next: Next<'_>, index: usize) -> Result<WriterState, Failed> {
         let mut owner = Owner::Before;
         let sink = &mut *self.sink;
         let behind = self.behind.write(next, &mut |of, piece| {

@@ -10,11 +10,11 @@ mod call;
 mod calls;
 mod compose;
 mod ends;
-mod proof;
+mod laid_out;
 mod reader;
 mod recover;
-mod script;
 mod turns;
+mod write_check;
 mod writer;
 
 pub(crate) use self::compose::{Opened, compose};

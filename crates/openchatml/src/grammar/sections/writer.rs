@@ -1,8 +1,8 @@
 //! The writer of turns with sections. It checks what it is about to write with the reader.
 
 use super::between::{Owner, Written, quoted};
-use super::proof::Proof;
-use super::script::{Script, Target};
+use super::laid_out::{LaidOut, Target};
+use super::write_check::WriteCheck;
 use super::{Opening, Rules};
 use crate::lex::{Lexeme, Lexer, Mode};
 use crate::model::{Document, Message, Role};
@@ -21,10 +21,10 @@ pub(crate) fn write(
         return Err(RenderError::not_a_conversation(rules.form.name()));
     };
     rules.has_prompt(options, conversation.messages.len())?;
-    let mut script = Script { rules, conversation, options, canonical: Vec::new() };
-    settle(&mut script)?;
+    let mut laid_out = LaidOut { rules, conversation, options, canonical: Vec::new() };
+    settle(&mut laid_out)?;
     let mut writer = Writer { rules, sink, owner: Owner::Gap };
-    script.run(&mut writer)
+    laid_out.run(&mut writer)
 }
 
 impl Rules {
@@ -49,21 +49,21 @@ const MOST_TRIES: usize = 8;
 
 /// Finds a layout in which the conversation is read back as what it is: that which was read, if it
 /// still fits.
-fn settle(script: &mut Script<'_>) -> Result<(), RenderError> {
-    let count = script.conversation.messages.len();
+fn settle(laid_out: &mut LaidOut<'_>) -> Result<(), RenderError> {
+    let count = laid_out.conversation.messages.len();
     let mut tries = 0;
     loop {
-        let Err(failed) = Proof::of(script) else { return Ok(()) };
-        let is_kept = |at: &usize| !script.canonical.contains(at);
+        let Err(failed) = WriteCheck::of(laid_out) else { return Ok(()) };
+        let is_kept = |at: &usize| !laid_out.canonical.contains(at);
         let next = [failed.message, failed.message + 1].into_iter().filter(|at| *at <= count);
         let next: Vec<_> = next.filter(is_kept).collect();
-        if next.is_empty() || script.canonical.len() > count {
+        if next.is_empty() || laid_out.canonical.len() > count {
             return Err(failed.error);
         }
         tries += 1;
-        script.canonical.extend(next);
+        laid_out.canonical.extend(next);
         if tries == MOST_TRIES {
-            script.canonical = (0..=count).collect();
+            laid_out.canonical = (0..=count).collect();
         }
     }
 }

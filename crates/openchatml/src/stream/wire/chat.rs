@@ -1,7 +1,7 @@
 //! The chunks of Chat Completions.
 
-use super::course::{CallId, CallIds, Course, Outcome, tool};
 use super::object::Object;
+use super::progress::{CallId, CallIds, Outcome, Progress, tool};
 use super::reasoning::{Reasoning, Thoughts};
 use super::response::{CHAT, Ending, Response};
 use super::{Framing, NOTHING_SAID};
@@ -52,7 +52,7 @@ pub struct ChatWriter {
     response: Response,
     framing: Framing,
     thoughts: Thoughts,
-    course: Course,
+    progress: Progress,
     ids: CallIds,
     /// The kind of the current message.
     kind: Kind,
@@ -97,7 +97,7 @@ impl ChatWriter {
             response,
             framing: Framing::Lines,
             thoughts: Thoughts::default(),
-            course: Course::default(),
+            progress: Progress::default(),
             ids: CallIds::default(),
             kind: Kind::Silent,
             call: None,
@@ -127,7 +127,7 @@ impl ChatWriter {
     /// them again.
     #[must_use]
     pub fn limits(mut self, limits: &Limits) -> Self {
-        self.course.limits.clone_from(limits);
+        self.progress.limits.clone_from(limits);
         self
     }
 
@@ -135,7 +135,7 @@ impl ChatWriter {
     /// client: messages of the system, developers, users and tools, and commentary that is not for
     /// the user.
     pub fn left_out(&self) -> usize {
-        self.course.left_out
+        self.progress.left_out
     }
 
     /// Writes that the message has begun, if that has not been written. The first event does so by
@@ -151,7 +151,7 @@ impl ChatWriter {
     /// Writes what an event becomes.
     pub fn push(&mut self, event: &Event<'_>, out: &mut String) {
         self.start(out);
-        self.course.event(event);
+        self.progress.event(event);
         match event {
             Event::MessageStart { message, .. } => self.open(message, out),
             Event::Delta { text, .. } if matches!(self.kind, Kind::Visible | Kind::Preamble) => {
@@ -173,7 +173,7 @@ impl ChatWriter {
             }
             Event::ToolCallDelta { text, .. } => self.arguments(text, out),
             Event::MessageDone { message, .. } => self.close(Some(message), out),
-            // See `Course`, or the table of events without a counterpart.
+            // See `Progress`, or the table of events without a counterpart.
             Event::Delta { .. }
             | Event::ReasoningDelta { .. }
             | Event::ReasoningSummaryDelta { .. }
@@ -190,7 +190,7 @@ impl ChatWriter {
     pub fn finish(mut self, ending: &Ending, out: &mut String) {
         self.start(out);
         self.close(None, out);
-        let outcome = self.course.outcome();
+        let outcome = self.progress.outcome();
         let failure = Some(NOTHING_SAID).filter(|_| outcome == Outcome::Failed);
         match ending.error.as_deref().or(failure) {
             Some(error) => self.framing.write(out, None, |out| write_error(out, error)),
@@ -243,7 +243,7 @@ impl ChatWriter {
             self.summarize(&summary, out);
         }
         if let Some(call) = self.call.take() {
-            self.course.is_certain(message, &call.arguments, &call.id);
+            self.progress.is_certain(message, &call.arguments, &call.id);
         }
         let is_shown = matches!(self.kind, Kind::Visible | Kind::Preamble);
         self.is_answered |= is_shown && message.is_some_and(|it| it.end != End::Prompt);

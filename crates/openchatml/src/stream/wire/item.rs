@@ -1,7 +1,7 @@
 //! Items of the output of a response.
 
-use super::course::CallId;
 use super::object::Object;
+use super::progress::CallId;
 
 /// The item that is being written.
 #[derive(Debug)]

@@ -33,10 +33,10 @@
 //! ```
 
 mod chat;
-mod course;
 mod item;
 mod numbered;
 mod object;
+mod progress;
 mod reasoning;
 mod response;
 mod responses;

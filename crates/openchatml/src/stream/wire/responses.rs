@@ -1,8 +1,8 @@
 //! The stream of the Responses API.
 
-use super::course::{CallIds, Course, Outcome, tool};
 use super::item::{CALL, Item, MESSAGE, REASONING, Status, What, Words, write_summary};
 use super::numbered::Events;
+use super::progress::{CallIds, Outcome, Progress, tool};
 use super::reasoning::{Reasoning, Thoughts};
 use super::response::{Ending, Response, State};
 use super::{Framing, NOTHING_SAID};
@@ -50,7 +50,7 @@ pub struct ResponsesWriter {
     events: Events,
     keep: Keep,
     thoughts: Thoughts,
-    course: Course,
+    progress: Progress,
     calls: CallIds,
     /// The current item.
     item: Option<Item>,
@@ -69,7 +69,7 @@ impl ResponsesWriter {
             events: Events::default(),
             keep: Keep::Bodies,
             thoughts: Thoughts::default(),
-            course: Course::default(),
+            progress: Progress::default(),
             calls: CallIds::default(),
             item: None,
             done: 0,
@@ -96,7 +96,7 @@ impl ResponsesWriter {
     /// them again.
     #[must_use]
     pub fn limits(mut self, limits: &Limits) -> Self {
-        self.course.limits.clone_from(limits);
+        self.progress.limits.clone_from(limits);
         self
     }
 
@@ -113,7 +113,7 @@ impl ResponsesWriter {
     /// client: messages of the system, developers, users and tools, and commentary that is not for
     /// the user.
     pub fn left_out(&self) -> usize {
-        self.course.left_out
+        self.progress.left_out
     }
 
     /// Writes the start of the response, if it is not written yet. The first event does this
@@ -131,7 +131,7 @@ impl ResponsesWriter {
     /// Writes what an event becomes.
     pub fn push(&mut self, event: &Event<'_>, out: &mut String) {
         self.start(out);
-        self.course.event(event);
+        self.progress.event(event);
         match event {
             Event::MessageStart { message, .. } => self.open(message, out),
             Event::Delta { text, .. } => self.delta(&MESSAGE, text, out),
@@ -146,7 +146,7 @@ impl ResponsesWriter {
             }
             Event::ReasoningSummaryDelta { text, .. } => self.summary(text, out),
             Event::MessageDone { message, .. } => self.close(Some(message), out),
-            // See `Course`, or the table of events without a counterpart.
+            // See `Progress`, or the table of events without a counterpart.
             Event::ReasoningDelta { .. }
             | Event::Flush { .. }
             | Event::Done { .. }
@@ -161,7 +161,7 @@ impl ResponsesWriter {
     pub fn finish(mut self, ending: &Ending, out: &mut String) {
         self.start(out);
         self.close(None, out);
-        let outcome = self.course.outcome();
+        let outcome = self.progress.outcome();
         let failure = Some(NOTHING_SAID).filter(|_| outcome == Outcome::Failed);
         let error = ending.error.as_deref().or(failure);
         let (name, status, incomplete) = match outcome {
@@ -302,7 +302,7 @@ impl ResponsesWriter {
         let ends =
             message.is_some_and(|it| !matches!(it.end, End::Open | End::Prompt) && !it.recovered);
         let is_complete = match &item.what {
-            What::Call { call_id, .. } => self.course.is_certain(message, &item.text, call_id),
+            What::Call { call_id, .. } => self.progress.is_certain(message, &item.text, call_id),
             _ => ends,
         };
         let status = if is_complete { Status::Completed } else { Status::Incomplete };

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::diagnostic::{did_you_mean, quote};
-use crate::document::{Sheet, Written, same};
+use crate::document::{DocumentReader, Written, same};
 use crate::json::{Data, Json, JsonError, Value};
 use crate::model::Role;
 use crate::{Code, Dropped, Span};
@@ -93,15 +93,15 @@ impl Kind {
 
 /// Reads what a role says, if it is known already who speaks.
 pub(super) fn read<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     role: Option<Role>,
 ) -> Result<Said<'a>> {
     let start = json.offset();
     let (content, value) = match json.peek() {
-        _ if role == Some(Role::Tool) => (Content::Text(said(sheet, json)?), None),
-        Some(b'"') => (Content::Text(sheet.written(json)?.unwrap_or_default()), None),
-        Some(b'{') => mapping(sheet, json)?,
+        _ if role == Some(Role::Tool) => (Content::Text(said(reader, json)?), None),
+        Some(b'"') => (Content::Text(reader.written(json)?.unwrap_or_default()), None),
+        Some(b'{') => mapping(reader, json)?,
         _ => {
             // Who speaks says what it should be.
             json.skip()?;
@@ -113,27 +113,27 @@ pub(super) fn read<'a>(
 }
 
 fn mapping<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
 ) -> Result<(Content<'a>, Option<Value<'a>>)> {
     let mut content = Content::Other;
     let mut value = None;
     const KEYS: &[&str] = &["text", "parts", "blocks"];
-    sheet.object_of(json, KEYS, &[same(KEYS, KEYS)], |sheet, json, key| {
+    reader.object_of(json, KEYS, &[same(KEYS, KEYS)], |reader, json, key| {
         value = None;
         content = match key {
             "text" => {
-                let text = sheet.written(json)?.unwrap_or_default();
+                let text = reader.written(json)?.unwrap_or_default();
                 value = Some(text_of(&text));
                 Content::System(text)
             }
             "parts" => {
-                let texts = parts(sheet, json)?;
+                let texts = parts(reader, json)?;
                 let items = texts.iter().map(part_of).collect();
                 value = Some(Data::Map(vec![("parts".into(), Data::List(items).into())]).into());
                 Content::Parts(Written::joined(texts))
             }
-            _ => Content::Blocks(blocks(sheet, json)?),
+            _ => Content::Blocks(blocks(reader, json)?),
         };
         Ok(())
     })?;
@@ -152,48 +152,48 @@ fn string_of<'a>(text: &Written<'a>) -> Value<'a> {
     Data::String(text.body.clone().into_text()).into()
 }
 
-fn parts<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Written<'a>>> {
+fn parts<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Vec<Written<'a>>> {
     let mut texts: Vec<Written<'a>> = Vec::new();
-    sheet.array(json, |sheet, json| {
+    reader.array(json, |reader, json| {
         let (mut text, mut kind) = (None, None);
         let start = json.offset();
-        let span = sheet.object(json, &["type", "text"], |sheet, json, key| {
+        let span = reader.object(json, &["type", "text"], |reader, json, key| {
             match key {
-                "type" => kind = sheet.text(json)?,
-                _ => text = sheet.written(json)?,
+                "type" => kind = reader.text(json)?,
+                _ => text = reader.written(json)?,
             }
             Ok(())
         })?;
         let is_text = kind.as_deref() == Some("text");
         match text {
             Some(text) if is_text => texts.push(text),
-            None if is_text => missing(sheet, json, start, "a part has a `text`"),
+            None if is_text => missing(reader, json, start, "a part has a `text`"),
             _ if span.is_none() => {}
-            _ => missing(sheet, json, start, "a part is of type `text`"),
+            _ => missing(reader, json, start, "a part is of type `text`"),
         }
         Ok(())
     })?;
     Ok(texts)
 }
 
-fn missing(sheet: &mut Sheet<'_>, json: &Json<'_>, start: usize, text: &'static str) {
-    sheet.drop_item(Code::ParseJson.at(Span::new(start, json.position()), text));
+fn missing(reader: &mut DocumentReader<'_>, json: &Json<'_>, start: usize, text: &'static str) {
+    reader.drop_item(Code::ParseJson.at(Span::new(start, json.position()), text));
 }
 
-fn blocks<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Block<'a>>> {
+fn blocks<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Vec<Block<'a>>> {
     let mut blocks = Vec::new();
-    sheet.array(json, |sheet, json| {
+    reader.array(json, |reader, json| {
         let (mut word, mut text, mut calls, mut outputs) = (None, None, None, None);
         let mut places: Vec<(&str, Span)> = Vec::new();
         let start = json.offset();
         let keys = ["type", "text", "calls", "outputs"];
-        let span = sheet.object(json, &keys, |sheet, json, key| {
+        let span = reader.object(json, &keys, |reader, json, key| {
             let (start, is_null) = (json.offset(), json.peek() == Some(b'n'));
             match key {
-                "type" => word = sheet.text(json)?,
-                "text" => text = sheet.written(json)?,
-                "calls" => calls = Some(self::calls(sheet, json)?),
-                _ => outputs = Some(self::outputs(sheet, json)?),
+                "type" => word = reader.text(json)?,
+                "text" => text = reader.written(json)?,
+                "calls" => calls = Some(self::calls(reader, json)?),
+                _ => outputs = Some(self::outputs(reader, json)?),
             }
             if key != "type" && !is_null {
                 places.push((key, Span::new(start, json.position())));
@@ -214,7 +214,7 @@ fn blocks<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Block<'a
                     false => format!("{} is no type of block", quote(&word)),
                 };
                 let help = did_you_mean(&word, Kind::WORDS, "the block is dropped");
-                sheet.drop_item(Code::ParseJson.at(span, text).help(help));
+                reader.drop_item(Code::ParseJson.at(span, text).help(help));
                 None
             }
             Some(kind) => {
@@ -223,14 +223,14 @@ fn blocks<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Block<'a
                     Kind::Calls => "a block of this type has `calls`",
                     Kind::Outputs => "a block of this type has `outputs`",
                 };
-                missing(sheet, json, start, text);
+                missing(reader, json, start, text);
                 None
             }
         };
         let own = kind.map_or("", Kind::key);
         for (key, place) in places.into_iter().filter(|(key, _)| says.is_some() && *key != own) {
             let text = format!("a block of this type has no `{key}`: it is dropped");
-            sheet.drop_value(Code::ParseJson.at(place, text));
+            reader.drop_value(Code::ParseJson.at(place, text));
         }
         blocks.extend(says.map(|says| Block { says, span }));
         Ok(())
@@ -238,21 +238,21 @@ fn blocks<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Block<'a
     Ok(blocks)
 }
 
-fn calls<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Call<'a>>> {
+fn calls<'a>(reader: &mut DocumentReader<'_>, json: &mut Json<'a>) -> Result<Vec<Call<'a>>> {
     let mut calls = Vec::new();
-    sheet.array(json, |sheet, json| {
+    reader.array(json, |reader, json| {
         let mut call = Call::default();
-        let span = sheet.object(json, &["name", "arguments", "id"], |sheet, json, key| {
-            field(sheet, json, key, &mut call)
+        let span = reader.object(json, &["name", "arguments", "id"], |reader, json, key| {
+            field(reader, json, key, &mut call)
         })?;
-        push(sheet, &mut calls, call, span);
+        push(reader, &mut calls, call, span);
         Ok(())
     })?;
     Ok(calls)
 }
 
 fn push<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     calls: &mut Vec<Call<'a>>,
     mut call: Call<'a>,
     span: Option<Span>,
@@ -260,47 +260,50 @@ fn push<'a>(
     let Some(span) = span else { return };
     call.span = span;
     if call.name.is_none() {
-        sheet.drop_item(Code::ParseJson.at(span, "a call has a `name`"));
+        reader.drop_item(Code::ParseJson.at(span, "a call has a `name`"));
     } else {
         calls.push(call);
     }
 }
 
 fn field<'a>(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     json: &mut Json<'a>,
     key: &str,
     call: &mut Call<'a>,
 ) -> Result<()> {
     match key {
-        "name" => call.name = sheet.text(json)?,
-        "id" => call.id = sheet.text(json)?,
+        "name" => call.name = reader.text(json)?,
+        "id" => call.id = reader.text(json)?,
         _ if json.peek() == Some(b'"') => {
-            call.arguments = sheet.written(json)?.unwrap_or_default();
+            call.arguments = reader.written(json)?.unwrap_or_default();
         }
         _ => {
             // The template takes text only; what is meant is clear.
-            let (written, span) = spelled(sheet, json)?;
+            let (written, span) = spelled(reader, json)?;
             let found = Code::ParseJson.at(span, "arguments are a string of JSON");
-            sheet.tolerate(found.help("its JSON is taken"));
+            reader.tolerate(found.help("its JSON is taken"));
             call.arguments = written;
         }
     }
     Ok(())
 }
 
-fn outputs<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<(Written<'a>, Span)>> {
+fn outputs<'a>(
+    reader: &mut DocumentReader<'_>,
+    json: &mut Json<'a>,
+) -> Result<Vec<(Written<'a>, Span)>> {
     let mut outputs = Vec::new();
-    sheet.array(json, |sheet, json| {
+    reader.array(json, |reader, json| {
         let mut output = None;
-        let span = sheet.object(json, &["output"], |sheet, json, _| {
-            output = Some(said(sheet, json)?);
+        let span = reader.object(json, &["output"], |reader, json, _| {
+            output = Some(said(reader, json)?);
             Ok(())
         })?;
         let Some(span) = span else { return Ok(()) };
         match output {
             Some(output) => outputs.push((output, span)),
-            None => sheet.drop_item(Code::ParseJson.at(span, "an output has an `output`")),
+            None => reader.drop_item(Code::ParseJson.at(span, "an output has an `output`")),
         }
         Ok(())
     })?;
@@ -308,57 +311,66 @@ fn outputs<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<(Writte
 }
 
 /// What a tool said, which is text.
-pub(super) fn said<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Written<'a>> {
+pub(super) fn said<'a>(
+    reader: &mut DocumentReader<'_>,
+    json: &mut Json<'a>,
+) -> Result<Written<'a>> {
     if json.peek() == Some(b'"') {
-        return Ok(sheet.written(json)?.unwrap_or_default());
+        return Ok(reader.written(json)?.unwrap_or_default());
     }
-    let (written, span) = spelled(sheet, json)?;
-    sheet.report(Code::ParseJson.at(span, TOOLS_SAY).help("its JSON is taken"));
+    let (written, span) = spelled(reader, json)?;
+    reader.report(Code::ParseJson.at(span, TOOLS_SAY).help("its JSON is taken"));
     Ok(written)
 }
 
 pub(super) const TOOLS_SAY: &str = "what a tool says is a string";
 
 /// Reads a value as it is spelled.
-fn spelled<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<(Written<'a>, Span)> {
+fn spelled<'a>(
+    reader: &mut DocumentReader<'_>,
+    json: &mut Json<'a>,
+) -> Result<(Written<'a>, Span)> {
     let start = json.offset();
     json.skip()?;
     let span = Span::new(start, json.position());
-    Ok((taken(sheet, json.since(start), span), span))
+    Ok((taken(reader, json.since(start), span), span))
 }
 
 /// A value as it is spelled, which stands at `span`.
-pub(super) fn taken<'a>(sheet: &mut Sheet<'_>, raw: &'a str, span: Span) -> Written<'a> {
-    let most = sheet.options.limits.message_bytes;
+pub(super) fn taken<'a>(reader: &mut DocumentReader<'_>, raw: &'a str, span: Span) -> Written<'a> {
+    let most = reader.options.limits.message_bytes;
     if raw.len() <= most {
         return Written::new(raw.into(), span.start);
     }
     let text = format!("the value exceeds the limit `message_bytes` of {most}");
-    sheet.report(Code::Limit.at(span, text).help("it is dropped").drops(Dropped::Limit));
+    reader.report(Code::Limit.at(span, text).help("it is dropped").drops(Dropped::Limit));
     Written::default()
 }
 
 /// Reads `tool_calls` as OpenAI has them.
-pub(super) fn tool_calls<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>) -> Result<Vec<Call<'a>>> {
+pub(super) fn tool_calls<'a>(
+    reader: &mut DocumentReader<'_>,
+    json: &mut Json<'a>,
+) -> Result<Vec<Call<'a>>> {
     let mut calls = Vec::new();
-    sheet.array(json, |sheet, json| {
+    reader.array(json, |reader, json| {
         let mut call = Call::default();
-        let span = sheet.object(json, &["id", "type", "function"], |sheet, json, key| {
+        let span = reader.object(json, &["id", "type", "function"], |reader, json, key| {
             match key {
-                "id" => call.id = sheet.text(json)?,
+                "id" => call.id = reader.text(json)?,
                 "type" => {
                     let known = |word: &str| (word == "function").then_some(());
-                    sheet.word(json, "type of tool call", &["function"], known)?;
+                    reader.word(json, "type of tool call", &["function"], known)?;
                 }
                 _ => {
-                    sheet.object(json, &["name", "arguments"], |sheet, json, key| {
-                        field(sheet, json, key, &mut call)
+                    reader.object(json, &["name", "arguments"], |reader, json, key| {
+                        field(reader, json, key, &mut call)
                     })?;
                 }
             }
             Ok(())
         })?;
-        push(sheet, &mut calls, call, span);
+        push(reader, &mut calls, call, span);
         Ok(())
     })?;
     Ok(calls)

@@ -4,7 +4,7 @@ mod compose;
 mod content;
 mod read;
 mod replies;
-mod scene;
+mod template;
 mod write;
 
 pub(super) use self::compose::COMPOSER;

@@ -2,9 +2,9 @@
 
 use super::super::{RULES, declare};
 use super::ORIGIN;
-use super::scene::Scene;
+use super::template::TemplateState;
 use crate::Code;
-use crate::document::{Root, Sheet};
+use crate::document::{DocumentReader, Root};
 use crate::json::{Json, JsonError};
 use crate::model::{Conversation, DocumentLayout, Message, Role, Tool};
 use crate::options::ReadOptions;
@@ -14,46 +14,46 @@ use crate::services::Declared;
 type Result<T> = std::result::Result<T, JsonError>;
 
 pub(crate) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
-    let mut sheet = Sheet::new(options);
-    let mut json = sheet.json(text);
+    let mut reader = DocumentReader::new(options);
+    let mut json = reader.json(text);
     let mut conversation = Conversation { origin: ORIGIN, ..Conversation::default() };
-    let mut scene = Scene::new();
+    let mut template = TemplateState::new();
     let mut thinking = None;
     let messages = &mut conversation.messages;
     let tools = &mut conversation.tools;
     let root = Root::of(&mut json, &["role"], &["messages"]);
     let read = match root {
-        Root::List => sheet.messages(&mut json, messages, |sheet, json, messages| {
-            scene.message(sheet, json, messages)
+        Root::List => reader.messages(&mut json, messages, |reader, json, messages| {
+            template.message(reader, json, messages)
         }),
-        Root::Message => sheet.message(&mut json, messages, |sheet, json, messages| {
-            scene.message(sheet, json, messages)
+        Root::Message => reader.message(&mut json, messages, |reader, json, messages| {
+            template.message(reader, json, messages)
         }),
         Root::Object => {
             let start = json.offset();
             let mut has_messages = false;
             let keys = ["messages", "tools", "enable_thinking"];
-            let read = sheet.object(&mut json, &keys, |sheet, json, key| match key {
+            let read = reader.object(&mut json, &keys, |reader, json, key| match key {
                 "messages" => {
                     has_messages = true;
-                    sheet.messages(json, messages, |sheet, json, messages| {
-                        scene.message(sheet, json, messages)
+                    reader.messages(json, messages, |reader, json, messages| {
+                        template.message(reader, json, messages)
                     })
                 }
-                "tools" => self::tools(sheet, json, tools),
+                "tools" => self::tools(reader, json, tools),
                 _ => {
-                    thinking = Some(sheet.boolean(json)?);
+                    thinking = Some(reader.boolean(json)?);
                     Ok(())
                 }
             });
             if read.is_ok() && !has_messages {
-                sheet.lacks("the object has no `messages`", start);
+                reader.lacks("the object has no `messages`", start);
             }
             read.map(|_| ())
         }
-        Root::Other => sheet.no_conversation(&mut json),
+        Root::Other => reader.no_conversation(&mut json),
     };
-    if let Some(tail) = scene.finish(messages) {
+    if let Some(tail) = template.finish(messages) {
         let around = DocumentLayout::around(RULES.form, None, Some(tail));
         conversation.layout = around;
     }
@@ -61,7 +61,7 @@ pub(crate) fn read<'a>(text: &'a str, options: &ReadOptions) -> Parsed<'a> {
     if let Some(thinking) = thinking {
         deliberate(&mut conversation, thinking);
     }
-    sheet.finish(json, read, conversation.into(), |_| Some(&super::super::BOOK))
+    reader.finish(json, read, conversation.into(), |_| Some(&super::super::CHECKS))
 }
 
 /// Says whether the model deliberates where the text form says it.
@@ -76,16 +76,20 @@ fn deliberate(conversation: &mut Conversation<'_>, thinking: bool) {
 }
 
 /// Reads tools, each as a function or in the shape of OpenAI's.
-fn tools<'a>(sheet: &mut Sheet<'_>, json: &mut Json<'a>, tools: &mut Vec<Tool<'a>>) -> Result<()> {
+fn tools<'a>(
+    reader: &mut DocumentReader<'_>,
+    json: &mut Json<'a>,
+    tools: &mut Vec<Tool<'a>>,
+) -> Result<()> {
     if json.peek() == Some(b'"') {
-        return sheet.wrong(json, "an array");
+        return reader.wrong(json, "an array");
     }
     let mut declared = Declared::default();
-    declared.read(sheet, json)?;
+    declared.read(reader, json)?;
     tools.append(&mut declared.functions);
     for tool in declared.hosted {
         let found = Code::ParseJson.at(tool.span, "a tool is a function");
-        sheet.drop_item(found.help("the format has no tools of other types; it is dropped"));
+        reader.drop_item(found.help("the format has no tools of other types; it is dropped"));
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 use super::super::RULES;
 use super::content::{self, Call, Content, Said, Says};
 use super::replies::Replies;
-use crate::document::{Sheet, Speaker, Written};
-use crate::grammar::paired::Track;
+use crate::document::{DocumentReader, Speaker, Written};
+use crate::grammar::paired::TemplateLayout;
 use crate::json::{Json, JsonError, Value};
 use crate::model::{Channel, End, Layout, Message, Raw, Role};
 use crate::{Code, Control, Section, Span};
@@ -19,8 +19,8 @@ enum Format {
 }
 
 /// The state of the template while it goes through the messages.
-pub(super) struct Scene {
-    track: Track,
+pub(super) struct TemplateState {
+    layout_of_template: TemplateLayout,
     in_assistant: bool,
     in_tool: bool,
     in_inner: bool,
@@ -29,10 +29,10 @@ pub(super) struct Scene {
     is_first: bool,
 }
 
-impl Scene {
+impl TemplateState {
     pub(super) fn new() -> Self {
         Self {
-            track: Track::new(&RULES),
+            layout_of_template: TemplateLayout::new(&RULES),
             in_assistant: false,
             in_tool: false,
             in_inner: false,
@@ -45,14 +45,14 @@ impl Scene {
     /// What the template writes behind the last message, if that is out of the ordinary.
     pub(super) fn finish(mut self, messages: &[Message<'_>]) -> Option<Raw<'static>> {
         if self.in_tool {
-            self.track.text("]");
+            self.layout_of_template.text("]");
         }
-        self.track.tail().filter(|_| !messages.is_empty())
+        self.layout_of_template.tail().filter(|_| !messages.is_empty())
     }
 
     pub(super) fn message<'a>(
         &mut self,
-        sheet: &mut Sheet<'_>,
+        reader: &mut DocumentReader<'_>,
         json: &mut Json<'a>,
         messages: &mut Vec<Message<'a>>,
     ) -> Result<()> {
@@ -61,23 +61,23 @@ impl Scene {
         let mut places: Vec<(&str, Span)> = Vec::new();
         let mut message = Message::new(Role::User, "");
         let keys = ["role", "content", "tool_calls", "tool_call_id", "name"];
-        let span = sheet.object(json, &keys, |sheet, json, key| {
+        let span = reader.object(json, &keys, |reader, json, key| {
             let (start, is_null) = (json.offset(), json.peek() == Some(b'n'));
             match key {
-                "role" => speaker = sheet.speaker(json, false)?,
+                "role" => speaker = reader.speaker(json, false)?,
                 "content" if json.peek() == Some(b'n') => {
                     json.word()?;
                 }
                 "content" => {
                     let role = speaker.as_ref().and_then(Speaker::role);
-                    said = Some(content::read(sheet, json, role)?);
+                    said = Some(content::read(reader, json, role)?);
                 }
                 "tool_calls" if json.peek() == Some(b'n') => {
                     json.word()?;
                 }
-                "tool_calls" => calls = content::tool_calls(sheet, json)?,
-                "tool_call_id" => message.call_id = sheet.value(json, key, &mut message)?,
-                _ => message.name = sheet.value(json, key, &mut message)?,
+                "tool_calls" => calls = content::tool_calls(reader, json)?,
+                "tool_call_id" => message.call_id = reader.value(json, key, &mut message)?,
+                _ => message.name = reader.value(json, key, &mut message)?,
             }
             if matches!(key, "tool_calls" | "tool_call_id" | "name") && !is_null {
                 places.push((key, Span::new(start, json.position())));
@@ -88,18 +88,18 @@ impl Scene {
         message.span = span;
         message.in_json = true;
         let role = speaker.as_ref().and_then(Speaker::role);
-        keep_own(sheet, role, &places, &mut message);
+        keep_own(reader, role, &places, &mut message);
         let is_first = std::mem::replace(&mut self.is_first, false);
-        let speaker = sheet.spoken(speaker, span);
-        sheet.speak(speaker, &mut message);
+        let speaker = reader.spoken(speaker, span);
+        reader.speak(speaker, &mut message);
         match message.role {
-            _ if message.recovered => self.guess(sheet, message, said, messages),
+            _ if message.recovered => self.guess(reader, message, said, messages),
             Role::System | Role::Developer => {
-                self.system(sheet, message, said, is_first, messages);
+                self.system(reader, message, said, is_first, messages);
             }
-            Role::User => self.user(sheet, message, said, messages),
-            Role::Tool => self.tool(sheet, message, said, messages),
-            Role::Assistant => self.assistant(sheet, &message, said, calls, messages),
+            Role::User => self.user(reader, message, said, messages),
+            Role::Tool => self.tool(reader, message, said, messages),
+            Role::Assistant => self.assistant(reader, &message, said, calls, messages),
         }
         Ok(())
     }
@@ -107,7 +107,7 @@ impl Scene {
     /// A message that nobody can have said.
     fn guess<'a>(
         &mut self,
-        sheet: &mut Sheet<'_>,
+        reader: &mut DocumentReader<'_>,
         mut message: Message<'a>,
         content: Option<Said<'a>>,
         messages: &mut Vec<Message<'a>>,
@@ -118,7 +118,7 @@ impl Scene {
             }
             Some((Content::Blocks(_) | Content::Other, place)) => {
                 let text = "nobody knows who says this: it is dropped";
-                sheet.drop_value(Code::ParseJson.at(place, text));
+                reader.drop_value(Code::ParseJson.at(place, text));
             }
             None => {}
         }
@@ -127,7 +127,7 @@ impl Scene {
 
     fn system<'a>(
         &mut self,
-        sheet: &mut Sheet<'_>,
+        reader: &mut DocumentReader<'_>,
         mut message: Message<'a>,
         content: Option<Said<'a>>,
         is_first: bool,
@@ -135,7 +135,7 @@ impl Scene {
     ) {
         if !is_first || message.role == Role::Developer {
             let text = "the format has one system message, at the beginning";
-            sheet.report(Code::ParseJson.at(message.span, text));
+            reader.report(Code::ParseJson.at(message.span, text));
         }
         match content {
             Some(Said { content: Content::Text(text), .. }) => text.say(&mut message),
@@ -143,14 +143,14 @@ impl Scene {
                 text.say(&mut message);
                 keep(&mut message, value);
             }
-            other => wrong(sheet, &message, other, "a system message says a string, or `text`"),
+            other => wrong(reader, &message, other, "a system message says a string, or `text`"),
         }
         messages.push(message);
     }
 
     fn user<'a>(
         &mut self,
-        sheet: &mut Sheet<'_>,
+        reader: &mut DocumentReader<'_>,
         mut message: Message<'a>,
         content: Option<Said<'a>>,
         messages: &mut Vec<Message<'a>>,
@@ -158,7 +158,7 @@ impl Scene {
         self.in_inner = false;
         self.leave_replies();
         if std::mem::take(&mut self.in_assistant) {
-            self.track.control(Control::Close(Role::Assistant));
+            self.layout_of_template.control(Control::Close(Role::Assistant));
         }
         self.replies.begin();
         match content {
@@ -170,31 +170,31 @@ impl Scene {
             None => {
                 // The template says nothing of it.
                 let text = "the message has no content: it is dropped";
-                return sheet.drop_item(Code::ParseJson.at(message.span, text));
+                return reader.drop_item(Code::ParseJson.at(message.span, text));
             }
-            other => wrong(sheet, &message, other, "a user's message says a string, or `parts`"),
+            other => wrong(reader, &message, other, "a user's message says a string, or `parts`"),
         }
-        self.track.control(Control::Open(Role::User));
-        self.track.message(&mut message, true);
+        self.layout_of_template.control(Control::Open(Role::User));
+        self.layout_of_template.message(&mut message, true);
         messages.push(message);
     }
 
     fn leave_replies(&mut self) {
         if std::mem::take(&mut self.in_tool) {
-            self.track.text("]");
+            self.layout_of_template.text("]");
         }
     }
 
     fn tool<'a>(
         &mut self,
-        sheet: &mut Sheet<'_>,
+        reader: &mut DocumentReader<'_>,
         mut message: Message<'a>,
         content: Option<Said<'a>>,
         messages: &mut Vec<Message<'a>>,
     ) {
         if !self.in_assistant {
             let text = "a tool's message outside of the assistant's turn";
-            sheet.report(Code::ParseJson.at(message.span, text));
+            reader.report(Code::ParseJson.at(message.span, text));
         }
         match content {
             Some(Said { content: Content::Text(text), .. }) => text.say(&mut message),
@@ -202,29 +202,29 @@ impl Scene {
                 // Its role was not known yet.
                 let place = other.as_ref().map_or(message.span, |said| said.place);
                 if let Some(said) = &other {
-                    content::taken(sheet, said.raw, said.place).say(&mut message);
+                    content::taken(reader, said.raw, said.place).say(&mut message);
                 }
-                sheet.report(Code::ParseJson.at(place, content::TOOLS_SAY));
+                reader.report(Code::ParseJson.at(place, content::TOOLS_SAY));
             }
         }
-        self.reply(sheet, &mut message);
+        self.reply(reader, &mut message);
         let is_first = !std::mem::replace(&mut self.in_tool, true);
-        self.track.text(if is_first { "[" } else { ", " });
+        self.layout_of_template.text(if is_first { "[" } else { ", " });
         if self.in_assistant {
-            self.track.message(&mut message, true);
+            self.layout_of_template.message(&mut message, true);
         }
         messages.push(message);
     }
 
     /// Says which tool replies, and to whom.
-    fn reply(&mut self, sheet: &mut Sheet<'_>, message: &mut Message<'_>) {
+    fn reply(&mut self, reader: &mut DocumentReader<'_>, message: &mut Message<'_>) {
         message.channel = Some(Channel::Commentary);
         message.recipient = Some("assistant".into());
         let answered = self.replies.reply(message.call_id.as_deref());
         if answered.is_early {
             let text = "a reply stands before that to an earlier call";
             let help = "the template does not look at ids: write replies in the order of the calls";
-            sheet.report(Code::ParseJson.at(message.span, text).help(help));
+            reader.report(Code::ParseJson.at(message.span, text).help(help));
         }
         if message.name.is_none() {
             message.name = answered.tool.map(|tool| tool.to_owned().into());
@@ -233,18 +233,18 @@ impl Scene {
 
     fn assistant<'a>(
         &mut self,
-        sheet: &mut Sheet<'_>,
+        reader: &mut DocumentReader<'_>,
         message: &Message<'a>,
         content: Option<Said<'a>>,
         calls: Vec<Call<'a>>,
         messages: &mut Vec<Message<'a>>,
     ) {
         if !std::mem::replace(&mut self.in_assistant, true) {
-            self.track.control(Control::Open(Role::Assistant));
+            self.layout_of_template.control(Control::Open(Role::Assistant));
         }
         let Some(said) = content else {
             let text = "a message of the assistant has content";
-            sheet.report(Code::ParseJson.at(message.span, text));
+            reader.report(Code::ParseJson.at(message.span, text));
             return self.calls(message, calls, messages);
         };
         let format = match said.content {
@@ -253,7 +253,7 @@ impl Scene {
         };
         if *self.format.get_or_insert(format) != format {
             let text = "the assistant's messages are all strings, or all blocks";
-            sheet.report(Code::ParseJson.at(said.place, text));
+            reader.report(Code::ParseJson.at(said.place, text));
         }
         match said.content {
             Content::Text(text) => {
@@ -269,13 +269,13 @@ impl Scene {
                 let mut is_first = true;
                 for block in blocks {
                     let at = Message { span: block.span, ..bare(message) };
-                    self.block(sheet, &at, block.says, is_first, messages);
+                    self.block(reader, &at, block.says, is_first, messages);
                     is_first = false;
                 }
             }
             _ => {
                 let text = "a message of the assistant says a string, or `blocks`";
-                sheet.drop_value(Code::ParseJson.at(said.place, text));
+                reader.drop_value(Code::ParseJson.at(said.place, text));
             }
         }
         self.calls(message, calls, messages);
@@ -283,7 +283,7 @@ impl Scene {
 
     fn block<'a>(
         &mut self,
-        sheet: &mut Sheet<'_>,
+        reader: &mut DocumentReader<'_>,
         at: &Message<'a>,
         says: Says<'a>,
         is_first: bool,
@@ -293,7 +293,7 @@ impl Scene {
             Says::Thoughts(text) => {
                 self.leave_replies();
                 if !std::mem::replace(&mut self.in_inner, true) {
-                    self.track.control(Control::OpenSection(Section::Reasoning));
+                    self.layout_of_template.control(Control::OpenSection(Section::Reasoning));
                 }
                 self.say(at, text, true, messages);
             }
@@ -309,36 +309,36 @@ impl Scene {
                     self.leave_inner();
                 }
                 if calls.is_empty() {
-                    self.track.control(Control::OpenSection(Section::Calls));
-                    self.track.text("[]");
-                    self.track.control(Control::CloseSection(Section::Calls));
+                    self.layout_of_template.control(Control::OpenSection(Section::Calls));
+                    self.layout_of_template.text("[]");
+                    self.layout_of_template.control(Control::CloseSection(Section::Calls));
                 }
                 self.calls(at, calls, messages);
             }
             Says::Outputs(outputs) => {
                 if self.in_tool {
                     let text = "tools reply in messages or in blocks, not in both";
-                    sheet.report(Code::ParseJson.at(at.span, text));
+                    reader.report(Code::ParseJson.at(at.span, text));
                     self.leave_replies();
                 }
-                self.track.text("[");
+                self.layout_of_template.text("[");
                 for (index, (output, span)) in outputs.into_iter().enumerate() {
                     let mut reply = Message { span, ..bare(at) };
                     reply.role = Role::Tool;
                     output.say(&mut reply);
-                    self.reply(sheet, &mut reply);
-                    self.track.text(if index == 0 { "" } else { ", " });
-                    self.track.message(&mut reply, true);
+                    self.reply(reader, &mut reply);
+                    self.layout_of_template.text(if index == 0 { "" } else { ", " });
+                    self.layout_of_template.message(&mut reply, true);
                     messages.push(reply);
                 }
-                self.track.text("]");
+                self.layout_of_template.text("]");
             }
         }
     }
 
     fn leave_inner(&mut self) {
         if std::mem::take(&mut self.in_inner) {
-            self.track.control(Control::CloseSection(Section::Reasoning));
+            self.layout_of_template.control(Control::CloseSection(Section::Reasoning));
         }
     }
 
@@ -352,7 +352,7 @@ impl Scene {
         let mut message = Message { span: at.span, ..bare(at) };
         message.channel = Some(if inner { Channel::Analysis } else { Channel::Final });
         text.say(&mut message);
-        self.track.message(&mut message, true);
+        self.layout_of_template.message(&mut message, true);
         messages.push(message);
     }
 
@@ -366,14 +366,14 @@ impl Scene {
             return;
         }
         self.replies.begin();
-        self.track.control(Control::OpenSection(Section::Calls));
-        self.track.text("[");
+        self.layout_of_template.control(Control::OpenSection(Section::Calls));
+        self.layout_of_template.text("[");
         let count = calls.len();
         for (index, call) in calls.into_iter().enumerate() {
             let name = call.name.unwrap_or_default();
             let recipient = RULES.recipient(&name);
             for text in [if index == 0 { "{\"" } else { ", {\"" }, &name, "\": "] {
-                self.track.text(text);
+                self.layout_of_template.text(text);
             }
             let mut message = Message { span: call.span, ..bare(at) };
             message.channel = Some(Channel::Commentary);
@@ -383,18 +383,18 @@ impl Scene {
             message.content_type = Some("json".into());
             message.call_id = call.id;
             call.arguments.say(&mut message);
-            self.track.message(&mut message, count == 1);
+            self.layout_of_template.message(&mut message, count == 1);
             messages.push(message);
-            self.track.text("}");
+            self.layout_of_template.text("}");
         }
-        self.track.text("]");
-        self.track.control(Control::CloseSection(Section::Calls));
+        self.layout_of_template.text("]");
+        self.layout_of_template.control(Control::CloseSection(Section::Calls));
     }
 }
 
 /// Drops what only somebody else than this `role` may say. `None` if nobody knows who speaks.
 fn keep_own(
-    sheet: &mut Sheet<'_>,
+    reader: &mut DocumentReader<'_>,
     role: Option<Role>,
     places: &[(&str, Span)],
     message: &mut Message<'_>,
@@ -408,7 +408,7 @@ fn keep_own(
             continue;
         }
         let help = format!("`{key}` is dropped");
-        sheet.drop_value(Code::ParseJson.at(*place, text).help(help));
+        reader.drop_value(Code::ParseJson.at(*place, text).help(help));
         match *key {
             "name" => message.name = None,
             "tool_call_id" => message.call_id = None,
@@ -430,9 +430,14 @@ fn keep<'a>(message: &mut Message<'a>, value: Option<Value<'a>>) {
     **layout = Layout { form: RULES.form, content: value, ..Layout::default() };
 }
 
-fn wrong(sheet: &mut Sheet<'_>, message: &Message<'_>, content: Option<Said<'_>>, text: &str) {
+fn wrong(
+    reader: &mut DocumentReader<'_>,
+    message: &Message<'_>,
+    content: Option<Said<'_>>,
+    text: &str,
+) {
     match content {
-        Some(said) => sheet.drop_value(Code::ParseJson.at(said.place, text)),
-        None => sheet.report(Code::ParseJson.at(message.span, text)),
+        Some(said) => reader.drop_value(Code::ParseJson.at(said.place, text)),
+        None => reader.report(Code::ParseJson.at(message.span, text)),
     }
 }

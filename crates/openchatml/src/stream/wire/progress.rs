@@ -11,7 +11,7 @@ use crate::{Severity, function_name, json};
 
 /// The state after the events so far.
 #[derive(Debug, Default)]
-pub(super) struct Course {
+pub(super) struct Progress {
     /// The limits that the stream was read with.
     pub(super) limits: Limits,
     /// How the response ended, unless another message began after that.
@@ -39,7 +39,7 @@ pub(super) enum Outcome {
     Failed,
 }
 
-impl Course {
+impl Progress {
     /// Processes an event before it is written.
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {

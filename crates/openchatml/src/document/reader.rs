@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::check::{Book, Checker};
+use crate::check::{CheckRules, Checker};
 use crate::diagnostic::{did_you_mean, quote};
 use crate::json::{Json, JsonError, Repair};
 use crate::lex::TokenTable;
@@ -57,7 +57,7 @@ fn says_same(number: &str, weight: Weight) -> bool {
 }
 
 /// The diagnostics of a JSON document while it is read.
-pub(crate) struct Sheet<'o> {
+pub(crate) struct DocumentReader<'o> {
     pub(crate) options: &'o ReadOptions,
     found: Vec<Diagnostic>,
     findings: Findings,
@@ -81,7 +81,7 @@ enum Step {
 
 type Result<T> = std::result::Result<T, JsonError>;
 
-impl<'o> Sheet<'o> {
+impl<'o> DocumentReader<'o> {
     pub(crate) fn new(options: &'o ReadOptions) -> Self {
         Self {
             options,
@@ -350,7 +350,7 @@ impl<'o> Sheet<'o> {
             Some(b'[') => {
                 let mut index = 0;
                 json.array(|json| {
-                    let read = self.at_index(index, |sheet| item(sheet, json));
+                    let read = self.at_index(index, |reader| item(reader, json));
                     index += 1;
                     read
                 })
@@ -416,13 +416,13 @@ impl<'o> Sheet<'o> {
     }
 
     /// Ends the reading: reports repairs and duplicate keys, and checks the conversation by the
-    /// rules of its `book`, if it has one.
+    /// rules of its `checks`, if it has one.
     pub(crate) fn finish<'a>(
         mut self,
         mut json: Json<'a>,
         read: Result<()>,
         document: Document<'a>,
-        book: impl FnOnce(&Conversation<'a>) -> Option<&'static Book>,
+        checks: impl FnOnce(&Conversation<'a>) -> Option<&'static CheckRules>,
     ) -> Parsed<'a> {
         if let Err(error) = read.and_then(|()| json.end()) {
             self.error(error);
@@ -434,9 +434,9 @@ impl<'o> Sheet<'o> {
             self.repaired(span, repair, "");
         }
         if let Some(conversation) = document.as_conversation()
-            && let Some(book) = book(conversation)
+            && let Some(checks) = checks(conversation)
         {
-            self.check(conversation, book);
+            self.check(conversation, checks);
         }
         // Sorted by place. The diagnostic about the limit comes last.
         let shown = self.found.len().min(self.options.limits.diagnostics);
@@ -445,8 +445,8 @@ impl<'o> Sheet<'o> {
     }
 
     /// Checks a conversation that was read from JSON.
-    fn check(&mut self, conversation: &Conversation<'_>, book: &'static Book) {
-        let mut checker = Checker::new(book);
+    fn check(&mut self, conversation: &Conversation<'_>, checks: &'static CheckRules) {
+        let mut checker = Checker::new(checks);
         let mut found = Vec::new();
         if let Some(header) = &conversation.header {
             checker.header(header, Span::default(), &mut found);

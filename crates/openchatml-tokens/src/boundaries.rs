@@ -12,18 +12,18 @@ use crate::sampled::Sampled;
 
 /// Where in a text the next parts begin.
 #[derive(Debug, Default)]
-pub(crate) struct Seams {
+pub(crate) struct Boundaries {
     marks: Vec<(usize, Part)>,
 }
 
 /// The ids of a text, and where in it each of them begins.
 #[derive(Debug, Default)]
-pub(crate) struct Sewn {
+pub(crate) struct TextIds {
     pub(crate) ids: Vec<u32>,
     starts: Vec<usize>,
 }
 
-impl Seams {
+impl Boundaries {
     /// A part begins at this byte.
     pub(crate) fn push(&mut self, at: usize, part: Part) {
         self.marks.push((at, part));
@@ -59,7 +59,7 @@ impl Seams {
         sampled: &mut Sampled<'m>,
         messages: &'m [Message<'m>],
         mut encode: impl FnMut(&str, &mut Vec<u32>),
-    ) -> Sewn {
+    ) -> TextIds {
         let mut ids = Vec::new();
         // What has no ids yet.
         let mut from = 0;
@@ -99,26 +99,26 @@ impl Seams {
         text: &str,
         ids: Vec<u32>,
         mut encode: impl FnMut(&str, &mut Vec<u32>),
-    ) -> Sewn {
+    ) -> TextIds {
         let mut bytes = Vec::with_capacity(text.len());
         let mut starts = Vec::with_capacity(ids.len());
         if encoding.decode(&ids, &mut bytes, &mut starts) == ids.len() && bytes == text.as_bytes() {
-            return Sewn { ids, starts };
+            return TextIds { ids, starts };
         }
         // The encoding changes text: only what is encoded apart can be told apart.
-        let mut sewn = Sewn::default();
+        let mut text_ids = TextIds::default();
         let ends = self.marks.iter().map(|it| it.0).chain([text.len()]);
         let mut from = 0;
         for end in ends {
-            encode(&text[from..end], &mut sewn.ids);
-            sewn.starts.resize(sewn.ids.len(), from);
+            encode(&text[from..end], &mut text_ids.ids);
+            text_ids.starts.resize(text_ids.ids.len(), from);
             from = end;
         }
-        sewn
+        text_ids
     }
 }
 
-impl Sewn {
+impl TextIds {
     /// How many ids begin before this byte.
     pub(crate) fn before(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start < at)

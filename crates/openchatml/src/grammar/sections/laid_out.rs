@@ -18,7 +18,7 @@ pub(super) trait Target {
 }
 
 /// A conversation, and how it is to be laid out.
-pub(super) struct Script<'s> {
+pub(super) struct LaidOut<'s> {
     pub(super) rules: &'static Rules,
     pub(super) conversation: &'s Conversation<'s>,
     pub(super) options: &'s RenderOptions,
@@ -26,7 +26,7 @@ pub(super) struct Script<'s> {
     pub(super) canonical: Vec<usize>,
 }
 
-impl Script<'_> {
+impl LaidOut<'_> {
     /// Gives all of it to `to`.
     pub(super) fn run<T: Target>(&self, to: &mut T) -> Result<(), T::Error> {
         let messages = &self.conversation.messages;

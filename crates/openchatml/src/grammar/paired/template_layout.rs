@@ -1,32 +1,32 @@
 //! Follows what the template writes, step by step, to see where that is not the canonical layout.
 
 use super::Rules;
-use super::behind::{Begins, Behind, Next};
 use super::place::{Kind, Piece};
+use super::writer_state::{Begins, Next, WriterState};
 use crate::Control;
 use crate::model::{Message, Raw, Role};
 
 /// What the template has written since the last message, and what it would write canonically.
 #[derive(Debug)]
-pub(crate) struct Track {
+pub(crate) struct TemplateLayout {
     rules: &'static Rules,
-    behind: Behind,
+    behind: WriterState,
     since: Raw<'static>,
 }
 
-impl Track {
-    /// Behind the developer section, with which each text begins.
+impl TemplateLayout {
+    /// WriterState the developer section, with which each text begins.
     pub(crate) fn new(rules: &'static Rules) -> Self {
         let section = Kind::Section(Role::Developer);
-        let behind = Behind::START.opened(section).said(section, "");
-        let mut track = Self { rules, behind, since: Raw::default() };
-        track.control(Control::Close(Role::Developer));
-        track
+        let behind = WriterState::START.opened(section).said(section, "");
+        let mut layout_of_template = Self { rules, behind, since: Raw::default() };
+        layout_of_template.control(Control::Close(Role::Developer));
+        layout_of_template
     }
 
     /// Before all text.
     pub(crate) fn start(rules: &'static Rules) -> Self {
-        Self { rules, behind: Behind::START, since: Raw::default() }
+        Self { rules, behind: WriterState::START, since: Raw::default() }
     }
 
     /// Goes behind a message, a call that is `alone` or not. `said` is given what stands between it
@@ -42,7 +42,7 @@ impl Track {
         let raw = layout.and_then(|it| it.before.as_ref());
         let body = message.body.text();
         let next = Next { kind, body: &body, begins: Begins::Nothing };
-        let kept = raw.and_then(|raw| Some((raw, self.behind.behind(raw, next)?)));
+        let kept = raw.and_then(|raw| Some((raw, self.through(raw, next)?)));
         match (kept, said) {
             (Some((raw, _)), Some(said)) => said.append(raw),
             (None, Some(said)) => {
@@ -61,8 +61,14 @@ impl Track {
         self.behind = kept.map_or_else(|| self.plain(next), |(_, behind)| behind);
     }
 
-    /// Behind a message that stands where it would stand canonically.
-    fn plain(&self, next: Next<'_>) -> Behind {
+    /// WriterState a message that `raw` stands before. Where that does not tell of an empty text before it,
+    /// the text will not be there.
+    fn through(&self, raw: &Raw<'_>, next: Next<'_>) -> Option<WriterState> {
+        self.behind.behind(raw, next).or_else(|| self.behind.said_nothing().behind(raw, next))
+    }
+
+    /// WriterState a message that stands where it would stand canonically.
+    fn plain(&self, next: Next<'_>) -> WriterState {
         self.behind.opened(next.kind).said(next.kind, next.body)
     }
 
@@ -83,7 +89,7 @@ impl Track {
         let next = Next { kind, body: &body, begins: Begins::Nothing };
         let kept = match is_canonical {
             true => None,
-            false => self.behind.behind(&self.since, next),
+            false => self.through(&self.since, next),
         };
         let behind = kept.unwrap_or_else(|| self.plain(next));
         let section = match kind {

@@ -2,10 +2,10 @@
 
 use super::Rules;
 use super::between::{Owner, Written, quoted};
+use super::laid_out::{LaidOut, Target};
 use super::reader::{Reader, reader};
-use super::script::{Script, Target};
 use super::writer::Failed;
-use crate::check::{Book, Checker};
+use crate::check::{CheckRules, Checker};
 use crate::lex::{Escape, Lexeme, Lexer, Mode, TokenTable};
 use crate::model::{End, FormId, Infill, Message, Part, Raw, Role};
 use crate::options::ReadOptions;
@@ -14,7 +14,7 @@ use crate::reading::{Keep, Out, Place, Reader as _, Receiver, State};
 use crate::{Diagnostic, Header, Span};
 
 /// A reader of what is written, and what it should find.
-pub(super) struct Proof<'p> {
+pub(super) struct WriteCheck<'p> {
     rules: &'static Rules,
     reader: Reader<'p>,
     options: ReadOptions,
@@ -22,11 +22,11 @@ pub(super) struct Proof<'p> {
     at: usize,
     /// The message whose body is being written, and how much of that was written before.
     body: Option<(usize, usize)>,
-    witness: Witness<'p>,
+    comparison: Comparison<'p>,
 }
 
 /// Compares what is read with what is written.
-struct Witness<'p> {
+struct Comparison<'p> {
     messages: &'p [Message<'p>],
     /// How many of them ended.
     ended: usize,
@@ -37,39 +37,39 @@ struct Witness<'p> {
     wrong: Option<usize>,
 }
 
-impl<'p> Proof<'p> {
+impl<'p> WriteCheck<'p> {
     /// Whether a conversation will be read as what it is.
-    pub(super) fn of(script: &Script<'p>) -> Result<(), Failed> {
-        let messages = &script.conversation.messages;
+    pub(super) fn of(laid_out: &LaidOut<'p>) -> Result<(), Failed> {
+        let messages = &laid_out.conversation.messages;
         let options = unlimited();
-        let mut proof = Self {
-            rules: script.rules,
-            reader: reader(script.rules, &options),
+        let mut write_check = Self {
+            rules: laid_out.rules,
+            reader: reader(laid_out.rules, &options),
             options,
             state: State::new(Checker::new(&UNCHECKED)),
             at: 0,
             body: None,
-            witness: Witness {
+            comparison: Comparison {
                 messages,
                 ended: 0,
                 read: None,
-                is_open: script.is_open(),
+                is_open: laid_out.is_open(),
                 wrong: None,
             },
         };
         let failed = |at| Err(Failed::new(at, 0, messages.len()));
-        if let Err(at) = script.run(&mut proof) {
-            let body = proof.body.filter(|(message, _)| *message == at);
+        if let Err(at) = laid_out.run(&mut write_check) {
+            let body = write_check.body.filter(|(message, _)| *message == at);
             return Err(Failed::new(at, body.map_or(0, |(_, byte)| byte), messages.len()));
         }
-        if script.options.generation_prompt.is_none() {
-            proof.finish();
-            if let Some(at) = proof.witness.wrong {
+        if laid_out.options.generation_prompt.is_none() {
+            write_check.finish();
+            if let Some(at) = write_check.comparison.wrong {
                 return failed(at);
             }
         }
-        match proof.witness.ended < messages.len() {
-            true => failed(proof.witness.ended),
+        match write_check.comparison.ended < messages.len() {
+            true => failed(write_check.comparison.ended),
             false => Ok(()),
         }
     }
@@ -81,20 +81,20 @@ impl<'p> Proof<'p> {
 
     fn lexeme(&mut self, lexeme: Lexeme<'_>) -> Result<(), usize> {
         self.at = lexeme.span().end;
-        let Self { reader, options, state, witness, .. } = self;
-        let mut out = Out { keep: Keep::Copy, options, state, to: witness };
+        let Self { reader, options, state, comparison, .. } = self;
+        let mut out = Out { keep: Keep::Copy, options, state, to: comparison };
         reader.lexeme(lexeme, &mut out);
-        self.witness.wrong.map_or(Ok(()), Err)
+        self.comparison.wrong.map_or(Ok(()), Err)
     }
 
     fn finish(&mut self) {
-        let Self { reader, options, state, witness, at, .. } = self;
-        let mut out = Out { keep: Keep::Copy, options, state, to: witness };
+        let Self { reader, options, state, comparison, at, .. } = self;
+        let mut out = Out { keep: Keep::Copy, options, state, to: comparison };
         reader.finish(*at, &mut out);
     }
 }
 
-impl Target for Proof<'_> {
+impl Target for WriteCheck<'_> {
     type Error = usize;
 
     fn piece(&mut self, _: Owner, piece: Written<'_>, _: usize) -> Result<(), usize> {
@@ -134,13 +134,13 @@ impl Target for Proof<'_> {
     }
 }
 
-impl Witness<'_> {
+impl Comparison<'_> {
     fn wrong(&mut self) {
         self.wrong.get_or_insert(self.ended.min(self.messages.len()));
     }
 }
 
-impl<'a> Receiver<'a> for Witness<'_> {
+impl<'a> Receiver<'a> for Comparison<'_> {
     fn keeps_bodies(&self) -> bool {
         false
     }
@@ -193,7 +193,7 @@ impl<'a> Receiver<'a> for Witness<'_> {
 }
 
 /// A conversation that is written is checked elsewhere.
-static UNCHECKED: Book = Book {
+static UNCHECKED: CheckRules = CheckRules {
     controls: &NO_TOKENS,
     versions: &[],
     pairing: Pairing::None,

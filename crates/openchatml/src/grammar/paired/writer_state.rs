@@ -77,7 +77,7 @@ pub(super) enum Begins {
 
 /// What the reader knows behind a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Behind {
+pub(super) struct WriterState {
     pub(super) place: Place,
     /// In the turn of the assistant: what stands before.
     after: After,
@@ -91,7 +91,7 @@ pub(super) struct Behind {
     began: bool,
 }
 
-impl Behind {
+impl WriterState {
     /// Before all text.
     pub(super) const START: Self = Self {
         place: Place::START,
@@ -101,6 +101,11 @@ impl Behind {
         is_spaced: false,
         began: false,
     };
+
+    /// The same, without an empty text that was said last.
+    pub(super) fn said_nothing(self) -> Self {
+        Self { is_unsaid: false, ..self }
+    }
 
     /// What stands before a text that follows right here, once open lists are closed.
     fn after_lists(self) -> After {
@@ -121,7 +126,7 @@ impl Behind {
         self.is_spaced && after.may_break() && line_break(text) > 0
     }
 
-    /// Behind a message whose body began here.
+    /// WriterState a message whose body began here.
     pub(super) fn said(mut self, kind: Kind<'_>, body: &str) -> Self {
         self.began = true;
         match kind {
@@ -263,7 +268,7 @@ impl Behind {
 
     /// What is behind a message, if `raw` was read before it and can stand between this and it.
     pub(super) fn behind(self, raw: &Raw<'_>, next: Next<'_>) -> Option<Self> {
-        let walk = Walk::through(self, raw)?;
+        let walk = LayoutReader::through(self, raw)?;
         // Whether a call leaves the inner section shows in what was read.
         let kind = match next.kind {
             Kind::Call(name, _) => Kind::Call(name, false),
@@ -274,7 +279,7 @@ impl Behind {
 
     /// Whether `raw` can stand between this and the end. It closes the turn of the assistant or not.
     pub(super) fn can_end(self, raw: &Raw<'_>, closes: bool) -> bool {
-        let Some(walk) = Walk::through(self, raw) else { return false };
+        let Some(walk) = LayoutReader::through(self, raw) else { return false };
         let here = walk.here;
         let is_whole = walk.list == List::None && !walk.opens_replies;
         let was_turn = self.place.is_turn();
@@ -292,8 +297,8 @@ impl Behind {
 }
 
 /// A walk through what was read between two messages.
-struct Walk {
-    here: Behind,
+struct LayoutReader {
+    here: WriterState,
     list: List,
     /// Whether a list of replies was opened last.
     opens_replies: bool,
@@ -310,8 +315,8 @@ enum List {
     Head(String),
 }
 
-impl Walk {
-    fn through(here: Behind, raw: &Raw<'_>) -> Option<Self> {
+impl LayoutReader {
+    fn through(here: WriterState, raw: &Raw<'_>) -> Option<Self> {
         let mut walk = Self { here, list: List::None, opens_replies: false };
         for piece in raw.pieces() {
             if walk.opens_replies || matches!(walk.list, List::Head(_)) {
